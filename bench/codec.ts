@@ -1,7 +1,7 @@
 /**
- * The codec against JSON itself, in one run: encoding to bytes against JSON.stringify and a Buffer per frame, decoding
- * with validation against bare JSON.parse, validation alone, and the memory of `loom convert` on a million frames.
- * Exit code 1 when a goal is missed.
+ * Codec benchmarks, against JSON in the same run: encoding to bytes against JSON.stringify and a Buffer per frame,
+ * decoding with validation against plain JSON.parse, validation alone, and the memory of `loom convert` on a million
+ * frames. Exits with 1 if a goal is missed.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
@@ -16,7 +16,7 @@ import { compare, type Comparison, print, report, times } from "./measure.ts";
 const FRAMES = 50_000;
 const FOUND =
   "Chapter two tells how the loom was built, who paid for it, and why the second beam had to be replaced. ".repeat(8);
-/** What was said in the turns before: the state of a conversation holds it. Every fifth run is in Chinese. */
+/** The earlier turns, which the state of a conversation contains. Every fifth run is in Chinese. */
 const ENGLISH = {
   words: ["The ", "answer ", "is ", "in ", "the ", "second ", "chapter", ", ", "line ", "forty-two.\n"],
   found: FOUND,
@@ -45,10 +45,10 @@ const check = (...result: Parameters<typeof report>) => {
 };
 
 /**
- * The records of runs as agents write them: mostly text, in one language or the other, some reasoning and arguments, a few of
- * everything else, with the state after each step; ids as long as those of real sessions and providers.
+ * Records of runs as agents write them: mostly text, some reasoning and tool arguments, a few of every other type, and
+ * the state after each step. Ids are as long as those of real sessions and providers.
  */
-function realisticRecords(count: number): StampedRecord[] {
+function createRealisticRecords(count: number): StampedRecord[] {
   const records: StampedRecord[] = [];
   let n = 0;
   while (records.length < count) {
@@ -145,7 +145,7 @@ function encodeOurs(batches: readonly (readonly StampedRecord[])[]): number {
   return bytes;
 }
 
-function inBatches(records: readonly StampedRecord[]): StampedRecord[][] {
+function splitIntoBatches(records: readonly StampedRecord[]): StampedRecord[][] {
   return Array.from({ length: Math.ceil(records.length / BATCH) }, (_, i) => records.slice(i * BATCH, (i + 1) * BATCH));
 }
 
@@ -155,37 +155,37 @@ function encodePlain(frames: readonly object[]): number {
   return bytes;
 }
 
-/** The flat frame a plain sender would hold: built beforehand, so that only writing it is measured. */
+/** Frames as a plain sender would have them, built in advance so that only writing is measured. */
 function flatten(records: readonly StampedRecord[]): object[] {
   const encoder = DIALECTS.loom.createEncoder();
   return records.flatMap((record) => encoder.encode(record).map((text) => JSON.parse(text) as object));
 }
 
 function benchEncode(): void {
-  print("\nEncode to bytes, against JSON.stringify + Buffer.from per frame");
-  const chunks = realisticRecords(FRAMES * 2)
+  print("\nEncoding to bytes, against JSON.stringify + Buffer.from per frame");
+  const chunks = createRealisticRecords(FRAMES * 2)
     .filter((record) => record.event.type === "message_chunk")
     .slice(0, FRAMES);
   const { ours, peer, speedup } = compareEncoding(chunks);
   check(
     "message chunks, batches of 64",
     times(speedup),
-    "≥ 1.5",
+    "≥ 1.5 ×",
     speedup >= 1.5,
-    `${ours.toFixed(2)} µs against ${peer.toFixed(2)}`,
+    `${ours.toFixed(2)} µs against ${peer.toFixed(2)} µs`,
   );
-  const byType = recordsByType();
+  const byType = readRecordsByType();
   for (const type of EVENT_TYPES) {
     const some = byType.get(type) ?? [];
     const many = Array.from({ length: Math.ceil(10_000 / some.length) }, () => some).flat();
     const result = compareEncoding(many);
-    check(type, times(result.speedup), "≥ 1", result.speedup >= 1);
+    check(type, times(result.speedup), "≥ 1 ×", result.speedup >= 1);
   }
 }
 
 function compareEncoding(records: readonly StampedRecord[]): Comparison {
   const flat = flatten(records);
-  const batches = inBatches(records);
+  const batches = splitIntoBatches(records);
   return compare(
     () => encodeOurs(batches),
     () => encodePlain(flat),
@@ -193,8 +193,11 @@ function compareEncoding(records: readonly StampedRecord[]): Comparison {
   );
 }
 
-/** Records of every type, from the golden runs, as if of one session and run: an encoder serves one at a time. */
-function recordsByType(): Map<string, StampedRecord[]> {
+/**
+ * Records of every type from the golden runs, with the ids of one session and run: an encoder handles one session at a
+ * time.
+ */
+function readRecordsByType(): Map<string, StampedRecord[]> {
   const groups = new Map<string, StampedRecord[]>();
   for (const file of listVectorFiles("runs")) {
     for (const record of readVector(file).records.flat() as StampedRecord[]) {
@@ -215,8 +218,8 @@ function recordsByType(): Map<string, StampedRecord[]> {
 }
 
 function benchDecode(): void {
-  print("\nDecode NDJSON with validation, against bare JSON.parse of the same lines");
-  const records = realisticRecords(FRAMES);
+  print("\nDecoding NDJSON with validation, against plain JSON.parse of the same lines");
+  const records = createRealisticRecords(FRAMES);
   const encoder = DIALECTS.loom.createEncoder();
   const lines = records.flatMap((record) => encoder.encode(record));
   const bytes = encodeNdjsonBatch(lines);
@@ -232,16 +235,16 @@ function benchDecode(): void {
     };
     for (let at = 0; at < bytes.length; at += CHUNK) take(framing.push(bytes.subarray(at, at + CHUNK)));
     take(framing.end());
-    if (count !== lines.length) throw new Error(`decoded ${count} of ${lines.length}`);
+    if (count !== lines.length) throw new Error(`decoded ${count} of ${lines.length} frames`);
   };
   const result = compare(ours, parse, lines.length);
   const cost = 1 / result.speedup;
   check(
     "bytes to validated records",
     times(cost),
-    "≤ 1.5",
+    "≤ 1.5 ×",
     cost <= 1.5,
-    `${result.ours.toFixed(2)} µs against ${result.peer.toFixed(2)}`,
+    `${result.ours.toFixed(2)} µs against ${result.peer.toFixed(2)} µs`,
   );
   const events = records.map((record: EventRecord) => record.event);
   const validate = () => {
@@ -251,9 +254,9 @@ function benchDecode(): void {
   check("validation alone", `${each.toFixed(2)} µs per event`, "≤ 0.3 µs", each <= 0.3);
 }
 
-/** The highest memory of a process while it runs. Needs /proc. */
+/** Reads the peak memory of each process from /proc. */
 async function benchConvertMemory(): Promise<void> {
-  print("\n`loom convert` of 1,000,000 frames, peak memory");
+  print("\nPeak memory of `loom convert` with 1,000,000 frames");
   const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
   try {
     const file = join(folder, "million.ndjson");
@@ -271,7 +274,7 @@ async function benchConvertMemory(): Promise<void> {
 function writeMillion(file: string): void {
   const out = openSync(file, "w");
   const encoder = DIALECTS.loom.createEncoder();
-  const records = realisticRecords(10_000);
+  const records = createRealisticRecords(10_000);
   for (let round = 0; round < 100; round++) {
     const shifted = records.map(({ envelope, event }): StampedRecord => ({
       envelope: { ...envelope, session_id: `sess-${round}` },

@@ -1,29 +1,29 @@
 /**
- * Readers of a server under measurement, in a process of their own: raw connections that count bytes and do nothing else.
- * Told `{port, request, first, readers}` it opens them, and answers when each has got its first bytes; asked `count`, it
- * says how many bytes the one who has fewest and the one who has most have got since.
+ * Readers of a server under measurement, in a separate process: raw connections that only count bytes. The message
+ * `{port, request, first, readers}` opens them; the reply comes when each has received its first bytes. The message
+ * `count` returns the lowest and highest number of bytes a reader has received since.
  */
 import { connect, type Socket } from "node:net";
 
-interface Opening {
+interface ClientSettings {
   readonly port: number;
   readonly request: string;
-  /** Written after the first answer, in base64. */
+  /** Sent after the first response bytes, in base64; empty for none. */
   readonly first: string;
   readonly readers: number;
 }
 
-interface Counted {
+interface Client {
   readonly socket: Socket;
   bytes: number;
 }
 
-let clients: Counted[] = [];
+let clients: Client[] = [];
 
-function openOne({ port, request, first }: Opening): Promise<Counted> {
-  const { promise, resolve, reject } = Promise.withResolvers<Counted>();
+function openOne({ port, request, first }: ClientSettings): Promise<Client> {
+  const { promise, resolve, reject } = Promise.withResolvers<Client>();
   const socket = connect(port, "127.0.0.1");
-  const client: Counted = { socket, bytes: 0 };
+  const client: Client = { socket, bytes: 0 };
   socket.on("error", reject);
   socket.write(request);
   socket.once("data", () => {
@@ -35,7 +35,7 @@ function openOne({ port, request, first }: Opening): Promise<Counted> {
   return promise;
 }
 
-async function obey(message: Opening | "count" | "close"): Promise<void> {
+async function handleMessage(message: ClientSettings | "count" | "close"): Promise<void> {
   if (message === "close") {
     for (const { socket } of clients) socket.destroy();
     clients = [];
@@ -53,6 +53,6 @@ async function obey(message: Opening | "count" | "close"): Promise<void> {
   }
 }
 
-process.on("message", (message: Opening) => void obey(message));
-// Whoever measured is gone, and may have forgotten to say so.
+process.on("message", (message: ClientSettings) => void handleMessage(message));
+// Exit when the parent process ends without sending `close`.
 process.on("disconnect", () => process.exit());

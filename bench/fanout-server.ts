@@ -1,10 +1,11 @@
 /**
- * The server under measurement, in a process of its own: one of several ways to send the events of one live session to all
- * its readers. Told `{way}` it listens, and answers with its port; told `{ticks, events, pauseMs}` it has so many events
- * happen at so many times, and answers with the processor time that took until everything had left.
+ * The server under measurement, in a separate process: one of several implementations that send the events of one live
+ * session to all its readers. The message `{implementation}` starts it and returns its port. The message `{ticks,
+ * events, pauseMs}` emits `events` events at each of `ticks` ticks and returns the processor time until all of them are
+ * sent.
  *
- * Ours is the whole path: appended to the log, committed, read, encoded, written; the log is in memory, or, `stored`, on
- * disk. The others are given the texts ready made, and only write them.
+ * Ours does all the work: append to the log, commit, read, encode, write; the log is in memory or, for `-stored`, on
+ * disk. The others receive finished texts and only write them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -25,18 +26,25 @@ import { SERVER_LIMITS } from "../src/server/server-limits.ts";
 import { createSockets } from "../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../src/server/streams/create-streams.ts";
 
-export type Way = "ours-sse" | "ours-sse-stored" | "streamSSE" | "res.write" | "ours-ws" | "ours-ws-stored" | "ws.send";
+export type Implementation =
+  | "ours-sse"
+  | "ours-sse-stored"
+  | "streamSSE"
+  | "res.write"
+  | "ours-ws"
+  | "ours-ws-stored"
+  | "ws.send";
 
 interface Contestant {
   readonly server: Server;
-  /** So many events happen now. */
+  /** Emits this many events at once. */
   tick(count: number): Promise<void> | void;
   close(): Promise<void> | void;
 }
 
 let padding: string | undefined;
 
-/** About as long as a token of an agent's answer. */
+/** About as long as a token event of an agent. */
 function entryAt(id: number) {
   const envelope = { session_id: "s", run_id: "run-0001", node_id: "run-think-1", event_id: id, ts: 1.7e12 };
   const make = (content: string) => createEntry({ envelope, event: { type: "message_chunk", content, id: "think" } });
@@ -48,7 +56,7 @@ let nextId = 1;
 const takeTexts = (count: number): { readonly id: string; readonly text: string }[] =>
   Array.from({ length: count }, () => ({ id: `2.AAAAAAAA.${nextId}`, text: entryAt(nextId++).text }));
 
-async function createOurs(isSocket: boolean, isStored: boolean): Promise<Contestant> {
+async function createLoom(isSocket: boolean, isStored: boolean): Promise<Contestant> {
   const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
   const log = isStored ? await openSqliteLog(join(folder, "loom.db")) : new MemoryLog();
   await log.createSession("s");
@@ -161,13 +169,13 @@ function createWsSend(): Contestant {
   };
 }
 
-const WAYS: { readonly [W in Way]: () => Promise<Contestant> | Contestant } = {
-  "ours-sse": () => createOurs(false, false),
-  "ours-sse-stored": () => createOurs(false, true),
+const IMPLEMENTATIONS: { readonly [I in Implementation]: () => Promise<Contestant> | Contestant } = {
+  "ours-sse": () => createLoom(false, false),
+  "ours-sse-stored": () => createLoom(false, true),
   streamSSE: createStreamSse,
   "res.write": createResWrite,
-  "ours-ws": () => createOurs(true, false),
-  "ours-ws-stored": () => createOurs(true, true),
+  "ours-ws": () => createLoom(true, false),
+  "ours-ws-stored": () => createLoom(true, true),
   "ws.send": createWsSend,
 };
 
@@ -175,25 +183,25 @@ const connections = new Set<Socket>();
 let contestant: Contestant | undefined;
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What happens at one time is sent before more happens: nobody is to write two times' events at once. */
-async function untilSent(): Promise<void> {
+/** Waits until the events of this tick are sent, so that no implementation can merge the writes of two ticks. */
+async function waitUntilSent(): Promise<void> {
   for (let turns = 0; turns < 3; turns++) await new Promise((resolve) => setImmediate(resolve));
   while ([...connections].some(({ writableLength }) => writableLength > 0)) await pause(1);
 }
 
-type Order =
-  | { readonly way: Way }
+type ServerMessage =
+  | { readonly implementation: Implementation }
   | { readonly ticks: number; readonly events: number; readonly pauseMs: number }
   | "close";
 
-async function obey(order: Order): Promise<void> {
-  if (order === "close") {
+async function handleMessage(message: ServerMessage): Promise<void> {
+  if (message === "close") {
     for (const socket of connections) socket.destroy();
     await contestant?.close();
     contestant?.server.close();
     process.send?.("closed");
-  } else if ("way" in order) {
-    contestant = await WAYS[order.way]();
+  } else if ("implementation" in message) {
+    contestant = await IMPLEMENTATIONS[message.implementation]();
     const { server } = contestant;
     server.on("connection", (socket) => {
       connections.add(socket);
@@ -203,16 +211,16 @@ async function obey(order: Order): Promise<void> {
     server.listen(0, "127.0.0.1", 2000, () => process.send?.({ port: (server.address() as AddressInfo).port }));
   } else {
     const before = process.cpuUsage();
-    for (let n = 0; n < order.ticks; n++) {
-      await contestant?.tick(order.events);
-      await pause(order.pauseMs);
-      await untilSent();
+    for (let n = 0; n < message.ticks; n++) {
+      await contestant?.tick(message.events);
+      await pause(message.pauseMs);
+      await waitUntilSent();
     }
     const { user, system } = process.cpuUsage(before);
     process.send?.({ user, system });
   }
 }
 
-process.on("message", (order: Order) => void obey(order));
-// Whoever measured is gone, and may have forgotten to say so.
+process.on("message", (message: ServerMessage) => void handleMessage(message));
+// Exit when the parent process ends without sending `close`.
 process.on("disconnect", () => process.exit());

@@ -1,7 +1,7 @@
 /**
- * What a step of a graph costs: without a store, with the events and checkpoints of specification 001 in memory, and in
- * SQLite; beside LangGraph.js in the same run. And how cost, memory and bytes grow with the number of steps, where each
- * adds to a list in the state.
+ * Processor time of a graph step: without a store, with the events and checkpoints of specification 001 in memory, and
+ * in SQLite, against LangGraph.js in the same run. Also the growth of time, memory and bytes with the number of steps,
+ * where each step appends to a list in the state.
  *
  * `--quick` takes a tenth of the steps.
  */
@@ -26,7 +26,7 @@ const collect = runInNewContext("gc") as () => void;
 const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
 let stores = 0;
 
-/** A loop of one node that counts and adds a message of some words to a list. */
+/** A graph with one node in a loop that counts and appends a short message to a list. */
 function createLoop(steps: number, atEnd: () => void = () => undefined) {
   return defineGraph({
     name: "loop",
@@ -43,7 +43,7 @@ function createLoop(steps: number, atEnd: () => void = () => undefined) {
   });
 }
 
-/** The same in LangGraph. */
+/** The same graph in LangGraph. */
 function createPeer(steps: number, checkpointer?: MemorySaver) {
   const State = Annotation.Root({
     count: Annotation<number>(),
@@ -64,13 +64,13 @@ async function runPeer(steps: number, checkpointer?: MemorySaver): Promise<void>
   const config = { recursionLimit: steps + 10, streamMode: "updates" as const, configurable: { thread_id: "t" } };
   let updates = 0;
   for await (const _ of await graph.stream({ count: 0, messages: [] }, config)) updates++;
-  if (updates !== steps) throw new Error(`the peer took ${updates} steps, not ${steps}`);
+  if (updates !== steps) throw new Error(`LangGraph took ${updates} steps instead of ${steps}`);
 }
 
 async function runBare(steps: number): Promise<void> {
   let updates = 0;
   await invokeGraph(createLoop(steps), {}, { onEvent: ({ type }) => (updates += type === "updates" ? 1 : 0) });
-  if (updates !== steps) throw new Error(`${updates} steps, not ${steps}`);
+  if (updates !== steps) throw new Error(`the graph took ${updates} steps instead of ${steps}`);
 }
 
 async function runInLog(log: Log, steps: number): Promise<number> {
@@ -91,12 +91,12 @@ async function runInMemory(steps: number): Promise<void> {
 
 const store = await openSqliteLog(join(folder, "loom.db"));
 
-/** One store for all, as a server has it. */
+/** All runs share one store, as on a server. */
 function runInSqlite(steps: number): Promise<number> {
   return runInLog(store, steps);
 }
 
-/** Processor time of the whole process, all its threads, in microseconds per step. */
+/** Processor time of the process with all its threads, in microseconds per step. */
 async function timeOf(run: (steps: number) => Promise<unknown>, steps: number): Promise<number> {
   const before = process.cpuUsage();
   await run(steps);
@@ -127,20 +127,29 @@ const cost = Object.fromEntries(Object.entries(figures).map(([name, values]) => 
   number
 >;
 
-print(`a step, ${STEPS} of them with a list that grows; LangGraph ${PEER_STEPS} steps, which flatters it`);
+print(
+  `Processor time per step, ${STEPS} steps with a growing list (LangGraph: ${PEER_STEPS} steps, which is in its favour)`,
+);
 let reached = true;
 const µs = (value: number): string => `${value.toFixed(1)} µs`;
 reached &&= report("without a store", µs(cost.bare), "≤ 20 µs", cost.bare <= 20);
 reached = report("with SQLite", µs(cost.sqlite), "≤ 40 µs", cost.sqlite <= 40) && reached;
-print(`      in memory, with every event: ${µs(cost.memory)}`);
+print(`      with a log in memory: ${µs(cost.memory)}`);
 const bareRatio = cost.peer / cost.bare;
 const storeRatio = cost.peerSaver / cost.sqlite;
 reached =
-  report("LangGraph without a saver is dearer by", times(bareRatio), "≥ 25 ×", bareRatio >= 25, µs(cost.peer)) &&
-  reached;
-print(`      LangGraph with its memory saver beside ours on disk: ${times(storeRatio)} (${µs(cost.peerSaver)})`);
+  report(
+    "LangGraph without a saver, compared with ours without a store",
+    times(bareRatio),
+    "≥ 25 ×",
+    bareRatio >= 25,
+    µs(cost.peer),
+  ) && reached;
+print(
+  `      LangGraph with its memory saver, compared with ours in SQLite: ${times(storeRatio)} (${µs(cost.peerSaver)})`,
+);
 
-// Growth: ten times the steps cost ten times as much, in time, memory and bytes.
+// Growth: cost per step with ten times the steps.
 const few = STEPS / 10;
 const growth = { time: [] as number[], bytes: 0, heap: 0 };
 for (let turn = 0; turn < TURNS; turn++)
@@ -148,13 +157,14 @@ for (let turn = 0; turn < TURNS; turn++)
 growth.bytes = (await runInSqlite(STEPS)) / (await runInSqlite(few)) / 10;
 growth.heap = await measureHeap();
 const timeGrowth = median(growth.time);
-reached = report("time per step at ten times the steps", times(timeGrowth), "≤ 1.2 ×", timeGrowth <= 1.2) && reached;
+reached = report("time per step with ten times the steps", times(timeGrowth), "≤ 1.2 ×", timeGrowth <= 1.2) && reached;
 reached =
-  report("bytes per step at ten times the steps", times(growth.bytes), "≤ 1.05 ×", growth.bytes <= 1.05) && reached;
+  report("bytes per step with ten times the steps", times(growth.bytes), "≤ 1.05 ×", growth.bytes <= 1.05) && reached;
 reached =
-  report("heap per step while it runs", `${growth.heap.toFixed(0)} bytes`, "≤ 500", growth.heap <= 500) && reached;
+  report("heap per step during the run", `${growth.heap.toFixed(0)} bytes`, "≤ 500 bytes", growth.heap <= 500) &&
+  reached;
 
-/** What a long graph holds when it is nearly done, beyond what a short one does. */
+/** Additional heap per step: the heap at the last step of a long run minus that of a short one. */
 async function measureHeap(): Promise<number> {
   const held: number[] = [];
   for (const steps of [few, STEPS]) {

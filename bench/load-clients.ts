@@ -1,19 +1,19 @@
 /**
- * Clients of a server under load, in a process of their own: told `{port, requests, first}` each sends its request, and an
- * answer comes when all have got their first bytes. Asked to `report`, they tell how many tokens the one with fewest and the
- * one with most have got, how long they took, and how many streams have ended.
+ * Clients of a server under load, in a separate process. The message `{port, requests, first}` opens one connection per
+ * request; the reply comes when each has received its first bytes. The message `report` returns the lowest and highest
+ * token count of a client, the delays of the tokens, and the number of streams that have ended.
  */
 import { connect } from "node:net";
-import { findMarks, now, spreadOf } from "./marked-tokens.ts";
+import { findMarks, nowUs, spreadOf } from "./marked-tokens.ts";
 
-interface Opening {
+interface ClientSettings {
   readonly port: number;
   readonly requests: readonly string[];
-  /** Written after the first answer, in base64. */
+  /** Sent after the first response bytes, in base64. */
   readonly first: readonly string[];
 }
 
-/** The last chunk of a body: there is no more. */
+/** The last chunk of a chunked body. */
 const BODY_END = "\r\n0\r\n\r\n";
 
 interface Client {
@@ -34,7 +34,7 @@ function openOne(port: number, request: string, first: string): Promise<void> {
   socket.on("error", reject);
   socket.write(request);
   socket.on("data", (piece) => {
-    const at = now();
+    const at = nowUs();
     if (!isOpen) {
       isOpen = true;
       const head = piece.toString("latin1");
@@ -55,7 +55,7 @@ function openOne(port: number, request: string, first: string): Promise<void> {
   return promise;
 }
 
-async function open({ port, requests, first }: Opening): Promise<void> {
+async function open({ port, requests, first }: ClientSettings): Promise<void> {
   for (let n = 0; n < requests.length; n += 50)
     await Promise.all(
       requests.slice(n, n + 50).map((request, index) => openOne(port, request, first[n + index] ?? "")),
@@ -73,7 +73,7 @@ function report(): void {
   });
 }
 
-process.on("message", (message: Opening | "report") => {
+process.on("message", (message: ClientSettings | "report") => {
   if (message === "report") report();
   else void open(message);
 });

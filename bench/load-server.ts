@@ -1,7 +1,7 @@
 /**
- * A whole server under load, in a process of its own: the doors, agents and sessions as they are, on a store on disk. Its
- * model says a token at a time, at a steady pace, and each token bears the time at which it was said; so whoever sees one
- * knows how long it took. Told `{rate, tokens}` it listens and answers with its port; all runs speak after `go`.
+ * A complete server under load, in a separate process: endpoints, agents and sessions on a store on disk. Its model
+ * emits tokens at a steady rate, each with its emission time, so that a client can compute the delay. The message
+ * `{rate, tokens, sessions}` starts the server and returns its port; all runs start to emit after `go`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,17 +10,17 @@ import { agent } from "../src/agents/index.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import type { LanguageModel } from "../src/models/index.ts";
 import { startLoomServer } from "../src/server/index.ts";
-import { findMarks, mark, now, spreadOf } from "./marked-tokens.ts";
+import { findMarks, createMark, nowUs, spreadOf } from "./marked-tokens.ts";
 
-interface Opening {
+interface ServerSettings {
   readonly rate: number;
   readonly tokens: number;
-  /** Sessions that are there at the start: s0, s1, … */
+  /** Number of sessions to create at the start: s0, s1, … */
   readonly sessions: number;
 }
 
 const go = Promise.withResolvers<void>();
-let said = 0;
+let emitted = 0;
 const acks: number[] = [];
 
 class PacedModel implements LanguageModel {
@@ -28,32 +28,33 @@ class PacedModel implements LanguageModel {
   readonly provider = "bench";
   readonly modelId = "paced";
   readonly supportedUrls = {};
-  readonly #opening: Opening;
+  readonly #settings: ServerSettings;
 
-  constructor(opening: Opening) {
-    this.#opening = opening;
+  constructor(settings: ServerSettings) {
+    this.#settings = settings;
   }
 
   doGenerate(): Promise<never> {
-    return Promise.reject(new Error("it only streams"));
+    return Promise.reject(new Error("PacedModel only streams; use doStream()"));
   }
 
   async doStream(): Promise<{ stream: ReadableStream<unknown> }> {
-    const { rate, tokens } = this.#opening;
+    const { rate, tokens } = this.#settings;
     const stream = new ReadableStream<unknown>({
       async start(controller) {
         controller.enqueue({ type: "stream-start", warnings: [] });
         controller.enqueue({ type: "text-start", id: "1" });
         await go.promise;
-        // Not all in the same moment, and not later than due because an earlier one was.
+        // Start at random offsets so that runs do not emit in step, and compute each due time from the last one so that
+        // delays do not add up.
         let due = performance.now() + (Math.random() * 1000) / rate;
         let left = tokens;
-        const say = (): void => {
+        const emit = (): void => {
           if (left-- > 0) {
-            said++;
-            controller.enqueue({ type: "text-delta", id: "1", delta: mark() });
+            emitted++;
+            controller.enqueue({ type: "text-delta", id: "1", delta: createMark() });
             due += 1000 / rate;
-            setTimeout(say, Math.max(0, due - performance.now()));
+            setTimeout(emit, Math.max(0, due - performance.now()));
             return;
           }
           controller.enqueue({ type: "text-end", id: "1" });
@@ -61,25 +62,25 @@ class PacedModel implements LanguageModel {
           controller.enqueue({ type: "finish", finishReason: { unified: "stop", raw: "stop" }, usage });
           controller.close();
         };
-        setTimeout(say, due - performance.now());
+        setTimeout(emit, due - performance.now());
       },
     });
     return { stream };
   }
 }
 
-async function open(opening: Opening): Promise<void> {
+async function open(settings: ServerSettings): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "loom-bench-"));
   const log = await openSqliteLog(join(folder, "loom.db"));
   const append = log.append.bind(log);
   log.append = async (request) => {
     const done = await append(request);
-    const at = now();
+    const at = nowUs();
     for (const { text } of request.entries) for (const since of findMarks(text)) acks.push(at - since);
     return done;
   };
-  for (let n = 0; n < opening.sessions; n++) await log.createSession(`s${n}`);
-  const server = await startLoomServer({ log, agents: { main: agent({ model: new PacedModel(opening) }) }, port: 0 });
+  for (let n = 0; n < settings.sessions; n++) await log.createSession(`s${n}`);
+  const server = await startLoomServer({ log, agents: { main: agent({ model: new PacedModel(settings) }) }, port: 0 });
   process.on("disconnect", () => {
     rmSync(folder, { recursive: true, force: true });
     process.exit();
@@ -90,20 +91,20 @@ async function open(opening: Opening): Promise<void> {
 let before = process.cpuUsage();
 let beganAt = performance.now();
 
-function obey(order: Opening | "go" | "memory" | "report"): void {
-  if (order === "go") {
+function handleMessage(message: ServerSettings | "go" | "memory" | "report"): void {
+  if (message === "go") {
     before = process.cpuUsage();
     beganAt = performance.now();
     go.resolve();
-  } else if (order === "memory") {
+  } else if (message === "memory") {
     for (let n = 0; n < 4; n++) globalThis.gc?.();
     const { heapUsed, external, rss } = process.memoryUsage();
     process.send?.({ held: heapUsed + external, rss });
-  } else if (order === "report") {
+  } else if (message === "report") {
     const { user, system } = process.cpuUsage(before);
     const ms = performance.now() - beganAt;
-    process.send?.({ said, share: (user + system) / 1000 / ms, ack: spreadOf(acks) });
-  } else void open(order);
+    process.send?.({ emitted, share: (user + system) / 1000 / ms, ack: spreadOf(acks) });
+  } else void open(message);
 }
 
-process.on("message", obey);
+process.on("message", handleMessage);

@@ -1,16 +1,22 @@
-/** Tokens that bear the time at which they were said, on the clock that all processes of a machine share. */
+/**
+ * Tokens that contain the time at which the model emitted them, on the monotonic clock that all processes of a machine
+ * share.
+ */
 
-/** In microseconds. */
-export function now(): number {
+/** Monotonic time in microseconds. */
+export function nowUs(): number {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e6 + nanoseconds / 1e3;
 }
 
-export function mark(): string {
-  return `@${Math.round(now())};`;
+export function createMark(): string {
+  return `@${Math.round(nowUs())};`;
 }
 
-/** When the tokens of a record or frame were said; none where it is not one of a token, but of all that was said. */
+/**
+ * Emission times of the tokens in a record or frame. Only `message_chunk` events count: later events repeat the whole
+ * text.
+ */
 export function findMarks(text: string): number[] {
   if (!text.includes('"message_chunk"')) return [];
   return Array.from(text.matchAll(/@(\d+);/g), ([, time]) => Number(time));

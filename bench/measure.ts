@@ -1,16 +1,19 @@
 /**
- * How benchmarks measure here: processor time, not wall time; the contestants take turns in one process, and the median
- * of many turns counts. Machines differ and are noisy, so what is printed is a ratio against a peer in the same run.
+ * Measuring for the benchmarks: processor time instead of wall time, contestants that take turns in one process, and
+ * the median of many rounds. Machines differ, so results are ratios against a peer in the same run.
  */
 export interface Comparison {
   /** Median processor time per operation, in microseconds. */
   readonly ours: number;
   readonly peer: number;
-  /** Median over the rounds of (peer's time / our time): neighbours in time share the machine's mood. */
+  /**
+   * Median over the rounds of (peer's time / our time). Pairing the times of a round cancels out changes of the
+   * machine's load.
+   */
   readonly speedup: number;
 }
 
-/** Our code against a peer's, taking turns. */
+/** Runs our code and a peer's in turns and compares their processor time. */
 export function compare(ours: () => void, peer: () => void, operations: number, rounds = 25): Comparison {
   const times: [number, number][] = [];
   for (let i = 0; i < 3; i++) {
@@ -18,7 +21,7 @@ export function compare(ours: () => void, peer: () => void, operations: number, 
     peer();
   }
   for (let round = 0; round < rounds; round++) {
-    // Each goes first every other round, so that nobody always runs after the other's garbage.
+    // The order alternates, so that neither always runs after the other's garbage.
     const first = round % 2 === 0 ? timeOf(ours, operations) : undefined;
     const theirs = timeOf(peer, operations);
     times.push([first ?? timeOf(ours, operations), theirs]);
@@ -47,7 +50,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** One line of a result, with its goal and whether it is reached. */
+/** Prints one result with its goal; returns whether the goal is reached. */
 export function report(what: string, figure: string, goal: string, reached: boolean, detail = ""): boolean {
   print(`${reached ? "ok  " : "MISS"}  ${what}: ${figure} (goal ${goal})${detail === "" ? "" : `  ${detail}`}`);
   return reached;

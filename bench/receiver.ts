@@ -1,9 +1,9 @@
 /**
- * What a receiver costs per record: ours against a plain immutable reducer, which checks nothing and orders nothing, and
- * against the core of `useChat` of the AI SDK. Records are decoded beforehand for all of them.
+ * Processor time of a receiver per record, against a plain immutable reducer (no checks, no ordering) and against the
+ * core of `useChat` of the AI SDK. All receive decoded records.
  *
- * Ours makes a whole new view after every single delta here, as the reducer does by nature. In use, a view is made once
- * per frame of the screen; that is measured too ("in use": one view per 16 deltas).
+ * Ours is measured with a new view after every delta, which a reducer always makes, and with one view per 16 deltas,
+ * about one per animation frame, as in a browser.
  */
 import { AbstractChat, type ChatState, type ChatStatus, type UIMessage, type UIMessageChunk } from "ai";
 import { gzipSync } from "node:zlib";
@@ -40,7 +40,7 @@ function textEvents(count: number): AnyEvent[] {
   return Array.from({ length: count }, (_, i) => ({ type: "message_chunk", content: `word${i % 100} `, id: "think" }));
 }
 
-/** Arguments of about `characters` characters, as a model writes them: a list of small objects. */
+/** Tool arguments of about `characters` characters: a list of small objects. */
 function argumentsText(characters: number): string {
   const rows: string[] = [];
   for (let length = 0, i = 0; length < characters; i++) {
@@ -59,7 +59,7 @@ function argumentEvents(deltas: readonly string[]): AnyEvent[] {
   return deltas.map((arguments_delta) => ({ type: "tool_call_chunk", call_id: "c1", name: "write", arguments_delta }));
 }
 
-/** One long piece of arguments, such as a file that is written. */
+/** Tool arguments with one long string, such as a file to write. */
 function fileText(characters: number): string {
   return JSON.stringify({
     path: "notes.md",
@@ -67,7 +67,7 @@ function fileText(characters: number): string {
   });
 }
 
-/** Ours: everything a receiver does with a record, and a view after every `every` of them. */
+/** Ours: a receiver that takes all records and makes a view after every `every` of them. */
 function receive(records: readonly EventRecord[], every: number, receiver = createReceiver()): Receiver {
   const source = receiver.open({ dialect: "loom" });
   let n = 0;
@@ -89,7 +89,7 @@ interface PlainCall {
   readonly id: string;
   readonly name: string;
   readonly text: string;
-  /** What is known of the arguments, where they are parsed as they come. */
+  /** The arguments so far, if they are parsed while they stream. */
   readonly value?: unknown;
 }
 
@@ -106,7 +106,7 @@ interface PlainState {
   }[];
 }
 
-/** Sessions, turns, messages, parts, as the view has them, found by their ids, and nothing else: no order, no checks. */
+/** Sessions, turns, messages and parts as in the view, found by id. Does not order or check records. */
 function reducePlainly(state: PlainState, { envelope, event }: EventRecord, reader?: PartialJson): PlainState {
   if (event.type === "run_start") {
     const turn = {
@@ -186,7 +186,7 @@ function runPlainly(records: readonly EventRecord[], reader?: PartialJson): void
   sink = state;
 }
 
-/** The state behind `useChat`, without React. Its hook clones the message that changed on every change. */
+/** The state behind `useChat`, without React. The hook clones the changed message on every change. */
 class Messages implements ChatState<UIMessage> {
   readonly #clones: boolean;
 
@@ -232,7 +232,7 @@ async function chat(chunks: readonly UIMessageChunk[], clones = false): Promise<
   await conversation.sendMessage({ text: "Hello" });
   sink = state.messages;
   if (state.error !== undefined || state.messages.length < 2)
-    throw new Error(`the peer failed: ${state.error?.message}`);
+    throw new Error(`useChat failed: ${state.error?.message}`);
 }
 
 function textChunks(events: readonly AnyEvent[]): UIMessageChunk[] {
@@ -263,7 +263,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** Processor time of each, taking turns, in microseconds: the median of the rounds. */
+/** Median processor time of each, in microseconds. The contestants take turns. */
 async function race(rounds: number, ...runs: readonly (() => void | Promise<void>)[]): Promise<number[]> {
   return (await timeAll(rounds, ...runs)).map(median);
 }
@@ -291,10 +291,13 @@ const results: boolean[] = [];
 function compareWithPlain(what: string, records: readonly EventRecord[], every: number, plain: () => void): void {
   const { ours, peer } = compare(() => void receive(records, every), plain, records.length, ROUNDS);
   const detail = `${ours.toFixed(3)} µs against ${peer.toFixed(3)} µs`;
-  results.push(report(what, times(ours / peer), "at most 1.5 ×", ours / peer <= 1.5, detail));
+  results.push(report(what, times(ours / peer), "≤ 1.5 ×", ours / peer <= 1.5, detail));
 }
 
-/** In use against its core without the clone; in the detail, our dearest way against it, and against its hook's way. */
+/**
+ * Ours with a view per 16 deltas against the core without clones. The detail has ours with a view after every delta,
+ * and the core with the hook's clones.
+ */
 async function raceChat(
   what: string,
   records: readonly EventRecord[],
@@ -308,23 +311,29 @@ async function raceChat(
     () => chat(chunks),
     () => chat(chunks, true),
   );
-  const detail = `a view after every delta ${times(core / dearest)}; with the clone of its hook ${times(hook / used)}`;
+  const detail = `ours with a view per delta ${times(core / dearest)}; useChat with clones ${times(hook / used)}`;
   const ratio = core / used;
   results.push(
-    report(`${what} against the core of useChat, in use`, times(ratio), `at least ${goal} ×`, ratio >= goal, detail),
+    report(
+      `${what} against the core of useChat, a view per 16 deltas`,
+      times(ratio),
+      `≥ ${goal} ×`,
+      ratio >= goal,
+      detail,
+    ),
   );
 }
 
 async function compareWithChat(): Promise<void> {
   const text = textEvents(QUICK ? 5000 : 30_000);
   await raceChat(`${text.length} text deltas`, createRecords([...START, ...text]), textChunks(text), 5);
-  // Theirs grows with the square: more would take minutes.
+  // The peer's cost grows quadratically: more deltas would take minutes.
   const deltas = cut(argumentsText(QUICK ? 8000 : 20_000), 4);
   const records = createRecords([...START, ...argumentEvents(deltas)]);
   await raceChat(`${deltas.length} tool-argument deltas`, records, argumentChunks(deltas), 100);
 }
 
-/** A conversation of so many short turns. */
+/** A conversation of short turns. */
 function conversation(turns: number): EventRecord[] {
   const records: EventRecord[] = [];
   for (let turn = 1; turn <= turns; turn++) {
@@ -374,8 +383,8 @@ function graphEvents(count: number): AnyEvent[] {
 }
 
 /**
- * A list that changed is copied once per view, so lists of many thousand entries in one turn would show here; a thousand
- * is more than a run has. Whatever streams is measured at lengths it does have.
+ * A changed list is copied once per view, so lists of many thousand entries in one turn would grow faster than
+ * linearly. A thousand is more than a run has. Streamed content is measured at realistic lengths.
  */
 async function measureGrowth(): Promise<void> {
   const n = 1000;
@@ -387,12 +396,12 @@ async function measureGrowth(): Promise<void> {
       createRecords([...START, ...argumentEvents(cut(argumentsText(size * 80), 4))]),
     "turns of a conversation": (size) => conversation(size),
     "tool calls of one run": (size) => createRecords([...START, ...toolEvents(size)]),
-    "thoughts of a tree": (size) => createRecords([...START, ...searchEvents(size)]),
-    "nodes of a graph": (size) => createRecords([...START, ...graphEvents(size)]),
+    "thoughts in a tree": (size) => createRecords([...START, ...searchEvents(size)]),
+    "nodes in a graph": (size) => createRecords([...START, ...graphEvents(size)]),
   };
   for (const [name, create] of Object.entries(workloads)) {
     const [small, large] = [create(n / 4), create(n)];
-    // The lowest: what disturbs a run only ever adds to it, and adds more to the longer one.
+    // The minimum: disturbances only add time, and add more to the longer run.
     const [a = 0, b = 0] = (
       await timeAll(
         QUICK ? 5 : 20,
@@ -407,11 +416,11 @@ async function measureGrowth(): Promise<void> {
     const exponent = 1 + exponentOf(a, b, 4);
     results.push(
       report(
-        `growth with ${name}`,
+        `growth exponent with ${name}`,
         exponent.toFixed(2),
-        "at most 1.10",
+        "≤ 1.10",
         exponent <= 1.1,
-        `${(b / 4 / large.length).toFixed(3)} µs a record at ${large.length}`,
+        `${(b / 4 / large.length).toFixed(3)} µs per record with ${large.length} records`,
       ),
     );
   }
@@ -443,12 +452,7 @@ async function measureHistory(): Promise<void> {
   }
   const ratio = median(found.slice(5).map(([full, empty]) => full / empty));
   results.push(
-    report(
-      "1,000 tokens into a thread of 1,000 messages, against an empty one",
-      times(ratio),
-      "at most 1.2 ×",
-      ratio <= 1.2,
-    ),
+    report("1,000 tokens after 1,000 turns, compared with an empty session", times(ratio), "≤ 1.2 ×", ratio <= 1.2),
   );
 }
 
@@ -461,9 +465,9 @@ async function measureArguments(): Promise<void> {
     const [used = 0] = await race(5, () => void receive(records, 1));
     results.push(
       report(
-        `64 KB of tool arguments in 4-byte deltas, ${what}, read after each`,
+        `64 KB of tool arguments in 4-byte deltas, ${what}, a view per delta`,
         `${(used / 1000).toFixed(1)} ms`,
-        "at most 100 ms",
+        "≤ 100 ms",
         used <= 100_000,
       ),
     );
@@ -479,22 +483,24 @@ async function measureBundle(): Promise<void> {
     sizes.push((gzipSync(output[0].code, { level: 9 }).length / 1000).toFixed(1));
   }
   const [loom, any, all] = sizes;
-  const detail = `of any dialect ${any} kB; with connections and all transports ${all} kB`;
+  const detail = `all dialects ${any} kB; with connections and all transports ${all} kB`;
   const isSmall = Number(loom) <= 25;
-  results.push(report("the receiver of loom, minified and compressed", `${loom} kB`, "at most 25 kB", isSmall, detail));
+  results.push(
+    report("size of the receiver for the loom dialect, minified and gzipped", `${loom} kB`, "≤ 25 kB", isSmall, detail),
+  );
 }
 
 const text = createRecords([...START, ...textEvents(TEXT_DELTAS)]);
 const plainText = `${TEXT_DELTAS} text deltas against a plain reducer`;
-compareWithPlain(`${plainText}, a view after every delta`, text, 1, () => runPlainly(text));
-compareWithPlain(`${plainText}, in use`, text, 16, () => runPlainly(text));
+compareWithPlain(`${plainText}, a view per delta`, text, 1, () => runPlainly(text));
+compareWithPlain(`${plainText}, a view per 16 deltas`, text, 16, () => runPlainly(text));
 const deltas = cut(argumentsText(ARGUMENT_DELTAS * 4), 4).slice(0, ARGUMENT_DELTAS);
 const toolDeltas = createRecords([...START, ...argumentEvents(deltas)]);
 const plainTool = `${ARGUMENT_DELTAS} tool-argument deltas against a plain reducer`;
-compareWithPlain(`${plainTool} that parses them too, a view after every delta`, toolDeltas, 1, () =>
+compareWithPlain(`${plainTool} that parses them, a view per delta`, toolDeltas, 1, () =>
   runPlainly(toolDeltas, new PartialJson()),
 );
-compareWithPlain(`${plainTool} that only appends them, in use`, toolDeltas, 16, () => runPlainly(toolDeltas));
+compareWithPlain(`${plainTool} that appends them, a view per 16 deltas`, toolDeltas, 16, () => runPlainly(toolDeltas));
 await compareWithChat();
 await measureGrowth();
 await measureHistory();

@@ -1,7 +1,7 @@
 /**
- * What a server costs: to send one session to many (`fanout`), to hold a connection that is silent (`idle`), how long a
- * token takes to its reader (`delay`), and many live runs at once (`runs`). Without a name it is all of them; `--quick`
- * takes less of each. Servers and clients are processes of their own.
+ * Server benchmarks: `fanout` (one session to many readers), `idle` (memory per idle connection), `delay` (time from a
+ * token to its reader) and `runs` (many live runs at once). Without a name, all of them run; `--quick` takes smaller
+ * samples. Servers and clients are separate processes.
  */
 import { measureFanout } from "./server-fanout.ts";
 import { measureDelay, measureIdle, measureRuns } from "./server-load.ts";

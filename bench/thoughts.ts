@@ -1,7 +1,7 @@
 /**
- * What thoughts cost beside the model's: a graph of a thousand of them, with LangGraph.js carrying out the same graph in
- * the same run; how a tree grows; and whether thoughts that need not wait for each other do not. The model answers at
- * once, and what its streams cost by themselves is taken off.
+ * Processor time of thoughts without the model: a graph of a thousand thoughts, against LangGraph.js with the same
+ * graph in the same run; the growth of a tree; and whether independent thoughts run in parallel. The model answers at
+ * once, and the cost of its streams is subtracted.
  *
  * `--quick` takes fewer turns.
  */
@@ -14,7 +14,7 @@ import { median, print, report, times } from "./measure.ts";
 const QUICK = process.argv.includes("--quick");
 const TURNS = QUICK ? 5 : 15;
 const TREE_TURNS = QUICK ? 1 : 3;
-/** Turns that do not count: a program that answers runs is not new. */
+/** Warm-up turns, so that the code is compiled. */
 const WARM = 30;
 const LAYERS = 10;
 const WIDTH = 100;
@@ -27,23 +27,23 @@ interface PlannedNode {
   readonly operation: string;
 }
 
-/** Layers in which each node needs two of the layer before, and one node that all lead to. */
+/** Layers in which each node needs two nodes of the previous layer, and one final node. */
 function createPlan(layers: number, width: number): readonly PlannedNode[] {
-  const name = (layer: number, place: number): string => `n${layer}_${place % width}`;
+  const name = (layer: number, index: number): string => `n${layer}_${index % width}`;
   const nodes: PlannedNode[] = [];
   for (let layer = 0; layer < layers; layer++)
-    for (let place = 0; place < width; place++) {
-      const needs = layer === 0 ? [] : [name(layer - 1, place), name(layer - 1, place + 1)];
-      nodes.push({ id: name(layer, place), task: `part ${place} of layer ${layer}`, needs, operation: "generate" });
+    for (let index = 0; index < width; index++) {
+      const needs = layer === 0 ? [] : [name(layer - 1, index), name(layer - 1, index + 1)];
+      nodes.push({ id: name(layer, index), task: `part ${index} of layer ${layer}`, needs, operation: "generate" });
     }
-  const last = Array.from({ length: width }, (_, place) => name(layers - 1, place));
-  // One of the thousand is the end.
+  const last = Array.from({ length: width }, (_, index) => name(layers - 1, index));
+  // The final node replaces the last one, so that the plan has layers × width nodes.
   nodes.pop();
   nodes.push({ id: "end", task: "all of it", needs: last.slice(0, -1), operation: "aggregate" });
   return nodes;
 }
 
-/** Says what it is asked for by the form of the question, after a while or at once. */
+/** Recognizes the kind of prompt and answers it, at once or after a delay. */
 class InstantModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "bench";
@@ -119,12 +119,12 @@ async function ask(model: InstantModel, options: Partial<AgentOptions>): Promise
   const session = await actor.openSession(log, `s${++sessions}`);
   const run = await actor.answer(session, "a question");
   const { status } = await run.ended;
-  if (status !== "completed") throw new Error(`the run ended: ${status}`);
+  if (status !== "completed") throw new Error(`the run ended as ${status}`);
   await session.close();
   return model.calls;
 }
 
-/** What the model's own streams cost, read by nobody but a loop. */
+/** Reads as many of the model's streams as a run does, and nothing else. */
 async function readBare(calls: number): Promise<void> {
   const model = new InstantModel();
   for (let call = 0; call < calls; call++) {
@@ -133,7 +133,7 @@ async function readBare(calls: number): Promise<void> {
   }
 }
 
-/** The same graph in LangGraph, where a node does nothing but give its words. */
+/** The same graph in LangGraph, with nodes that only return a text. */
 async function runPeer(plan: readonly PlannedNode[]): Promise<void> {
   const State = Annotation.Root({
     results: Annotation<{ [id: string]: string }>({ reducer: (a, b) => ({ ...a, ...b }), default: () => ({}) }),
@@ -149,15 +149,15 @@ async function runPeer(plan: readonly PlannedNode[]): Promise<void> {
   const options = { recursionLimit: LAYERS + 10, streamMode: "updates" };
   let updates = 0;
   for await (const _ of await builder.compile().stream({ results: {} }, options)) updates++;
-  if (updates === 0) throw new Error("the peer did nothing");
+  if (updates === 0) throw new Error("LangGraph reported no step");
 }
 
 const plan = createPlan(LAYERS, WIDTH);
-if (plan.length !== NODES) throw new Error(`${plan.length} nodes`);
+if (plan.length !== NODES) throw new Error(`the plan has ${plan.length} nodes instead of ${NODES}`);
 const got = { kind: "got", maxNodes: NODES, maxTotalNodes: NODES, concurrency: 64 } as const;
 let isGood = true;
 
-print(`A graph of ${NODES} thoughts, milliseconds of processor time, medians of ${TURNS}`);
+print(`Graph of ${NODES} thoughts: processor time, median of ${TURNS} turns`);
 const whole: number[] = [];
 const bare: number[] = [];
 const peer: number[] = [];
@@ -168,19 +168,21 @@ for (let turn = -WARM; turn < TURNS; turn++) {
   });
   const streams = await timeOf(() => readBare(calls));
   const theirs = turn >= 0 && turn % 5 === 0 ? await timeOf(() => runPeer(plan)) : undefined;
-  // The first ones warm up.
+  // Warm-up turns do not count.
   if (turn < 0) continue;
   whole.push(ours);
   bare.push(streams);
   if (theirs !== undefined) peer.push(theirs);
 }
 const own = median(whole.map((ms, turn) => ms - (bare[turn] ?? 0)));
-const detail = `all ${median(whole).toFixed(0)} ms, the model's streams ${median(bare).toFixed(0)} ms of it`;
-isGood = report("of our own", `${own.toFixed(0)} ms`, "≤ 100 ms", own <= 100, detail) && isGood;
+const detail = `in all ${median(whole).toFixed(0)} ms, of which the model's streams ${median(bare).toFixed(0)} ms`;
+isGood = report("ours, without the model's streams", `${own.toFixed(0)} ms`, "≤ 100 ms", own <= 100, detail) && isGood;
 const ratio = median(peer) / own;
-isGood = report("LangGraph.js", `${times(ratio)} ours`, "> 1 ×", ratio > 1, `${median(peer).toFixed(0)} ms`) && isGood;
+isGood =
+  report("LangGraph.js compared with ours", times(ratio), "> 1 ×", ratio > 1, `${median(peer).toFixed(0)} ms`) &&
+  isGood;
 
-print("\nA tree of thoughts, microseconds per thought");
+print("\nTree of thoughts: processor time per thought");
 const perThought: number[] = [];
 for (const candidates of [10, 30, 100]) {
   const thoughts = candidates + 10 * candidates * 9;
@@ -192,9 +194,10 @@ for (const candidates of [10, 30, 100]) {
   print(`      ${thoughts} thoughts: ${each.toFixed(0)} µs each`);
 }
 const growth = (perThought[2] ?? Number.NaN) / (perThought[0] ?? Number.NaN);
-isGood = report("from 910 to 9,100", `${times(growth)} per thought`, "≤ 1.3 ×", growth <= 1.3) && isGood;
+isGood =
+  report("cost per thought with 9,100 thoughts, compared with 910", times(growth), "≤ 1.3 ×", growth <= 1.3) && isGood;
 
-print("\n16 thoughts of 100 ms, 8 at a time");
+print("\n16 independent thoughts of 100 ms each, 8 at a time");
 const sixteen = Array.from({ length: 16 }, (_, n) => ({
   id: `n${n}`,
   task: `part ${n}`,
@@ -223,6 +226,7 @@ for (let turn = 0; turn < 3; turn++) {
   await session.close();
 }
 const wall = median(walls);
-isGood = report("from the first start to the last end", `${wall.toFixed(0)} ms`, "≤ 250 ms", wall <= 250) && isGood;
+isGood =
+  report("wall time from the first start to the last end", `${wall.toFixed(0)} ms`, "≤ 250 ms", wall <= 250) && isGood;
 
 if (!isGood) process.exitCode = 1;

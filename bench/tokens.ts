@@ -1,9 +1,9 @@
 /**
- * What a token costs from the model's stream to bytes of server-sent events. Three do the same with the same model:
+ * Processor time per token from the model's stream to SSE bytes, for three programs with the same model:
  *
- * - an agent of ours: called, checked, stamped, made durable (in memory), read back by a follower, encoded, framed;
- * - a plain loop that reads the stream and writes each token as a frame, with nothing else to it;
- * - `streamText` of the AI SDK to the stream of its UI messages.
+ * - our agent: model call, validation, stamping, commit to a log in memory, following reader, encoding, framing;
+ * - a plain loop that reads the stream and writes each token as a frame;
+ * - `streamText` of the AI SDK to its UI message stream.
  *
  * `--quick` takes a tenth of the tokens.
  */
@@ -53,7 +53,7 @@ async function runAgent(words: number): Promise<number> {
   const stop = new AbortController();
   let bytes = 0;
   for await (const frames of openStream(log, "s", { dialect: "loom", follow: true, signal: stop.signal })) {
-    // One write per batch, as a server does it.
+    // One write per batch, as the server does.
     let text = "";
     for (const { text: data, cursor } of frames) text += encodeSse({ data, id: cursor });
     bytes += utf8.encode(text).length;
@@ -78,7 +78,7 @@ async function timeOf(run: (words: number) => Promise<number>, words: number): P
   const before = process.cpuUsage();
   const bytes = await run(words);
   const { user, system } = process.cpuUsage(before);
-  if (bytes < words * 20) throw new Error(`only ${bytes} bytes came of ${words} tokens`);
+  if (bytes < words * 20) throw new Error(`only ${bytes} bytes for ${words} tokens`);
   return (user + system) / words;
 }
 
@@ -94,10 +94,10 @@ const cost = (name: "ours" | "plain" | "peer"): string => `${median(turns.map((t
 const overPlain = median(turns.map(({ ours, plain }) => ours / plain));
 const underPeer = median(turns.map(({ ours, peer }) => peer / ours));
 const growth = median(turns.map(({ ours, few }) => ours / few));
-print(`one token, from the model's stream to bytes; ${TOKENS} of them: ${cost("ours")}`);
+print(`Processor time per token, from the model's stream to SSE bytes, ${TOKENS} tokens: ${cost("ours")}`);
 const reached = [
-  report("beside a plain loop", times(overPlain), "≤ 2.5 ×", overPlain <= 2.5, cost("plain")),
-  report("the AI SDK is dearer by", times(underPeer), "≥ 5 ×", underPeer >= 5, cost("peer")),
-  report("per token, at ten times the tokens", times(growth), "≤ 1.2 ×", growth <= 1.2),
+  report("compared with a plain loop", times(overPlain), "≤ 2.5 ×", overPlain <= 2.5, cost("plain")),
+  report("AI SDK compared with ours", times(underPeer), "≥ 5 ×", underPeer >= 5, cost("peer")),
+  report("cost per token with ten times the tokens", times(growth), "≤ 1.2 ×", growth <= 1.2),
 ];
 process.exitCode = reached.every(Boolean) ? 0 : 1;

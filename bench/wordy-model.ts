@@ -1,4 +1,4 @@
-/** A model that says so many words; each comes by itself, as from a network. */
+/** A model that streams a given number of words, one per chunk. */
 import type { LanguageModel } from "../src/models/index.ts";
 
 export class WordyModel implements LanguageModel {
@@ -13,7 +13,7 @@ export class WordyModel implements LanguageModel {
   }
 
   doGenerate(): Promise<never> {
-    return Promise.reject(new Error("it only streams"));
+    return Promise.reject(new Error("WordyModel only streams; use doStream()"));
   }
 
   async doStream(): Promise<{ stream: ReadableStream<unknown> }> {

@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// The command `loom`, from a checkout and from the installed package alike. It only picks the Node that runs the
-// command: the rest of Loom needs Node 24 or newer, this file must still parse and run on Node 14, so it keeps to
-// plain JavaScript, static imports of built-in modules without the `node:` prefix, and no top-level await.
-// Invariant: it re-runs itself at most once, and ends with the exit code (or the signal) of the command.
+// The `loom` command, in a checkout and in the installed package. It picks the Node that runs the command: Loom needs
+// Node 24 or newer, but this file must run on Node 14. It therefore uses plain JavaScript, static imports of built-in
+// modules without the `node:` prefix, and no top-level await.
+//
+// Invariant: it restarts itself at most once, and exits with the exit code or signal of the command.
 import { spawn } from "child_process";
 import { existsSync } from "fs";
 import { dirname, join } from "path";
@@ -13,7 +14,7 @@ const RERUN_MARK = "LOOM_NODE_RERUN";
 const SELF = fileURLToPath(import.meta.url);
 const PACKAGE_ROOT = dirname(dirname(SELF));
 
-/** The executable of the `node` package, looked for in every `node_modules` from here upward. */
+/** Finds the executable of the `node` package in any `node_modules` from here upward. */
 function findNodePackage() {
   const file = process.platform === "win32" ? "node.exe" : "node";
   for (let folder = PACKAGE_ROOT; ; folder = dirname(folder)) {
@@ -25,8 +26,8 @@ function findNodePackage() {
 
 function refuseOldNode() {
   process.stderr.write(
-    `loom: this is Node ${process.versions.node}, but Loom needs Node ${OLDEST_MAJOR} or newer (>=${OLDEST_MAJOR}).\n` +
-      `loom: install a newer Node from https://nodejs.org, or run \`npm install node@26\` beside loom-agent, then try again.\n`,
+    `loom: Node ${process.versions.node} is too old; Loom needs Node ${OLDEST_MAJOR} or newer.\n` +
+      `loom: install it from https://nodejs.org, or run \`npm install node@26\` next to loom-agent.\n`,
   );
   process.exitCode = 2;
 }
@@ -36,8 +37,8 @@ function rerunWith(executable) {
     stdio: "inherit",
     env: { ...process.env, [RERUN_MARK]: "1" },
   });
-  // Ctrl-C in a terminal reaches the whole process group, so the child has it already; a second one could read as
-  // "stop at once". Without a terminal nobody but this process was told.
+  // In a terminal, Ctrl-C reaches the whole process group, so the child already has it; forwarding it would count as a
+  // second Ctrl-C. Without a terminal, only this process receives the signal.
   const hasTerminal = Boolean(process.stdin.isTTY || process.stdout.isTTY || process.stderr.isTTY);
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"];
   const forward = (signal) => {
@@ -56,7 +57,7 @@ function rerunWith(executable) {
 }
 
 function runCommand() {
-  // The mark is for the one re-run only; programs that the command starts must not inherit it.
+  // Set for the restart only; programs started by the command must not inherit it.
   delete process.env[RERUN_MARK];
   // Node does not strip types under node_modules, so the published package runs the built files.
   const source = join(PACKAGE_ROOT, "src", "cli", "main.ts");
@@ -67,8 +68,8 @@ function runCommand() {
       process.exitCode = code;
     })
     .catch((error) => {
-      // The command reports its own failures; what arrives here is a fault of Loom (70 is EX_SOFTWARE).
-      const detail = process.env.LOOM_DEBUG ? error.stack : `${error.message} (LOOM_DEBUG=1 shows where)`;
+      // The command reports its own errors; anything else is a bug (70 is EX_SOFTWARE).
+      const detail = process.env.LOOM_DEBUG ? error.stack : `${error.message} (set LOOM_DEBUG=1 for a stack trace)`;
       process.stderr.write(`loom: internal error: ${detail}\n`);
       process.exitCode = 70;
     });

@@ -1,5 +1,5 @@
-// A tool in one line: a function of yours, a name and a schema. The agent calls it, and a callback sees it happen. The
-// model plays a script here, so that the example needs no key; a real one decides by itself.
+// Defines a tool with a name, a schema and a function. An agent calls it, and a callback prints the events. A scripted
+// model is used, so no key is needed.
 //
 //   npx node examples/define-a-tool.ts
 import { agent, type CallbackPayload, defineTool } from "loom-agent";

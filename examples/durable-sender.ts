@@ -1,5 +1,5 @@
-// Streams one run into a store: thinking, a tool that tells how far it is, a table, an answer. A frame is on disk before
-// anybody sees it. Watch it with follow.ts from a second shell, kill either of them at any time, and start it again.
+// Streams one run into a store: thinking, a tool with progress, a table and an answer. Each frame is stored before any
+// client sees it. Watch the run with follow.ts from a second shell; kill and restart either process at any time.
 //
 //   npx node examples/durable-sender.ts [STORE] [MILLISECONDS between two frames]
 import { tmpdir } from "node:os";

@@ -1,10 +1,10 @@
 // Follows the session that durable-sender.ts writes, from another process and in any dialect. It prints every frame and
-// remembers in a file how far it came: killed and started again, it prints the rest. When the sender was killed, it has
-// the session say how it ended. Frames go to standard output, words to standard error.
+// saves its cursor in a file: after a kill, it continues with the next frame. If the sender was killed, it ends the
+// run. Frames go to standard output, messages to standard error.
 //
 //   npx node examples/follow.ts [DIALECT] [STORE]
 //
-// Exit code: 0 when the run completed, 1 when it ended otherwise, 2 when it could not be followed.
+// Exit codes: 0 the run completed, 1 it ended otherwise, 2 it could not be followed.
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,15 +21,15 @@ import {
 
 const [dialect = "loom", store = join(tmpdir(), "loom-example.db")] = process.argv.slice(2);
 const sessionId = "demo";
-// A cursor counts the frames of one dialect, so each has a file of its own.
+// A cursor counts the frames of one dialect, so each dialect has its own file.
 const cursorFile = `${store}.${dialect}.cursor`;
 let cursor = existsSync(cursorFile) ? readFileSync(cursorFile, "utf8").trim() : undefined;
 
-/** Prints what comes after the cursor. */
+/** Prints the frames after the cursor. */
 async function print(log: Log, options: { readonly follow: boolean; readonly signal?: AbortSignal }): Promise<void> {
   for await (const frames of openStream(log, sessionId, { dialect: dialect as DialectName, cursor, ...options })) {
     for (const frame of frames) {
-      // Printed first, remembered after: killed in between, it prints this frame again rather than never.
+      // Saved after printing: after a kill in between, the frame is printed again rather than lost.
       await write(`${frame.text}\n`);
       ({ cursor } = frame);
       writeFileSync(`${cursorFile}.new`, cursor);
@@ -38,7 +38,7 @@ async function print(log: Log, options: { readonly follow: boolean; readonly sig
   }
 }
 
-/** Resolves to the latest run when it is over. A run whose sender is gone is ended here. */
+/** Resolves to the latest run when it has ended. Ends a run whose sender was killed. */
 async function waitForEnd(log: Log, signal: AbortSignal) {
   while (!signal.aborted) {
     const [run] = await log.listRuns(sessionId, { limit: 1 });
@@ -49,18 +49,18 @@ async function waitForEnd(log: Log, signal: AbortSignal) {
   }
 }
 
-/** Whoever opens a session puts right what its last writer left. */
+/** Opening a session recovers the run that its last writer left. */
 async function endOrphan(log: Log): Promise<void> {
   try {
     await using session = await openSession(log, sessionId);
-    if (session.recovered.length > 0) console.error("the sender is gone");
+    if (session.recovered.length > 0) console.error("the sender is no longer running");
   } catch (error) {
-    // Somebody was quicker: a new sender, or another follower.
+    // Another process was faster: a new sender, or another follower.
     if (!isLoomError(error, "lease_held", "fenced")) throw error;
   }
 }
 
-/** Resolves when the text is out of our hands, rejects when nobody reads any more. */
+/** Resolves when the text is written, and rejects if standard output is closed. */
 function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error == null ? resolve() : reject(error)));
@@ -68,30 +68,31 @@ function write(text: string): Promise<void> {
 }
 
 async function follow(): Promise<number> {
-  if (!DIALECT_NAMES.includes(dialect as DialectName)) throw new Error(`the dialects are ${DIALECT_NAMES.join(", ")}`);
+  if (!DIALECT_NAMES.includes(dialect as DialectName))
+    throw new Error(`unknown dialect ${dialect}; choose one of ${DIALECT_NAMES.join(", ")}`);
   const log = await openSqliteLog(store);
   console.error(`following session "${sessionId}" in ${store}${cursor === undefined ? "" : ` after ${cursor}`}`);
   while ((await log.getSession(sessionId)) === undefined) await pause(200);
-  // Whichever of the two ends or fails first stops the other.
+  // The first to end or fail stops the other.
   const stop = new AbortController();
   const [run] = await Promise.all([
     waitForEnd(log, stop.signal).finally(() => stop.abort()),
     print(log, { follow: true, signal: stop.signal }).finally(() => stop.abort()),
   ]);
-  // What was written between the last look and the end.
+  // Prints the frames written since the last read.
   await print(log, { follow: false });
   await log.close();
-  console.error("the run is over:", run?.status, ...(run?.code === undefined ? [] : [run.code]));
+  console.error("the run has ended:", run?.status, ...(run?.code === undefined ? [] : [run.code]));
   return run?.status === "completed" ? 0 : 1;
 }
 
-process.stdout.on("error", () => undefined); // `write` tells.
+process.stdout.on("error", () => undefined); // Reported by `write`.
 try {
   process.exitCode = await follow();
 } catch (error) {
   const { code, message } = error as { readonly code?: string; readonly message: string };
   console.error(`${code ?? "error"}: ${message}`);
   if (isLoomError(error, "cursor_invalid", "cursor_stale", "cursor_ahead", "evicted"))
-    console.error(`remove ${cursorFile} to start anew`);
+    console.error(`remove ${cursorFile} to start over`);
   process.exitCode = 2;
 }

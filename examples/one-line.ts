@@ -1,4 +1,4 @@
-// An agent in one line, asked twice: once for the whole answer, once as it comes.
+// An agent in one line, used twice: for a complete answer, and for a streamed one.
 //
 //   npx node examples/one-line.ts [QUESTION]
 //

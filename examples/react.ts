@@ -1,10 +1,10 @@
-// An agent that needs two tools at once and then your consent, with a model that needs no key. It prints the run as
-// NDJSON. While it waits for your consent, answer from a second shell; or kill it first, and answer then.
+// An agent that calls two tools at once and then needs your approval, with a model that needs no key. It prints the run
+// as NDJSON. While it waits, approve from a second shell; or kill it first, and approve then.
 //
-//   npx node examples/react.ts [STORE]            asks the agent, or goes on with the run that was killed
-//   npx node examples/react.ts [STORE] yes|no     answers what it waits for, and goes on with it if nobody else does
+//   npx node examples/react.ts [STORE]            runs the agent, or resumes a run that was killed
+//   npx node examples/react.ts [STORE] yes|no     decides on the waiting call, and resumes the run if no process has it
 //
-// Exit code: 0 when the run completed or its answer was passed on, 1 when it ended otherwise or nothing waits.
+// Exit codes: 0 the run completed or the decision was sent, 1 it ended otherwise or no call waits.
 import { mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ mkdirSync(files, { recursive: true });
 const log = await openSqliteLog(store);
 const helper = agent({ model: "offline", tools: [...createBuiltinTools(), ...createFileTools(files)] });
 
-/** Whoever opens the session goes on with what its last holder left. Undefined where another process has it. */
+/** Opens the session and resumes its run. Undefined if another process holds it. */
 async function open() {
   try {
     return await helper.openSession(log, sessionId);
@@ -29,7 +29,7 @@ async function open() {
   }
 }
 
-/** The first question of the live run that has no answer yet. */
+/** Finds the first call of the live run that waits for approval. */
 async function findQuestion() {
   const [run] = await log.listRuns(sessionId, { limit: 1 });
   if (run?.status !== "live") return undefined;
@@ -44,23 +44,23 @@ async function findQuestion() {
   return question === undefined ? undefined : { runId: run.runId, callId: question[0], name: question[1] };
 }
 
-/** An answer is a command: it reaches the run in whichever process it is, and the first one counts. */
+/** Sends the decision as a command: it reaches the run in any process, and the first decision counts. */
 async function answer(decision: "approved" | "rejected"): Promise<boolean> {
   const question = await findQuestion();
   if (question === undefined) return false;
   const { runId, callId, name } = question;
   const body = { run_id: runId, call_id: callId, decision };
   const { outcome } = await sendCommand(log, { commandId: crypto.randomUUID(), sessionId, kind: "approve", body });
-  console.error(`${name} was ${decision}:`, outcome?.code ?? "nobody has taken the answer yet");
+  console.error(`${name} was ${decision}:`, outcome?.code ?? "pending");
   return outcome?.code === "done";
 }
 
-/** One word, as a shell reads it. */
+/** Quotes a word for a shell. */
 function quote(word: string): string {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Prints the run from its beginning to its end. Each frame is on disk before it is printed. */
+/** Prints the run from start to end. Each frame is stored before it is printed. */
 async function print(firstId: number): Promise<void> {
   const stream = openStream(log, sessionId, { dialect: "loom", modes: "all", after: firstId - 1, follow: true });
   for await (const frames of stream)
@@ -68,20 +68,20 @@ async function print(firstId: number): Promise<void> {
       console.log(text);
       const { type, status, reply, name } = JSON.parse(text) as { [key: string]: string | undefined };
       if (type === "tool_approval")
-        console.error(`${name} waits for your consent: npx node examples/react.ts ${quote(store)} yes`);
+        console.error(`${name} is waiting for your approval: npx node examples/react.ts ${quote(store)} yes`);
       if (reply !== undefined || (type === "run_end" && status !== "completed")) return;
     }
 }
 
 const session = await open();
 if (session === undefined) {
-  // The other process goes on as soon as it has the answer.
-  if (word === undefined) console.error("another process is at it already");
+  // The other process continues when it receives the decision.
+  if (word === undefined) console.error("another process is running the agent");
   process.exitCode = word !== undefined && (await answer(word === "yes" ? "approved" : "rejected")) ? 0 : 1;
 } else {
   const left = session.liveRun;
   if (word !== undefined && left === undefined) {
-    console.error("nothing waits for an answer");
+    console.error("no call is waiting for approval");
     process.exitCode = 1;
   } else {
     const question = "What is 6*7, and what time is it in Tokyo? Write the result to answer.txt";
@@ -91,7 +91,7 @@ if (session === undefined) {
     if (word !== undefined) await answer(word === "yes" ? "approved" : "rejected");
     await printing;
     const { status } = await run.ended;
-    console.error("the run is over:", status);
+    console.error("the run has ended:", status);
     process.exitCode = status === "completed" ? 0 : 1;
   }
   await session.close();

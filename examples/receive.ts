@@ -1,5 +1,5 @@
-// Receives a run over a line that breaks again and again, doubles frames and brings them in the wrong order: the message
-// is whole all the same, and the receiver can prove it. Then it is handed the same frames without the last ones.
+// Receives a run over a connection that breaks, duplicates frames and reorders them: the message is still complete, and
+// the receiver can prove it. Then it receives the same frames without the last ones.
 //
 //   npx node examples/receive.ts
 import { type DialectName, MemoryLog, openStream, type StreamFrame, StreamingEngine } from "loom-agent";
@@ -7,13 +7,12 @@ import { connect, createReceiver, type Receiver, type Transport } from "loom-age
 
 const session = "demo";
 
-/** A run of a few words, in a log. */
+/** Writes a short run to a log. */
 async function writeRun(): Promise<MemoryLog> {
   const log = new MemoryLog();
   const engine = new StreamingEngine("request-1", { log });
   await engine.emitSessionStart(session);
-  for (const word of "The answer is 42, and every word of it came once.".split(/(?<= )/))
-    await engine.emitContent(word);
+  for (const word of "The answer is 42, and each word arrived once.".split(/(?<= )/)) await engine.emitContent(word);
   await engine.emitSessionEnd("completed");
   return log;
 }
@@ -24,16 +23,16 @@ async function readFrames(log: MemoryLog, dialect: DialectName, cursor?: string)
   return frames;
 }
 
-/** The line: five frames come through before it breaks, some in the wrong order and one of them twice. */
-function createBadLine(log: MemoryLog): Transport {
+/** A connection that breaks after five frames, reorders some and duplicates one. */
+function createUnreliableTransport(log: MemoryLog): Transport {
   return {
     async open({ dialect, from }, sink) {
       const frames = await readFrames(log, dialect, from.after);
       const [a, b, c, d, e] = frames;
       for (const frame of [b, a, c, c, e, d]) if (frame !== undefined) sink.frame(frame.text, frame.cursor);
-      return frames.length > 5 ? { kind: "lost", message: "the line broke" } : { kind: "ended" };
+      return frames.length > 5 ? { kind: "lost", message: "connection lost" } : { kind: "ended" };
     },
-    send: async () => ({ kind: "refused", code: "unsupported", message: "nothing goes up this line" }),
+    send: async () => ({ kind: "refused", code: "unsupported", message: "this transport only receives" }),
     close: () => undefined,
   };
 }
@@ -50,7 +49,7 @@ function print(receiver: Receiver): void {
 const log = await writeRun();
 
 const receiver = createReceiver();
-const transport = createBadLine(log);
+const transport = createUnreliableTransport(log);
 await connect(receiver, { transport, session, follow: false, reconnect: { initialMs: 1 } }).done;
 print(receiver);
 

@@ -1,4 +1,4 @@
-// Copies the styles of the components beside their compiled code: the compiler takes no notice of them.
+// Copies the stylesheets of the React components to dist: tsc does not copy CSS files.
 import { cpSync, globSync } from "node:fs";
 
 for (const path of globSync("src/react/**/*.css")) cpSync(path, path.replace(/^src/, "dist"));

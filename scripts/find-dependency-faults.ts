@@ -1,7 +1,6 @@
 /**
- * What must not be among the packages that are installed: each is of the registry and known by its bytes, runs no program
- * of its own when it is installed, is not given up by its makers, and has a licence that can be kept. Pure: it is given
- * the texts, and asks nobody.
+ * Rules for the packages in the lock file: each comes from the npm registry, has a SHA-512 hash, runs no install script
+ * that is not listed here, is not deprecated, and has an allowed licence. A pure function over the parsed files.
  */
 export interface LockedPackage {
   readonly version?: string;
@@ -28,8 +27,8 @@ export interface DependencyFault {
   readonly detail: string;
 }
 
-/** What whoever installs the package gets with it. A new one is a line here, and one in docs/decisions. */
-const RUNTIME: ReadonlySet<string> = new Set([
+/** Packages that users install with this one. A new entry needs a page in docs/decisions. */
+const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@tanstack/virtual-core",
   "hono",
@@ -38,14 +37,14 @@ const RUNTIME: ReadonlySet<string> = new Set([
   "ws",
 ]);
 
-/** Those that bring a program to be run when they are installed, all for development, and whether it is run. */
+/** Development dependencies with an install script, and whether npm may run it (`allowScripts` in package.json). */
 const INSTALL_SCRIPTS: { readonly [name: string]: { readonly isRun: boolean; readonly why: string } } = {
-  node: { isRun: true, why: "puts the executable of the version the tests run on into place" },
-  lmdb: { isRun: false, why: "would compile what comes ready-made; a peer in a benchmark" },
-  "msgpackr-extract": { isRun: false, why: "would compile what lmdb can do without" },
+  node: { isRun: true, why: "installs the Node version that the tests use" },
+  lmdb: { isRun: false, why: "would compile a binary that the package already contains; used only in a benchmark" },
+  "msgpackr-extract": { isRun: false, why: "would compile an optional part of lmdb" },
 };
 
-const LICENCES: ReadonlySet<string> = new Set([
+const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
   "MIT",
   "ISC",
   "Apache-2.0",
@@ -53,21 +52,21 @@ const LICENCES: ReadonlySet<string> = new Set([
   "BSD-3-Clause",
   "0BSD",
   "Unlicense",
-  // One of the two may be chosen, or both are kept.
+  // MIT or BSD is chosen, or both licences are permissive.
   "(AFL-2.1 OR BSD-3-Clause)",
   "(MIT OR GPL-3.0-or-later)",
   "(MIT AND Zlib)",
 ]);
 
-/** Licences that ask for more, of packages that are used and not shipped. */
-const OWN_LICENCES: { readonly [name: string]: string } = {
+/** Other licences, allowed only for these packages, which are used in development and not shipped. */
+const LICENCE_EXCEPTIONS: { readonly [name: string]: string } = {
   "@fontsource/noto-sans-sc": "OFL-1.1",
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
   "axe-core": "MPL-2.0",
 };
-/** A compiler of styles, with one package for each system. */
-const isOwnLicence = (name: string, licence: string): boolean =>
-  OWN_LICENCES[name] === licence || (/^lightningcss(?:-|$)/.test(name) && licence === "MPL-2.0");
+/** lightningcss has one package per platform. */
+const isLicenceException = (name: string, licence: string): boolean =>
+  LICENCE_EXCEPTIONS[name] === licence || (/^lightningcss(?:-|$)/.test(name) && licence === "MPL-2.0");
 
 const INTEGRITY = /^sha512-[A-Za-z0-9+/]{86}==$/;
 const REGISTRY = "https://registry.npmjs.org/";
@@ -75,18 +74,26 @@ const REGISTRY = "https://registry.npmjs.org/";
 export function findDependencyFaults({ manifest, lock }: DependencyFiles): readonly DependencyFault[] {
   const workspaces = new Set(manifest.workspaces);
   const faults = Object.keys(manifest.dependencies ?? {}).flatMap((name): DependencyFault[] =>
-    RUNTIME.has(name) ? [] : [{ rule: "runtime", name, detail: "is no known dependency of the package itself" }],
+    RUNTIME_DEPENDENCIES.has(name)
+      ? []
+      : [
+          {
+            rule: "runtime",
+            name,
+            detail: "is not in the list of runtime dependencies in scripts/find-dependency-faults.ts",
+          },
+        ],
   );
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (path === "" || workspaces.has(path)) continue;
     const name = path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
     const isOurs = entry.link === true && workspaces.has(entry.resolved ?? "");
-    if (!isOurs) faults.push(...judgePackage(name, entry, manifest.allowScripts ?? {}));
+    if (!isOurs) faults.push(...checkPackage(name, entry, manifest.allowScripts ?? {}));
   }
   return faults;
 }
 
-function judgePackage(
+function checkPackage(
   name: string,
   { resolved, link, integrity = "", license = "", deprecated, hasInstallScript }: LockedPackage,
   allowed: { readonly [name: string]: boolean },
@@ -95,17 +102,18 @@ function judgePackage(
   const report = (rule: DependencyFault["rule"], detail: string): void => void faults.push({ rule, name, detail });
   if (link === true || (resolved !== undefined && !resolved.startsWith(REGISTRY)))
     report("source", `comes from ${resolved ?? "a link"}, not from the registry`);
-  if (!INTEGRITY.test(integrity)) report("integrity", "is not known by its bytes");
+  if (!INTEGRITY.test(integrity)) report("integrity", "has no SHA-512 hash in the lock file");
   if (deprecated !== undefined) report("deprecated", deprecated);
-  if (!LICENCES.has(license) && !isOwnLicence(name, license))
-    report("licence", `has the licence ${license || "of nobody"}`);
+  if (!ALLOWED_LICENCES.has(license) && !isLicenceException(name, license))
+    report("licence", `has the licence ${license || "(none)"}, which is not allowed`);
   if (hasInstallScript === true) {
     const known = Object.hasOwn(INSTALL_SCRIPTS, name) ? INSTALL_SCRIPTS[name] : undefined;
-    if (known === undefined) report("install-script", "runs a program when it is installed, and is not known to");
+    if (known === undefined)
+      report("install-script", "has an install script that is not listed in scripts/find-dependency-faults.ts");
     else if (known.isRun !== allowed[name])
       report(
         "install-script",
-        `is ${known.isRun ? "" : "not "}to run its program, and \`allowScripts\` says otherwise`,
+        `has an install script that must ${known.isRun ? "" : "not "}run, but \`allowScripts\` says otherwise`,
       );
   }
   return faults;

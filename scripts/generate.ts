@@ -1,6 +1,6 @@
 /**
- * Derives everything that follows from the declarations: types, forms and grades of rules, JSON Schemas, tables of the docs.
- * `--check` writes nothing and fails when a file is out of date.
+ * Generates everything that is derived from the declarations: types, forms, rule tables, JSON Schemas, OpenAPI and the
+ * tables in the documentation. With `--check` it writes nothing and fails if a file is out of date.
  */
 import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
 import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
@@ -14,7 +14,7 @@ import { EVENTS } from "../src/protocol/events/index.ts";
 import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
 import { API_SHAPES } from "../src/server/api/shapes.ts";
 import { emitCode } from "./generate/emit-code.ts";
-import { emitGrades } from "./generate/emit-grades.ts";
+import { emitRuleInfo } from "./generate/emit-rule-info.ts";
 import { emitShapes } from "./generate/emit-shapes.ts";
 import { GeneratedFiles } from "./generate/write-files.ts";
 
@@ -53,7 +53,7 @@ const rules = {
   "src/dialects/stream-event/rules.generated.ts": ["STREAM_EVENT", STREAM_EVENT_RULES, "../../protocol"],
 } as const;
 for (const [path, [name, table, protocolPath]] of Object.entries(rules))
-  files.write(path, emitGrades(name, table, protocolPath));
+  files.write(path, emitRuleInfo(name, table, protocolPath));
 const control = {
   up: { union: "UpFrame", shapes: UP_FRAMES },
   down: { union: "DownFrame", shapes: DOWN_FRAMES },
@@ -64,7 +64,7 @@ for (const [direction, request] of Object.entries(control)) {
 }
 files.write("src/server/api/shapes.generated.ts", emitShapes(API_SHAPES, "../../protocol"));
 
-// The rest needs the code above, which may have just been written for the first time.
+// Imported here because these modules need the files written above.
 const { DIALECTS, dialectSchema } = await import("../src/dialects/index.ts");
 const { LIFECYCLE_RULES } = await import("../src/protocol/index.ts");
 const docs = await import("./generate/emit-docs.ts");
@@ -86,12 +86,12 @@ for (const [page, language] of [
 ] as const) {
   files.writeSection(page, "envelope", docs.envelopeTable(language));
   files.writeSection(page, "events", docs.eventSections(language, "specified"));
-  files.writeSection(page, "events-ours", docs.eventSections(language, "ours"));
+  files.writeSection(page, "events-ours", docs.eventSections(language, "extension"));
   files.writeSection(page, "rules-frames", docs.ruleTable(FRAME_RULES, language));
   files.writeSection(page, "rules-life-cycle", docs.ruleTable(LIFECYCLE_RULES, language));
 }
 
-// Last: it needs every door, and all of the above.
+// Last, because the operations need all other generated files.
 const { OPERATIONS } = await import("../src/server/api/operations.ts");
 const { describeApi } = await import("../src/server/api/describe-api.ts");
 const { readPackageVersion } = await import("../src/server/read-package-version.ts");

@@ -1,6 +1,6 @@
 /**
- * Prints, at the end of a test run that tried threats, how often each was tried and how often it came through, and which
- * were not tried because their tests were skipped. A run of all files that do fails where a threat of the list has no test.
+ * A Vitest reporter that prints the threat table at the end of a run: attacks tried and attacks that succeeded, per
+ * threat, and threats whose tests were skipped. A run of all security tests fails if a threat has no test.
  */
 import { globSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type Threat, THREATS } from "../test/security/threats.ts";
 
 export interface ThreatCount {
   readonly tried: number;
-  readonly through: number;
+  readonly succeeded: number;
 }
 
 export type ThreatCounts = ReadonlyMap<string, ThreatCount>;
@@ -26,11 +26,11 @@ export function createThreatTable(): Reporter {
       const isNamed = vitest?.config.testNamePattern !== undefined;
       const counts = countThreats(listTests(modules), { withSkipped: !isNamed });
       if (counts.size === 0) return;
-      const isWhole = !isNamed && hasAll(modules);
-      const missing = isWhole ? findUntried(counts) : [];
+      const isWhole = !isNamed && includesAllThreatTests(modules);
+      const missing = isWhole ? findUntestedThreats(counts) : [];
       console.log(`\n${formatThreats(counts)}\n`);
       if (missing.length === 0) return;
-      console.error(`No test tries these threats: ${missing.join(", ")}\n`);
+      console.error(`These threats have no test: ${missing.join(", ")}\n`);
       process.exitCode = 1;
     },
   };
@@ -40,45 +40,48 @@ function* listTests(modules: readonly TestModule[]): Generator<TestCase> {
   for (const module of modules) yield* module.children.allTests();
 }
 
-/** What is asked of a test. */
-interface Told {
-  meta(): { readonly threat?: string; readonly tried?: number; readonly through?: number };
+/** The parts of a test case that the table needs. */
+interface ReportedTest {
+  meta(): { readonly threat?: string; readonly tried?: number; readonly succeeded?: number };
   result(): { readonly state: ReturnType<TestCase["result"]>["state"] };
 }
 
-/** A threat whose tests were all skipped was tried 0 times; those that were left out by name are none of the run's. */
+/**
+ * Counts attacks per threat. A threat whose tests were all skipped counts with 0 attacks, unless `withSkipped` is
+ * false, which is for runs that select tests by name.
+ */
 export function countThreats(
-  tests: Iterable<Told>,
+  tests: Iterable<ReportedTest>,
   { withSkipped = true }: { readonly withSkipped?: boolean } = {},
 ): ThreatCounts {
   const counts = new Map<string, ThreatCount>();
   for (const test of tests) {
-    const { threat, tried = 1, through = 0 } = test.meta();
+    const { threat, tried = 1, succeeded = 0 } = test.meta();
     const { state } = test.result();
     if (threat === undefined) continue;
-    const earlier = counts.get(threat) ?? { tried: 0, through: 0 };
-    // What cannot be tried on this machine, where there is no browser say, has a test all the same.
+    const earlier = counts.get(threat) ?? { tried: 0, succeeded: 0 };
+    // A skipped test, for example without a browser, still shows that the threat has a test.
     if (state === "skipped" || state === "pending") {
       if (withSkipped) counts.set(threat, earlier);
       continue;
     }
-    const failed = state === "failed" ? Math.max(through, 1) : through;
-    counts.set(threat, { tried: earlier.tried + tried, through: earlier.through + failed });
+    const failed = state === "failed" ? Math.max(succeeded, 1) : succeeded;
+    counts.set(threat, { tried: earlier.tried + tried, succeeded: earlier.succeeded + failed });
   }
   return counts;
 }
 
-/** Every file that tries threats was part of the run. */
-function hasAll(modules: readonly TestModule[]): boolean {
+/** Returns whether the run included every file with threat tests. */
+function includesAllThreatTests(modules: readonly TestModule[]): boolean {
   const ran = new Set(modules.map(({ moduleId }) => moduleId));
   return globSync("test/{security/**/*,page/xss*}.test.ts", { cwd: root }).every((path) => ran.has(join(root, path)));
 }
 
-function findUntried(counts: ThreatCounts): readonly string[] {
+function findUntestedThreats(counts: ThreatCounts): readonly string[] {
   return Object.entries(THREATS).flatMap(([threat, title]) => (counts.has(threat) ? [] : [title]));
 }
 
-/** In the order of the list, aligned, with a sum that says what it leaves out. */
+/** Formats the table in the order of `THREATS`, with a total row. */
 export function formatThreats(counts: ThreatCounts): string {
   const found = (Object.keys(THREATS) as Threat[]).flatMap((threat) => {
     const count = counts.get(threat);
@@ -86,13 +89,13 @@ export function formatThreats(counts: ThreatCounts): string {
   });
   const sum = (field: keyof ThreatCount): number => found.reduce((all, count) => all + count[field], 0);
   const untried = found.filter(({ tried }) => tried === 0).length;
-  const rest = untried === 0 ? "" : `, but ${untried} ${untried === 1 ? "threat" : "threats"} not tried`;
+  const rest = untried === 0 ? "" : `, ${untried} ${untried === 1 ? "threat" : "threats"} not tested`;
   const table = [
-    ["threat", "cases tried", "cases through"],
-    ...found.map(({ title, tried, through }) =>
-      tried === 0 ? [title, "not tried", "–"] : [title, String(tried), String(through)],
+    ["threat", "attacks tried", "succeeded"],
+    ...found.map(({ title, tried, succeeded }) =>
+      tried === 0 ? [title, "not tested", "–"] : [title, String(tried), String(succeeded)],
     ),
-    [`all${rest}`, String(sum("tried")), String(sum("through"))],
+    [`total${rest}`, String(sum("tried")), String(sum("succeeded"))],
   ];
   const widths = [0, 1, 2].map((at) => Math.max(...table.map((row) => row[at]?.length ?? 0)));
   const lines = table.map((row) =>

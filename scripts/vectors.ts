@@ -1,6 +1,6 @@
 /**
- * Writes what the code makes of every vector's frames into the vector, and what a receiver shows of them into the view
- * beside it. The diff is the review: a golden value changes only because somebody meant it to.
+ * Writes the computed parts of every golden vector (records, encodings) and the views of a receiver beside them. Review
+ * the diff: a golden value changes only on purpose.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,7 @@
-/** The package's front door: what most users need. The rooms behind it have doors of their own. */
+/**
+ * The main entry point: agents, sessions, logs, dialects and the protocol. Each module has its own entry point with the
+ * full API, such as `loom-agent/client` and `loom-agent/server`.
+ */
 export {
   agent,
   type Agent,
@@ -54,6 +57,6 @@ export {
   validateEvent,
   Verifier,
 } from "./protocol/index.ts";
-// Not through its door: files, HTTP and MCP are for those who want them.
+// Imported directly, because the entry point of `tools` also loads files, HTTP and MCP.
 export { defineTool } from "./tools/define-tool.ts";
 export type { Tool } from "./tools/tool.ts";

@@ -1,13 +1,13 @@
 /**
- * Feeds endless streams, in which nothing is ever ended, through a dialect's decoder, the checker and every encoder.
- * Started with a small heap: state that grows with the stream ends the process.
+ * Feeds endless streams, in which nothing ever ends, through a decoder, the checker and every encoder. The process runs
+ * with a small heap and fails if state grows with the stream.
  */
 import { createStamper, createStreamCheck, DIALECT_NAMES, DIALECTS } from "../src/dialects/index.ts";
 
 const count = Number(process.argv[2]);
 const envelope = (i: number) => ({ session_id: `session-${i}-${"x".repeat(40)}`, event_id: 1 });
 
-/** Each stream is a way to leave things open. */
+/** Each stream leaves another kind of thing open. */
 const STREAMS: { readonly [name: string]: (i: number) => object } = {
   sessions: (i) => ({ ...envelope(i), type: "run_start", run_id: `run-${i}`, message: "Hi" }),
   both: (i) => ({ session_id: `s-${i % 5000}`, event_id: i + 1, type: "run_start", run_id: `run-${i}` }),
@@ -74,13 +74,13 @@ const STREAMS: { readonly [name: string]: (i: number) => object } = {
 };
 
 for (const make of Object.values(STREAMS)) {
-  const doctor = createStreamCheck(DIALECTS.loom);
+  const checker = createStreamCheck(DIALECTS.loom);
   const encoders = DIALECT_NAMES.map((name) => DIALECTS[name].createEncoder());
   const stamp = createStamper();
   const decoder = DIALECTS.loom.createDecoder();
   for (let i = 0; i < count; i++) {
     const text = JSON.stringify(make(i));
-    doctor.check(text);
+    checker.check(text);
     for (const record of decoder.decode(text).records) {
       const stamped = stamp(record);
       for (const encoder of encoders) encoder.encode(stamped);
@@ -121,11 +121,11 @@ const FOREIGN: { readonly [dialect: string]: (i: number) => object } = {
 };
 
 for (const [name, make] of Object.entries(FOREIGN)) {
-  const doctor = createStreamCheck(DIALECTS[name as keyof typeof DIALECTS]);
-  for (let i = 0; i < count; i++) doctor.check(JSON.stringify(make(i)));
+  const checker = createStreamCheck(DIALECTS[name as keyof typeof DIALECTS]);
+  for (let i = 0; i < count; i++) checker.check(JSON.stringify(make(i)));
 }
-// Requests that did end leave nothing behind but their ids.
-const doctor = createStreamCheck(DIALECTS.engine);
+// Only the ids of ended requests are kept.
+const checker = createStreamCheck(DIALECTS.engine);
 for (let i = 0; i < count / 10; i++) {
   const frames = [
     { type: "session_start", data: { session_id: "s", request_id: `r-${i}` } },
@@ -133,6 +133,6 @@ for (let i = 0; i < count / 10; i++) {
     { type: "session_end", data: { status: "completed" } },
   ];
   for (const [sequence, frame] of frames.entries())
-    doctor.check(JSON.stringify({ ...frame, metadata: { request_id: `r-${i}`, timestamp: 1, sequence } }));
+    checker.check(JSON.stringify({ ...frame, metadata: { request_id: `r-${i}`, timestamp: 1, sequence } }));
 }
 process.stdout.write("done\n");

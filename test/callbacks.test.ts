@@ -1,4 +1,4 @@
-// Which callbacks fire: event × path × outcome, in order, each once. And the examples of 002, to the letter.
+// Callbacks by event, path and outcome: the order, and each exactly once. Also the examples of specification 002.
 import { basename } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent, type AgentOptions, type StreamEvent } from "../src/agents/index.ts";
@@ -18,8 +18,8 @@ import {
 } from "../src/observe/index.ts";
 import type { AnyEvent, EventRecord, JsonObject } from "../src/protocol/index.ts";
 import { createTools } from "./agents/counted-tools.ts";
-import { collect, setFacade, textOf } from "./agents/facade-stage.ts";
-import { SESSION, setStage, waitForEvent } from "./agents/stage.ts";
+import { collect, createFacadeFixture, textOf } from "./agents/facade-fixture.ts";
+import { SESSION, createAgentFixture, waitForEvent } from "./agents/agent-fixture.ts";
 import { playMove, playTrip } from "./agents/thought-scripts.ts";
 import { listVectorFiles, readVector } from "./vectors.ts";
 
@@ -34,37 +34,40 @@ const found = (count: number): Retriever => ({
   retrieve: async () => Array.from({ length: count }, (_, n) => ({ title: `Page ${n}`, content: "Looms have beams." })),
 });
 
-/** A conversation that is too long for the model. */
+/** An answer that makes the conversation too long for the model. */
 const LONG = "The loom has a beam. ".repeat(200);
 const compression = { contextWindow: 1500, keepTurns: 1, maxSummaryTokens: 100 };
 
-/** The rule, and what it is tried with below. `both` is `execute` and `stream`; numbers are rounds. */
+/**
+ * Expected callbacks by outcome and path. `both` means `execute` and `stream`; numbers are iterations or document
+ * counts.
+ */
 const TABLE = `
 outcome                          | path    | callbacks, in order, each once
 an answer                        | both    | request_start, agent_finish
 a tool                           | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
 a tool, and usage                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
 a tool in each of two rounds     | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, tool_calls_start 2 call_1, tool_result 2 call_1, agent_finish
-a tool after two tries           | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+a tool after two retries         | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
 two tools at once                | both    | request_start, tool_calls_start 1 call_0+call_1, tool_result 1 call_0, tool_result 1 call_1, agent_finish
 a tool that fails                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 tool_execute, agent_finish
-a tool nobody has                | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
+an unknown tool                  | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish
 a model that fails               | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
 a model that fails               | stream  | request_start, error 0 llm_stream, agent_finish error
 a model without tools that fails | execute | request_start, error 0 llm_generate, agent_finish error
 a model without tools that fails | stream  | request_start, error 0 llm_stream, agent_finish error
-a model that breaks off          | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
-a model that breaks off          | stream  | request_start, error 0 llm_stream, agent_finish error
-a model cut within arguments     | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
-a model cut within arguments     | stream  | request_start, error 0 llm_stream, agent_finish error
-a cancel within arguments        | both    | request_start, agent_finish cancelled
+a model stream that is cut       | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
+a model stream that is cut       | stream  | request_start, error 0 llm_stream, agent_finish error
+a model cut in tool arguments    | execute | request_start, error 0 llm_generate_with_tools, agent_finish error
+a model cut in tool arguments    | stream  | request_start, error 0 llm_stream, agent_finish error
+a cancel in tool arguments       | both    | request_start, agent_finish cancelled
 a model that fails after a tool  | execute | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_generate_with_tools, agent_finish error
 a model that fails after a tool  | stream  | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 llm_stream, agent_finish error
 a cancel while the model thinks  | both    | request_start, agent_finish cancelled
-a cancel while a tool works      | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish cancelled
-the limit of rounds              | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 iteration_limit, agent_finish
+a cancel while a tool runs       | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, agent_finish cancelled
+the iteration limit              | both    | request_start, tool_calls_start 1 call_0, tool_result 1 call_0, error 1 iteration_limit, agent_finish
 a retrieval                      | both    | request_start, retrieval_complete 3, agent_finish
-a retrieval of nothing           | both    | request_start, retrieval_complete 0, agent_finish
+a retrieval without results      | both    | request_start, retrieval_complete 0, agent_finish
 a retrieval that fails           | both    | request_start, error 0 retrieval, agent_finish
 a compression                    | both    | request_start, compression_applied, agent_finish
 a compression without a summary  | both    | request_start, error 0 compression, compression_applied, agent_finish
@@ -73,9 +76,9 @@ a compression without a summary  | both    | request_start, error 0 compression,
 interface Case {
   readonly script: Script;
   readonly options?: Partial<AgentOptions>;
-  /** Said before, in the same conversation. */
+  /** Earlier messages of the conversation. */
   readonly before?: readonly string[];
-  /** Cancelled when this has been told, or is in the log. */
+  /** Cancel the run at this callback or event type. */
   readonly cancelAt?: string;
 }
 
@@ -91,30 +94,30 @@ const CASES: { readonly [outcome: string]: Case } = {
   "a tool in each of two rounds": {
     script: [{ calls: [ADD] }, { calls: [{ ...ADD, id: "call_1" }] }, { text: "It is 3." }],
   },
-  "a tool after two tries": {
+  "a tool after two retries": {
     script: [BUSY, BUSY, { calls: [ADD] }, { text: "It is 3." }],
     options: { callOptions: { maxRetries: 2, retryMs: 1, maxRetryMs: 2 } },
   },
   "two tools at once": { script: [{ calls: [ADD, { ...ADD, id: "call_1" }] }, { text: "3 and 3." }] },
   "a tool that fails": { script: [{ calls: [FAIL] }, { text: "It broke." }] },
-  "a tool nobody has": { script: [{ calls: [{ name: "fly", id: "call_0" }] }, { text: "I cannot." }] },
+  "an unknown tool": { script: [{ calls: [{ name: "fly", id: "call_0" }] }, { text: "I cannot." }] },
   "a model that fails": { script: [{ fault: { kind: "throw" } }] },
   "a model without tools that fails": { script: [{ fault: { kind: "throw" } }], options: { tools: [] } },
-  "a model that breaks off": { script: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }] },
-  "a model cut within arguments": { script: [{ calls: [ADD], chunk: 3, fault: { kind: "cut", after: 2 } }] },
-  "a cancel within arguments": {
+  "a model stream that is cut": { script: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }] },
+  "a model cut in tool arguments": { script: [{ calls: [ADD], chunk: 3, fault: { kind: "cut", after: 2 } }] },
+  "a cancel in tool arguments": {
     script: [{ calls: [ADD], chunk: 3, fault: { kind: "stall", after: 2 } }],
     cancelAt: "tool_call_chunk",
   },
   "a model that fails after a tool": { script: [{ calls: [ADD] }, { fault: { kind: "throw" } }] },
   "a cancel while the model thinks": { script: [{ fault: { kind: "stall" } }], cancelAt: "request_start" },
-  "a cancel while a tool works": {
+  "a cancel while a tool runs": {
     script: [{ calls: [{ name: "wait", id: "call_0" }] }],
     cancelAt: "tool_calls_start",
   },
-  "the limit of rounds": { script: [{ calls: [ADD] }, { text: "As far as 3." }], options: { maxIterations: 1 } },
+  "the iteration limit": { script: [{ calls: [ADD] }, { text: "As far as 3." }], options: { maxIterations: 1 } },
   "a retrieval": { script: [{ text: "See [1]." }], options: { retriever: found(3) } },
-  "a retrieval of nothing": { script: [{ text: "I do not know." }], options: { retriever: found(0) } },
+  "a retrieval without results": { script: [{ text: "I do not know." }], options: { retriever: found(0) } },
   "a retrieval that fails": {
     script: [{ text: "I do not know." }],
     options: { retriever: { retrieve: () => Promise.reject(new Error("no index")) } },
@@ -136,7 +139,7 @@ const CASES: { readonly [outcome: string]: Case } = {
   },
 };
 
-/** What was told, in a few words each. */
+/** A payload in a few words. */
 function describePayload(payload: CallbackPayload): string {
   switch (payload.type) {
     case "tool_calls_start":
@@ -154,12 +157,12 @@ function describePayload(payload: CallbackPayload): string {
   }
 }
 
-async function play({ script, options = {}, before = [], cancelAt }: Case, path: "execute" | "stream") {
-  const told: CallbackPayload[] = [];
+async function runCase({ script, options = {}, before = [], cancelAt }: Case, path: "execute" | "stream") {
+  const payloads: CallbackPayload[] = [];
   const stop = new AbortController();
   const callback: Callback = {
     onEvent(type, payload) {
-      told.push(payload);
+      payloads.push(payload);
       if (type === cancelAt) stop.abort();
     },
   };
@@ -170,7 +173,7 @@ async function play({ script, options = {}, before = [], cancelAt }: Case, path:
       close: () => undefined,
     }),
   };
-  const { agent: actor, log } = await setFacade(script, {
+  const { agent: actor, log } = await createFacadeFixture(script, {
     callOptions: { maxRetries: 0 },
     ...options,
     callbacks: [callback],
@@ -180,11 +183,11 @@ async function play({ script, options = {}, before = [], cancelAt }: Case, path:
   const ask = { sessionId: "s", requestId: "req-1", context: { tenant: "acme" }, signal: stop.signal };
   for (const message of before) await actor.run(message, { sessionId: "s" });
   await actor.flush();
-  told.splice(0);
+  payloads.splice(0);
   if (path === "stream") streamed = (await collect(actor.stream("Explain RAG", ask))).events;
   else await actor.run("Explain RAG", ask).catch(() => undefined);
   await actor.flush();
-  return { told, log, streamed, tools: actor.metrics.summary().tools };
+  return { payloads, log, streamed, tools: actor.metrics.summary().tools };
 }
 
 const ROWS = TABLE.trim()
@@ -196,7 +199,7 @@ const ROWS = TABLE.trim()
     return paths.map((one) => ({ outcome, path: one, callbacks: callbacks.split(", ") }));
   });
 
-/** The fields of 002 beside `type`, `ts`, `source`, and ours on all: `request_id`, `context`. */
+/** Fields that 002 defines besides `type`, `ts` and `source`. All payloads also have our `request_id` and `context`. */
 const FIELDS: { readonly [type: string]: readonly string[] } = {
   request_start: ["iteration", "input"],
   retrieval_complete: ["doc_count"],
@@ -207,8 +210,8 @@ const FIELDS: { readonly [type: string]: readonly string[] } = {
   error: ["iteration", "stage", "message"],
 };
 
-describe("which callbacks fire", () => {
-  it("has a row for each outcome on each path", () => {
+describe("callbacks", () => {
+  it("are specified for each outcome and path", () => {
     const tried = ROWS.map(({ outcome, path }) => `${outcome}, ${path}`);
     expect(tried).toEqual([...new Set(tried)]);
     expect(tried.length).toBe(Object.keys(CASES).length * 2);
@@ -216,15 +219,15 @@ describe("which callbacks fire", () => {
 
   it.each(ROWS)("$outcome, $path: $callbacks", async ({ outcome, path, callbacks }) => {
     const given = CASES[outcome];
-    if (given === undefined) throw new Error(`nobody tries ${outcome}`);
-    const { told, log, streamed, tools } = await play(given, path);
-    expect(told.map(describePayload)).toEqual(callbacks);
-    // Whoever reads the stream is given the same events, and the text.
+    if (given === undefined) throw new Error(`no case for the outcome ${outcome}`);
+    const { payloads, log, streamed, tools } = await runCase(given, path);
+    expect(payloads.map(describePayload)).toEqual(callbacks);
+    // A reader of the stream receives the same events, and the text.
     const events = streamed.filter(({ type }) => type !== "text_delta");
     if (path === "stream")
-      expect(events.map(({ type, ts }) => [type, ts])).toEqual(told.map(({ type, ts }) => [type, ts]));
+      expect(events.map(({ type, ts }) => [type, ts])).toEqual(payloads.map(({ type, ts }) => [type, ts]));
     let last = 0;
-    for (const { status, ...payload } of told as readonly (CallbackPayload & { readonly status?: string })[]) {
+    for (const { status, ...payload } of payloads as readonly (CallbackPayload & { readonly status?: string })[]) {
       expect(payload).toMatchObject({ source: path, request_id: "req-1", context: { tenant: "acme" } });
       const names = ["type", "ts", "source", "request_id", "context", ...(FIELDS[payload.type] ?? [])];
       expect(Object.keys(payload).toSorted()).toEqual(names.toSorted());
@@ -232,35 +235,31 @@ describe("which callbacks fire", () => {
       expect(payload.ts).toBeGreaterThanOrEqual(last);
       last = payload.ts;
     }
-    // What is counted is what was told, and what the run says of itself.
+    // The log, the metrics and the callbacks agree.
     const { records } = await log.read("s", { after: 0 });
     const made = records.filter(({ event }) => event.type === "tool_call").length;
     expect(tools.calls).toBe(made);
     const replayed: CallbackPayload[] = [];
     await replayCallbacks(log, "s", [{ onEvent: (_type, payload) => replayed.push(payload) }]);
-    expect(replayed.filter(({ request_id }) => request_id === "req-1")).toEqual(told);
+    expect(replayed.filter(({ request_id }) => request_id === "req-1")).toEqual(payloads);
   });
 });
 
 it.each([
   ["tot", playMove],
   ["got", playTrip],
-] as const)(
-  "a search of the kind %s is told the same live and replayed, from the start to one finish",
-  async (kind, script) => {
-    const { told, log } = await play({ script, options: { kind } }, "stream");
-    expect(told.map(({ type }) => type).filter((type) => type === "request_start" || type === "agent_finish")).toEqual([
-      "request_start",
-      "agent_finish",
-    ]);
-    expect([told[0]?.type, told.at(-1)?.type]).toEqual(["request_start", "agent_finish"]);
-    const replayed: CallbackPayload[] = [];
-    await replayCallbacks(log, "s", [{ onEvent: (_type, payload) => replayed.push(payload) }]);
-    expect(replayed).toEqual(told);
-  },
-);
+] as const)("a %s search replays the same callbacks, from one start to one finish", async (kind, script) => {
+  const { payloads, log } = await runCase({ script, options: { kind } }, "stream");
+  expect(
+    payloads.map(({ type }) => type).filter((type) => type === "request_start" || type === "agent_finish"),
+  ).toEqual(["request_start", "agent_finish"]);
+  expect([payloads[0]?.type, payloads.at(-1)?.type]).toEqual(["request_start", "agent_finish"]);
+  const replayed: CallbackPayload[] = [];
+  await replayCallbacks(log, "s", [{ onEvent: (_type, payload) => replayed.push(payload) }]);
+  expect(replayed).toEqual(payloads);
+});
 
-/** Each as 002 prints it, and the records that make it. */
+/** Each example of 002 and the records that produce it. */
 const EXAMPLES: readonly [string, string, readonly (AnyEvent | number)[]][] = [
   [
     "request_start",
@@ -328,37 +327,40 @@ const EXAMPLES: readonly [string, string, readonly (AnyEvent | number)[]][] = [
   ],
 ];
 
-async function tell(records: readonly EventRecord[]): Promise<readonly CallbackPayload[]> {
-  const told: CallbackPayload[] = [];
-  const observer = createCallbackObserver([{ textDelta: true, onEvent: (_type, payload) => told.push(payload) }]);
+async function observeRecords(records: readonly EventRecord[]): Promise<readonly CallbackPayload[]> {
+  const payloads: CallbackPayload[] = [];
+  const observer = createCallbackObserver([{ textDelta: true, onEvent: (_type, payload) => payloads.push(payload) }]);
   const run = observer.openRun({ sessionId: "session", runId: "run-1" });
   const stamp = createStamper();
   for (const record of records) run.take(stamp(record), false);
   await observer.flush();
-  return told;
+  return payloads;
 }
 
-describe("the examples of 002", () => {
-  it.each(EXAMPLES)("%s is told to the letter", async (_type, example, made) => {
+describe("examples of 002", () => {
+  it.each(EXAMPLES)("%s is produced exactly", async (_type, example, made) => {
     let ts = 1_710_000_000_000;
     const records = made.flatMap((item): readonly EventRecord[] => {
       if (typeof item !== "number") return [{ envelope: { run_id: "run-1", ts }, event: item }];
       ts = item;
       return [];
     });
-    expect((await tell(records)).at(-1)).toEqual({ ...(JSON.parse(example) as JsonObject), request_id: "run-1" });
+    expect((await observeRecords(records)).at(-1)).toEqual({
+      ...(JSON.parse(example) as JsonObject),
+      request_id: "run-1",
+    });
   });
 
   const files = listVectorFiles("samples").filter((file) => basename(file).startsWith("002-"));
 
-  it.each(files.map((file) => readVector(file)))("$name comes back as it was", async ({ mode, frames, records }) => {
+  it.each(files.map((file) => readVector(file)))("$name round-trips", async ({ mode, frames, records }) => {
     const streams = mode === "frame" ? records : [records.flat()];
-    // What announces calls waits for what follows.
+    // The callback for calls is only sent when the model's turn is over.
     const close: EventRecord = { envelope: {}, event: { type: "run_end", status: "cancelled" } };
-    const told = await Promise.all(streams.map((stream) => tell([...stream, close])));
+    const payloads = await Promise.all(streams.map((stream) => observeRecords([...stream, close])));
     for (const [index, frame] of (frames as readonly JsonObject[]).entries()) {
       const { metadata, request_id = "session", ...fields } = frame;
-      // An id that is empty is made.
+      // An empty id is replaced.
       const isMade = JSON.stringify(frame).includes(`"id":""`);
       const expected = {
         ...(metadata as JsonObject | undefined),
@@ -366,59 +368,59 @@ describe("the examples of 002", () => {
         ...(isMade ? { tool_calls: expect.any(Array) as unknown } : {}),
         request_id,
       };
-      expect(mode === "frame" ? told[index] : told[0]).toContainEqual(expected);
+      expect(mode === "frame" ? payloads[index] : payloads[0]).toContainEqual(expected);
     }
   });
 });
 
-describe("callbacks and the run they look at", () => {
-  it("a callback that hangs holds up neither text nor answer", async () => {
+describe("callbacks and runs", () => {
+  it("a hanging callback delays neither text nor reply", async () => {
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
     const hanging: Callback = {
       textDelta: true,
       onEvent: async (type) => {
         await gate.promise;
-        order.push(`told ${type}`);
+        order.push(`callback ${type}`);
       },
     };
-    const { agent: actor } = await setFacade([{ text: "Looms have beams." }], { callbacks: [hanging] });
+    const { agent: actor } = await createFacadeFixture([{ text: "Looms have beams." }], { callbacks: [hanging] });
     const { events } = await collect(actor.stream("Tell me"));
     expect(textOf(events)).toBe("Looms have beams.");
     order.push("read");
     gate.resolve();
     expect(await actor.flush()).toBe(true);
     expect(order[0]).toBe("read");
-    expect(order.slice(1)).toEqual(events.map(({ type }) => `told ${type}`));
+    expect(order.slice(1)).toEqual(events.map(({ type }) => `callback ${type}`));
   });
 
-  it("a run that two processes carry out is told once, half by each", async () => {
-    const told: CallbackPayload[] = [];
+  it("a run that two processes execute reports each event once", async () => {
+    const payloads: CallbackPayload[] = [];
     const counts: number[] = [];
-    const callback: Callback = { onEvent: (_type, payload) => told.push(payload) };
-    const stage = await setStage([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }], {
+    const callback: Callback = { onEvent: (_type, payload) => payloads.push(payload) };
+    const fixture = await createAgentFixture([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }], {
       callbacks: [callback],
     });
-    await stage.agent.answer(stage.session, "Remove a", { requestId: "req-1", context: { tenant: "acme" } });
-    await stage.wait("tool_approval");
-    await stage.session.close();
-    await stage.agent.flush();
-    counts.push(told.length);
+    await fixture.agent.answer(fixture.session, "Remove a", { requestId: "req-1", context: { tenant: "acme" } });
+    await fixture.wait("tool_approval");
+    await fixture.session.close();
+    await fixture.agent.flush();
+    counts.push(payloads.length);
 
     const next = agent({
       model: new ScriptedModel([{ text: "Done." }]),
       tools: createTools().tools,
       callbacks: [callback],
     });
-    const session = await next.openSession(stage.log, SESSION);
+    const session = await next.openSession(fixture.log, SESSION);
     onTestFinished(() => session.close());
     const over = waitForEvent(session, "reply");
     session.liveRun?.answerApproval({ callId: "c", decision: "approved" });
     await over;
     await next.flush();
-    counts.push(told.length);
+    counts.push(payloads.length);
 
-    expect(told.map(describePayload)).toEqual([
+    expect(payloads.map(describePayload)).toEqual([
       "request_start",
       "tool_calls_start 1 c",
       "tool_result 1 c",
@@ -426,16 +428,16 @@ describe("callbacks and the run they look at", () => {
     ]);
     expect(counts).toEqual([2, 4]);
     const replayed: CallbackPayload[] = [];
-    await replayCallbacks(stage.log, SESSION, [{ onEvent: (_type, payload) => replayed.push(payload) }]);
-    expect(told).toEqual(replayed);
+    await replayCallbacks(fixture.log, SESSION, [{ onEvent: (_type, payload) => replayed.push(payload) }]);
+    expect(payloads).toEqual(replayed);
   });
 
-  it("all sessions of a process can be looked at, also those it takes over", async () => {
+  it("observes all sessions of a process, including recovered ones", async () => {
     const log = await createLog();
-    const told: string[] = [];
+    const lines: string[] = [];
     const callback: Callback = {
       onEvent(_type, payload) {
-        told.push(`${describePayload(payload)} ${payload.request_id} ${JSON.stringify(payload.context)}`);
+        lines.push(`${describePayload(payload)} ${payload.request_id} ${JSON.stringify(payload.context)}`);
       },
     };
     const dead = await openSession(log, "s");
@@ -452,12 +454,12 @@ describe("callbacks and the run they look at", () => {
     await observation.idle();
     await observer.flush();
     const acme = `req-1 {"tenant":"acme"}`;
-    // Of the dead run only what happened here; its beginning was told by whoever began it.
-    expect(told.filter((line) => line.includes("req-1"))).toEqual([
+    // For the recovered run, only events of this process are reported.
+    expect(lines.filter((line) => line.includes("req-1"))).toEqual([
       `error 0 unknown ${acme}`,
       `agent_finish error ${acme}`,
     ]);
-    expect(told.filter((line) => line.includes("run-2"))).toEqual([
+    expect(lines.filter((line) => line.includes("run-2"))).toEqual([
       "request_start run-2 undefined",
       "agent_finish run-2 undefined",
     ]);

@@ -1,34 +1,34 @@
-// `loom kb`, and the knowledge base in `loom run`: the real command, with a base of its own for each test.
+// `loom kb`, and the knowledge base in `loom run`: the real command, with a separate file for each test.
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { folder, loom, parseLines, type Ran } from "./cli-run.ts";
+import { folder, loom, parseLines, type CommandResult } from "./cli-run.ts";
 
 const HANDBOOK = "handbook";
 let places = 0;
 
-/** A folder with a document, and the command with everything in it. */
+/** Creates a folder with a document, and runs the command in it. */
 function newPlace() {
   const home = join(folder, `place-${places++}`);
   mkdirSync(home);
   writeFileSync(join(home, "tides.md"), "# Tides\n\nThe moon pulls the sea, twice a day.\n");
   const env = { LOOM_STORE: join(home, "loom.db"), LOOM_KB: "", LOOM_MODEL: "" };
-  const run = (...args: readonly string[]): Promise<Ran> => loom(args, { env });
+  const run = (...args: readonly string[]): Promise<CommandResult> => loom(args, { env });
   const read = async (...args: readonly string[]): Promise<string> => (await run(...args)).out;
   return { home, base: join(home, "knowledge.db"), own: join(home, "own.db"), run, read };
 }
 
 describe("loom kb", () => {
-  it("begins with the handbook, until somebody removes it", async () => {
+  it("starts with the handbook until it is removed", async () => {
     const { base, read } = newPlace();
     expect(await read("kb", "search", "如何部署应用")).toMatch(/^\[1\] 部署指南 /);
-    // Documents are their owner's alone.
+    // Only the owner can read the file.
     if (process.platform !== "win32") expect(statSync(base).mode & 0o077).toBe(0);
-    expect(await read("kb", "remove", "handbook")).toBe("20 documents removed: handbook\n");
+    expect(await read("kb", "remove", "handbook")).toBe("removed 20 documents: handbook\n");
     expect(await read("kb", "list")).toBe("");
   });
 
-  it("removes nothing where two things have the name", async () => {
+  it("removes nothing if the path is ambiguous", async () => {
     const { run } = newPlace();
     // Commands run in this folder.
     const own = join(folder, HANDBOOK);
@@ -37,41 +37,41 @@ describe("loom kb", () => {
     await run("kb", "add", own);
     const { code, out, err } = await run("kb", "remove", HANDBOOK);
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(/may mean two things.*neither was removed/s);
-    expect((await run("kb", "remove", own)).out).toMatch(/^1 document removed: /);
+    expect(err).toMatch(/is ambiguous.*nothing was removed/s);
+    expect((await run("kb", "remove", own)).out).toMatch(/^removed 1 document: /);
   });
 
-  it("tells what it can do, and what is wrong", async () => {
+  it("prints help and errors", async () => {
     const { run } = newPlace();
     expect((await run("help", "kb", "search")).out).toMatch(/Usage: loom kb search \[OPTIONS\] QUERY…/);
     const { code, out, err } = await run("kb");
     expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(/needs to be told what to do\n.*add, list, search, remove/);
+    expect(err).toMatch(/needs a command\n.*add, list, search, remove/);
   });
 });
 
 describe.concurrent("loom run with a knowledge base", () => {
-  it("finds the handbook with the first question", async () => {
+  it("finds the handbook in the first run", async () => {
     const { code, out } = await newPlace().run("run", "How do I deploy it?");
     expect(code).toBe(0);
     expect(out).toContain("1. Install Node.js 24 or newer");
     expect(out).toContain("[1] Deployment guide (handbook/en/deployment-guide.md");
   });
 
-  it("prints the list it makes where no terminal shows it", async () => {
+  it("prints a to-do list as part of the answer if there is no terminal", async () => {
     const out = await newPlace().read("run", "Search the deployment docs and make a checklist");
     expect(out).toMatch(
-      /this list:\n+Deployment guide\n\[ \] Install Node\.js 24 or newer\n(?:\[ \] .*\n){7}\n.*8 items/,
+      /list from “Deployment guide” \[\d\]:\n+Deployment guide\n\[ \] Install Node\.js 24 or newer\n(?:\[ \] .*\n){7}\n.*8 items/,
     );
   });
 
-  it("opens none for a run that searches nothing", async () => {
+  it("does not create a knowledge base for a run without a search", async () => {
     const { base, read } = newPlace();
     expect(await read("run", "What is 6*7?")).toContain("42");
     expect(existsSync(base)).toBe(false);
   });
 
-  it("searches the base it is given, before or when the model likes", async () => {
+  it("searches the given file, as a tool or before the answer", async () => {
     const { home, own, run, read } = newPlace();
     await run("kb", "add", "--kb", own, join(home, "tides.md"));
     const question = "Why does the moon pull the sea?";
@@ -86,22 +86,22 @@ describe.concurrent("loom run with a knowledge base", () => {
     }
   });
 
-  it.each([[[]], [["--retrieve"]]])("goes on without one that cannot be opened, and says so: %o", async (options) => {
+  it.each([[[]], [["--retrieve"]]])("continues without a file that cannot be opened: %o", async (options) => {
     const { base, run } = newPlace();
-    writeFileSync(base, "This is no database at all.".repeat(100));
+    writeFileSync(base, "This is not a database at all.".repeat(100));
     const { code, out, err } = await run("run", ...options, "What is Loom?");
     expect(code).toBe(0);
     expect(out).toMatch(/^Offline model: /);
-    expect(err).toContain(`the knowledge base \`${base}\` is damaged, or no knowledge base: move it away`);
-    // What the engine says of the file is for nobody here.
+    expect(err).toContain(`the knowledge base \`${base}\` is damaged or not a knowledge base; move it away`);
+    // SQLite's own message is not helpful here.
     expect(out + err).not.toMatch(/not a database|SQLITE|file is no/i);
   });
 
-  it("does without where it is told so, and refuses what is not there", async () => {
+  it("works without a knowledge base, and rejects a missing file", async () => {
     const { run } = newPlace();
     const { code, out } = await run("run", "--no-kb", "What is Loom?");
-    expect([code, out.includes("none of them fits")]).toEqual([0, true]);
+    expect([code, out.includes("none matches this")]).toEqual([0, true]);
     expect(await run("run", "--no-kb", "--retrieve", "x")).toMatchObject({ code: 2 });
-    expect((await run("run", "--kb", "missing.db", "x")).err).toContain("there is no knowledge base `missing.db`");
+    expect((await run("run", "--kb", "missing.db", "x")).err).toContain("no knowledge base `missing.db`");
   });
 });

@@ -1,9 +1,8 @@
 /**
- * Runs the real command, `bin/loom.js`, as a caller would, and gives back what that caller sees. Whatever a run is
- * about, it must not show a stack trace or where the source lies; this is checked on every one.
+ * Runs the real command, `bin/loom.js`, and returns its output. Every run is checked for stack traces and source paths.
  *
- * A process costs more than what most commands do. Those that only read and print are carried out in this one in the short
- * run, by all that `bin/loom.js` calls; in the long run each is a process.
+ * In the short run, commands that only read and print run in this process, because a child process takes longer than
+ * most commands. In the long run, each is a child process.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +13,7 @@ import { afterAll, expect } from "vitest";
 import { main } from "../src/cli/main.ts";
 import { packageRoot } from "./source-files.ts";
 
-export interface Ran {
+export interface CommandResult {
   readonly code: number | null;
   readonly out: string;
   readonly err: string;
@@ -25,28 +24,28 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
 }
 
-/** A folder for the files of one test file, gone when it ends. */
+/** A folder for the files of one test file, removed when it ends. */
 export const folder = realpathSync(mkdtempSync(join(tmpdir(), "loom-cli-")));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 export const COMMAND = join(packageRoot, "bin", "loom.js");
 
-/** The environment less what would colour the output or change the command. */
+/** The environment without variables that change colours or the command. */
 export function environment(env: RunOptions["env"] = {}): NodeJS.ProcessEnv {
   const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_OPTIONS: _options, LOOM_DEBUG: _debug, ...rest } = process.env;
   return { ...rest, ...env };
 }
 
-const AT_ONCE = Math.max(2, availableParallelism());
+const MAX_CONCURRENT = Math.max(2, availableParallelism());
 let running = 0;
 const waiting: (() => void)[] = [];
 
-export async function loom(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve));
+export async function loom(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
+  if (running >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
   running++;
   try {
-    const ran = await (mayRunHere(args, options) ? runHere(args, options) : runCommand(args, options));
-    expectQuiet(ran);
+    const ran = await (canRunInProcess(args, options) ? runInProcess(args, options) : runInChild(args, options));
+    expectNoStackTrace(ran);
     return ran;
   } finally {
     running--;
@@ -54,16 +53,24 @@ export async function loom(args: readonly string[], options: RunOptions = {}): P
   }
 }
 
-const HERE: ReadonlySet<string | undefined> = new Set(["check", "convert", "schema", "demo", "help", "--help", "-h"]);
+const IN_PROCESS_COMMANDS: ReadonlySet<string | undefined> = new Set([
+  "check",
+  "convert",
+  "schema",
+  "demo",
+  "help",
+  "--help",
+  "-h",
+]);
 
-/** Files that are named by less than their whole path are looked for where a process is. */
-function mayRunHere([name, ...rest]: readonly string[], { env }: RunOptions): boolean {
+/** Commands with relative paths need a process whose current folder is `folder`. */
+function canRunInProcess([name, ...rest]: readonly string[], { env }: RunOptions): boolean {
   const isPlain = (word: string): boolean =>
     word.startsWith("-") || word.startsWith(folder) || !(/[./]/.test(word) || existsSync(join(folder, word)));
-  return process.env["LOOM_LONG"] !== "1" && env === undefined && HERE.has(name) && rest.every(isPlain);
+  return process.env["LOOM_LONG"] !== "1" && env === undefined && IN_PROCESS_COMMANDS.has(name) && rest.every(isPlain);
 }
 
-async function runHere(args: readonly string[], { input = "" }: RunOptions): Promise<Ran> {
+async function runInProcess(args: readonly string[], { input = "" }: RunOptions): Promise<CommandResult> {
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   const collect = (into: Buffer[]) =>
     new Writable({
@@ -80,12 +87,12 @@ async function runHere(args: readonly string[], { input = "" }: RunOptions): Pro
   return { code, out: Buffer.concat(chunks.out).toString(), err: Buffer.concat(chunks.err).toString() };
 }
 
-async function runCommand(args: readonly string[], { input = "", env }: RunOptions): Promise<Ran> {
+async function runInChild(args: readonly string[], { input = "", env }: RunOptions): Promise<CommandResult> {
   const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: environment(env) });
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   child.stdout.on("data", (chunk: Buffer) => chunks.out.push(chunk));
   child.stderr.on("data", (chunk: Buffer) => chunks.err.push(chunk));
-  // The command may end before it has read all of it.
+  // The command may exit before it has read all input.
   child.stdin.on("error", () => undefined).end(input);
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on("error", reject).on("close", resolve);
@@ -93,8 +100,8 @@ async function runCommand(args: readonly string[], { input = "", env }: RunOptio
   return { code, out: Buffer.concat(chunks.out).toString(), err: Buffer.concat(chunks.err).toString() };
 }
 
-/** No stack trace, no place in the source tree. */
-export function expectQuiet({ out, err }: Ran): void {
+/** Expects no stack trace and no path of the source tree. */
+export function expectNoStackTrace({ out, err }: CommandResult): void {
   expect(`${out}\n${err}`).not.toMatch(/^ +at .+[:(]/m);
   expect(`${out}\n${err}`).not.toContain(packageRoot);
 }

@@ -1,11 +1,11 @@
-/** The screen of a run on streams that remember, for tests of what a person is shown. */
+/** A `RunScreen` on captured streams, for tests of the terminal output. */
 import { Readable, Writable } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { RunScreen } from "../src/cli/run/run-screen.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
 import type { AnyEvent } from "../src/protocol/index.ts";
 
-/** Both streams in the order they were written, and each by itself. */
+/** Captures both streams, together in order and separately. */
 export function createScreen({ out, err }: { readonly out?: number; readonly err?: number }) {
   const written = { all: "", out: "", err: "" };
   const open = (name: "out" | "err", columns: number | undefined) => {
@@ -33,7 +33,7 @@ export async function show(
   }
 }
 
-/** The lines a person is left with: not what was shown over and erased again. */
-export function readLeft(written: string): readonly string[] {
+/** Lines that stay visible, without progress lines that were erased. */
+export function readVisibleLines(written: string): readonly string[] {
   return stripVTControlCharacters(written.replaceAll(/[^\n]*\r\p{Cc}\[K/gu, "")).split("\n");
 }

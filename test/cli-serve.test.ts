@@ -1,4 +1,4 @@
-// `loom serve` as a process of its own: it starts, answers, stops when it is told to, and goes on where it was.
+// `loom serve` as a process: start, requests, shutdown and restart.
 import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,7 +12,7 @@ import { createTerminal } from "../src/cli/terminal.ts";
 import type { Agents } from "../src/server/index.ts";
 import { COMMAND, environment, folder, loom } from "./cli-run.ts";
 
-interface Served {
+interface ServerProcess {
   readonly url: string;
   readonly process: ChildProcess;
   readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
@@ -27,12 +27,12 @@ afterEach(() => {
 let count = 0;
 const newStore = (): string => join(folder, `serve-${++count}`, "loom.db");
 
-/** Resolves when it says where it listens. */
-async function serve(store: string, ...args: readonly string[]): Promise<Served> {
+/** Resolves when the server prints its URL. */
+async function serve(store: string, ...args: readonly string[]): Promise<ServerProcess> {
   const kb = args.includes("--kb") ? [] : ["--kb", "none"];
   const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0", "--store", store, ...kb, ...args], {
     cwd: folder,
-    env: environment({ LOOM_PORT: "1", LOOM_OFFLINE_DELAY: "0", LOOM_MODELS: "nobody/x,ollama/y" }),
+    env: environment({ LOOM_PORT: "1", LOOM_OFFLINE_DELAY: "0", LOOM_MODELS: "acme/x,ollama/y" }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -48,7 +48,7 @@ async function serve(store: string, ...args: readonly string[]): Promise<Served>
   const ended = new Promise<{ code: number | null; out: string; err: string }>((settle) => {
     child.on("close", (code) => {
       children.delete(child);
-      reject(new Error(`it ended with ${String(code)}: ${err}`));
+      reject(new Error(`the server exited with ${String(code)}: ${err}`));
       settle({ code, out, err });
     });
   });
@@ -65,39 +65,39 @@ async function chat(url: string, content: string, more: { readonly [name: string
   return response.text();
 }
 
-/** The same in this process, for what needs none of its own: what it says, and how it ends. */
-async function serveInside(
+/** Runs the command in this process and returns its output and exit code. */
+async function serveInProcess(
   args: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const told = { out: "", err: "" };
+  const output = { out: "", err: "" };
   const terminal = {
     ...createTerminal(process.stdin, process.stdout, process.stderr),
-    write: async (text: string) => void (told.out += text),
-    warn: (text: string) => void (told.err += `${text}\n`),
+    write: async (text: string) => void (output.out += text),
+    warn: (text: string) => void (output.err += `${text}\n`),
   };
   try {
     const code = await serveHere(parseCommand(SERVE, args), terminal);
-    return { code, ...told };
+    return { code, ...output };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { code: 2, out: told.out, err: [error.message, error.hint].join("\n") };
+    return { code: 2, out: output.out, err: [error.message, error.hint].join("\n") };
   }
 }
 
 describe("loom serve", () => {
-  it("answers by HTTP, resumes, shares its store, stops in good order, and leaves it all to the next", async () => {
+  it("serves HTTP, resumes streams, shares its store and shuts down", async () => {
     const store = newStore();
     const [first, second] = await Promise.all([
       serve(store, "--log-level", "error"),
       serve(store, "--base-path", "/agents", "--no-metrics", "--kb", `${store}-kb`, "--max-document", "1000"),
     ]);
-    const told = await chat(first.url, "What is 6*7?");
-    expect(told).toContain('"type":"session_start"');
-    expect(told).toContain("42");
-    expect(told.trimEnd().split("\n").at(-1)).toContain('"session_end"');
-    const place = /^id: (?<id>.*)$/m.exec(told)?.groups?.["id"] ?? "";
-    const rest = await chat(first.url, "", { "last-event-id": place });
-    expect(told.endsWith(rest)).toBe(true);
+    const answer = await chat(first.url, "What is 6*7?");
+    expect(answer).toContain('"type":"session_start"');
+    expect(answer).toContain("42");
+    expect(answer.trimEnd().split("\n").at(-1)).toContain('"session_end"');
+    const cursor = /^id: (?<id>.*)$/m.exec(answer)?.groups?.["id"] ?? "";
+    const rest = await chat(first.url, "", { "last-event-id": cursor });
+    expect(answer.endsWith(rest)).toBe(true);
     const page = await fetch(`${first.url}/`);
     expect(page.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(await page.text()).toContain('<div id="root">');
@@ -105,9 +105,12 @@ describe("loom serve", () => {
     expect((await fetch(`${first.url}/metrics`)).status).toBe(200);
     first.process.kill("SIGTERM");
     const end = await first.ended;
-    expect([end.code, end.err]).toEqual([0, expect.stringMatching(/\nstopping; once more, and it ends at once\n$/)]);
+    expect([end.code, end.err]).toEqual([
+      0,
+      expect.stringMatching(/\nstopping; press Ctrl-C again to exit immediately\n$/),
+    ]);
     expect(end.out).toContain(`curl -N ${first.url}/api/chat`);
-    expect(end.out).toMatch(/model +offline \(an embedded program/);
+    expect(end.out).toMatch(/model +offline \(offline demo/);
 
     expect(second.url).toMatch(/\/agents$/);
     const replay = await fetch(`${second.url}/v1/sessions/demo/events?dialect=engine&follow=false`);
@@ -127,11 +130,11 @@ describe("loom serve", () => {
     expect(ways).toHaveLength(8);
     second.process.kill("SIGINT");
     const other = await second.ended;
-    expect(other.err).toContain('the model nobody/x is left out: No provider is called "nobody"');
-    expect([other.code, other.err]).toEqual([0, expect.stringContaining(`kb: \`${store}-kb\` is not there yet`)]);
+    expect(other.err).toContain('model acme/x is not available: Unknown provider "acme"');
+    expect([other.code, other.err]).toEqual([0, expect.stringContaining(`kb: \`${store}-kb\` does not exist yet`)]);
   });
 
-  it("says what is wrong, and ends with 2", async () => {
+  it("reports invalid settings and exits with 2", async () => {
     const busy = createServer();
     await new Promise<void>((resolve) => busy.listen(0, "127.0.0.1", resolve));
     const port = String((busy.address() as AddressInfo).port);
@@ -139,21 +142,21 @@ describe("loom serve", () => {
     const file = join(folder, "settings.json");
     writeFileSync(file, '{"prot": 1}');
     const cases: readonly (readonly [readonly string[], string])[] = [
-      [["--config", file], 'there is no setting "prot"\ndid you mean "port"?'],
-      [["--host", "0.0.0.0"], `others can reach 0.0.0.0, and whoever does could use these agents and their tools`],
-      [["--host", "0.0.0.0"], `there is no token yet\nmake a token with \`loom token create NAME --store ${store}\``],
-      [["--host", "0.0.0.0", "--auth", "on"], "and nobody could say so: there is no token yet\nmake a token with"],
-      [["--host", "::", "--auth", "off"], "`auth` is off\nmake a token with"],
-      [["--jwks", "https://id.example.com/keys"], "jwt-issuer, jwt-audience: JWT are taken with all of"],
+      [["--config", file], 'unknown setting "prot"\ndid you mean "port"?'],
+      [["--host", "0.0.0.0"], `other machines can reach 0.0.0.0 and could use these agents and their tools`],
+      [["--host", "0.0.0.0"], `no token exists yet\ncreate a token with \`loom token create NAME --store ${store}\``],
+      [["--host", "0.0.0.0", "--auth", "on"], "authentication is on, but no token exists yet\ncreate a token with"],
+      [["--host", "::", "--auth", "off"], "authentication is off\ncreate a token with"],
+      [["--jwks", "https://id.example.com/keys"], "jwt-issuer, jwt-audience missing: JWT need"],
       [
         ["--jwks", "http://id.example.com/keys"],
-        "--jwks: http://id.example.com/keys is not an https address, or an http address of this machine",
+        "--jwks: http://id.example.com/keys is not an https URL, or an http URL on this machine",
       ],
-      [["--model", "nobody/x"], 'model: No provider is called "nobody"'],
+      [["--model", "acme/x"], 'model: Unknown provider "acme"'],
       [["--mcp", join(folder, "nothing.json")], `mcp: ${join(folder, "nothing.json")} cannot be read (ENOENT)`],
     ];
     for (const [args, message] of cases) {
-      const { code, out, err } = await serveInside(["--kb", "none", "--store", store, ...args]);
+      const { code, out, err } = await serveInProcess(["--kb", "none", "--store", store, ...args]);
       expect([code, out], args.join(" ")).toEqual([2, ""]);
       expect(err).toContain(message);
     }
@@ -162,21 +165,21 @@ describe("loom serve", () => {
       loom(["serve", "--port", "0", "--store", join(file, "loom.db"), "--kb", "none"]),
     ]);
     expect([taken.code, taken.out, unwritable.code, unwritable.out]).toEqual([2, "", 2, ""]);
-    expect(taken.err).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there already`);
+    expect(taken.err).toContain(`cannot listen on 127.0.0.1:${port}: the address is already in use`);
     expect(unwritable.err).toContain("--store FILE");
     await new Promise((resolve) => busy.close(resolve));
   });
 
-  it("stops in good order when it is told to while it starts", async () => {
+  it("shuts down on a signal during the start", async () => {
     const before = process.listeners("SIGTERM").length;
     const store = newStore();
     const watch = (name: string | symbol, added: (...args: unknown[]) => void): void => {
       if (name === "SIGTERM") queueMicrotask(() => added("SIGTERM"));
     };
     process.on("newListener", watch);
-    const ran = await serveInside(["--port", "0", "--store", store, "--kb", "none"]);
+    const ran = await serveInProcess(["--port", "0", "--store", store, "--kb", "none"]);
     process.off("newListener", watch);
-    expect(ran).toEqual({ code: 0, out: "", err: "stopping; once more, and it ends at once\n" });
+    expect(ran).toEqual({ code: 0, out: "", err: "stopping; press Ctrl-C again to exit immediately\n" });
     expect(process.listeners("SIGTERM")).toHaveLength(before);
   });
 });

@@ -1,25 +1,26 @@
-// `loom token`, the real command: what it prints and where, and a server that knows at once.
+// `loom token`: the real command, and its effect on a running server.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { openCredentials } from "../src/server/auth/credentials/open-credentials.ts";
-import { COMMAND, environment, folder, loom, parseLines, type Ran } from "./cli-run.ts";
+import { COMMAND, environment, folder, loom, parseLines, type CommandResult } from "./cli-run.ts";
 
 const SECRET = /^loom_tok_(?<id>[a-z0-9]{12})_[\w-]{43}$/;
-let places = 0;
+let storeCount = 0;
 
-function newPlace() {
-  const home = join(folder, `tokens-${places++}`);
+function newStore() {
+  const home = join(folder, `tokens-${storeCount++}`);
   mkdirSync(home);
   const store = join(home, "loom.db");
-  const run = (...args: readonly string[]): Promise<Ran> => loom(["token", ...args], { env: { LOOM_STORE: store } });
+  const run = (...args: readonly string[]): Promise<CommandResult> =>
+    loom(["token", ...args], { env: { LOOM_STORE: store } });
   return { store, file: `${store}-auth`, run };
 }
 
 describe("loom token", () => {
-  it("prints a token once, alone, and keeps what it is recognised by", async () => {
-    const { file, run } = newPlace();
+  it("prints a token once and stores only its hash", async () => {
+    const { file, run } = newStore();
     const options = ["--owner", "team", "--scopes", "run,read", "--expires", "30d", "--agents", "react,tot"];
     const limits = ["--tools", "write_file=deny, *=ask", "--max-runs", "2", "--tokens-per-day", "1000"];
     const { code, out, err } = await run("create", "ci", ...options, ...limits);
@@ -28,7 +29,7 @@ describe("loom token", () => {
     const { id = "" } = SECRET.exec(out.trim())?.groups ?? {};
     expect(err).toContain(`token \`ci\` (${id}): owner team; expires `);
     expect(err).toContain("it is not shown again");
-    expect(err).toContain("it is the first of this store");
+    expect(err).toContain("this is the first token of the store");
     expect(err).not.toContain(out.trim());
     const credentials = openCredentials(file);
     const found = credentials.find(out.trim());
@@ -52,37 +53,34 @@ describe("loom token", () => {
       expect(text).not.toContain(out.trim().slice(22));
   });
 
-  it("revokes by name, by id and by the token itself, and says no secret again", async () => {
-    const { file, run } = newPlace();
+  it("revokes by name, by id and by the token itself, without printing a secret", async () => {
+    const { file, run } = newStore();
     expect(await run("list")).toMatchObject({ code: 0, out: "" });
     const missing = await run("revoke", "a");
-    expect([missing.code, missing.err]).toEqual([
-      2,
-      expect.stringContaining("there is no token `a` to revoke") as string,
-    ]);
-    // Whoever only looks makes nothing.
+    expect([missing.code, missing.err]).toEqual([2, expect.stringContaining("no token `a` to revoke") as string]);
+    // Listing and revoking create no file.
     expect(statSync(file, { throwIfNoEntry: false })).toBeUndefined();
     const credentials = openCredentials(file);
     const [, b, c] = ["a", "b", "c"].map((name) => credentials.createToken({ name }));
     expect((await run("create", "d")).err).toContain(
-      "it sees the same sessions as the other tokens of the owner `local`",
+      "it can access the same sessions as the other tokens of owner `local`",
     );
     expect((await run("create", "e", "--owner", "e")).err).not.toContain("same sessions");
     await run("revoke", "d", "e");
     const { code, out, err } = await run("revoke", "a", b?.info.tokenId ?? "", c?.secret ?? "", c?.secret ?? "", "d");
     expect(code).toBe(1);
     expect(out).toBe(`revoked: a\nrevoked: ${b?.info.tokenId}\nrevoked: ${c?.info.tokenId}\n`);
-    expect(err).toContain(`there is no token \`${c?.info.tokenId}\` to revoke`);
+    expect(err).toContain(`no token \`${c?.info.tokenId}\` to revoke`);
     expect(out + err).not.toContain(c?.secret.slice(22));
     expect(credentials.listTokens().map(({ revokedAt }) => revokedAt === undefined)).not.toContain(true);
     credentials.close();
   });
 
-  it("says what is wrong, and makes nothing", async () => {
-    const { file, run } = newPlace();
+  it("rejects invalid options and creates nothing", async () => {
+    const { file, run } = newStore();
     const [option, name] = await Promise.all([run("create", "a", "--scopes", "root"), run("create", "a\nb")]);
     expect([option.code, option.out, name.code, name.out]).toEqual([2, "", 2, ""]);
-    expect(option.err).toContain("there is no scope `root`");
+    expect(option.err).toContain("unknown scope `root`");
     expect(name.err).toContain("one line of 1 to 100 characters");
     const list = await run("list", "--json");
     expect([list.code, list.out]).toEqual([0, ""]);
@@ -102,7 +100,7 @@ describe("a server with tokens", () => {
     ends.push(() => child.kill("SIGKILL"));
     let out = "";
     return new Promise((resolve, reject) => {
-      child.on("close", (code) => reject(new Error(`it ended with ${String(code)}`)));
+      child.on("close", (code) => reject(new Error(`the server exited with ${String(code)}`)));
       child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
         out += chunk;
         const url = /^listening on (?<url>\S+)$/m.exec(out)?.groups?.["url"];
@@ -111,8 +109,8 @@ describe("a server with tokens", () => {
     });
   }
 
-  it("asks for one, takes those made while it runs, and ends what is open when one is revoked", async () => {
-    const { store, run } = newPlace();
+  it("requires a token, accepts new tokens immediately, and closes streams of revoked ones", async () => {
+    const { store, run } = newStore();
     await run("create", "first");
     const { url, out } = await serve(store);
     expect(out).toContain("sign in with a token");
@@ -128,7 +126,7 @@ describe("a server with tokens", () => {
     const before = Date.now();
     const [{ code }] = await Promise.all([run("revoke", "later"), stream.text()]);
     expect(code).toBe(0);
-    // The command itself takes some of it.
+    // Includes the time of the command itself.
     expect(Date.now() - before).toBeLessThan(8000);
     expect(await statusOf("/v1/sessions", { headers })).toBe(401);
   });

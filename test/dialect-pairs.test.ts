@@ -1,6 +1,6 @@
 /**
- * What every dialect owes, checked on random valid sessions: what comes back is what the ledger says, through every pair
- * of dialects; the extended form loses nothing; the same records give the same bytes, wherever encoding begins.
+ * Properties of every dialect on random valid sessions: decoding gives what the ledger states, through every pair of
+ * dialects; the extended form loses nothing; the same records give the same bytes, wherever encoding starts.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -41,10 +41,10 @@ function stampAll(records: readonly EventRecord[]): StampedRecord[] {
   return records.map(createStamper());
 }
 
-/** Types whose pieces may be cut anew on the way: their text is compared as a whole. */
+/** Types whose text may be split differently; their text is compared as a whole. */
 const TEXTS = new Set(["message_chunk", "reasoning_chunk"]);
 
-/** The events by type, in a form that does not depend on the order of types. */
+/** Events grouped by type, independent of the order of types. */
 function gather(events: readonly AnyEvent[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const event of events) {
@@ -66,24 +66,24 @@ function stable(value: unknown): string {
 
 const MECHANICAL = new Set<DialectName>(["loom", "export"]);
 
-/** What the ledger promises of these records, with the consequences its notes tell of. */
-function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEvent[] {
+/** Events that these records decode to according to the ledger, including the effects that its notes describe. */
+function computeExpectedEvents(records: readonly StampedRecord[], dialect: DialectName): AnyEvent[] {
   const { ledger } = DIALECTS[dialect];
-  const promised: AnyEvent[] = [];
+  const expected: AnyEvent[] = [];
   let answered = new Map<string, string>();
-  let said = "";
+  let streamed = "";
   let source = "stream";
-  let erred = false;
+  let hasError = false;
   const called = new Set<string>();
   const started = new Set<string>();
-  const refused = new Set<string>();
+  const rejected = new Set<string>();
   for (const { envelope, event } of records) {
     if (!isKnownEvent(event)) {
-      if (MECHANICAL.has(dialect)) promised.push(event);
+      if (MECHANICAL.has(dialect)) expected.push(event);
       continue;
     }
     const row = ledger[event.type];
-    let back: LoomEvent | undefined = row.fate === "omitted" ? undefined : row.back(event);
+    let back: LoomEvent | undefined = row.support === "omitted" ? undefined : row.roundTrip(event);
     if (
       event.type === "run_start" &&
       dialect === "engine" &&
@@ -96,9 +96,13 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
     if (dialect === "stream-event") {
       if (event.type === "run_start") source = event.source ?? "stream";
       if (event.type === "message_chunk" && event.channel !== "thought")
-        speak(answered, envelope.node_id, event.content);
+        appendText(answered, envelope.node_id, event.content);
       if (event.type === "reply" && source === "stream") {
-        promised.push({ type: "message_chunk", content: unsent(answered, envelope.node_id, event.reply), id: "agent" });
+        expected.push({
+          type: "message_chunk",
+          content: findUnsent(answered, envelope.node_id, event.reply),
+          id: "agent",
+        });
       }
       if (isTerminal(event)) answered = new Map();
       if (event.type === "tool_call") called.add(callKey(event));
@@ -106,66 +110,69 @@ function promise(records: readonly StampedRecord[], dialect: DialectName): AnyEv
     }
     if (dialect === "engine" || dialect === "lumine") {
       if (event.type === "message_chunk" && event.channel !== "thought") {
-        speak(answered, envelope.node_id, event.content);
-        said += event.content;
+        appendText(answered, envelope.node_id, event.content);
+        streamed += event.content;
       }
-      if (event.type === "error") erred = true;
+      if (event.type === "error") hasError = true;
       const call = callKey(event);
       if (event.type === "tool_call" && called.has(call)) back = undefined;
       if (event.type === "tool_call") called.add(call);
-      if (event.type === "tool_approval_result" && event.decision !== "approved") refused.add(call);
-      // A tool that ends without having started is shown to start first; one that was refused is not.
+      if (event.type === "tool_approval_result" && event.decision !== "approved") rejected.add(call);
+      // A tool that ends without a start is encoded with a start, except in engine if the call was rejected.
       const shows = event.type === "tool_start" || (event.type === "tool_approval" && dialect === "lumine");
-      const opens = event.type === "tool_end" && !started.has(call) && !(dialect === "engine" && refused.has(call));
+      const opens = event.type === "tool_end" && !started.has(call) && !(dialect === "engine" && rejected.has(call));
       if (shows || opens) {
         started.add(call);
         const { call_id, name } = event as { readonly call_id?: string; readonly name: string };
         const id = call_id === undefined ? {} : { call_id };
         if (!called.has(call))
-          promised.push({
+          expected.push({
             type: "tool_call",
             ...id,
             name,
             arguments: event.type === "tool_approval" ? event.arguments : {},
           });
         called.add(call);
-        if (opens) promised.push({ type: "tool_start", ...id, name });
+        if (opens) expected.push({ type: "tool_start", ...id, name });
       }
-      if (event.type === "run_end" && event.status === "error" && !erred && dialect === "lumine") {
-        promised.push({
+      if (event.type === "run_end" && event.status === "error" && !hasError && dialect === "lumine") {
+        expected.push({
           type: "error",
           message: event.reason ?? "The run failed",
           ...(event.code === undefined ? {} : { code: event.code }),
         });
       }
       if (event.type === "reply") {
-        const rest = unsent(answered, envelope.node_id, event.reply);
-        if (rest !== "") promised.push({ type: "message_chunk", content: rest, id: "agent" });
-        promised.push({ type: "reply", reply: said + rest });
+        const rest = findUnsent(answered, envelope.node_id, event.reply);
+        if (rest !== "") expected.push({ type: "message_chunk", content: rest, id: "agent" });
+        expected.push({ type: "reply", reply: streamed + rest });
       }
       if (isTerminal(event)) {
         answered = new Map();
-        said = "";
-        erred = false;
+        streamed = "";
+        hasError = false;
       }
       if (event.type === "reply") continue;
     }
-    if (back !== undefined) promised.push(back);
+    if (back !== undefined) expected.push(back);
   }
-  return promised;
+  return expected;
 }
 
-function speak(texts: Map<string, string>, node: string | undefined, text: string): void {
+function appendText(texts: Map<string, string>, node: string | undefined, text: string): void {
   texts.set(node ?? "", (texts.get(node ?? "") ?? "") + text);
 }
 
-/** What of a reply was not streamed: all of it, its end, or nothing. `texts` are the answers by node run, in order of speaking. */
-function unsent(texts: ReadonlyMap<string, string>, node: string | undefined, reply: string): string {
-  const said = node === undefined ? [...texts.values()].join("") : texts.get(node);
-  if (said === undefined || (node === undefined && texts.size === 0)) return reply;
+/**
+ * The part of a reply that was not streamed: all of it, its end, or nothing. `texts` has the streamed answer of each
+ * node run, in order of first output.
+ */
+function findUnsent(texts: ReadonlyMap<string, string>, node: string | undefined, reply: string): string {
+  const streamed = node === undefined ? [...texts.values()].join("") : texts.get(node);
+  if (streamed === undefined || (node === undefined && texts.size === 0)) return reply;
   if (node !== undefined && node !== [...texts.keys()].at(-1)) return "";
-  if (said.endsWith(reply)) return "";
-  return reply.startsWith(said) ? reply.slice(said.length) : reply;
+  if (streamed.endsWith(reply)) return "";
+  return reply.startsWith(streamed) ? reply.slice(streamed.length) : reply;
 }
 
 function callKey(event: LoomEvent): string {
@@ -173,8 +180,8 @@ function callKey(event: LoomEvent): string {
   return call_id ?? name ?? "";
 }
 
-/** Types the notes allow a dialect to add or to tell in another way. */
-const FREE: { readonly [D in DialectName]?: readonly string[] } = {
+/** Types that a dialect may add or express differently, according to its notes. */
+const UNCHECKED_TYPES: { readonly [D in DialectName]?: readonly string[] } = {
   lumine: ["reasoning_end", "tool_approval_result"],
   engine: [],
 };
@@ -182,15 +189,15 @@ const FREE: { readonly [D in DialectName]?: readonly string[] } = {
 function expectLedger(records: readonly EventRecord[], dialect: DialectName): EventRecord[] {
   const stamped = stampAll(records);
   const arrived = decode(encode(stamped, dialect), dialect);
-  const expected = gather(promise(stamped, dialect));
+  const expected = gather(computeExpectedEvents(stamped, dialect));
   const actual = gather(arrived.map((record) => record.event));
-  for (const type of FREE[dialect] ?? []) {
+  for (const type of UNCHECKED_TYPES[dialect] ?? []) {
     expected.delete(type);
     actual.delete(type);
   }
-  // Calls that were refused before they started show in engine by their end alone.
+  // In engine, a call that was rejected before it started has only an end.
   if (dialect === "engine") {
-    const hidden = refusedCalls(records);
+    const hidden = findRejectedCalls(records);
     const keep = (line: string) => ![...hidden].some((id) => line.includes(`"call_id":"${id}"`));
     for (const groups of [expected, actual]) {
       const calls = groups.get("tool_call")?.filter(keep);
@@ -202,7 +209,7 @@ function expectLedger(records: readonly EventRecord[], dialect: DialectName): Ev
   return arrived;
 }
 
-function refusedCalls(records: readonly EventRecord[]): Set<string> {
+function findRejectedCalls(records: readonly EventRecord[]): Set<string> {
   return new Set(
     records.flatMap(({ event }) =>
       event.type === "tool_approval_result" && (event as { decision: string }).decision !== "approved"
@@ -213,11 +220,11 @@ function refusedCalls(records: readonly EventRecord[]): Set<string> {
 }
 
 describe("dialects on random sessions", () => {
-  test("the sessions themselves break no rule", () => {
+  test("generated sessions violate no rule", () => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
-        const doctor = createStreamCheck(DIALECTS.loom);
-        const issues = [...encode(records, "loom").flatMap((text) => doctor.check(text).issues), ...doctor.end()];
+        const checker = createStreamCheck(DIALECTS.loom);
+        const issues = [...encode(records, "loom").flatMap((text) => checker.check(text).issues), ...checker.end()];
         expect(issues).toEqual([]);
       }),
       { numRuns: SAMPLES.sessions },
@@ -233,7 +240,7 @@ describe("dialects on random sessions", () => {
     );
   });
 
-  test("the strict form loses only run_id on the frames, and gets it back from run_start", () => {
+  test("the strict form of loom loses only run_id, which decoding restores from run_start", () => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
         const texts = encode(records, "loom", { strict: true });
@@ -245,12 +252,12 @@ describe("dialects on random sessions", () => {
     );
   });
 
-  test.each(DIALECT_NAMES)("%s gives back what its ledger says, and what it wrote breaks no must-rule", (dialect) => {
+  test.each(DIALECT_NAMES)("%s decodes to what its ledger states and violates no error-level rule", (dialect) => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
         expectLedger(records, dialect);
-        const doctor = createStreamCheck(DIALECTS[dialect]);
-        const issues = [...encode(records, dialect).flatMap((text) => doctor.check(text).issues), ...doctor.end()];
+        const checker = createStreamCheck(DIALECTS[dialect]);
+        const issues = [...encode(records, dialect).flatMap((text) => checker.check(text).issues), ...checker.end()];
         expect(issues.filter((issue) => issue.level === "error")).toEqual([]);
       }),
       { numRuns: SAMPLES.sessions },
@@ -258,7 +265,7 @@ describe("dialects on random sessions", () => {
   });
 
   const pairs = DIALECT_NAMES.flatMap((a) => DIALECT_NAMES.map((b) => [a, b] as const));
-  test.each(pairs)("%s then %s: each keeps to its ledger", (a, b) => {
+  test.each(pairs)("%s then %s: both follow their ledgers", (a, b) => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
         expectLedger(expectLedger(records, a), b);
@@ -267,10 +274,10 @@ describe("dialects on random sessions", () => {
     );
   });
 
-  test.each(DIALECT_NAMES)("%s through the extended form of loom and back: the same frames", (dialect) => {
+  test.each(DIALECT_NAMES)("%s to extended loom and back gives the same frames", (dialect) => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
-        // Once through the dialect, so that only what it can say is left; then the way there and back must change nothing.
+        // The first pass drops what the dialect cannot express; after it, the round trip must not change anything.
         const frames = encode(stampAll(decode(encode(records, dialect, { debug: true }), dialect)), dialect, {
           debug: true,
         });
@@ -282,17 +289,20 @@ describe("dialects on random sessions", () => {
     );
   });
 
-  test.each(DIALECT_NAMES)("%s: the same bytes every time, also when encoding begins with a later run", (dialect) => {
-    fc.assert(
-      fc.property(sessionArbitrary, (records) => {
-        const whole = encode(records, dialect);
-        expect(encode(records, dialect)).toEqual(whole);
-        const second = records.findIndex((record) => record.envelope.run_id === "run-2");
-        if (second < 0) return;
-        const tail = encode(records.slice(second), dialect);
-        expect(whole.slice(whole.length - tail.length)).toEqual(tail);
-      }),
-      { numRuns: SAMPLES.sessions },
-    );
-  });
+  test.each(DIALECT_NAMES)(
+    "%s gives the same bytes every time, also when encoding starts at a later run",
+    (dialect) => {
+      fc.assert(
+        fc.property(sessionArbitrary, (records) => {
+          const whole = encode(records, dialect);
+          expect(encode(records, dialect)).toEqual(whole);
+          const second = records.findIndex((record) => record.envelope.run_id === "run-2");
+          if (second < 0) return;
+          const tail = encode(records.slice(second), dialect);
+          expect(whole.slice(whole.length - tail.length)).toEqual(tail);
+        }),
+        { numRuns: SAMPLES.sessions },
+      );
+    },
+  );
 });

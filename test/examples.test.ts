@@ -1,5 +1,4 @@
-// The examples as a reader tries them: two programs in two processes, either of them killed at any time. They run the
-// source, so that what was built last does not matter.
+// Runs the examples as separate processes and kills them at various points. They run the source, not dist.
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,14 +25,14 @@ interface Program {
   readonly process: ChildProcess;
   /** Lines of standard output so far. */
   readonly lines: string[];
-  said(): string;
-  /** Resolves when so many lines are there, or the program has ended. */
-  reach(lines: number): Promise<void>;
-  /** Resolves when it has said something on standard error: a follower is then ready. */
-  ready(): Promise<void>;
-  /** Resolves when it has said this on standard error, or has ended. */
-  saying(words: string): Promise<void>;
-  /** Resolves to the exit code when it has ended; null when it was killed. */
+  errors(): string;
+  /** Resolves when standard output has this many lines, or the program has ended. */
+  waitForLines(lines: number): Promise<void>;
+  /** Resolves at the first output on standard error: a follower is then ready. */
+  waitForReady(): Promise<void>;
+  /** Resolves when this text is on standard error, or the program has ended. */
+  waitForError(words: string): Promise<void>;
+  /** Resolves to the exit code, or null if the program was killed. */
   readonly ended: Promise<number | null>;
 }
 
@@ -44,41 +43,41 @@ function start(name: string, ...args: readonly string[]): Program {
   children.add(child);
   const lines: string[] = [];
   let unfinished = "";
-  const complaints: string[] = [];
-  let news = Promise.withResolvers<void>();
-  const tell = (): void => {
-    news.resolve();
-    news = Promise.withResolvers();
+  const errorChunks: string[] = [];
+  let changed = Promise.withResolvers<void>();
+  const notify = (): void => {
+    changed.resolve();
+    changed = Promise.withResolvers();
   };
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     const parts = (unfinished + chunk).split("\n");
     unfinished = parts.pop() ?? "";
     lines.push(...parts);
-    tell();
+    notify();
   });
   child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
-    complaints.push(chunk);
-    tell();
+    errorChunks.push(chunk);
+    notify();
   });
   const ended = new Promise<number | null>((resolve, reject) => {
     child.on("error", reject).on("close", (code) => {
       children.delete(child);
-      tell();
+      notify();
       resolve(code);
     });
   });
   return {
     process: child,
     lines,
-    said: () => complaints.join(""),
-    async reach(wanted) {
-      while (lines.length < wanted && children.has(child)) await news.promise;
+    errors: () => errorChunks.join(""),
+    async waitForLines(wanted) {
+      while (lines.length < wanted && children.has(child)) await changed.promise;
     },
-    async ready() {
-      while (complaints.length === 0 && children.has(child)) await news.promise;
+    async waitForReady() {
+      while (errorChunks.length === 0 && children.has(child)) await changed.promise;
     },
-    async saying(words) {
-      while (!complaints.join("").includes(words) && children.has(child)) await news.promise;
+    async waitForError(words) {
+      while (!errorChunks.join("").includes(words) && children.has(child)) await changed.promise;
     },
     ended,
   };
@@ -87,7 +86,7 @@ function start(name: string, ...args: readonly string[]): Program {
 const send = (store: string, ms: number): Program => start("durable-sender.ts", store, String(ms));
 const follow = (store: string, dialect: DialectName): Program => start("follow.ts", dialect, store);
 
-/** All frames the session has now. */
+/** Reads all frames of the session. */
 async function readFrames(store: string, dialect: DialectName): Promise<readonly StreamFrame[]> {
   const log = await openSqliteLog(store);
   try {
@@ -105,7 +104,7 @@ async function readTexts(store: string, dialect: DialectName): Promise<readonly 
 
 const parse = (text: string | undefined): unknown => JSON.parse(text ?? "null");
 
-/** How often each tool was started. */
+/** Counts the starts of each tool. */
 function countStarts(lines: readonly string[]): { readonly [name: string]: number } {
   const counts: { [name: string]: number } = {};
   for (const line of lines) {
@@ -120,26 +119,26 @@ function findIssues(dialect: DialectName, texts: readonly string[]): readonly un
   return [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
 }
 
-describe("the examples", () => {
-  it("receive a run whole over a bad line, and say that one without its end is cut", async () => {
+describe("examples", () => {
+  it("receive.ts receives a complete run over a bad connection, and reports a truncated one", async () => {
     const receiver = start("receive.ts");
-    expect(await receiver.ended, receiver.said()).toBe(0);
+    expect(await receiver.ended, receiver.errors()).toBe(0);
     expect(receiver.lines).toEqual([
-      "The answer is 42, and every word of it came once.",
+      "The answer is 42, and each word arrived once.",
       "complete, verified",
-      "The answer is 42, and every word of it came ",
-      "truncated: the stream ended while a run was going",
+      "The answer is 42, and each word arrived ",
+      "truncated: the stream ended during a run",
     ]);
   });
 
-  it("stream a run with thinking, a tool and its progress, a table and an answer", async () => {
+  it("durable-sender.ts streams thinking, a tool with progress, a table and an answer", async () => {
     const store = newStore();
-    // Started first, the follower waits for the session.
+    // The follower starts first and waits for the session.
     const follower = follow(store, "engine");
     const sender = send(store, 0);
-    expect(await sender.ended, sender.said()).toBe(0);
+    expect(await sender.ended, sender.errors()).toBe(0);
     expect(sender.lines).toEqual([`writing session "demo" to ${store}`, "done"]);
-    expect(await follower.ended, follower.said()).toBe(0);
+    expect(await follower.ended, follower.errors()).toBe(0);
     expect(follower.lines).toEqual(await readTexts(store, "engine"));
     expect(findIssues("engine", follower.lines)).toEqual([]);
     expect([...new Set(follower.lines.map((line) => (parse(line) as { type: string }).type))]).toEqual([
@@ -152,21 +151,21 @@ describe("the examples", () => {
       "content",
       "session_end",
     ]);
-    // Once more, and there is nothing left to print.
+    // After a restart, no frame is left to print.
     const again = follow(store, "engine");
     expect(await again.ended).toBe(0);
     expect(again.lines).toEqual([]);
   });
 
   it.concurrent.each<DialectName>((["engine", "loom", "lumine"] as const).slice(0, PROGRAM_SAMPLES.killedDialects))(
-    "print exactly the rest after a kill, in %s",
+    "follow.ts prints exactly the rest after a kill, in %s",
     async (dialect) => {
       const store = newStore();
       const first = follow(store, dialect);
-      await first.ready();
+      await first.waitForReady();
       const sender = send(store, 30);
-      await first.reach(10);
-      // The world stands still, so that what was printed and what was remembered are the same.
+      await first.waitForLines(10);
+      // The follower is idle, so the printed frames and the saved cursor agree.
       sender.process.kill("SIGSTOP");
       const seen = await vi.waitFor(
         async () => {
@@ -181,7 +180,7 @@ describe("the examples", () => {
       await first.ended;
       sender.process.kill("SIGCONT");
       const second = follow(store, dialect);
-      expect(await second.ended, second.said()).toBe(0);
+      expect(await second.ended, second.errors()).toBe(0);
       const all = await readTexts(store, dialect);
       expect(seen).toBeLessThan(all.length);
       expect(second.lines).toEqual(all.slice(seen));
@@ -189,16 +188,16 @@ describe("the examples", () => {
     },
   );
 
-  it.concurrent("lose no frame when the follower is killed again and again", async () => {
+  it.concurrent("follow.ts loses no frame when it is killed repeatedly", async () => {
     const store = newStore();
     const sender = send(store, 40);
     const printed: string[] = [];
     for (let kills = 0; ; kills++) {
       const follower = follow(store, "loom");
-      await follower.reach(1 + (kills % 4));
+      await follower.waitForLines(1 + (kills % 4));
       if (kills < 6) follower.process.kill("SIGKILL");
       const code = await follower.ended;
-      // Killed between printing and remembering, it prints that frame again.
+      // After a kill between printing and saving, a frame is printed again.
       const isRepeated = printed.length > 0 && follower.lines[0] === printed.at(-1);
       printed.push(...follower.lines.slice(isRepeated ? 1 : 0));
       if (code !== null) break;
@@ -207,17 +206,17 @@ describe("the examples", () => {
     expect(printed).toEqual(await readTexts(store, "loom"));
   });
 
-  it.concurrent("say how a run ended whose sender was killed", async () => {
+  it.concurrent("follow.ts reports how a run ended whose sender was killed", async () => {
     const store = newStore();
     const followers = [follow(store, "loom"), follow(store, "engine")] as const;
-    await Promise.all(followers.map((follower) => follower.ready()));
+    await Promise.all(followers.map((follower) => follower.waitForReady()));
     const sender = send(store, 60);
-    await Promise.all(followers.map((follower) => follower.reach(5)));
+    await Promise.all(followers.map((follower) => follower.waitForLines(5)));
     sender.process.kill("SIGKILL");
     expect(await Promise.all(followers.map(({ ended }) => ended))).toEqual([1, 1]);
     const [loom, engine] = followers;
-    expect(loom.said() + engine.said()).toContain("the sender is gone");
-    for (const { said } of followers) expect(said()).toContain("the run is over: error interrupted");
+    expect(loom.errors() + engine.errors()).toContain("the sender is no longer running");
+    for (const { errors } of followers) expect(errors()).toContain("the run has ended: error interrupted");
     expect(parse(loom.lines.at(-1))).toMatchObject({ type: "run_end", status: "error", code: "interrupted" });
     expect(parse(engine.lines.at(-1))).toMatchObject({ type: "session_end", data: { status: "error" } });
     for (const dialect of ["loom", "engine"] as const) {
@@ -227,12 +226,12 @@ describe("the examples", () => {
     }
   });
 
-  it.concurrent("go on in a new run when the sender is started again", async () => {
+  it.concurrent("durable-sender.ts starts a new run after a kill", async () => {
     const store = newStore();
     const first = follow(store, "loom");
-    await first.ready();
+    await first.waitForReady();
     const killed = send(store, 60);
-    await first.reach(4);
+    await first.waitForLines(4);
     first.process.kill("SIGKILL");
     await first.ended;
     killed.process.kill("SIGKILL");
@@ -247,30 +246,30 @@ describe("the examples", () => {
     expect(findIssues("loom", all)).toEqual([]);
   });
 
-  it.concurrent("answer an agent's question from a second shell", async () => {
+  it.concurrent("react.ts takes a decision from a second shell", async () => {
     const store = newStore();
     const asking = start("react.ts", store);
-    await asking.saying("waits for your consent");
+    await asking.waitForError("is waiting for your approval");
     const answering = start("react.ts", store, "yes");
-    expect([await answering.ended, answering.lines], answering.said()).toEqual([0, []]);
-    expect(await asking.ended, asking.said()).toBe(0);
+    expect([await answering.ended, answering.lines], answering.errors()).toEqual([0, []]);
+    expect(await asking.ended, asking.errors()).toBe(0);
     expect(findIssues("loom", asking.lines)).toEqual([]);
     expect(countStarts(asking.lines)).toEqual({ calculator: 1, current_time: 1, write_file: 1 });
     expect(readFileSync(join(`${store}.files`, "answer.txt"), "utf8")).toContain("42");
     expect(parse(asking.lines.at(-1))).toMatchObject({ reply: expect.stringContaining("42") as string });
     const late = start("react.ts", store, "yes");
-    expect([await late.ended, late.said()]).toMatchObject([1, /nothing waits/]);
+    expect([await late.ended, late.errors()]).toMatchObject([1, /no call is waiting/]);
   });
 
-  it.concurrent.each(["yes", "no"])("finish an agent's run that was killed while it waited: %s", async (word) => {
+  it.concurrent.each(["yes", "no"])("react.ts finishes a run that was killed while it waited: %s", async (word) => {
     const store = newStore();
     const killed = start("react.ts", store);
-    await killed.saying("waits for your consent");
+    await killed.waitForError("is waiting for your approval");
     killed.process.kill("SIGKILL");
     expect(await killed.ended).toBeNull();
     const second = start("react.ts", store, word);
-    expect(await second.ended, second.said()).toBe(0);
-    // What was seen before the kill is what the run begins with.
+    expect(await second.ended, second.errors()).toBe(0);
+    // The run starts with the frames seen before the kill.
     expect(second.lines.slice(0, killed.lines.length)).toEqual(killed.lines);
     expect(findIssues("loom", second.lines)).toEqual([]);
     const starts = { calculator: 1, current_time: 1, ...(word === "yes" ? { write_file: 1 } : {}) };
@@ -278,29 +277,33 @@ describe("the examples", () => {
     expect(existsSync(join(`${store}.files`, "answer.txt"))).toBe(word === "yes");
   });
 
-  it("refuse what they cannot follow", async () => {
+  it("follow.ts rejects an unknown dialect and an invalid cursor", async () => {
     const store = newStore();
     const unknown = follow(store, "nope" as DialectName);
-    expect([await unknown.ended, unknown.lines, unknown.said()]).toMatchObject([2, [], /the dialects are loom, /]);
+    expect([await unknown.ended, unknown.lines, unknown.errors()]).toMatchObject([
+      2,
+      [],
+      /unknown dialect .*; choose one of loom, /,
+    ]);
     expect(await send(store, 0).ended).toBe(0);
     writeFileSync(`${store}.loom.cursor`, "1.abcdefgh.3");
     const stale = follow(store, "loom");
     expect([await stale.ended, stale.lines]).toEqual([2, []]);
-    expect(stale.said()).toContain("cursor_stale: ");
-    expect(stale.said()).toContain(`remove ${store}.loom.cursor`);
+    expect(stale.errors()).toContain("cursor_stale: ");
+    expect(stale.errors()).toContain(`remove ${store}.loom.cursor`);
   });
 });
 
-describe("an agent in one line, a tool in one", () => {
+describe("one-line.ts and define-a-tool.ts", () => {
   it.concurrent.each([
     ["one-line.ts", [/17\*23 = 391/, /joke/]],
     [
       "define-a-tool.ts",
       [/^request_start execute$/, /^tool_calls_start/, /^tool_result/, /^agent_finish/, /There it is\. \(1 call\)/],
     ],
-  ])("%s says what it should", async (name, expected) => {
+  ])("prints the expected output: %s", async (name, expected) => {
     const program = start(name);
-    expect(await program.ended, program.said()).toBe(0);
+    expect(await program.ended, program.errors()).toBe(0);
     expect(program.lines).toHaveLength(expected.length);
     for (const [index, words] of expected.entries()) expect(program.lines[index]).toMatch(words);
   });

@@ -1,4 +1,4 @@
-/** Time travel, end to end: a graph's run is forked at any of its checkpoints, resumed there, and gives what it must. */
+/** Time travel end to end: a graph's run can be forked at each of its checkpoints and resumed from there. */
 import { describe, expect, it } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSession } from "../src/engine/index.ts";
@@ -33,8 +33,8 @@ async function runOnce(log: Log): Promise<void> {
   await session.close();
 }
 
-/** Goes on with a session's live run, and gives its last state and which nodes it ran. */
-async function goOn(log: Log, sessionId: string) {
+/** Resumes the live run of a session; returns its final state and the steps that ran. */
+async function resumeSession(log: Log, sessionId: string) {
   const ran: number[] = [];
   let state: unknown;
   const session = await openSession(log, sessionId, {
@@ -60,7 +60,7 @@ async function expectSound(log: Log, sessionId: string): Promise<void> {
 const countUp = (from: number): number[] => Array.from({ length: LAST - from }, (_, index) => from + 1 + index);
 
 describe.each(LOGS)("on a $name log", ({ open }) => {
-  it("a fork of any checkpoint ends as the run itself did, and runs no node that had finished", async () => {
+  it("a fork at any checkpoint ends like the original run and repeats no finished node", async () => {
     const log = await open();
     await runOnce(log);
     const all = await listCheckpoints(log, "s");
@@ -68,7 +68,7 @@ describe.each(LOGS)("on a $name log", ({ open }) => {
     for (const { checkpointId, step } of all) {
       const to = `fork ${step}`;
       await forkSession(log, { from: "s", checkpointId, to });
-      const { state, ran, outcomes, run } = await goOn(log, to);
+      const { state, ran, outcomes, run } = await resumeSession(log, to);
       expect(outcomes).toEqual(["resumed"]);
       expect(state).toEqual({ n: LAST, trail: countUp(0).map(String) });
       expect(ran).toEqual(countUp(step));
@@ -79,13 +79,13 @@ describe.each(LOGS)("on a $name log", ({ open }) => {
     await log.close();
   });
 
-  it("a fork with another state goes on from that", async () => {
+  it("a fork with a replaced state continues from that state", async () => {
     const log = await open();
     await runOnce(log);
     const state: JsonObject = { n: 3, trail: ["another past"] };
     const { checkpointId } = await forkSession(log, { from: "s", checkpointId: "r:1", to: "fork", state });
     expect((await readCheckpoint(log, "fork", checkpointId)).state).toEqual(state);
-    const { state: last, ran } = await goOn(log, "fork");
+    const { state: last, ran } = await resumeSession(log, "fork");
     expect(ran).toEqual([4, 5]);
     expect(last).toEqual({ n: 5, trail: ["another past", "4", "5"] });
     await expectSound(log, "fork");

@@ -1,18 +1,18 @@
-/** Forms say the same as the declarations they are generated from, and values are held against them rightly. */
+/** Forms match the declarations they are generated from, and values are checked against them correctly. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { emitForm } from "../scripts/generate/emit-form.ts";
 import { findEngineFrameForm } from "../src/dialects/engine/frames.generated.ts";
 import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
-import { ENGINE_GRADES } from "../src/dialects/engine/rules.generated.ts";
+import { ENGINE_RULE_INFO } from "../src/dialects/engine/rules.generated.ts";
 import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
 import { findLumineFrameForm } from "../src/dialects/lumine/frames.generated.ts";
 import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
-import { LUMINE_GRADES } from "../src/dialects/lumine/rules.generated.ts";
+import { LUMINE_RULE_INFO } from "../src/dialects/lumine/rules.generated.ts";
 import { LUMINE_RULES } from "../src/dialects/lumine/rules.ts";
 import { findStreamEventFrameForm } from "../src/dialects/stream-event/frames.generated.ts";
 import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
-import { STREAM_EVENT_GRADES } from "../src/dialects/stream-event/rules.generated.ts";
+import { STREAM_EVENT_RULE_INFO } from "../src/dialects/stream-event/rules.generated.ts";
 import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
 import { findFault, readForm } from "../src/protocol/check-form.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
@@ -20,9 +20,9 @@ import { EVENTS } from "../src/protocol/events/index.ts";
 import { ENVELOPE_FORM, findLoomEventForm, LOOM_EVENT_READERS } from "../src/protocol/events.generated.ts";
 import type { Hint } from "../src/protocol/fault.ts";
 import { createFormFinder, type Form, type FormFields, type FormSchema, parseForm } from "../src/protocol/form.ts";
-import { FRAME_GRADES } from "../src/protocol/frame-rules.generated.ts";
+import { FRAME_RULE_INFO } from "../src/protocol/frame-rules.generated.ts";
 import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
-import type { GradeTable, RuleTable } from "../src/protocol/rules.ts";
+import type { RuleInfoTable, RuleTable } from "../src/protocol/rules.ts";
 import {
   between,
   boolean,
@@ -45,7 +45,7 @@ import {
   string,
 } from "../src/protocol/schema.ts";
 
-/** What a form should hold of a declaration, in terms both can be put in. */
+/** A declaration and its form in a common notation, for comparison. */
 function plainFields(fields: Fields): object {
   return Object.entries(fields).map(([name, field]) => [name, field.required, plainSchema(field.schema)]);
 }
@@ -114,7 +114,7 @@ const VOCABULARIES: readonly [{ readonly [type: string]: Shape }, (type: unknown
 ];
 
 describe("forms", () => {
-  test("say of every shape what its declaration says", () => {
+  test("match the declaration of every shape", () => {
     for (const [shapes, findForm] of VOCABULARIES) {
       for (const [type, shape] of Object.entries(shapes)) {
         const form = findForm(type) as Form;
@@ -125,7 +125,7 @@ describe("forms", () => {
     }
   });
 
-  test("of any schema survive their text", () => {
+  test("round-trip through their text, for any schema", () => {
     const word = fc.stringMatching(/^[a-zA-Z_]\w{0,6}$/);
     const texts = fc.uniqueArray(word, { minLength: 1, maxLength: 4 });
     const { fields } = fc.letrec<{ schema: Schema; fields: Fields }>((tie) => ({
@@ -154,30 +154,31 @@ describe("forms", () => {
     );
   });
 
-  test("a text that would be read as something else is not written", () => {
+  test("emitForm throws for text that a form cannot express", () => {
     const shape = (schema: Schema) => ({
       section: "",
       about: { en: "", zh: "" },
       fields: { a: required(schema, "", "") },
     });
-    for (const odd of ["", "two words", "a:b", "}"]) expect(() => emitForm(shape(oneOf(odd)))).toThrow("cannot spell");
-    expect(() => emitForm(shape(between(-0.5, 1)))).toThrow("cannot spell");
-    expect(() => emitForm(shape(either(oneOf("a"), string)))).toThrow("a union is of texts");
+    for (const odd of ["", "two words", "a:b", "}"])
+      expect(() => emitForm(shape(oneOf(odd)))).toThrow("cannot express");
+    expect(() => emitForm(shape(between(-0.5, 1)))).toThrow("cannot express");
+    expect(() => emitForm(shape(either(oneOf("a"), string)))).toThrow("only unions of strings");
   });
 
-  test("are found by text alone", () => {
+  test("are found only by a known type name", () => {
     const find = createFormFinder({ a: "001 §1#x:s" });
     expect(find("a")).toBe(find("a"));
     for (const type of [undefined, null, 7, ["a"], { toString: () => "a" }, "toString", "__proto__", ""])
       expect(find(type)).toBeUndefined();
   });
 
-  test("grades of rules are those of their tables", () => {
-    const tables: readonly (readonly [RuleTable, GradeTable])[] = [
-      [FRAME_RULES, FRAME_GRADES],
-      [ENGINE_RULES, ENGINE_GRADES],
-      [LUMINE_RULES, LUMINE_GRADES],
-      [STREAM_EVENT_RULES, STREAM_EVENT_GRADES],
+  test("rule info matches the rule tables", () => {
+    const tables: readonly (readonly [RuleTable, RuleInfoTable])[] = [
+      [FRAME_RULES, FRAME_RULE_INFO],
+      [ENGINE_RULES, ENGINE_RULE_INFO],
+      [LUMINE_RULES, LUMINE_RULE_INFO],
+      [STREAM_EVENT_RULES, STREAM_EVENT_RULE_INFO],
     ];
     for (const [rules, grades] of tables) {
       const expected = Object.entries(rules).map(([name, { about: _about, ...grade }]) => [name, grade] as const);
@@ -198,16 +199,16 @@ describe("findFault", () => {
     [{ s: null }, "`s` is missing; it must be a string"],
     [{ s: 7 }, "`s` must be a string, not 7"],
     [{ b: "yes" }, '`b` must be true or false, not "yes"'],
-    [{ j: deep(257) }, "`j` nests too deeply"],
+    [{ j: deep(257) }, "`j` is nested too deeply"],
     [{ m: [] }, "`m` must be an object, not an array"],
-    [{ m: deep(257) }, "`m` nests too deeply"],
+    [{ m: deep(257) }, "`m` is nested too deeply"],
     [{ n: "1" }, '`n` must be a finite number, not "1"'],
     [{ n: Infinity }, "`n` must be a finite number, not Infinity"],
     [{ d: -1 }, "`d` must be a finite number, at least 0, not -1"],
     [{ p: 101 }, "`p` must be a finite number from 0 to 100, not 101"],
-    [{ c: 1.5 }, "`c` must be a whole number from 0 to 2^53-1, not 1.5"],
-    [{ c: 2 ** 53 }, "`c` must be a whole number from 0 to 2^53-1, not 9007199254740992"],
-    [{ c: true }, "`c` must be a whole number, not true"],
+    [{ c: 1.5 }, "`c` must be an integer from 0 to 2^53-1, not 1.5"],
+    [{ c: 2 ** 53 }, "`c` must be an integer from 0 to 2^53-1, not 9007199254740992"],
+    [{ c: true }, "`c` must be an integer, not true"],
     [{ e: "c" }, '`e` must be one of a, b, not "c"'],
     [{ e: 1 }, "`e` must be one of a, b, not 1"],
     [{ one: "b" }, '`one` must be "a", not "b"'],
@@ -225,30 +226,30 @@ describe("findFault", () => {
     expect(messageOf(value)).toBe(message);
   });
 
-  test("what must be there as null, too, must be there", () => {
+  test("requires a nullable field to be present", () => {
     const form = parseForm("001#q:!s");
-    expect(findFault(form.fields, {})?.message).toBe("`q` is missing; it must be present, if only as null");
+    expect(findFault(form.fields, {})?.message).toBe("`q` is missing; it must be present (null is allowed)");
     expect(findFault(form.fields, { q: null })).toBeUndefined();
   });
 
-  test("takes what fits, nulls for what may be absent, and unknown fields", () => {
+  test("accepts matching values, null for optional fields, and unknown fields", () => {
     const fit = { b: true, j: deep(256), n: -1, d: 0, p: 100, c: 2 ** 53 - 1, e: "b", one: "a", o: "c", l: [[]] };
     expect(messageOf({ ...fit, x: { y: "", z: null }, u: { Err: "" }, more: [1] })).toBeUndefined();
     expect(messageOf({ b: null, j: null, l: null, u: null, x: undefined, q: null })).toBeUndefined();
   });
 
-  test("remarks on what is in no open set, by its place", () => {
+  test("reports values outside an open set as hints with their path", () => {
     const hints: Hint[] = [];
     findFault(fields, { s: "", o: "c", x: { y: "", z: [{ w: "k" }, { w: "v" }] } }, hints);
     expect(hints).toEqual([
-      { path: "o", message: '`o` is "c", which is none of a, b' },
-      { path: "x.z[1].w", message: '`x.z[1].w` is "v", which is none of k' },
+      { path: "o", message: '`o` is "c"; expected one of a, b' },
+      { path: "x.z[1].w", message: '`x.z[1].w` is "v"; expected one of k' },
     ]);
   });
 });
 
 describe("readForm", () => {
-  test.each(Object.keys(LOOM_EVENT_READERS))("%s: the code of its own reads as the form does", (type) => {
+  test.each(Object.keys(LOOM_EVENT_READERS))("%s: the generated reader agrees with the form", (type) => {
     const form = findLoomEventForm(type) as Form;
     const value = fc.constantFrom<unknown[]>(
       "",
@@ -280,7 +281,7 @@ describe("readForm", () => {
         const fields = Object.keys(frame).length + unknown;
         const byForm = readForm(type, form, frame, fields);
         if (byForm !== undefined) taken++;
-        // Compared as text: the order of the fields is part of what is promised.
+        // Compared as text, because the order of fields is part of the contract.
         expect(JSON.stringify(read(frame, fields))).toBe(JSON.stringify(byForm));
       }),
       { numRuns: 2000 },
@@ -288,7 +289,7 @@ describe("readForm", () => {
     expect(taken).toBeGreaterThan(100);
   });
 
-  test("gives up at what is out of the ordinary", () => {
+  test("returns undefined for values that need a full check", () => {
     const form = parseForm("001#a:s b?j c?~x|y");
     expect(readForm("t", form, { a: "", b: 1, c: "x" }, 3)).toEqual({ type: "t", a: "", b: 1, c: "x" });
     expect(readForm("t", form, { a: "", b: null }, 2)).toBeUndefined();

@@ -1,10 +1,10 @@
-// The pages whose programs are tested, and the blocks of code in them.
+// The pages whose programs are tested, and their code blocks.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "./source-files.ts";
 
 export interface Block {
-  /** The page and the line. */
+  /** Page and line. */
   readonly name: string;
   readonly language: string;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface Block {
 const guides = readdirSync(join(packageRoot, "docs", "guides")).map((name) => join("docs", "guides", name));
 const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("docs", name));
 
-/** By page. */
+/** Code blocks of each page. */
 export function readBlocks(): Block[][] {
   return ["README.md", ...quickstarts, ...guides].map((page) =>
     findBlocks(page, readFileSync(join(packageRoot, page), "utf8")),

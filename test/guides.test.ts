@@ -1,5 +1,5 @@
-// The programs in the README and the guides: each that is followed by what it prints is run, and must print just that.
-// They run the source, so that what was built last does not matter.
+// Runs each program in the README, the quickstarts and the guides that is followed by its output, and compares the
+// output. The programs run against the source, not dist.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,14 +10,14 @@ import { PROGRAM_SAMPLES } from "./sampling.ts";
 import { SOURCE_HOOK } from "./source-hook.ts";
 
 interface Program extends Block {
-  /** What the page says it prints. */
+  /** Expected output. */
   readonly output: string;
 }
 
 const folder = mkdtempSync(join(tmpdir(), "loom-guides-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A block of code whose next block is a text. */
+/** Code blocks that are followed by a text block. */
 function findPrograms(blocks: readonly Block[]): Program[] {
   return blocks.flatMap((block, index) => {
     const { language } = block;
@@ -27,12 +27,12 @@ function findPrograms(blocks: readonly Block[]): Program[] {
 }
 
 async function run({ name, language, text }: Program): Promise<{ code: number | null; out: string; err: string }> {
-  const place = join(folder, name.replaceAll(/\W+/g, "-"));
-  mkdirSync(place);
-  const file = join(place, language === "ts" ? "program.ts" : "program.mjs");
+  const cwd = join(folder, name.replaceAll(/\W+/g, "-"));
+  mkdirSync(cwd);
+  const file = join(cwd, language === "ts" ? "program.ts" : "program.mjs");
   writeFileSync(file, text);
   const child = spawn(process.execPath, ["--import", SOURCE_HOOK, file], {
-    cwd: place,
+    cwd,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1" },
   });
@@ -47,7 +47,7 @@ async function run({ name, language, text }: Program): Promise<{ code: number | 
 
 const programs = readBlocks().flatMap((blocks) => findPrograms(blocks));
 
-describe("the programs of the guides", () => {
+describe("programs in the guides", () => {
   it("are found", () => {
     expect(programs.length).toBeGreaterThan(15);
     const markdown = "```ts\nrun();\n```\n\n```text\nran\n```\n\n```js\nwalk();\n```\n\n```sh\nls\n```\n";
@@ -57,7 +57,7 @@ describe("the programs of the guides", () => {
   });
 
   const chosen = programs.filter((_, index) => index % PROGRAM_SAMPLES.guideStep === 0);
-  it.concurrent.each(chosen)("$name prints what the page says", async (program) => {
+  it.concurrent.each(chosen)("$name prints the output on the page", async (program) => {
     expect(await run(program)).toEqual({ code: 0, out: program.output, err: "" });
   });
 });

@@ -1,5 +1,5 @@
-// Holds the arrows between the folders of src/: who may import whom, and what runs in a browser. The rules are read
-// from the imports themselves; the planted violations at the end prove that each rule bites.
+// Checks which folders of src/ may import which others, and that browser code uses nothing of Node. The planted
+// violations below prove that each rule can fail.
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix } from "node:path";
@@ -19,7 +19,7 @@ const core = ["protocol", "framing", "dialects"];
 const running = [...core, "log", "engine", "graph"];
 const thinking = ["models", "context", "tools", "agents", "observe"];
 
-/** Folder of src/ → folders it may import besides itself. A new folder, or a new arrow, is a line here. */
+/** Folders that each folder of src/ may import besides itself. Add a line for a new folder or dependency. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   framing: [],
@@ -38,19 +38,19 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: [...running, ...thinking, "client", "react", "server"],
 };
 
-/** What the package's front door may re-export from: everything but the composition root. */
+/** Folders that src/index.ts may re-export: all except the CLI. */
 const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli");
 
-/** Runs in a browser: no `node:` module, no global of Node. */
+/** Folders that run in a browser: no `node:` module, no Node global. */
 const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react"]);
 const nodeGlobals = new Set(["Buffer", "process", "global", "require", "__dirname", "__filename"]);
 
-/** Imports no package at all, so no schema library either. */
+/** Folders that import no package. */
 const packageFree = new Set(["protocol", "client"]);
 
 /**
- * Every import in the given files of src/ that breaks a rule. `runtimePackages` are the packages a user has installed
- * with this one; source that goes into the package may import no other.
+ * Imports in files of src/ that break a rule. `runtimePackages` are the packages that users install with this one;
+ * shipped source may import no other.
  */
 function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlySet<string>): Violation[] {
   return files.flatMap((file) => {
@@ -58,7 +58,7 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
     const folder = file.path.split("/").length > 2 ? (file.path.split("/")[1] ?? "") : "";
     const allowed = folder === "" ? rootMayImport : mayImport[folder];
     if (folder === "" && file.path !== "src/index.ts")
-      return [report("root-file", "only index.ts stands in src/ itself")];
+      return [report("root-file", "only index.ts may be directly in src/")];
     if (allowed === undefined)
       return [report("unknown-folder", `src/${folder} is not in the table of layering.test.ts`)];
 
@@ -68,31 +68,32 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
     const isTest = isTestFile(file.path);
     const found: Violation[] = [];
     for (const { specifier } of listImports(parsed.body)) {
-      const violation = judgeImport(specifier);
+      const violation = checkImport(specifier);
       if (violation !== undefined) found.push(report(...violation));
     }
     if (!isTest && browserSafe.has(folder)) {
-      for (const name of listNodeGlobals(parsed.body)) found.push(report("node-global", `${name} is not in a browser`));
+      for (const name of listNodeGlobals(parsed.body))
+        found.push(report("node-global", `${name} does not exist in a browser`));
     }
     if (file.path === "src/index.ts" && !parsed.body.every((node) => isReExport(node))) {
       found.push(report("root-reexport", "src/index.ts only re-exports, by name"));
     }
     return found;
 
-    function judgeImport(specifier: string | undefined): [rule: string, detail: string] | undefined {
-      if (specifier === undefined) return ["computed-import", "an import must name its module in place"];
+    function checkImport(specifier: string | undefined): [rule: string, detail: string] | undefined {
+      if (specifier === undefined) return ["computed-import", "the module specifier must be a string literal"];
       if (specifier.startsWith(".")) {
         const target = posix.join(posix.dirname(file.path), specifier).split("/");
-        if (target[0] !== "src") return isTest ? undefined : ["outside", `${specifier} is not in the package`];
+        if (target[0] !== "src") return isTest ? undefined : ["outside", `${specifier} is outside of src/`];
         const targetFolder = target.length > 2 ? (target[1] ?? "") : "";
         if (targetFolder === folder || allowed?.includes(targetFolder)) return undefined;
         return ["arrow", `${folder || "src"} must not import ${targetFolder || "src/index.ts"} (${specifier})`];
       }
       if (isTest) return undefined;
       if (isBuiltin(specifier)) {
-        return browserSafe.has(folder) ? ["node-module", `${specifier} is not in a browser`] : undefined;
+        return browserSafe.has(folder) ? ["node-module", `${specifier} does not exist in a browser`] : undefined;
       }
-      if (packageFree.has(folder)) return ["package", `${folder} imports no package (${specifier})`];
+      if (packageFree.has(folder)) return ["package", `${folder} must not import packages (${specifier})`];
       const name = specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
       return runtimePackages.has(name)
         ? undefined
@@ -101,7 +102,7 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
   });
 }
 
-/** Globals of Node that a file uses; a name the file declares itself is its own. */
+/** Node globals that a file uses. Names that the file declares do not count. */
 function listNodeGlobals(body: readonly SyntaxNode[]): string[] {
   const used = new Set<string>();
   const declared = new Set<string>();
@@ -112,7 +113,7 @@ function listNodeGlobals(body: readonly SyntaxNode[]): string[] {
     if (isDeclaration(node, parent)) declared.add(name);
     else if (!isPropertyName(node, parent)) used.add(name);
   });
-  // `globalThis.process` is the same global by another way.
+  // `globalThis.process` is the same global.
   walkSyntax(body, (node) => {
     if (node.type !== "MemberExpression") return;
     const { object, property } = node;
@@ -147,11 +148,11 @@ function readRuntimePackages(): Set<string> {
 }
 
 describe("layering", () => {
-  it("holds for every file of src/", () => {
+  it("is respected by every file of src/", () => {
     expect(findViolations(readSourceFiles("src"), readRuntimePackages())).toEqual([]);
   });
 
-  it("allows no circle between folders", () => {
+  it("has no cycle between folders", () => {
     const reaches = (from: string, seen = new Set<string>()): Set<string> => {
       for (const next of mayImport[from] ?? []) if (!seen.has(next)) reaches(next, seen.add(next));
       return seen;
@@ -189,29 +190,33 @@ describe("layering", () => {
     expect(rules).toEqual([rule]);
   });
 
-  const innocent: [why: string, path: string, text: string][] = [
-    ["a comment is no import", "src/protocol/a.ts", `// import "node:fs"\n/* import x from "../cli/main.ts" */`],
-    ["a string is no import", "src/protocol/a.ts", "export const text = `import fs from 'node:fs'`;"],
-    ["its own folder", "src/protocol/events/a.ts", `import { b } from "../b.ts";`],
-    ["a downward arrow", "src/dialects/loom/encode.ts", `import { isEvent } from "../../protocol/index.ts";`],
-    ["Node outside the browser", "src/log/sqlite.ts", `import "node:sqlite"; export const id = process.pid;`],
+  const accepted: [why: string, path: string, text: string][] = [
+    ["an import in a comment", "src/protocol/a.ts", `// import "node:fs"\n/* import x from "../cli/main.ts" */`],
+    ["an import in a string", "src/protocol/a.ts", "export const text = `import fs from 'node:fs'`;"],
+    ["an import from the same folder", "src/protocol/events/a.ts", `import { b } from "../b.ts";`],
+    ["an allowed folder", "src/dialects/loom/encode.ts", `import { isEvent } from "../../protocol/index.ts";`],
+    ["Node in a folder that needs Node", "src/log/sqlite.ts", `import "node:sqlite"; export const id = process.pid;`],
     ["a declared package", "src/server/http.ts", `import { Hono } from "installed/tiny";`],
     ["a property called process", "src/client/a.ts", `export const run = (x: { process(): void }) => x.process();`],
-    ["a function of its own", "src/client/a.ts", `function process() {}\nprocess();`],
+    ["a local function called process", "src/client/a.ts", `function process() {}\nprocess();`],
     [
-      "tests use packages and Node",
+      "packages and Node in tests",
       "src/protocol/a.test.ts",
       `import "fast-check"; import "node:fs"; import "../../spec/a.ts";`,
     ],
-    ["contract suites too", "src/dialects/dialect.contract.ts", `import { it } from "vitest"; process.cwd();`],
     [
-      "the front door",
-      "src/index.ts",
-      `// The door.\nexport { a } from "./protocol/index.ts";\nexport type { B } from "./log/b.ts";`,
+      "packages and Node in contract suites",
+      "src/dialects/dialect.contract.ts",
+      `import { it } from "vitest"; process.cwd();`,
     ],
-    ["the composition root", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
+    [
+      "re-exports of src/index.ts",
+      "src/index.ts",
+      `// Entry point.\nexport { a } from "./protocol/index.ts";\nexport type { B } from "./log/b.ts";`,
+    ],
+    ["imports of the CLI", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
   ];
-  it.each(innocent)("leaves alone: %s", (_why, path, text) => {
+  it.each(accepted)("accepts %s", (_why, path, text) => {
     expect(findViolations([{ path, text }], new Set(["installed"]))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Logs and sessions for the tests of `src/log`: every log in one table, so that a new one is tried by all of them, and
- * random sessions with what the sender's own rarely have: records of no run, runs side by side, runs without a name.
+ * Logs and sessions for tests: a table of logs that the tests run against, record builders, and random sessions with
+ * cases that our sender rarely writes (records outside of runs, interleaved runs, runs without an id).
  */
 import fc from "fast-check";
 import {
@@ -23,7 +23,7 @@ export interface LogCase {
 
 export const LOGS: readonly LogCase[] = [{ name: "memory", open: async (limits = {}) => new MemoryLog({ limits }) }];
 
-/** Appends the records as one writer does, so many at a time. */
+/** Appends records as one writer, in batches of `batchSize`. */
 export async function writeRecords(
   log: Log,
   records: readonly StampedRecord[],
@@ -40,11 +40,11 @@ export async function writeRecords(
   }
   await log.release(lease);
   const info = await log.getSession(sessionId);
-  if (info === undefined) throw new Error("the session was just written");
+  if (info === undefined) throw new Error("the session does not exist although it was just written");
   return info;
 }
 
-/** A session of one run that says `count` short things, without an end. */
+/** Text chunks of one run that does not end. */
 export function makeChunks(count: number, { sessionId = "s", after = 0 } = {}): StampedRecord[] {
   return Array.from({ length: count }, (_, index) => ({
     envelope: { session_id: sessionId, run_id: "run-1", event_id: after + index + 1, ts: after + index },
@@ -52,7 +52,7 @@ export function makeChunks(count: number, { sessionId = "s", after = 0 } = {}): 
   }));
 }
 
-/** A whole run: start, one piece of text, end, reply. */
+/** A complete run: start, one text chunk, end, reply. */
 export function makeRun(run_id: string, { sessionId = "s", after = 0, ts = 0 } = {}): StampedRecord[] {
   const events: AnyEvent[] = [
     { type: "run_start", run_id, contiguous: true },
@@ -67,8 +67,8 @@ export function makeRun(run_id: string, { sessionId = "s", after = 0, ts = 0 } =
 }
 
 /**
- * A run of a graph with one node, whose list grows at every step, as the graph runtime stores it: the state whole at the
- * beginning, then what changed. `isOver: false` leaves it live.
+ * A run of a graph with one node that appends to a list at every step, as the graph runtime stores it: the full state
+ * at the start, then deltas. `isOver: false` leaves the run live.
  */
 export function makeGraphRun(
   run_id: string,
@@ -134,7 +134,7 @@ export function makeGraphRun(
   }));
 }
 
-/** The log, with some of its methods put in place of its own. */
+/** A log with some methods replaced. */
 export function overrideLog(log: Log, own: (log: Log) => Partial<Log>): Log {
   const methods = own(log) as { readonly [name: PropertyKey]: unknown };
   return new Proxy(log, {
@@ -152,7 +152,7 @@ export async function gather<T>(source: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-const runless: fc.Arbitrary<AnyEvent> = fc.oneof(
+const runlessEvent: fc.Arbitrary<AnyEvent> = fc.oneof(
   fc.constant<AnyEvent>({ type: "todo_update", list_id: "list_1", item_id: "i0", completed: true }),
   fc.constant<AnyEvent>({ type: "todo_list", list_id: "own", items: [{ id: "i0", text: "x", completed: false }] }),
   fc.constant<AnyEvent>({ type: "custom", value: { a: 1 } }),
@@ -161,33 +161,33 @@ const runless: fc.Arbitrary<AnyEvent> = fc.oneof(
     .map((dialect): AnyEvent => ({ type: "foreign", dialect, frame: { type: "other", n: 1 } })),
 );
 
-/** Ids anew, one after the other. */
-function number(records: readonly StampedRecord[], from = 1): StampedRecord[] {
+/** Assigns consecutive event ids. */
+function renumber(records: readonly StampedRecord[], from = 1): StampedRecord[] {
   return records.map(({ envelope, event }, index) => ({
     envelope: { ...envelope, event_id: from + index, ts: 1_700_000_000_000 + index * 3 },
     event,
   }));
 }
 
-/** Sessions with records of no run anywhere among the others; the last run may still be going. */
+/** Sessions with records outside of runs between the others. The last run may still be live. */
 export const mixedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
   .record({
     records: sessionArbitrary,
-    added: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), runless), { maxLength: 6 }),
-    gap: fc.array(runless, { maxLength: 3 }),
+    added: fc.array(fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), runlessEvent), { maxLength: 6 }),
+    gap: fc.array(runlessEvent, { maxLength: 3 }),
     kept: fc.double({ min: 0.3, max: 1.7, noNaN: true }),
   })
   .map(({ records, added, gap, kept }) => {
     const own = (event: AnyEvent): StampedRecord => ({ envelope: { session_id: "s", event_id: 0 }, event });
     const all = [...records];
     for (const [where, event] of added) all.splice(Math.floor(where * all.length), 0, own(event));
-    // Where turns meet is where encoders hold things back.
+    // Encoders buffer at the boundary between turns, so put some records there.
     const meeting = all.findIndex(({ event }, index) => index > 0 && event.type === "run_start");
     if (meeting > 0) all.splice(meeting, 0, ...gap.map(own));
-    return number(all.slice(0, Math.max(1, Math.ceil(kept * all.length))));
+    return renumber(all.slice(0, Math.max(1, Math.ceil(kept * all.length))));
   });
 
-/** The same, with the records of its runs in any order that keeps each run's own. */
+/** The same with interleaved runs; the order within a run stays. */
 export const interleavedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
   .tuple(mixedSessionArbitrary, fc.array(fc.nat({ max: 3 }), { minLength: 20, maxLength: 20 }))
   .map(([records, choices]) => {
@@ -199,10 +199,10 @@ export const interleavedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
       const next = left[(choices[step % choices.length] ?? 0) % left.length]?.shift();
       if (next !== undefined) merged.push(next);
     }
-    return number(merged);
+    return renumber(merged);
   });
 
-/** The same, with runs that have no name, as a foreign stream may have them. */
+/** The same without run ids, as in foreign streams. */
 export const namelessSessionArbitrary: fc.Arbitrary<StampedRecord[]> = mixedSessionArbitrary.map((records) =>
   records.map(({ envelope: { run_id: _run, ...envelope }, event }) => {
     if (event.type !== "run_start") return { envelope, event };
@@ -241,7 +241,7 @@ const stateEvent: fc.Arbitrary<AnyEvent> = fc
     return { type: kind, ...own, state, ...ns, ...(isWhole ? {} : { delta: true }) };
   });
 
-/** What only looks like a delta, or is one that others wrote. */
+/** Events that look like deltas but are not, and deltas from another writer. */
 const oddStateEvent: fc.Arbitrary<AnyEvent> = fc.constantFrom<AnyEvent>(
   { type: "custom", value: { delta: true } },
   { type: "shift", by: 1, delta: true },
@@ -250,7 +250,7 @@ const oddStateEvent: fc.Arbitrary<AnyEvent> = fc.constantFrom<AnyEvent>(
   { type: "values", delta: true, state: { x: { set: 1 } } },
 );
 
-/** Sessions whose runs have states, most of them stored as what changed. */
+/** Sessions whose runs have states, most of them stored as deltas. */
 export const statefulSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
   .tuple(
     fc.oneof(mixedSessionArbitrary, interleavedSessionArbitrary),
@@ -269,9 +269,12 @@ export const statefulSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
       const before = all[at];
       if (before === undefined || isTerminal(before.event) || before.event.type === "run_end") continue;
       const { node_id: _, ...envelope } = before.envelope;
-      all.splice(at + 1, 0, { envelope, event: mayLackRun(event) || envelope.run_id !== undefined ? event : RUNLESS });
+      all.splice(at + 1, 0, {
+        envelope,
+        event: mayLackRun(event) || envelope.run_id !== undefined ? event : EMPTY_CUSTOM_EVENT,
+      });
     }
-    return number(all);
+    return renumber(all);
   });
 
-const RUNLESS: AnyEvent = { type: "custom", value: null };
+const EMPTY_CUSTOM_EVENT: AnyEvent = { type: "custom", value: null };

@@ -1,5 +1,5 @@
-// The package as a user gets it: built, packed and unpacked into an empty project in a temporary folder. Every door
-// must open there, and the command must run there, also when it is started by a Node that is too old for Loom.
+// The package as users get it: built, packed and unpacked into an empty project. Every entry point can be imported
+// there, and the CLI runs, also when an old Node starts it.
 import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -25,7 +25,7 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** What the components are made with. */
+/** Dependencies of the React components. */
 const COMPONENTS = ["marked", "@tanstack/virtual-core"];
 const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as Manifest;
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "loom-package-")));
@@ -33,7 +33,7 @@ const project = join(folder, "project");
 const installed = join(project, "node_modules", manifest.name);
 const command = join(installed, "bin", "loom.js");
 
-/** Runs a program to its end and gives back what a caller would see; fails the test when it cannot start. */
+/** Runs a program to its end and returns its exit code and output. Throws if it cannot start. */
 function run(
   program: string,
   args: readonly string[],
@@ -52,7 +52,7 @@ function runOrFail(program: string, args: readonly string[], cwd: string): strin
 }
 
 beforeAll(() => {
-  // Built and packed from a copy, so that the checkout's own dist is left alone.
+  // Build and pack a copy, so that dist of the checkout does not change.
   const copy = join(folder, "package");
   mkdirSync(copy);
   for (const name of ["package.json", "README.md", "LICENSE", ...manifest.files]) {
@@ -63,7 +63,7 @@ beforeAll(() => {
   runOrFail(process.execPath, [compiler, "-p", "tsconfig.build.json", "--outDir", join(copy, "dist")], packageRoot);
   runOrFail("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], copy);
 
-  // Unpacking is installing, but for the packages that the server needs.
+  // Unpacking installs the package, except for the dependencies of the server.
   mkdirSync(installed, { recursive: true });
   writeFileSync(join(project, "package.json"), `{ "name": "user", "private": true, "type": "module" }\n`);
   const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
@@ -75,28 +75,33 @@ afterAll(() => {
 });
 
 describe("the installed package", () => {
-  it("holds what is published and no source or test", () => {
+  it("contains what is published and no source or test", () => {
     expect(existsSync(join(installed, "dist", "index.js"))).toBe(true);
     expect(existsSync(join(installed, "LICENSE"))).toBe(true);
     expect(existsSync(join(installed, "src"))).toBe(false);
     expect(existsSync(join(installed, "test"))).toBe(false);
   });
 
-  const doors = Object.keys(manifest.exports).filter((door) => !/\.(?:json|css)$/.test(door));
-  it.each(doors)("opens the door %s", (door) => {
-    // Only these doors, the last, ask for packages: an optional peer, which comes with the user, and what the server needs.
+  const entryPoints = Object.keys(manifest.exports).filter((entryPoint) => !/\.(?:json|css)$/.test(entryPoint));
+  it.each(entryPoints)("imports %s", (entryPoint) => {
+    // Only ./react and ./server need packages: an optional peer and the runtime dependencies. They come last, so the
+    // others are imported without these packages.
     const needed =
-      door === "./react" ? ["react", ...COMPONENTS] : door === "./server" ? Object.keys(manifest.dependencies) : [];
+      entryPoint === "./react"
+        ? ["react", ...COMPONENTS]
+        : entryPoint === "./server"
+          ? Object.keys(manifest.dependencies)
+          : [];
     for (const name of needed)
       cpSync(join(packageRoot, "node_modules", name), join(project, "node_modules", name), { recursive: true });
-    const specifier = manifest.name + door.slice(1);
-    const program = `import * as door from ${JSON.stringify(specifier)}; console.log(Object.keys(door).length);`;
+    const specifier = manifest.name + entryPoint.slice(1);
+    const program = `import * as entryPoint from ${JSON.stringify(specifier)}; console.log(Object.keys(entryPoint).length);`;
     const { code, out, err } = run(process.execPath, ["--input-type=module", "-e", program]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(Number(out)).toBeGreaterThan(0);
   });
 
-  it("writes a store with a thread of its own, and reads it from another process", () => {
+  it("writes a store with its writer thread and reads it from another process", () => {
     for (const name of ["durable-sender.ts", "follow.ts"])
       cpSync(join(packageRoot, "examples", name), join(project, name));
     const store = join(folder, "store", "loom.db");
@@ -108,7 +113,7 @@ describe("the installed package", () => {
     expect(checked.stdout).toMatch(/^clean: \d+ loom frames, 1 session, 1 run, /);
   });
 
-  it("runs the command", () => {
+  it("runs the CLI", () => {
     const { code, out, err } = run(process.execPath, [command, "--version"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain(manifest.version);
@@ -121,12 +126,12 @@ const oldNode = ["/usr/bin/node", "/usr/local/bin/node"].find((path) => {
   return major < 24;
 });
 
-describe.skipIf(oldNode === undefined)("started by an older Node (skipped where none is installed)", () => {
+describe.skipIf(oldNode === undefined)("started by an old Node (skipped if none is installed)", () => {
   const old = oldNode ?? "";
   const nodePackage = join(project, "node_modules", "node");
 
-  /** Puts a stand-in for the `node` package beside Loom: a shell script in the place of its executable. */
-  function plantNodePackage(script: string): void {
+  /** Installs a fake `node` package whose executable is a shell script. */
+  function installFakeNode(script: string): void {
     mkdirSync(join(nodePackage, "bin"), { recursive: true });
     const executable = join(nodePackage, "bin", "node");
     writeFileSync(executable, `#!/bin/sh\n${script}\n`);
@@ -137,41 +142,41 @@ describe.skipIf(oldNode === undefined)("started by an older Node (skipped where 
     rmSync(nodePackage, { recursive: true, force: true });
   });
 
-  it("says which Node it found and what to do, in two lines", () => {
+  it("reports the Node version and what to do, in two lines", () => {
     const { code, out, err } = run(old, [command, "--version"]);
     expect({ code, out }).toEqual({ code: 2, out: "" });
     expect(err.trimEnd().split("\n")).toHaveLength(2);
     expect(err).toContain(run(old, ["-p", "process.versions.node"]).out.trim());
-    expect(err).toContain(">=24");
+    expect(err).toContain("Node 24 or newer");
     expect(err).toContain("npm install node@");
   });
 
-  it("re-runs itself with the node package", () => {
-    plantNodePackage(`echo re-run >&2; exec "${process.execPath}" "$@"`);
+  it("runs again with the node package", () => {
+    installFakeNode(`echo re-run >&2; exec "${process.execPath}" "$@"`);
     const { code, out, err } = run(old, [command, "--version"]);
     expect({ code, err }).toEqual({ code: 0, err: "re-run\n" });
     expect(out).toContain(manifest.version);
   });
 
-  it("passes on arguments and the exit code", () => {
-    plantNodePackage(`shift; printf '%s|' "$@"; exit 7`);
+  it("passes arguments and the exit code through", () => {
+    installFakeNode(`shift; printf '%s|' "$@"; exit 7`);
     expect(run(old, [command, "check", "a b", "--json"])).toEqual({ code: 7, out: "check|a b|--json|", err: "" });
   });
 
-  it("does not re-run for ever when the node package is too old as well", () => {
-    plantNodePackage(`echo re-run >&2; exec "${old}" "$@"`);
+  it("runs again only once if the node package is too old as well", () => {
+    installFakeNode(`echo re-run >&2; exec "${old}" "$@"`);
     const { code, err } = run(old, [command, "--version"]);
     expect(code).toBe(2);
     expect(err.split("\n").filter((line) => line === "re-run")).toHaveLength(1);
-    expect(err).toContain(">=24");
+    expect(err).toContain("Node 24 or newer");
   });
 
   it.each(["SIGINT", "SIGTERM"] as const)("forwards %s", async (signal) => {
-    // It ends by itself after a while, so that a lost signal fails this test and leaves nothing behind.
+    // The program ends after 10 s, so that a lost signal fails the test and leaves no process behind.
     const program =
       `process.on("${signal}", () => { console.log("got ${signal}"); process.exit(9); });` +
       `setTimeout(() => process.exit(1), 10_000); console.log("ready");`;
-    plantNodePackage(`exec "${process.execPath}" -e '${program}'`);
+    installFakeNode(`exec "${process.execPath}" -e '${program}'`);
     const child = spawn(old, [command], { cwd: project, stdio: ["ignore", "pipe", "inherit"] });
     let out = "";
     const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
@@ -182,8 +187,8 @@ describe.skipIf(oldNode === undefined)("started by an older Node (skipped where 
     expect({ code: await ended, out }).toEqual({ code: 9, out: `ready\ngot ${signal}\n` });
   });
 
-  it("dies by the signal that killed the command", async () => {
-    plantNodePackage(`kill -KILL $$`);
+  it("ends with the signal that killed the command", async () => {
+    installFakeNode(`kill -KILL $$`);
     const child = spawn(old, [command], { cwd: project, stdio: "ignore" });
     const signal = await new Promise((resolve) => child.on("close", (_code, name) => resolve(name)));
     expect(signal).toBe("SIGKILL");

@@ -1,13 +1,13 @@
-// What the page may import: the package by its doors that run in a browser, of the others only types, its own files, and
-// the packages it names. And who may ask a server for anything: no component does. The planted violations prove that each
-// rule bites.
+// What the page may import: browser entry points of the package, types of the others, its own files, and its declared
+// packages. Network access is limited to one folder and to the client. The planted violations prove that each rule can
+// fail.
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isTestFile, listImports, packageRoot, parseSource, readSourceFiles, walkSyntax } from "./source-files.ts";
 import type { SourceFile, SyntaxNode } from "./source-files.ts";
 
-const BROWSER_DOORS = ["protocol", "framing", "dialects", "client", "react"];
+const BROWSER_ENTRY_POINTS = ["protocol", "framing", "dialects", "client", "react"];
 
 function findViolations(files: readonly SourceFile[], packages: ReadonlySet<string>): string[] {
   return files.flatMap((file) => {
@@ -22,13 +22,13 @@ function findViolations(files: readonly SourceFile[], packages: ReadonlySet<stri
 function isAllowed(path: string, specifier: string | undefined, isType: boolean, packages: ReadonlySet<string>) {
   if (specifier === undefined) return false;
   if (specifier.startsWith(".")) return posix.join(posix.dirname(path), specifier).startsWith("web/src/");
-  const door = /^loom-agent\/(?<name>\w+)$/.exec(specifier)?.groups?.["name"];
-  if (door !== undefined) return isType || BROWSER_DOORS.includes(door);
+  const entryPoint = /^loom-agent\/(?<name>\w+)$/.exec(specifier)?.groups?.["name"];
+  if (entryPoint !== undefined) return isType || BROWSER_ENTRY_POINTS.includes(entryPoint);
   return packages.has(specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/"));
 }
 
-/** What brings something from a server, or takes it there. */
-const WIRES: ReadonlySet<unknown> = new Set([
+/** Globals that access the network. */
+const NETWORK_APIS: ReadonlySet<unknown> = new Set([
   "fetch",
   "fetchLater",
   "sendBeacon",
@@ -39,20 +39,20 @@ const WIRES: ReadonlySet<unknown> = new Set([
   "WebTransport",
 ]);
 
-/** The page asks in its own room for that, and otherwise by the client of the package. */
-const ASKING = "web/src/api/";
+/** The only folder of the page that sends requests; everything else uses the package's client. */
+const API_FOLDER = "web/src/api/";
 
-function findAsking(files: readonly SourceFile[]): string[] {
+function findNetworkUses(files: readonly SourceFile[]): string[] {
   return files.flatMap((file) => {
-    if (file.path.startsWith(ASKING)) return [];
+    if (file.path.startsWith(API_FOLDER)) return [];
     const parsed = parseSource(file);
     if ("fault" in parsed) return [`${file.path}: ${parsed.fault}`];
     const found: string[] = [];
     walkSyntax(parsed.body, (node, parent) => {
-      // The name of a field that is declared is nobody's but the declarer's.
+      // Property names that are declared here, such as `{ fetch: … }`, are not the global.
       const isOwnName = parent?.["key"] === node && parent["computed"] !== true && parent["shorthand"] !== true;
       const name = node.type === "Identifier" ? node["name"] : isGlobalField(parent, node) ? node["value"] : undefined;
-      if (WIRES.has(name) && !isOwnName) found.push(`${file.path}: ${String(name)}`);
+      if (NETWORK_APIS.has(name) && !isOwnName) found.push(`${file.path}: ${String(name)}`);
     });
     return found;
   });
@@ -64,7 +64,7 @@ function isGlobalField(parent: SyntaxNode | undefined, node: SyntaxNode): boolea
 }
 
 describe("the page", () => {
-  it("sees of the package what everybody sees", () => {
+  it("imports only the public entry points of the package", () => {
     const { dependencies } = JSON.parse(readFileSync(join(packageRoot, "web", "package.json"), "utf8")) as {
       readonly dependencies: object;
     };
@@ -81,7 +81,7 @@ describe("the page", () => {
     `import left from "left-pad";`,
     `const late = await import(name);`,
     `import "loom-agent/client/view.ts";`,
-  ])("may not: %s", (text) => {
+  ])("reports: %s", (text) => {
     expect(findViolations([{ path: "web/src/a.ts", text }], new Set(["react"]))).toHaveLength(1);
   });
 
@@ -90,14 +90,14 @@ describe("the page", () => {
     `import type { Session } from "loom-agent/server";`,
     `import { memo } from "react";`,
     `import { createRoot } from "react-dom/client"; import "./b/c.ts";`,
-  ])("may: %s", (text) => {
+  ])("accepts: %s", (text) => {
     expect(findViolations([{ path: "web/src/a.ts", text }], new Set(["react", "react-dom"]))).toEqual([]);
   });
 
-  it("asks a server for things in one room, and in no component", () => {
+  it("accesses the network only in web/src/api", () => {
     const files = readSourceFiles("web/src", "src/react").filter(({ path }) => !isTestFile(path));
-    expect(files.filter(({ path }) => path.startsWith(ASKING)).length).toBeGreaterThan(1);
-    expect(findAsking(files)).toEqual([]);
+    expect(files.filter(({ path }) => path.startsWith(API_FOLDER)).length).toBeGreaterThan(1);
+    expect(findNetworkUses(files)).toEqual([]);
   });
 
   it.each([
@@ -110,17 +110,17 @@ describe("the page", () => {
     `const source = new EventSource("/v1/sessions/a/events");`,
     `const request = new XMLHttpRequest();`,
     `navigator.sendBeacon("/v1/runs", "{}");`,
-  ])("may not outside of it: %s", (text) => {
+  ])("reports network access elsewhere: %s", (text) => {
     for (const path of ["web/src/shell/a.ts", "src/react/parts/a.ts"])
-      expect(findAsking([{ path, text }])).not.toEqual([]);
-    expect(findAsking([{ path: "web/src/api/a.ts", text }])).toEqual([]);
+      expect(findNetworkUses([{ path, text }])).not.toEqual([]);
+    expect(findNetworkUses([{ path: "web/src/api/a.ts", text }])).toEqual([]);
   });
 
   it.each([
     `const words = { fetch: "Nothing is fetched." };`,
     `const reason = "fetch"; if (left[reason] === "fetch") stop();`,
     `const transport = createWebSocketTransport({ url });`,
-  ])("may: %s", (text) => {
-    expect(findAsking([{ path: "web/src/a.ts", text }])).toEqual([]);
+  ])("accepts: %s", (text) => {
+    expect(findNetworkUses([{ path: "web/src/a.ts", text }])).toEqual([]);
   });
 });

@@ -1,19 +1,12 @@
 /**
- * The reject corpus of `spec/vectors/rejects`: broken frames and streams, each with every rule it must break and no
- * other. A corpus of sound vectors cannot see a rule that went missing; this one does. The JSON Schemas are held to the
- * same cases: what a validator refuses for a field, the schema refuses too.
+ * The reject corpus of `spec/vectors/rejects`: invalid frames and streams, each with all rules it violates. Unlike a
+ * corpus of valid vectors, it detects a rule that is lost. The JSON Schemas must reject the same field errors.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import {
-  createStreamCheck,
-  DIALECTS,
-  type DialectName,
-  dialectSchemas,
-  issueOfFraming,
-} from "../src/dialects/index.ts";
+import { createStreamCheck, DIALECTS, type DialectName, dialectSchemas, framingIssue } from "../src/dialects/index.ts";
 import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src/framing/index.ts";
 import {
   EVENT_TYPES,
@@ -27,7 +20,7 @@ import {
 import { frameText, listVectorFiles, readVector, VECTORS } from "./vectors.ts";
 
 interface Expected {
-  /** Index of the frame, from 0; "end" for what the end of the stream shows. */
+  /** Index of the frame, from 0; "end" for issues at the end of the stream. */
   readonly frame: number | "end";
   readonly rule: string;
   readonly level: "error" | "warning";
@@ -39,16 +32,16 @@ interface Reject {
   readonly name: string;
   readonly dialect: DialectName;
   readonly mode: "frame" | "stream";
-  /** A frame is JSON, or a text where the wire itself is not. */
+  /** Frames as JSON, or as text if the frame is not JSON. */
   readonly frames?: readonly unknown[];
-  /** In place of frames: what came over the wire, and how it is cut into frames. */
+  /** Instead of frames: the bytes on the wire and their framing. */
   readonly text?: string;
   readonly bytes_base64?: string;
   readonly framing?: "ndjson" | "sse";
   readonly maxLineBytes?: number;
-  /** Marks in the frames' texts that stand for a text repeated: values too deep or too long to write out. */
+  /** Placeholders in the frames, replaced by a repeated text: for values too deep or too long to write out. */
   readonly fill?: { readonly [mark: string]: readonly [text: string, times: number] };
-  /** Every issue the case gives, in order. */
+  /** All issues of the case, in order. */
   readonly expect: readonly Expected[];
   readonly why: string;
 }
@@ -66,7 +59,7 @@ function fill(text: string, marks: Reject["fill"] = {}): string {
   );
 }
 
-/** The frames of a case, or why some bytes of it are none. */
+/** The frames of a case, or the reasons why bytes are not a frame. */
 function outcomesOf({ frames, text, bytes_base64, framing, maxLineBytes, fill: marks }: Reject): FrameOutcome[] {
   if (frames !== undefined)
     return frames.map((frame, line) => ({ ok: true, text: fill(frameText(frame), marks), line }));
@@ -80,19 +73,19 @@ function textsOf(reject: Reject): string[] {
   return outcomesOf(reject).flatMap((outcome) => (outcome.ok ? [outcome.text] : []));
 }
 
-/** True for a rule of a field that a JSON Schema can hold; none can say how deep a value may nest. */
+/** True for field errors that a JSON Schema can express. Nesting depth is not among them. */
 function isFieldError({ rule, level }: Expected): boolean {
   return level === "error" && (rule === "field-missing" || rule === "field-type" || rule === "field-value");
 }
 
 describe("reject corpus", () => {
   test.each(NAMED)("%s", (_name, reject) => {
-    const doctor = createStreamCheck(DIALECTS[reject.dialect], { frames: reject.mode === "frame" });
+    const checker = createStreamCheck(DIALECTS[reject.dialect], { frames: reject.mode === "frame" });
     const found = outcomesOf(reject).flatMap((outcome, frame) => {
-      const issues = outcome.ok ? doctor.check(outcome.text).issues : [issueOfFraming(outcome.reason, outcome.detail)];
+      const issues = outcome.ok ? checker.check(outcome.text).issues : [framingIssue(outcome.reason, outcome.detail)];
       return issues.map((issue) => ({ frame: frame as Expected["frame"], ...issue }));
     });
-    found.push(...doctor.end().map((issue) => ({ frame: "end" as const, ...issue })));
+    found.push(...checker.end().map((issue) => ({ frame: "end" as const, ...issue })));
     expect(found.map(({ frame, rule, level }) => ({ frame, rule, level }))).toEqual(
       reject.expect.map(({ frame, rule, level }) => ({ frame, rule, level })),
     );
@@ -101,17 +94,17 @@ describe("reject corpus", () => {
     }
   });
 
-  test("is large, has unique names, and every case breaks something and says why", () => {
+  test("has at least 150 cases with unique names, expected issues and a reason", () => {
     expect(REJECTS.length).toBeGreaterThanOrEqual(150);
     expect(new Set(REJECTS.map(({ name }) => name)).size).toBe(REJECTS.length);
     expect(REJECTS.filter(({ expect: expected, why }) => expected.length === 0 || why === "")).toEqual([]);
   });
 
-  test("breaks every rule there is", () => {
+  test("violates every rule", () => {
     const broken = new Set(REJECTS.flatMap(({ expect: expected }) => expected.map(({ rule }) => rule)));
     const shared = [...Object.keys(FRAME_RULES), ...Object.keys(LIFECYCLE_RULES)];
     expect(shared.filter((rule) => !broken.has(rule))).toEqual([]);
-    for (const { name, rules, unended } of Object.values(DIALECTS)) {
+    for (const { name, rules, unendedRule: unended } of Object.values(DIALECTS)) {
       const own = REJECTS.filter(({ dialect }) => dialect === name).flatMap(({ expect: expected }) => expected);
       const missing = Object.keys(rules).filter((rule) => !own.some((issue) => issue.rule === rule));
       expect(missing, name).toEqual([]);
@@ -119,7 +112,7 @@ describe("reject corpus", () => {
     }
   });
 
-  test("breaks every required field of every event of the loom wire", () => {
+  test("omits every required field of every loom event", () => {
     const broken = new Set(
       REJECTS.filter(({ dialect, mode }) => dialect === "loom" && mode === "frame").flatMap((reject) =>
         reject.expect.flatMap(({ frame, path }) => `${tagOf("loom", frameAt(reject, frame)) ?? ""}.${path ?? ""}`),
@@ -138,10 +131,12 @@ function isRefusal({ rule, level }: { readonly rule: string; readonly level: str
   return level === "error" && Object.hasOwn(FRAME_RULES, rule);
 }
 
-describe("a stream goes on after a refused frame", () => {
+describe("a stream continues after a rejected frame", () => {
   const streams = NAMED.filter(([, { mode }]) => mode === "stream");
 
-  /** The records of each text. A greeting gives none either, so only a rule of frames tells that one was refused. */
+  /**
+   * The records of each text. A greeting has no records either, so only a frame rule shows that a frame was rejected.
+   */
   function decodeTexts(dialect: DialectName, texts: readonly string[]) {
     const decoder = DIALECTS[dialect].createDecoder();
     return texts.map((text) => {
@@ -150,7 +145,7 @@ describe("a stream goes on after a refused frame", () => {
     });
   }
 
-  test.each(streams)("%s: what is refused changes no record of what is not", (_name, reject) => {
+  test.each(streams)("%s: a rejected frame does not change the other records", (_name, reject) => {
     const decoded = decodeTexts(reject.dialect, textsOf(reject));
     const kept = decoded.filter(({ refused }) => !refused);
     const alone = decodeTexts(
@@ -160,7 +155,7 @@ describe("a stream goes on after a refused frame", () => {
     expect(kept.map(({ records }) => records)).toEqual(alone.map(({ records }) => records));
   });
 
-  test("in every dialect", () => {
+  test("is covered in every dialect", () => {
     const going = streams.filter(([, reject]) => {
       const refused = decodeTexts(reject.dialect, textsOf(reject)).map((frame) => frame.refused);
       return refused.includes(true) && refused.lastIndexOf(true) < refused.length - 1;
@@ -169,22 +164,23 @@ describe("a stream goes on after a refused frame", () => {
   });
 });
 
-/** Cases a JSON Schema cannot refuse, or for whose frame there is none. */
+/** Cases that a JSON Schema cannot reject, or whose frame has no schema. */
 const BEYOND_SCHEMAS: { readonly [name: string]: string } = {
   "strict-run-end-status": "the schema of `custom` allows any value; the event inside is unwrapped by the decoder",
   "strict-todo-item": "the same",
   "strict-approval-result": "the same",
   "strict-custom-no-value": "the same",
-  "envelope-of-unknown-type": "a type nobody knows has no schema",
+  "envelope-of-unknown-type": "an unknown type has no schema",
   "engine-legacy-tool-call-unnamed": "the old types of 003 §6 have no schema",
   "engine-legacy-tool-call-name-number": "the same",
   "engine-legacy-summary-fault": "the same",
 };
 
-/** Frames of sound vectors that are no frames of their dialect's schemas: `vector: index`, or the whole vector. */
+/** Frames of valid vectors that do not match a schema of their dialect: `vector: index`, or the whole vector. */
 const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
-  "002-retrieval-complete-metadata: 0": "doc_count stands in `metadata` alone, which decoders accept and we never send",
-  "003-1.2-message-format": "the placeholder in place of a type in 003 §1.2",
+  "002-retrieval-complete-metadata: 0":
+    "doc_count is only in `metadata`, which decoders accept and encoders never write",
+  "003-1.2-message-format": "the placeholder type in 003 §1.2",
   "003-6-dataframe-data": "an old type of 003 §6",
   "003-6-done": "an old type",
   "003-6-error: 1": "the old form: the payload at top level",
@@ -198,18 +194,18 @@ const OUTSIDE_SCHEMAS: { readonly [frames: string]: string } = {
   "003-6-tool-call": "an old type",
   "003-6-tool-result": "an old type",
   "engine-old-calls-without-ids": "old types",
-  "engine-unknown-fields: 8": "a type nobody knows",
-  "loom-null-fields: 9": "a type nobody knows",
-  "loom-type-and-reply: 5": "a type nobody knows",
-  "lumine-bare-done": "the end mark as bare text",
-  "opaque: 1": "a type nobody knows",
-  "opaque: 4": "a type nobody knows",
-  "opaque: 5": "a type nobody knows",
-  "opaque: 14": "a type nobody knows",
-  "stream-event-unknown-type: 1": "a type nobody knows",
+  "engine-unknown-fields: 8": "an unknown type",
+  "loom-null-fields: 9": "an unknown type",
+  "loom-type-and-reply: 5": "an unknown type",
+  "lumine-bare-done": "the end marker as plain text",
+  "opaque: 1": "an unknown type",
+  "opaque: 4": "an unknown type",
+  "opaque: 5": "an unknown type",
+  "opaque: 14": "an unknown type",
+  "stream-event-unknown-type: 1": "an unknown type",
 };
 
-// JSON knows no infinite number, but 1e400 is read as one; `strict: false` alone would let it pass.
+// JSON has no infinity, but 1e400 is parsed as Infinity, which `strict: false` alone would accept.
 const ajv = new Ajv2020({ strict: false, strictNumbers: true });
 const VALIDATORS = Object.fromEntries(
   Object.values(DIALECTS).map((dialect) => [
@@ -232,7 +228,7 @@ function frameAt(reject: Reject, index: number | "end"): JsonObject | undefined 
   return frame === undefined ? undefined : parseObject(fill(frameText(frame), reject.fill));
 }
 
-/** The name of the schema a frame is held to. */
+/** The name of the schema for a frame. */
 function tagOf(dialect: DialectName, frame: JsonObject | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (dialect === "export") return Object.keys(frame)[0];
@@ -253,20 +249,20 @@ describe("JSON Schemas", () => {
       mode === "frame" && dialect !== "export" && expected.some(isFieldError),
   );
 
-  test.each(faulty)("%s: the schema refuses it too", (name, reject) => {
+  test.each(faulty)("%s: the schema rejects it too", (name, reject) => {
     for (const expected of reject.expect.filter(isFieldError)) {
       const refused = fitsSchema(reject.dialect, frameAt(reject, expected.frame)) === false;
-      // A case that is refused after all must leave the list.
+      // Remove a case from the list when a schema rejects it.
       expect(refused).toBe(!Object.hasOwn(BEYOND_SCHEMAS, name));
     }
   });
 
-  test("every case said to be beyond them exists", () => {
+  test("every listed exception exists", () => {
     const names = new Set(faulty.map(([name]) => name));
     expect(Object.keys(BEYOND_SCHEMAS).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test("every frame of the sound vectors fits the schema of its type", () => {
+  test("every frame of the valid vectors matches the schema of its type", () => {
     const unused = new Set(Object.keys(OUTSIDE_SCHEMAS));
     const misfits: string[] = [];
     for (const { name, dialect, frames } of [...listVectorFiles("samples"), ...listVectorFiles("runs")].map(

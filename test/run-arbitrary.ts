@@ -1,6 +1,6 @@
 /**
- * Random valid sessions for property tests: runs as our own sender writes them, with spans, tools, thoughts, data and
- * every way of ending.
+ * Random valid sessions for property tests: runs as our sender writes them, with spans, tools, thoughts, data and every
+ * end status.
  */
 import fc from "fast-check";
 import type { AnyEvent, Json, StampedRecord } from "../src/protocol/index.ts";
@@ -17,7 +17,7 @@ const map = fc
   .map(clean);
 const count = fc.nat({ max: 1000 });
 
-/** The fields given, each present or not. */
+/** A record in which each field is optional. */
 function maybe<T extends object>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> {
   return fc.record(fields, { requiredKeys: [] }).map((value) => clean(value) as Partial<T>);
 }
@@ -32,21 +32,21 @@ function event(
     .map(([a, b]) => clean({ type, ...a, ...b }) as unknown as AnyEvent);
 }
 
-/** A part of a node run: events that belong together, in order. `n` makes ids unique. */
-type Part = (n: number, node: string) => AnyEvent[];
+/** Events of a node run that belong together, in order. `n` makes ids unique. */
+type NodeRunPart = (n: number, node: string) => AnyEvent[];
 
-const always = (arbitrary: fc.Arbitrary<AnyEvent>): fc.Arbitrary<Part> => arbitrary.map((made) => () => [made]);
+const always = (arbitrary: fc.Arbitrary<AnyEvent>): fc.Arbitrary<NodeRunPart> => arbitrary.map((made) => () => [made]);
 
 const answer = event(
   "message_chunk",
   { content: text },
   { channel: fc.constant("answer"), format: fc.constantFrom("markdown", "text"), is_complete: fc.boolean() },
 );
-const chunkPart: fc.Arbitrary<Part> = answer.map((made) => (_n, node) => [{ ...made, id: node }]);
-const thoughtPart: fc.Arbitrary<Part> = text.map((content) => (_n, node) => [
+const chunkPart: fc.Arbitrary<NodeRunPart> = answer.map((made) => (_n, node) => [{ ...made, id: node }]);
+const thoughtPart: fc.Arbitrary<NodeRunPart> = text.map((content) => (_n, node) => [
   { type: "message_chunk", content, id: node, channel: "thought" },
 ]);
-const reasoningPart: fc.Arbitrary<Part> = fc
+const reasoningPart: fc.Arbitrary<NodeRunPart> = fc
   .tuple(
     fc.array(text, { minLength: 1, maxLength: 3 }),
     maybe({ stage: fc.constantFrom("reasoning", "planning") }),
@@ -57,7 +57,7 @@ const reasoningPart: fc.Arbitrary<Part> = fc
     { type: "reasoning_end", ...end },
   ]);
 
-const toolPart: fc.Arbitrary<Part> = fc
+const toolPart: fc.Arbitrary<NodeRunPart> = fc
   .record({
     name: word,
     args: map,
@@ -96,7 +96,7 @@ const toolPart: fc.Arbitrary<Part> = fc
     return events;
   });
 
-const todoPart: fc.Arbitrary<Part> = fc
+const todoPart: fc.Arbitrary<NodeRunPart> = fc
   .tuple(
     fc.array(fc.tuple(text, fc.boolean()), { minLength: 1, maxLength: 3 }),
     maybe({ title: text }),
@@ -112,7 +112,7 @@ const todoPart: fc.Arbitrary<Part> = fc
     { type: "todo_update", list_id: `list_${n}`, item_id: "i0", ...update },
   ]);
 
-const modelPart: fc.Arbitrary<Part> = maybe({
+const modelPart: fc.Arbitrary<NodeRunPart> = maybe({
   finish_reason: fc.constantFrom("stop", "tool_calls"),
   duration_ms: count,
 }).map((end) => (n) => [
@@ -121,7 +121,7 @@ const modelPart: fc.Arbitrary<Part> = maybe({
   { type: "llm_end", llm_call_id: `llm_${n}`, ...end },
 ]);
 
-const graphPart: fc.Arbitrary<Part> = fc.tuple(text, fc.boolean()).map(([words, fails]) => (n) => {
+const graphPart: fc.Arbitrary<NodeRunPart> = fc.tuple(text, fc.boolean()).map(([words, fails]) => (n) => {
   const [a, b] = [`g${n}a`, `g${n}b`];
   return [
     { type: "got_plan", node_count: 2, edge_count: 1, node_ids: [a, b], edges: [[a, b]], labels: [words, words] },
@@ -133,7 +133,7 @@ const graphPart: fc.Arbitrary<Part> = fc.tuple(text, fc.boolean()).map(([words, 
   ];
 });
 
-const treePart: fc.Arbitrary<Part> = fc.array(text, { minLength: 1, maxLength: 3 }).map((candidates) => () => [
+const treePart: fc.Arbitrary<NodeRunPart> = fc.array(text, { minLength: 1, maxLength: 3 }).map((candidates) => () => [
   { type: "tot_expand", candidates, depth: 1 },
   { type: "tot_evaluate", chosen: 0, scores: candidates.map((_, i) => i / 2) },
   { type: "tot_backtrack", reason: "dead end", to_depth: 0 },
@@ -151,7 +151,7 @@ const errorEvent = event(
   },
 );
 
-const part: fc.Arbitrary<Part> = fc.oneof(
+const part: fc.Arbitrary<NodeRunPart> = fc.oneof(
   { arbitrary: chunkPart, weight: 4 },
   { arbitrary: toolPart, weight: 3 },
   thoughtPart,
@@ -179,7 +179,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
 );
 
 interface Turn {
-  readonly nodes: readonly { readonly name: string; readonly parts: readonly Part[] }[];
+  readonly nodes: readonly { readonly name: string; readonly parts: readonly NodeRunPart[] }[];
   readonly status: "completed" | "error" | "cancelled";
   readonly reply: string;
   readonly start: object;
@@ -197,7 +197,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   end: maybe({ summary: fc.record({ total_tokens: count, tool_calls: count }), reason: text, code: word }),
 });
 
-/** One to three turns of a session, stamped. */
+/** A session of one to three turns. */
 export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
   .array(turn, { minLength: 1, maxLength: 3 })
   .map((turns) => {
@@ -220,18 +220,18 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
         });
       };
       put({ type: "run_start", run_id, contiguous: true, ...start });
-      let said = "";
+      let written = "";
       let last = "";
       for (const [k, { name, parts }] of nodes.entries()) {
         const node = `run-${name}-${k + 1}`;
         put({ type: "node_enter", id: name }, node);
-        said = "";
+        written = "";
         last = node;
         for (const make of parts) {
           for (const made of make(++n, name)) {
             put(made, node);
             if (made.type === "message_chunk" && (made as { channel?: string }).channel !== "thought")
-              said += (made as { content: string }).content;
+              written += (made as { content: string }).content;
           }
         }
         put({ type: "node_exit", id: name, result: "Ok" }, node);
@@ -239,14 +239,14 @@ export const sessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
       const frames = records.length - first + (status === "completed" ? 3 : 2);
       const proof = { first_event_id: first, last_event_id: first + frames - 1, frame_count: frames };
       put({ type: "run_end", status, ...end, ...proof });
-      const spoke = records.some(
+      const hasText = records.some(
         (r) =>
           r.envelope.run_id === run_id &&
           r.envelope.node_id === last &&
           r.event.type === "message_chunk" &&
           (r.event as { channel?: string }).channel !== "thought",
       );
-      if (status === "completed") put({ type: "reply", reply: spoke ? said : reply }, last);
+      if (status === "completed") put({ type: "reply", reply: hasText ? written : reply }, last);
     }
     return records;
   });

@@ -1,6 +1,6 @@
 /**
- * What changed between two versions of a schema that would break somebody: a type or field gone, another type, a value
- * no longer allowed, a field that became required or stopped being so. New types, fields and values are fine.
+ * Finds breaking changes between two versions of a schema: removed types, fields or values, changed types, and fields
+ * that became required or optional. New types, optional fields and values are allowed.
  */
 interface SchemaNode {
   readonly type?: string | readonly string[];
@@ -16,18 +16,18 @@ interface SchemaNode {
 }
 
 export function findBreaks(before: SchemaNode, after: SchemaNode, path = ""): string[] {
-  const at = path === "" ? "the schema" : path;
+  const at = path === "" ? "schema" : path;
   const breaks: string[] = [];
   for (const name of Object.keys(before.$defs ?? {})) {
     const now = after.$defs?.[name];
-    if (now === undefined) breaks.push(`type ${name} is gone`);
+    if (now === undefined) breaks.push(`type ${name} was removed`);
     else breaks.push(...findBreaks(before.$defs?.[name] ?? {}, now, name));
   }
   if (JSON.stringify(before.type) !== JSON.stringify(after.type))
     breaks.push(`${at}: type was ${JSON.stringify(before.type)}, is ${JSON.stringify(after.type)}`);
   if (JSON.stringify(before.const) !== JSON.stringify(after.const))
     breaks.push(`${at}: was ${JSON.stringify(before.const)}, is ${JSON.stringify(after.const)}`);
-  if (before.enum === undefined && after.enum !== undefined) breaks.push(`${at}: any value was allowed`);
+  if (before.enum === undefined && after.enum !== undefined) breaks.push(`${at}: values are now restricted`);
   for (const value of before.enum ?? []) {
     if (after.enum !== undefined && !after.enum.includes(value))
       breaks.push(`${at}: ${JSON.stringify(value)} is no longer allowed`);
@@ -39,7 +39,7 @@ export function findBreaks(before: SchemaNode, after: SchemaNode, path = ""): st
   for (const [name, field] of Object.entries(before.properties ?? {})) {
     const inner = path === "" ? name : `${path}.${name}`;
     const now = after.properties?.[name];
-    if (now === undefined) breaks.push(`${inner} is gone`);
+    if (now === undefined) breaks.push(`${inner} was removed`);
     else breaks.push(...findBreaks(field, now, inner));
     const was = before.required?.includes(name) === true;
     const is = after.required?.includes(name) === true;
@@ -50,8 +50,8 @@ export function findBreaks(before: SchemaNode, after: SchemaNode, path = ""): st
       breaks.push(`${at}: ${name} is new and required`);
   }
   if (before.items !== undefined) breaks.push(...findBreaks(before.items, after.items ?? {}, `${path}[]`));
-  // Alternatives of a value, not the list of a dialect's types, which may grow.
+  // Only the alternatives of a value: the list of a dialect's types may grow.
   if (before.$defs === undefined && JSON.stringify(before.anyOf) !== JSON.stringify(after.anyOf))
-    breaks.push(`${at}: other alternatives`);
+    breaks.push(`${at}: alternatives have changed`);
   return breaks;
 }

@@ -1,4 +1,4 @@
-/** Published names and fields keep their meaning: the schemas may grow, and change in no other way. */
+/** The schemas are compatible with the last release: they may only grow. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ const SPEC = join(import.meta.dirname, "..", "spec");
 const read = (folder: string, file: string) => JSON.parse(readFileSync(join(SPEC, folder, file), "utf8")) as object;
 
 describe("schemas", () => {
-  test.each(readdirSync(join(SPEC, "released")))("%s breaks nothing that was released", (file) => {
+  test.each(readdirSync(join(SPEC, "released")))("%s is compatible with its released version", (file) => {
     expect(findBreaks(read("released", file), read("schema", file))).toEqual([]);
   });
 
@@ -40,14 +40,14 @@ describe("findBreaks", () => {
     return findBreaks(before, copy);
   };
 
-  test("allows what is added", () => {
+  test("allows additions", () => {
     expect(changed((shape) => (shape.properties["extra"] = { type: "string" }))).toEqual([]);
     expect(changed((shape) => (shape.properties["status"] = { type: "string", enum: ["a", "b", "c"] }))).toEqual([]);
     expect(findBreaks(before, { $defs: { ...before.$defs, other: {} } })).toEqual([]);
   });
 
   test.each<[string, (shape: Shape) => void]>([
-    ["tool_end.result is gone", (shape) => delete shape.properties["result"]],
+    ["tool_end.result was removed", (shape) => delete shape.properties["result"]],
     ["tool_end.result: type was", (shape) => (shape.properties["result"] = { type: "number" })],
     ["tool_end.type: was", (shape) => (shape.properties["type"] = { const: "tool_done" })],
     ["tool_end.result: was required", (shape) => (shape.required = ["type"])],
@@ -59,7 +59,7 @@ describe("findBreaks", () => {
       (shape) => (shape.properties["count"] = { type: "integer", minimum: 0, maximum: 9 }),
     ],
     [
-      "tool_end.result: any value was allowed",
+      "tool_end.result: values are now restricted",
       (shape) => (shape.properties["result"] = { type: "string", enum: ["x"] }),
     ],
     ["tool_end.list[]: type was", (shape) => (shape.properties["list"] = { type: "array", items: { type: "number" } })],
@@ -70,13 +70,13 @@ describe("findBreaks", () => {
         shape.required.push("fresh");
       },
     ],
-  ])("names: %s", (expected, change) => {
+  ])("reports: %s", (expected, change) => {
     const found = changed(change);
     expect(found).toHaveLength(1);
     expect(found[0]).toContain(expected);
   });
 
-  test("names a type that is gone", () => {
-    expect(findBreaks(before, { $defs: {} })).toEqual(["type tool_end is gone"]);
+  test("reports a removed type", () => {
+    expect(findBreaks(before, { $defs: {} })).toEqual(["type tool_end was removed"]);
   });
 });

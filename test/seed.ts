@@ -1,4 +1,4 @@
-/** `npm test` takes the same samples every time, so that it passes or fails for a reason; the long run takes fresh ones. */
+/** Fixes the random seed, so that `npm test` is reproducible. The long run uses new seeds. */
 import fc from "fast-check";
 
 if (process.env["LOOM_LONG"] !== "1") fc.configureGlobal({ seed: 20_251_115 });

@@ -1,6 +1,5 @@
-// Source files as the house tests see them: a path from the root of the package and a text. Reads them from the disk
-// and parses them with the parser that vitest brings. Knows no rule: rules stand in the tests, as pure functions over
-// these files, so that each can be proven with a file that was never written.
+// Reads source files from disk and parses them with the parser that vitest includes. The rules themselves are pure
+// functions in the tests, so each can be tried on a file that does not exist.
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -25,15 +24,15 @@ export interface SyntaxNode {
 }
 
 export interface Import {
-  /** `undefined` where the specifier is computed and cannot be read. */
+  /** `undefined` if the specifier is computed. */
   readonly specifier: string | undefined;
-  /** Only types: nothing of it is there when the program runs. */
+  /** A type-only import, which is removed before the program runs. */
   readonly isType: boolean;
 }
 
 export const packageRoot = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Every TypeScript file below the given folders; a folder that does not exist yet has none. */
+/** All TypeScript files below the given folders. A missing folder has none. */
 export function readSourceFiles(...folders: string[]): SourceFile[] {
   return folders.flatMap((folder) => {
     const absolute = join(packageRoot, folder);
@@ -46,7 +45,7 @@ export function readSourceFiles(...folders: string[]): SourceFile[] {
   });
 }
 
-/** Tests and the contract suites they share: built into no package. */
+/** Tests and the contract suites they share. They are not part of the package. */
 export function isTestFile(path: string): boolean {
   return /\.(test|contract)\.tsx?$/.test(path);
 }
@@ -55,10 +54,10 @@ export function isGeneratedFile(path: string): boolean {
   return /\.generated\.tsx?$/.test(path);
 }
 
-/** The statements of a file, or what keeps it from being read. */
+/** The top-level statements of a file, or the reason why it cannot be parsed. */
 export function parseSource(file: SourceFile): { body: SyntaxNode[] } | { fault: string } {
   try {
-    // oxlint-disable-next-line typescript/no-deprecated -- its successor is exported by vite only, no package of ours
+    // oxlint-disable-next-line typescript/no-deprecated -- its successor is exported by vite, which is not a dependency
     const program: unknown = parseAst(file.text, { lang: file.path.endsWith("x") ? "tsx" : "ts" });
     return { body: isSyntaxNode(program) ? childrenOf(program) : [] };
   } catch (error) {
@@ -66,7 +65,7 @@ export function parseSource(file: SourceFile): { body: SyntaxNode[] } | { fault:
   }
 }
 
-/** Calls `visit` with every node below (and including) the given ones, parents first. */
+/** Calls `visit` for the given nodes and all their descendants, parents first. */
 export function walkSyntax(
   nodes: readonly SyntaxNode[],
   visit: (node: SyntaxNode, parent: SyntaxNode | undefined) => void,
@@ -78,7 +77,7 @@ export function walkSyntax(
   }
 }
 
-/** Whatever a file names as coming from elsewhere: imports, re-exports, dynamic imports, and imports in types. */
+/** All imports of a file: static, dynamic, re-exports, and imports in types. */
 export function listImports(body: readonly SyntaxNode[]): Import[] {
   const imports: Import[] = [];
   walkSyntax(body, (node) => {

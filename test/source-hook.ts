@@ -1,33 +1,33 @@
-// What programs in documents and examples are started with: the names of the package mean its source, so that what was
-// built last does not matter, and packages are found as if the program stood in the checkout.
+// A module hook for programs from the docs and examples: the names of the package resolve to its source, and other
+// packages resolve as if the program were in this repository.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { packageRoot } from "./source-files.ts";
 
-interface Door {
+interface ExportTarget {
   readonly default?: string;
 }
 
-function listEndpoints(): { readonly [name: string]: string } {
+function listEntryPoints(): { readonly [name: string]: string } {
   const { name, exports } = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as {
     readonly name: string;
-    readonly exports: { readonly [door: string]: Door | string };
+    readonly exports: { readonly [entryPoint: string]: ExportTarget | string };
   };
-  const doors = Object.entries(exports).flatMap(([door, target]) => {
+  const entryPoints = Object.entries(exports).flatMap(([entryPoint, target]) => {
     if (typeof target === "string" || target.default === undefined) return [];
     const source = target.default.replace("./dist/", "src/").replace(/\.js$/, ".ts");
-    return [[name + door.slice(1), pathToFileURL(join(packageRoot, source)).href]];
+    return [[name + entryPoint.slice(1), pathToFileURL(join(packageRoot, source)).href]];
   });
-  return Object.fromEntries(doors) as { readonly [name: string]: string };
+  return Object.fromEntries(entryPoints) as { readonly [name: string]: string };
 }
 
-/** For `node --import`. */
+/** Value for `node --import`. */
 export const SOURCE_HOOK = `data:text/javascript,import { registerHooks } from "node:module";
-const doors = ${JSON.stringify(listEndpoints())};
+const entryPoints = ${JSON.stringify(listEntryPoints())};
 const root = ${JSON.stringify(pathToFileURL(join(packageRoot, "package.json")).href)};
 const isPackage = (name) => !/^(\\.|\\/|[a-z]+:)/.test(name);
 registerHooks({ resolve: (name, context, next) =>
-  doors[name] !== undefined ? next(doors[name], context)
+  entryPoints[name] !== undefined ? next(entryPoints[name], context)
   : isPackage(name) && !context.parentURL?.includes("/node_modules/") ? next(name, { ...context, parentURL: root })
   : next(name, context) });`;

@@ -1,4 +1,4 @@
-// Tool calls written into a real run: whatever becomes of a call, the records are a valid run, and the run goes on.
+// Tool calls in a real run: however a call ends, the records form a valid run and the run continues.
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type NodeRun, openSession, type Run, sendCommand, type Session } from "../src/engine/index.ts";
@@ -29,7 +29,7 @@ async function start(log: Log = new MemoryLog()): Promise<{ log: Log; session: S
   return { log, session, run, node: run.enter("act") };
 }
 
-function hostOf(run: Run, node: NodeRun): ToolHost {
+function createHost(run: Run, node: NodeRun): ToolHost {
   return {
     sessionId: "s1",
     runId: run.runId,
@@ -39,7 +39,7 @@ function hostOf(run: Run, node: NodeRun): ToolHost {
     requestApproval: (request) => run.requestApproval(request, { nodeId: node.nodeId }),
     recall: (callId) => {
       const call = run.work.findCall(callId);
-      return call && { asked: call.asked, started: call.state === "started" };
+      return call && { approvalArguments: call.approvalArguments, started: call.state === "started" };
     },
   };
 }
@@ -132,10 +132,10 @@ const CALLS: [call: ToolCall, code: string | undefined][] = [
 ];
 
 describe("tool calls in a real run", () => {
-  it.each(CALLS)("one of $name ($rawInput) ends as it should", async (call, code) => {
+  it.each(CALLS)("a call of $name ($rawInput) ends with the expected code", async (call, code) => {
     const { log, run, node } = await start();
     writeCall(node, call);
-    const outcome = await runToolCall(call, toolbox, hostOf(run, node));
+    const outcome = await runToolCall(call, toolbox, createHost(run, node));
     expect(outcome.errorCode).toBe(code);
     void node.done();
     expect(await run.finish({ reply: "done" })).toMatchObject({ status: "completed" });
@@ -145,9 +145,9 @@ describe("tool calls in a real run", () => {
     expect(end).toMatchObject({ result: outcome.result, is_error: outcome.isError });
   });
 
-  it("all at once are one valid run", async () => {
+  it("parallel calls form one valid run", async () => {
     const { log, run, node } = await start();
-    const host = hostOf(run, node);
+    const host = createHost(run, node);
     const calls = CALLS.map(([call], index): ToolCall => ({ ...call, callId: `c${index}` }));
     for (const call of calls) writeCall(node, call);
     const outcomes = await Promise.all(calls.map((call) => runToolCall(call, toolbox, host)));
@@ -157,9 +157,9 @@ describe("tool calls in a real run", () => {
     expect((await readAll(log)).issues).toEqual([]);
   });
 
-  it("wait for the user, in any order, and take edited arguments", async () => {
+  it("calls wait for approvals in any order and use edited arguments", async () => {
     const { log, run, node } = await start();
-    const host = hostOf(run, node);
+    const host = createHost(run, node);
     const calls = ["a", "b", "c"].map((callId) => callOf("asks", '{"n":1}', callId));
     for (const call of calls) writeCall(node, call);
     const outcomes = calls.map((call) => runToolCall(call, toolbox, host));
@@ -185,24 +185,19 @@ describe("tool calls in a real run", () => {
     expect(records.filter(({ event }) => event.type === "tool_start")).toHaveLength(2);
   });
 
-  it.each(["hangs", "asks"])(
-    "that are under way when somebody cancels (%s) are closed by the run, and reject",
-    async (name) => {
-      const { log, run, node } = await start();
-      const call = callOf(name);
-      writeCall(node, call);
-      const patient = createToolbox(
-        tools.map((tool) => (tool.name === "hangs" ? { ...tool, timeoutMs: 60_000 } : tool)),
-      );
-      const outcome = runToolCall(call, patient, hostOf(run, node));
-      await new Promise((resolve) => setImmediate(resolve));
-      const [result] = await Promise.allSettled([outcome, run.cancel()]);
-      expect(result).toMatchObject({ status: "rejected", reason: { code: "cancelled" } });
-      const { records, issues } = await readAll(log);
-      expect(issues.filter(({ level }) => level === "error")).toEqual([]);
-      expect(records.filter(({ event }) => event.type === "tool_end")).toHaveLength(1);
-    },
-  );
+  it.each(["hangs", "asks"])("a pending call (%s) is closed and rejects when the run is cancelled", async (name) => {
+    const { log, run, node } = await start();
+    const call = callOf(name);
+    writeCall(node, call);
+    const patient = createToolbox(tools.map((tool) => (tool.name === "hangs" ? { ...tool, timeoutMs: 60_000 } : tool)));
+    const outcome = runToolCall(call, patient, createHost(run, node));
+    await new Promise((resolve) => setImmediate(resolve));
+    const [result] = await Promise.allSettled([outcome, run.cancel()]);
+    expect(result).toMatchObject({ status: "rejected", reason: { code: "cancelled" } });
+    const { records, issues } = await readAll(log);
+    expect(issues.filter(({ level }) => level === "error")).toEqual([]);
+    expect(records.filter(({ event }) => event.type === "tool_end")).toHaveLength(1);
+  });
 
   const checkpoint = {
     type: "checkpoint",
@@ -214,15 +209,15 @@ describe("tool calls in a real run", () => {
     checkpoint_ns: "",
   } as const;
 
-  /** A process that dies in the middle of these calls; then one that goes on with them. */
-  async function dieAndGoOn(calls: readonly ToolCall[], box: Toolbox, meanwhile: (log: Log) => Promise<unknown>) {
+  /** Simulates a process that crashes during these calls and another that resumes them. */
+  async function crashAndResume(calls: readonly ToolCall[], box: Toolbox, meanwhile: (log: Log) => Promise<unknown>) {
     const log = new MemoryLog();
     const first = await openSession(log, "s1");
     const run = await first.startRun({ runId: "r1" });
     void run.emit(checkpoint);
     const node = run.enter("act");
     for (const call of calls) writeCall(node, call);
-    const host = hostOf(run, node);
+    const host = createHost(run, node);
     const lost = calls.map((call) => runToolCall(call, box, host).catch(() => undefined));
     await new Promise((resolve) => setTimeout(resolve, 5));
     await first.close({ run: "leave" });
@@ -233,7 +228,7 @@ describe("tool calls in a real run", () => {
       isIdempotent: (name) => box.isIdempotent(name),
       resume: async (dead) => {
         await dead.run.span("act", async (span) => {
-          const again = hostOf(dead.run, span);
+          const again = createHost(dead.run, span);
           const open = calls.filter(({ callId }) => dead.calls.some((call) => call.callId === callId));
           outcomes = await Promise.all(open.map((call) => runToolCall(call, box, again)));
         });
@@ -245,8 +240,8 @@ describe("tool calls in a real run", () => {
     return { outcomes, ...(await readAll(log)) };
   }
 
-  it("take an answer that came while nobody ran", async () => {
-    const { outcomes, records, issues } = await dieAndGoOn([callOf("asks")], toolbox, (log) =>
+  it("an approval that arrives while no process runs is used after the restart", async () => {
+    const { outcomes, records, issues } = await crashAndResume([callOf("asks")], toolbox, (log) =>
       sendCommand(log, {
         commandId: "x",
         sessionId: "s1",
@@ -260,7 +255,7 @@ describe("tool calls in a real run", () => {
     expect(records.filter(({ event }) => event.type === "tool_start")).toHaveLength(1);
   });
 
-  it("that had started are run again only where that does no harm", async () => {
+  it("only idempotent calls run again after they had started", async () => {
     const runs: string[] = [];
     const create = (name: string, idempotent: boolean): Tool =>
       defineTool({
@@ -274,7 +269,7 @@ describe("tool calls in a real run", () => {
         },
       });
     const box = createToolbox([create("once", false), create("often", true)]);
-    const { outcomes, records, issues } = await dieAndGoOn(
+    const { outcomes, records, issues } = await crashAndResume(
       [callOf("once"), callOf("often")],
       box,
       async () => undefined,
@@ -288,13 +283,13 @@ describe("tool calls in a real run", () => {
     ]);
   });
 
-  it("fill no backlog, however small it is and however much they print", async () => {
+  it("calls that print much do not overflow a small backlog", async () => {
     const log = new MemoryLog();
     const session = await openSession(log, "s1", { maxBacklogBytes: 128 * 1024 });
     sessions.push(session);
     const run = await session.startRun({ runId: "r1" });
     const node = run.enter("act");
-    const host = hostOf(run, node);
+    const host = createHost(run, node);
     const calls = Array.from({ length: 20 }, (_, index) => callOf("floods", '{"n":1}', `c${index}`));
     for (const call of calls) writeCall(node, call);
     await Promise.all(calls.map((call) => runToolCall(call, toolbox, host)));

@@ -1,6 +1,4 @@
-/**
- * A host of tool calls that keeps what it is given, and tools to call on it.
- */
+/** A tool host that records events and errors, and helpers to create tools and calls for it. */
 import { z } from "zod";
 import { LoomError, type LoomEvent } from "../src/protocol/index.ts";
 import {
@@ -16,15 +14,14 @@ import {
   type ToolOutcome,
 } from "../src/tools/index.ts";
 
-export interface Recording extends ToolHost {
+export interface ToolRecorder extends ToolHost {
   readonly events: LoomEvent[];
   readonly types: () => string[];
   readonly errors: [unknown, string][];
   readonly abort: AbortController;
 }
 
-/** A host that keeps what it is given. */
-export function record(more: Partial<ToolHost> = {}): Recording {
+export function createToolRecorder(more: Partial<ToolHost> = {}): ToolRecorder {
   const events: LoomEvent[] = [];
   const errors: [unknown, string][] = [];
   const abort = new AbortController();

@@ -1,4 +1,4 @@
-/** Every vector gives the records and the bytes that are written in it, and every event type has one. */
+/** Every golden vector matches the computed records and bytes, and every event type has a vector. */
 import { describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { EVENT_TYPES } from "../src/protocol/index.ts";
@@ -13,16 +13,16 @@ describe("golden vectors", () => {
     const computed = computeVector(vector);
     expect(computed.issues).toEqual(vector.issues);
     expect(computed.records).toEqual(vector.records);
-    // Compared as text: the order of the fields is part of what is promised.
+    // Compared as text, because the order of fields is part of the contract.
     for (const form of Object.keys(FORMS)) {
       expect(JSON.stringify(computed.encodings[form]), form).toBe(JSON.stringify(vector.encodings[form]));
     }
   });
 
-  test("no sample of a specification breaks a must-rule", () => {
+  test("no sample of a specification violates an error-level rule", () => {
     for (const { dialect, mode, frames, name } of SAMPLES) {
-      const doctor = createStreamCheck(DIALECTS[dialect], { frames: mode === "frame" });
-      const issues = [...frames.flatMap((frame) => doctor.check(frameText(frame)).issues), ...doctor.end()];
+      const checker = createStreamCheck(DIALECTS[dialect], { frames: mode === "frame" });
+      const issues = [...frames.flatMap((frame) => checker.check(frameText(frame)).issues), ...checker.end()];
       expect(
         issues.filter((issue) => issue.level === "error"),
         name,
@@ -35,7 +35,7 @@ describe("golden vectors", () => {
     expect(EVENT_TYPES.filter((type) => !seen.has(type))).toEqual([]);
   });
 
-  test("every dialect's frames occur among the vectors' inputs", () => {
+  test("every frame type of every dialect occurs as input", () => {
     for (const dialect of Object.values(DIALECTS)) {
       const tags = Object.keys(dialect.frames ?? {});
       const seen = new Set(
@@ -56,9 +56,9 @@ describe("golden vectors", () => {
 });
 
 /**
- * Forms without run ids cannot tell interleaved runs apart, and count a session's record in the middle of a run as one
- * of the run; forms without an envelope cannot say that frames were left out on purpose; frames kept from elsewhere are
- * passed on as they are.
+ * Expected violations. Forms without run ids cannot separate interleaved runs, and assign session records in the middle
+ * of a run to the run. Forms without an envelope cannot mark frames as filtered. Foreign frames are passed on
+ * unchanged.
  */
 const UNCLEAN: { readonly [run: string]: readonly string[] } = {
   filtered: ["loom-bare", "export"],
@@ -67,12 +67,12 @@ const UNCLEAN: { readonly [run: string]: readonly string[] } = {
   "session-record-mid-run": ["loom-strict", "loom-bare", "export"],
 };
 
-describe("whole runs", () => {
-  test.each(RUNS.map((vector) => [vector.name, vector] as const))("%s breaks no rule in any form", (name, vector) => {
+describe("complete runs", () => {
+  test.each(RUNS.map((vector) => [vector.name, vector] as const))("%s violates no rule in any form", (name, vector) => {
     for (const [form, { dialect }] of Object.entries(FORMS)) {
-      const doctor = createStreamCheck(DIALECTS[dialect]);
+      const checker = createStreamCheck(DIALECTS[dialect]);
       const texts = (vector.encodings[form] ?? []).flat().map((frame) => JSON.stringify(frame));
-      const errors = [...texts.flatMap((text) => doctor.check(text).issues), ...doctor.end()].filter(
+      const errors = [...texts.flatMap((text) => checker.check(text).issues), ...checker.end()].filter(
         (issue) => issue.level === "error",
       );
       const expected = UNCLEAN[name]?.includes(form) === true;
@@ -83,7 +83,7 @@ describe("whole runs", () => {
   });
 
   test.each(RUNS.map((vector) => [vector.name, vector] as const))(
-    "%s survives its own extended form unchanged",
+    "%s round-trips through the extended form",
     (_name, vector) => {
       const texts = (vector.encodings["loom"] ?? []).flat().map((frame) => JSON.stringify(frame));
       expect(decodeAll("loom", texts).flat()).toEqual(vector.records.flat());

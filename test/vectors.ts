@@ -1,6 +1,6 @@
 /**
- * The golden vectors of `spec/vectors`: how they are read, and what the code at hand makes of their frames. A vector's
- * `frames` are written by hand; `issues`, `records` and `encodings` by `npm run vectors`, and reviewed like code.
+ * Reads the golden vectors of `spec/vectors` and computes their generated parts. The `frames` of a vector are written
+ * by hand; `npm run vectors` writes `issues`, `records` and `encodings`.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,21 +19,21 @@ export interface VectorInput {
   readonly name: string;
   readonly source: string;
   readonly dialect: DialectName;
-  /** frame: each frame stands by itself; stream: they follow each other. */
+  /** "frame": each frame is independent; "stream": the frames form a stream. */
   readonly mode: "frame" | "stream";
   readonly frames: readonly unknown[];
 }
 
 export interface Vector extends VectorInput {
-  /** Rules broken, as `frame index: rule`. */
+  /** Violated rules, as `frame index: rule`. */
   readonly issues: readonly string[];
-  /** The records each frame decodes to. */
+  /** Records that each frame decodes to. */
   readonly records: readonly (readonly EventRecord[])[];
-  /** For each form, the frames that each frame of the input becomes. */
+  /** For each form, the frames that each input frame is encoded to. */
   readonly encodings: { readonly [form: string]: readonly (readonly unknown[])[] };
 }
 
-/** The forms every vector is written in. */
+/** Forms that every vector is encoded in. */
 export const FORMS: { readonly [form: string]: { readonly dialect: DialectName; readonly options?: EncoderOptions } } =
   {
     loom: { dialect: "loom" },
@@ -56,7 +56,7 @@ export function readVector(file: string): Vector {
   return JSON.parse(readFileSync(file, "utf8")) as Vector;
 }
 
-/** A frame of a vector is JSON, or a text where the wire itself is not (a bare end mark). */
+/** A frame is JSON, or text where the wire has no JSON (a plain end marker). */
 export function frameText(frame: unknown): string {
   return typeof frame === "string" ? frame : JSON.stringify(frame);
 }
@@ -64,9 +64,9 @@ export function frameText(frame: unknown): string {
 export function computeVector({ name, source, dialect, mode, frames }: VectorInput): Vector {
   const texts = frames.map(frameText);
   const single = mode === "frame";
-  const doctor = createStreamCheck(DIALECTS[dialect], { frames: single });
-  const issues = texts.flatMap((text, index) => doctor.check(text).issues.map((issue) => `${index}: ${issue.rule}`));
-  issues.push(...doctor.end().map((issue) => `end: ${issue.rule}`));
+  const checker = createStreamCheck(DIALECTS[dialect], { frames: single });
+  const issues = texts.flatMap((text, index) => checker.check(text).issues.map((issue) => `${index}: ${issue.rule}`));
+  issues.push(...checker.end().map((issue) => `end: ${issue.rule}`));
   const records = decodeAll(dialect, texts, single);
   const encodings = Object.fromEntries(Object.keys(FORMS).map((form) => [form, encodeAll(form, records, single)]));
   return { name, source, dialect, mode, frames, issues, records, encodings };
@@ -80,7 +80,7 @@ export function decodeAll(dialect: DialectName, texts: readonly string[], single
   });
 }
 
-/** The frames of each group of records, in one form. */
+/** Encodes each group of records in one form. */
 function encodeAll(form: string, groups: readonly (readonly EventRecord[])[], single = false): unknown[][] {
   const { dialect, options } = FORMS[form] as (typeof FORMS)[string];
   let encoder = DIALECTS[dialect].createEncoder(options);
@@ -94,7 +94,7 @@ function encodeAll(form: string, groups: readonly (readonly EventRecord[])[], si
   });
 }
 
-/** One frame or record per line: a change of one is a diff of one line. */
+/** Writes one frame or record per line, so that a change of one is a diff of one line. */
 export function writeVector(vector: Vector): string {
   const lines = (items: readonly unknown[], indent: string) =>
     items.length === 0

@@ -1,6 +1,6 @@
 /**
- * The golden views of `spec/views`: what a receiver shows for every vector of `spec/vectors`. Written by
- * `npm run vectors`, and reviewed like code.
+ * The golden views of `spec/views`: the receiver's view of every vector in `spec/vectors`, written by `npm run
+ * vectors`.
  */
 import { basename, join } from "node:path";
 import { createReceiver, type ReceiverView } from "../src/client/index.ts";
@@ -20,7 +20,7 @@ export function listViews(): GoldenView[] {
   );
 }
 
-/** The view of the whole stream, or one per frame where each frame stands by itself. */
+/** One view of the whole stream, or one per frame if the frames are independent. */
 export function computeViews({ dialect, mode, frames }: Vector): readonly ReceiverView[] {
   const streams = mode === "frame" ? frames.map((frame) => [frame]) : [frames];
   return streams.map((stream) => {

@@ -1,12 +1,12 @@
-// How the page is built: into the package's dist, with addresses that hold wherever it is mounted. The page sees of the
-// package what everybody sees, its doors; here they stand open to the source.
+// Builds the page into the package's dist folder, with relative URLs. The page imports the package by its public entry
+// points, which are resolved to the source here.
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** A script of its own, which the browser waits for before it draws; modules come too late for that. */
+/** Emits theme.js as a blocking script, because modules run after the first paint. */
 function putThemeFirst(): Plugin {
   const source = at("./src/theme.js");
   return {
@@ -39,7 +39,7 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Charts come when a chart does.
+    // The chart chunk is large and loaded on demand.
     chunkSizeWarningLimit: 1500,
   },
   server: { proxy: { "/v1": { target: "http://127.0.0.1:10338", ws: true } } },

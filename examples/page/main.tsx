@@ -1,4 +1,4 @@
-// A small chat on the components of the package: one session, its conversation, and a box to write in.
+// A small chat built from the components of the package: one session, its conversation and an input.
 import { type ReactNode, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { connect, createLoomReceiver, createWebSocketTransport, type SessionView } from "loom-agent/client";
@@ -14,13 +14,13 @@ import {
 } from "loom-agent/react";
 import { NumberedCode } from "./numbered-code.tsx";
 
-// What the page shows is in the receiver. The connection fills it, whatever happens to the line.
+// The receiver holds what the page shows. The connection fills it and reconnects when needed.
 const session = location.hash.slice(1) || "demo";
 const receiver = createLoomReceiver();
 const socket = new URL("./v1/ws", location.href.replace(/^http/, "ws")).href;
 const connection = connect(receiver, { transport: createWebSocketTransport({ url: socket }), session });
 
-// What users may do. An action that is not here is not offered.
+// Actions offered to the user. Actions that are left out are not offered.
 const actions: UiActions = {
   approve: ({ callId, runId, decision, digest, arguments: edited, reason }) =>
     connection.approve({
@@ -38,7 +38,7 @@ const actions: UiActions = {
   },
 };
 
-// What is drawn in a way of one's own.
+// Custom rendering.
 const plugins: UiPlugins = { Code: NumberedCode };
 
 const proxyImage = (url: string): string => `./v1/images?url=${encodeURIComponent(url)}`;
@@ -57,7 +57,7 @@ function Chat(): ReactNode {
 
 const selectState = (view: SessionView | undefined) => (view?.turns.length ? view.state : undefined);
 
-/** Made with hooks: it renders when what it selects has changed, and at no other time. */
+/** Uses hooks, so it renders only when the selected state changes. */
 function Header(): ReactNode {
   const state = useSession(receiver, session, selectState);
   const run = useRun(receiver, session);
@@ -71,14 +71,14 @@ function Header(): ReactNode {
 
 function Composer(): ReactNode {
   const [text, setText] = useState("");
-  const [trouble, setTrouble] = useState("");
+  const [error, setError] = useState("");
   const run = useRun(receiver, session);
   const runId = run?.status === "running" ? run.runId : undefined;
   const send = async (): Promise<void> => {
     setText("");
     const outcome = await connection.run({ message: text });
     const isSent = outcome.kind === "done" || outcome.kind === "accepted";
-    setTrouble(isSent ? "" : outcome.message);
+    setError(isSent ? "" : outcome.message);
     if (!isSent) setText(text);
   };
   return (
@@ -89,9 +89,9 @@ function Composer(): ReactNode {
       }}
     >
       <input aria-label="Message" value={text} onChange={(event) => setText(event.target.value)} />
-      {trouble === "" ? null : <span role="alert">{trouble}</span>}
+      {error === "" ? null : <span role="alert">{error}</span>}
       {runId === undefined ? null : <Button onClick={() => void connection.cancel({ run_id: runId })}>Stop</Button>}
-      <Button look="primary" isSubmit>
+      <Button variant="primary" isSubmit>
         Send
       </Button>
     </form>

@@ -1,4 +1,4 @@
-// Code with numbers before its lines, in place of what the package shows. It is asked for once a block is complete.
+// Code with line numbers, instead of the default rendering. Used once a code block is complete.
 import type { ReactNode } from "react";
 import type { CodeProps } from "loom-agent/react";
 

@@ -1,24 +1,24 @@
 /**
- * Turns declared shapes into TypeScript: an interface and a form per shape, the function that checks a value against its
- * form, and code that reads the types that come most. No eval at run time, no schema library in a page.
+ * Generates TypeScript from declared shapes: an interface and a form per shape, a function that checks a value against
+ * its form, and fast readers for the most frequent types.
  */
 import type { Field, Schema, Shape } from "../../src/protocol/schema.ts";
 import { emitBase, emitForm } from "./emit-form.ts";
 import { emitReader } from "./emit-readers.ts";
 
 export interface CodeRequest {
-  /** Names the union type and the functions: "LoomEvent" gives `findLoomEventFault`. */
+  /** Name of the union type, also used in function names: "LoomEvent" gives `findLoomEventFault`. */
   readonly union: string;
   readonly shapes: { readonly [tag: string]: Shape };
-  /** Shapes without a tag, exported as an interface of this name. */
+  /** Shapes without a tag, each exported as an interface of this name. */
   readonly untagged?: { readonly [name: string]: Shape };
-  /** Appended to each interface name, so that two vocabularies do not clash. */
+  /** Suffix of each interface name, so that names of different vocabularies do not collide. */
   readonly suffix: string;
   readonly protocolPath: string;
   readonly readers?: Readers;
 }
 
-/** Types for which code is written that reads them from a flat frame, and the optional fields such a frame mostly has. */
+/** Types that get a generated reader, with the optional fields their frames usually have. */
 export interface Readers {
   readonly [type: string]: readonly string[];
 }
@@ -38,14 +38,14 @@ export function emitCode(request: CodeRequest): string {
   const rows = Object.entries(shapes).map(([tag, shape]) => `  ${quote(tag)}: ${quote(emitForm(shape, tag, base))},`);
   const code = [
     interfaces.join("\n\n"),
-    `/** One of all the above, told apart by \`type\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
-    `/** From the type to its interface. */\nexport interface ${union}Map {\n${tags.map((t) => `  readonly ${quote(t)}: ${pascalCase(t)}${suffix};`).join("\n")}\n}`,
-    `/** From the type to its form, as a text. */\nexport const ${forms} = {\n${rows.join("\n")}\n};`,
-    `export const find${union}Form: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(${finder});`,
+    `/** Any of these, distinguished by \`type\`. */\nexport type ${union} =\n${names.map((n) => `  | ${n}`).join("\n")};`,
+    `/** Interfaces by type. */\nexport interface ${union}Map {\n${tags.map((t) => `  readonly ${quote(t)}: ${pascalCase(t)}${suffix};`).join("\n")}\n}`,
+    `/** Forms by type, as strings. */\nexport const ${forms} = {\n${rows.join("\n")}\n};`,
+    `/** Returns the form of a type; undefined for an unknown type. */\nexport const find${union}Form: (type: unknown) => Form | undefined = /* @__PURE__ */ createFormFinder(${finder});`,
     ...untagged.map(([name, shape]) => emitUntagged(name, shape)),
-    `/** Checks the fields of a value whose \`type\` is known; undefined when they fit, and when the type is none of these. */
+    `/** Returns the first fault in the fields of a value; undefined if they are valid or the \`type\` is unknown. */
 export function find${union}Fault(given: object, hints?: Hint[]): Fault | undefined {
-  const value = given as Value;
+  const value = given as FieldValues;
   const form = find${union}Form(value["type"]);
   return form === undefined ? undefined : findFault(form.fields, value, hints);
 }`,
@@ -58,26 +58,27 @@ function emitUntagged(name: string, shape: Shape): string {
   const form = `${constantCase(name)}_FORM`;
   return `export const ${form}: Form = /* @__PURE__ */ parseForm(${quote(emitForm(shape))});
 
-export function find${name}Fault(value: Value): Fault | undefined {
+/** Returns the first fault in the fields; undefined if they are valid. */
+export function find${name}Fault(value: FieldValues): Fault | undefined {
   return findFault(${form}.fields, value);
 }`;
 }
 
-/** Code that reads the given shapes from a flat frame; the others are read by their forms. */
+/** Generates readers for the given types; other types are read by their forms. */
 function emitReaders({ union, shapes }: CodeRequest, types: Readers): string {
   const rows = Object.entries(types).map(([type, usual]) => {
     const shape = shapes[type];
-    if (shape === undefined) throw new Error(`there is no ${type} to write a reader for`);
+    if (shape === undefined) throw new Error(`Cannot generate a reader: there is no type ${type}`);
     return emitReader(type, shape, usual);
   });
-  return `/** Reads an event from a flat frame that has so many fields beside its type and its envelope. */
-function readByForm(type: string, value: Value, fields: number): object | undefined {
+  return `/** Reads an event from a flat frame that has \`fields\` fields besides its type and envelope. */
+function readByForm(type: string, value: FieldValues, fields: number): object | undefined {
   return readForm(type, find${union}Form(type) as Form, value, fields);
 }
 
-/** Types that come in long rows: as they mostly come, they are read by code of their own, the others by their forms. */
+/** Fast readers for the most frequent types. Frames with unusual fields are read by their forms. */
 export const ${constantCase(union)}_READERS: {
-  readonly [type: string]: (value: Value, fields: number) => object | undefined;
+  readonly [type: string]: (value: FieldValues, fields: number) => object | undefined;
 } = {\n${rows.join("\n")}\n};`;
 }
 
@@ -88,15 +89,15 @@ function header(protocolPath: string, code: string): string {
   const checks = ["findFault", "readForm"].filter(used);
   const lines = [
     "/**",
-    " * Generated from the declarations by `npm run generate`; edit those instead.",
-    " * The types of the vocabulary, and the forms a value is checked against.",
+    " * Generated by `npm run generate` from the declarations; do not edit.",
+    " * The types of the vocabulary and the forms to check values against.",
     " */",
-    `import { ${checks.join(", ")} } from "${protocolPath}/check-form.ts";`,
+    `import { ${["type FieldValues", ...checks].join(", ")} } from "${protocolPath}/check-form.ts";`,
     `import type { Fault, Hint } from "${protocolPath}/fault.ts";`,
     `import { ${[...forms, "type Form"].join(", ")} } from "${protocolPath}/form.ts";`,
   ];
   if (json.length > 0) lines.push(`import type { ${json.join(", ")} } from "${protocolPath}/json.ts";`);
-  lines.push("", "type Value = { readonly [field: string]: unknown };", "");
+  lines.push("");
   return lines.join("\n");
 }
 

@@ -1,7 +1,8 @@
 /**
- * The tables of the documentation: the vocabulary in two languages, what each dialect does with it, and the rules.
+ * Generates the tables of the documentation: events in English and Chinese, the ledger of each dialect, and the rules.
  */
 import type { Dialect } from "../../src/dialects/index.ts";
+import { CONTROL_SECTION } from "../../src/protocol/control/frames.ts";
 import {
   ENVELOPE,
   EVENT_TYPES,
@@ -18,42 +19,53 @@ export type Language = "en" | "zh";
 
 const WORDS = {
   en: {
-    field: "field",
-    type: "type",
-    required: "required",
-    about: "meaning",
+    field: "Field",
+    type: "Type",
+    required: "Required",
+    about: "Description",
     yes: "yes",
     no: "no",
-    ours: "additional",
-    key: "export key",
-    section: "section",
-    rule: "rule",
-    level: "level",
+    additional: "no (additional)",
+    specification: "Specification: ",
+    key: "Export key: ",
+    stop: ".",
+    gap: " ",
+    section: "Section",
+    rule: "Rule",
+    level: "Level",
     none: "No payload fields.",
+    anyJson: "any JSON",
+    or: " or ",
   },
   zh: {
     field: "字段",
     type: "类型",
     required: "必填",
-    about: "含义",
+    about: "说明",
     yes: "是",
     no: "否",
-    ours: "附加",
-    key: "EXPORT 键",
+    additional: "否（附加）",
+    specification: "规范：",
+    key: "EXPORT 键：",
+    stop: "。",
+    gap: "",
     section: "章节",
     rule: "规则",
     level: "级别",
-    none: "无载荷字段。",
+    none: "没有载荷字段。",
+    anyJson: "任意 JSON",
+    or: " 或 ",
   },
 };
 
-/** A Markdown table; bars inside cells are escaped. */
+/** Returns a Markdown table; pipes in cells are escaped. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-function typeText(schema: Schema): string {
+function typeText(schema: Schema, language: Language): string {
+  const { anyJson, or } = WORDS[language];
   switch (schema.kind) {
     case "string":
     case "boolean":
@@ -62,23 +74,23 @@ function typeText(schema: Schema): string {
     case "integer":
       return "integer";
     case "json":
-      return "any JSON";
+      return anyJson;
     case "map":
       return "object";
     case "enum":
-      return schema.values.map((value) => `\`"${value}"\``).join(" or ");
+      return schema.values.map((value) => `\`"${value}"\``).join(or);
     case "open-enum":
       return `string: ${schema.values.map((value) => `\`"${value}"\``).join(", ")}, …`;
     case "array":
-      return `[ ${typeText(schema.items)}, … ]`;
+      return `[ ${typeText(schema.items, language)}, … ]`;
     case "object":
       return `{ ${Object.entries(schema.fields)
         .map(([name, field]) => `${name}${field.required ? "" : "?"}`)
         .join(", ")} }`;
     case "union":
-      return schema.options.map(typeText).join(" or ");
+      return schema.options.map((option) => typeText(option, language)).join(or);
     case "nullable":
-      return `${typeText(schema.of)} or null`;
+      return `${typeText(schema.of, language)}${or}null`;
   }
 }
 
@@ -86,8 +98,8 @@ function fieldRows(fields: Fields, language: Language): string[][] {
   const words = WORDS[language];
   return Object.entries(fields).map(([name, field]: [string, Field]) => [
     `\`${name}\``,
-    typeText(field.schema),
-    field.required ? words.yes : field.additional ? `${words.no} (${words.ours})` : words.no,
+    typeText(field.schema, language),
+    field.required ? words.yes : field.additional ? words.additional : words.no,
     field.about[language],
   ]);
 }
@@ -97,16 +109,16 @@ export function envelopeTable(language: Language): string {
   return table([words.field, words.type, words.required, words.about], fieldRows(ENVELOPE.fields, language));
 }
 
-/** A section per event type. */
-export function eventSections(language: Language, which: "specified" | "ours"): string {
+/** Returns a section for each event type. */
+export function eventSections(language: Language, which: "specified" | "extension"): string {
   const types = EVENT_TYPES.filter((type) => (which === "specified") === (isSpecified(type) || type === "reply"));
   return types
     .map((type) => {
       const shape: Shape = EVENTS[type];
-      const key = isSpecified(type) ? ` · ${WORDS[language].key} \`${EVENTS[type].exportKey}\`` : "";
-      const stop = language === "en" ? "." : "。";
-      const body = shapeTable(shape, language);
-      return `### \`${type}\`\n\n${shape.about[language]}${stop} ${shape.section}${key}\n\n${body}`;
+      const { specification, key, stop, gap } = WORDS[language];
+      const origin = `${specification}${shape.section}${stop}`;
+      const exported = isSpecified(type) ? `${gap}${key}\`${EVENTS[type].exportKey}\`${stop}` : "";
+      return `### \`${type}\`\n\n${shape.about[language]}${stop}\n\n${origin}${exported}\n\n${shapeTable(shape, language)}`;
     })
     .join("\n\n");
 }
@@ -125,27 +137,33 @@ export function ruleTable(rules: RuleTable, language: Language): string {
   );
 }
 
-/** What becomes of every event type in a dialect. */
+/** Returns a table of how a dialect represents each event type. */
 export function ledgerTable(dialect: Dialect): string {
   const rows = EVENT_TYPES.map((type) => {
     const row = dialect.ledger[type];
-    if (row.fate === "omitted") return [`\`${type}\``, "omitted", "", "", row.reason];
-    const fate = row.fate === "carried" ? "carried" : "carried as something else";
-    return [`\`${type}\``, fate, `\`${row.as}\``, row.loses.map((field) => `\`${field}\``).join(", "), row.note ?? ""];
+    if (row.support === "omitted") return [`\`${type}\``, "omitted", "", "", row.reason];
+    return [
+      `\`${type}\``,
+      row.support,
+      `\`${row.frame}\``,
+      row.lostFields.map((field) => `\`${field}\``).join(", "),
+      row.note ?? "",
+    ];
   });
-  return table(["event", "fate", "frame", "fields that do not arrive", "note"], rows);
+  return table(["Event", "Support", "Frame", "Lost fields", "Note"], rows);
 }
 
 export function frameSections(frames: { readonly [tag: string]: Shape }): string {
   return Object.entries(frames)
-    .map(
-      ([tag, shape]) =>
-        `### \`${tag}\`\n\n${shape.about.en}. ${shape.section}\n\n${shapeTable(withInner(shape), "en")}`,
-    )
+    .map(([tag, shape]) => {
+      const { specification, stop } = WORDS.en;
+      const origin = shape.section === CONTROL_SECTION ? "" : `${specification}${shape.section}${stop}\n\n`;
+      return `### \`${tag}\`\n\n${shape.about.en}${stop}\n\n${origin}${shapeTable(withInner(shape), "en")}`;
+    })
     .join("\n\n");
 }
 
-/** Frames whose fields lie one level deeper are shown with those, by path. */
+/** Lists the fields of `data` and `metadata` by path instead of as objects. */
 function withInner(shape: Shape): Shape {
   const fields: [string, Field][] = Object.entries(shape.fields).flatMap(([name, field]): [string, Field][] => {
     if (field.schema.kind !== "object" || (name !== "data" && name !== "metadata")) return [[name, field]];

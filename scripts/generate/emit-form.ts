@@ -1,10 +1,8 @@
-/**
- * Writes a declared shape as the text of its form; `src/protocol/form.ts` says how such a text is read.
- */
+/** Generates the string of a form; `src/protocol/form.ts` describes its syntax. */
 import { toExportKey } from "../../src/protocol/form.ts";
 import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
 
-/** The fields with which all the shapes begin, as most of them have them. */
+/** Returns the fields that all shapes start with, in their most frequent form. */
 export function emitBase(shapes: readonly Shape[]): string[] {
   const lists = shapes.map(({ fields }) => Object.keys(fields));
   const [first = []] = lists;
@@ -18,7 +16,7 @@ function mostFrequent(texts: readonly string[]): string {
   return texts.reduce((best, text) => (count(text) > count(best) ? text : best));
 }
 
-/** The form of a shape, without those of its fields that are in `base`. */
+/** Returns the form of a shape, without fields that equal those in `base`. */
 export function emitForm(
   shape: Shape & { readonly exportKey?: string },
   type = "",
@@ -51,7 +49,7 @@ function emitSchema(schema: Schema): string {
     case "integer": {
       const { kind, min = "", max = Infinity } = schema;
       const top = kind === "integer" ? Number.MAX_SAFE_INTEGER : Infinity;
-      if (max > top) throw new Error("a form cannot spell a whole number above 2^53-1");
+      if (max > top) throw new Error("A form cannot express an integer above 2^53-1");
       return word(`${kind.charAt(0)}${min}${max === top ? "" : `,${max}`}`);
     }
     case "enum":
@@ -67,7 +65,8 @@ function emitSchema(schema: Schema): string {
     case "union": {
       const texts = schema.options.flatMap((option) => (option.kind === "enum" ? option.values : []));
       const [other, ...more] = schema.options.filter((option) => option.kind !== "enum");
-      if (other?.kind !== "object" || more.length > 0) throw new Error("a union is of texts and one object");
+      if (other?.kind !== "object" || more.length > 0)
+        throw new Error("A form supports only unions of strings and one object");
       return `/${emitTexts(texts)}${emitSchema(other)}`;
     }
   }
@@ -77,8 +76,8 @@ function emitTexts(values: readonly string[]): string {
   return word(values.join("|"));
 }
 
-/** What the parser of forms takes as one word. */
+/** Checks that the parser of forms reads the text as one word. */
 function word(text: string): string {
-  if (!/^[\w,|-]+$/.test(text)) throw new Error(`a form cannot spell ${JSON.stringify(text)}`);
+  if (!/^[\w,|-]+$/.test(text)) throw new Error(`A form cannot express ${JSON.stringify(text)}`);
   return text;
 }

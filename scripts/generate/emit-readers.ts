@@ -1,17 +1,17 @@
 /**
- * Writes the code that reads a shape from a flat frame: checks it and takes it out, in one pass and in the declared order.
- * That is faster than going by the shape's form, and the same (`readForm`): what is not as such a frame mostly is, is left
- * to the form. Code takes room in a page, so it is written only for simple shapes that come in long rows.
+ * Generates code that reads an event from a flat frame: it checks and copies the fields in one pass, in the declared
+ * order. It returns the same as `readForm` and is faster, but adds code to pages, so it is used only for simple,
+ * frequent types. Frames with other fields are left to `readForm`.
  */
 import type { Schema, Shape } from "../../src/protocol/schema.ts";
 
 const quote = (text: string): string => JSON.stringify(text);
 
-/** A row of the table of readers, for a frame that has the required fields and the `usual` ones, and no other. */
+/** Returns the reader for frames with exactly the required and the `usual` fields. */
 export function emitReader(tag: string, shape: Shape, usual: readonly string[]): string {
   const fields = Object.entries(shape.fields).filter(([name, field]) => field.required || usual.includes(name));
   const fits = fields.map(([name, field]) => fitText(field.schema, `${name}_`));
-  // An object made whole is much cheaper than one that grows.
+  // A complete object literal is much faster than adding fields one by one.
   const members = [`type: ${quote(tag)}`, ...fields.map(([name]) => `${name}: ${name}_`)];
   return [
     `  ${quote(tag)}: (value, fields) => {`,
@@ -23,7 +23,7 @@ export function emitReader(tag: string, shape: Shape, usual: readonly string[]):
   ].join("\n");
 }
 
-/** The condition that a value fits a schema; one expression must be able to tell. */
+/** Returns an expression that checks a value against a schema. */
 function fitText(schema: Schema, variable: string): string {
   switch (schema.kind) {
     case "string":
@@ -40,6 +40,6 @@ function fitText(schema: Schema, variable: string): string {
     case "open-enum":
       return `(${schema.values.map((value) => `${variable} === ${quote(value)}`).join(" || ")})`;
     default:
-      throw new Error(`a reader cannot tell a ${schema.kind} by one expression`);
+      throw new Error(`A reader cannot check a ${schema.kind} in one expression`);
   }
 }

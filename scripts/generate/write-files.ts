@@ -1,6 +1,4 @@
-/**
- * Writes generated files, or with `--check` only says which ones are out of date.
- */
+/** Writes generated files. In check mode it only lists those that are out of date. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -23,7 +21,7 @@ export class GeneratedFiles {
     writeFileSync(full, text);
   }
 
-  /** Replaces what stands between the marks `<!-- generated:NAME -->` and `<!-- /generated -->` of a page. */
+  /** Replaces the text between `<!-- generated:NAME -->` and `<!-- /generated -->` in a page. */
   writeSection(path: string, name: string, text: string): void {
     const page = readFileSync(join(ROOT, path), "utf8");
     const start = `<!-- generated:${name} -->`;

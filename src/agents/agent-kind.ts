@@ -1,6 +1,6 @@
 /**
- * A way of going about a question, and what it is given to do so. The agent around it starts the run, reads the history,
- * loads the model and ends the run; a kind says which graph there is, and what came of it.
+ * The interface between an agent and its kind. The agent starts the run, reads the history, loads the model and ends
+ * the run; the kind defines the graph and turns its final state into a reply.
  */
 import type { FinishOptions, Run } from "../engine/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "../graph/index.ts";
@@ -12,18 +12,19 @@ import type { ThinkCallOptions } from "./think.ts";
 
 export const AGENT_KINDS = ["react", "tot", "got"] as const;
 
+/** Name of an agent kind. */
 export type AgentKindName = (typeof AGENT_KINDS)[number];
 
-/** What one run needs beside its state. */
+/** What a kind receives for one run. */
 export interface AgentContext {
   readonly sessionId: string;
   readonly run: Pick<
     Run,
     "runId" | "toolRules" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work"
   >;
-  /** What the user has said. */
+  /** The user's message. */
   readonly question: string;
-  /** What came with it. */
+  /** Files attached to the message. */
   readonly files: readonly AttachmentPart[];
   readonly model: LanguageModel;
   readonly toolbox: Toolbox;
@@ -32,19 +33,24 @@ export interface AgentContext {
   readonly history: readonly ModelMessage[];
   readonly settings: ModelSettings;
   readonly callOptions: ThinkCallOptions;
-  /** Where a failing model is said to have failed. */
+  /** The `stage` of error events if the model fails. */
   readonly stage: string;
   readonly onError: ((error: unknown, errorId: string) => void) | undefined;
-  /** Keeps what a tool has made and no event can hold; undefined where there is no place for it. */
+  /** Stores tool output that is too large for an event. Undefined without blob storage. */
   readonly saveBlob: ToolHost["saveBlob"];
-  /** Begins the graph, or goes on with it where the process died that had begun it. A run has one. */
-  carryOut<C extends Channels>(graph: Graph<C>, input: WritesOf<C>): Promise<StateOf<C>>;
+  /** Starts the graph, or resumes it if the run was started by a process that died. Call it once per run. */
+  executeGraph<C extends Channels>(graph: Graph<C>, input: WritesOf<C>): Promise<StateOf<C>>;
 }
 
+/** The parts of an agent context that prompts are made of. */
+export type QuestionContext = Pick<AgentContext, "system" | "history" | "question"> &
+  Partial<Pick<AgentContext, "files">>;
+
+/** A strategy for answering messages. */
 export interface AgentKind {
   readonly name: AgentKindName;
-  /** Tools of its own, beside those it was given. */
+  /** Further tools that the kind itself needs. */
   readonly tools?: readonly Tool[];
-  /** Answers the question; what it gives is how the run is finished. */
+  /** Answers the question and returns how to finish the run. */
   answer(context: AgentContext): Promise<FinishOptions>;
 }

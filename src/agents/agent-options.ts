@@ -1,6 +1,4 @@
-/**
- * What an agent can be told: its model, its tools, what it is shown and who looks on. It knows no run.
- */
+/** The options of an agent and their validation. */
 import type { CompressionOptions } from "../context/compression/compression-options.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { Log } from "../log/index.ts";
@@ -10,7 +8,7 @@ import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../o
 import { describeValue, isToolRules, LoomError, type ToolRules } from "../protocol/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
-import type { Approve } from "./answer-question.ts";
+import type { Approve } from "./answer-approval.ts";
 import type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 import type { HistoryOptions } from "./conversation.ts";
 import type { GotOptions } from "./got/got.ts";
@@ -18,55 +16,76 @@ import type { ReactOptions } from "./react/react.ts";
 import type { RetrievalOptions } from "./retrieve-context.ts";
 import type { TotOptions } from "./tot/tot.ts";
 
-/** What agents of all kinds have. */
+/** Options of agents of every kind. */
 export interface CommonOptions {
-  /** `openai`, `anthropic`, `ollama`, `offline`, or any name with `baseURL`. */
+  /** `openai`, `anthropic`, `ollama`, `offline`, or any name together with `baseURL` for an OpenAI-compatible server. */
   readonly provider?: string;
-  /** The model's name at its provider, `provider/name`, or a model object of the AI SDK. */
+  /**
+   * Model name at `provider`, a `provider/model` name such as `openai/gpt-5`, or an AI SDK model object. Default: the
+   * default model of `provider`. An agent needs `model` or `provider`; code `unknown_model`.
+   */
   readonly model?: ModelChoice;
+  /** Base URL of the provider's API. Default: the provider's environment variable, then its public URL. */
   readonly baseURL?: string;
+  /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
   readonly apiKey?: string;
+  /** Tools that the model may call. Default: none. */
   readonly tools?: readonly Tool[];
-  /** What may be done with tools, by their names, `*` for the others. They only make a tool stricter than it is. */
+  /**
+   * `allow`, `ask` or `deny` for each tool name; `*` applies to the tools not listed. A rule can only make a tool
+   * stricter than its own definition. Default: no rules.
+   */
   readonly toolRules?: ToolRules;
-  /** What the model is told before everything else. */
+  /** System prompt. Default: none. */
   readonly systemInstructions?: string;
-  /** Finds passages for each question before the model is asked. */
+  /** Searched for passages before the model sees a message. Default: none. */
   readonly retriever?: Retriever | RetrievalOptions;
-  /** Makes prompts fit the model when they grow too long; true for the defaults. */
+  /** Compresses prompts that would not fit the model's context window; `true` for the defaults. Default: false. */
   readonly compression?: boolean | CompressionOptions;
-  /** Told of every run, in the words of 002: objects with an `onEvent`. */
+  /** Objects whose `onEvent` receives the events of every run. Default: none. */
   readonly callbacks?: readonly Callback[];
+  /** Backlog limits, timeout and error handler of `callbacks`. */
   readonly callbackOptions?: CallbackOptions;
-  /** Counts every run; one of its own when absent. Agents may share one. With `false` nobody counts. */
+  /** Counts runs, tokens and tool calls; several agents may share one. `false` turns metrics off. Default: a new one. */
   readonly metrics?: MetricsCollector | false;
-  /** Told of every run: traces, logs, metrics of another kind. */
+  /** Further observers of every run, such as traces and logs. Default: none. */
   readonly observers?: readonly Observer[];
-  /** Where `run` and `stream` write. Without it in memory, for as long as the agent remembers; see `memory`. */
+  /** Log that `run` and `stream` write to. Default: a log in memory, bounded by `memory`. */
   readonly log?: Log;
-  /** Bounds what `run` and `stream` keep in memory where no log is given. */
+  /** Limits of the log in memory that `run` and `stream` use without `log`. */
   readonly memory?: MemoryOptions;
-  /** Answers for the user under `run` and `stream`; without it, what needs consent is refused. */
+  /** Answers approval requests of `run` and `stream`. Default: every request is rejected. */
   readonly approve?: Approve;
-  /** Calls of `run` and `stream` at once, those included that wait for their turn; 1,000 when absent. `too_many_open`. */
+  /** Maximum simultaneous calls of `run` and `stream`, waiting ones included; code `too_many_open`. Default: 1,000. */
   readonly maxCalls?: number;
-  /** Bytes of a call's `context` as JSON; 16 KiB when absent. Code `invalid_command`. */
+  /** Maximum bytes of a call's `context` as JSON; code `invalid_command`. Default: 16,384. */
   readonly maxContextBytes?: number;
+  /** How much of the conversation the model receives. */
   readonly history?: HistoryOptions;
-  /** Where the files of sessions are; a server has its own. Without it, files are named to the model and not shown. */
+  /**
+   * Storage for the files of sessions. Without it, the model receives the name of a file but not its content. A server
+   * provides its own. Default: none.
+   */
   readonly blobs?: AgentBlobs;
-  /** Which files the model is given, and how many. */
+  /** Which attached files the model receives, and how many. */
   readonly attachments?: AttachmentOptions;
+  /** Temperature, output tokens and other settings of every model call. Default: the provider's. */
   readonly settings?: ModelSettings;
-  /** Retries, time-outs and limits of a model call. */
+  /** Retries, timeouts and limits of every model call. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
-  /** Told of errors that are not ours; users see the id only. Nobody waits for what it returns. */
+  /**
+   * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
+   * Default: none.
+   */
   readonly onError?: (error: unknown, errorId: string) => void;
 }
 
 /**
- * `react` thinks, acts and observes until it can answer; `tot` searches a tree of thoughts; `got` plans a graph of
- * thoughts and works on them side by side.
+ * Options of an agent. `kind` chooses how it works:
+ *
+ * - `react` (the default) alternates model calls and tool calls until it has an answer.
+ * - `tot` searches a tree of thoughts.
+ * - `got` plans a graph of tasks and works on independent tasks in parallel.
  */
 export type AgentOptions = CommonOptions &
   (
@@ -82,43 +101,44 @@ const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (val
 const isListOf = (value: unknown, ...methods: readonly string[]): boolean =>
   Array.isArray(value) && value.every((item) => hasMethod(item, ...methods));
 
-/** What those who write no types most easily get wrong. The rest is checked by whoever it is for. */
-const FORMS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
-  systemInstructions: [(value) => typeof value === "string", "a text"],
-  tools: [Array.isArray, "a list of tools"],
-  toolRules: [isToolRules, "an object that says allow, ask or deny for each tool"],
+/** Checks for mistakes that are likely in plain JavaScript. The other options are checked where they are used. */
+const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unknown) => boolean, string] } = {
+  systemInstructions: [(value) => typeof value === "string", "a string"],
+  tools: [Array.isArray, "an array of tools"],
+  toolRules: [isToolRules, "an object with allow, ask or deny for each tool"],
   compression: [(value) => typeof value === "boolean" || isObject(value), "true, false or an object"],
-  callbacks: [(value) => isListOf(value, "onEvent"), "a list of objects with `onEvent`"],
+  callbacks: [(value) => isListOf(value, "onEvent"), "an array of objects with `onEvent`"],
   metrics: [(value) => value === false || hasMethod(value, "openRun", "summary"), "a MetricsCollector or false"],
-  observers: [(value) => isListOf(value, "openRun"), "a list of objects with `openRun`"],
-  log: [(value) => hasMethod(value, "append", "read"), "a log"],
+  observers: [(value) => isListOf(value, "openRun"), "an array of objects with `openRun`"],
+  log: [(value) => hasMethod(value, "append", "read"), "a Log"],
   memory: [isObject, "an object"],
   blobs: [(value) => hasMethod(value, "read"), "an object with `read`"],
   attachments: [isObject, "an object"],
   approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
-  maxCalls: [isCount, "a whole number from 1 on"],
-  maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "a whole number from 0 on"],
+  maxCalls: [isCount, "an integer from 1"],
+  maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   onError: [(value) => typeof value === "function", "a function"],
 };
 
-/** Throws `invalid_arguments` for options whose form is wrong. */
+/** Throws `invalid_arguments` for an option of the wrong type. */
 export function checkAgentOptions(options: CommonOptions): void {
-  if (!isObject(options)) throw refuse("the options of an agent", "an object", options);
-  for (const [name, [isRight, form]] of Object.entries(FORMS)) {
+  if (!isObject(options)) throw createOptionError("the agent options", "an object", options);
+  for (const [name, [isValid, form]] of Object.entries(CHECKS)) {
     const value: unknown = options[name as keyof CommonOptions];
-    if (value !== undefined && !isRight(value)) throw refuse(`\`${name}\``, form, value);
+    if (value !== undefined && !isValid(value)) throw createOptionError(`\`${name}\``, form, value);
   }
   const { maxSessions, maxBytes } = options.memory ?? {};
   for (const [name, value] of Object.entries({ maxSessions, maxBytes }))
-    if (value !== undefined && !isCount(value)) throw refuse(`\`memory.${name}\``, "a whole number from 1 on", value);
+    if (value !== undefined && !isCount(value))
+      throw createOptionError(`\`memory.${name}\``, "an integer from 1", value);
 }
 
-function refuse(what: string, form: string, value: unknown): LoomError {
-  const given = Array.isArray(value) ? "something else in a list" : describeValue(value);
+function createOptionError(what: string, form: string, value: unknown): LoomError {
+  const given = Array.isArray(value) ? "an array of other values" : describeValue(value);
   return new LoomError("invalid_arguments", `${what} must be ${form}, not ${given}`);
 }
 
-/** The model the options name. Throws `unknown_model`. */
+/** Returns the model that the options choose. Throws `unknown_model`. */
 export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions): ModelChoice {
   const where = {
     ...(baseURL === undefined ? {} : { baseURL }),
@@ -126,10 +146,13 @@ export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions)
   };
   if (typeof model === "object" && model !== null) {
     if (provider !== undefined || Object.keys(where).length > 0)
-      throw new LoomError("unknown_model", "a model that is given as an object has its own provider, address and key");
+      throw new LoomError(
+        "unknown_model",
+        "a model object has its own provider, base URL and key; remove `provider`, `baseURL` and `apiKey`",
+      );
     return model;
   }
   if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
-  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model`, or a `provider`");
+  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model` or a `provider`");
   return { ...parseModelName(model), ...where };
 }

@@ -1,18 +1,21 @@
 /**
- * Where the calls of `run` and `stream` are written: in the log the agent was given; without one, in a log of its own
- * for calls that name their session, and in one that is garbage afterwards for those that do not.
+ * Opens the sessions of `run` and `stream`: in the agent's log if it has one. Without a log, calls that name a session
+ * share one log in memory, and every other call gets a temporary one.
  *
- * Invariant: what is kept in memory is bounded in sessions and bytes, and a session that is in use is not given up.
+ * Invariant: memory is bounded in sessions and bytes, and a session in use is never evicted.
  */
 import type { Session } from "../engine/index.ts";
 import { type Log, MemoryLog } from "../log/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { type HeldSession, SessionPool } from "./session-pool.ts";
 
+/** Limits of the log in memory. */
 export interface MemoryOptions {
-  /** Sessions that are remembered; the one used longest ago makes room. 1,000 when absent; `too_many_open`. */
+  /**
+   * Maximum sessions; the least recently used one is evicted. Code `too_many_open` if all are in use. Default: 1,000.
+   */
   readonly maxSessions?: number;
-  /** Bytes of their records in all; the oldest runs go first. 64 MiB when absent. */
+  /** Maximum bytes of all records; the oldest runs are removed first. Default: 64 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -20,8 +23,8 @@ export interface AgentSessionsOptions {
   readonly log: Log | undefined;
   readonly memory: MemoryOptions | undefined;
   open(log: Log, sessionId: string): Promise<Session>;
-  /** Nobody will ask for this session again. */
-  onGone(sessionId: string): void;
+  /** Called when a session is evicted or its temporary log is dropped. */
+  onDiscarded(sessionId: string): void;
 }
 
 const MAX_SESSIONS = 1000;
@@ -31,9 +34,9 @@ export class AgentSessions {
   readonly #options: AgentSessionsOptions;
   readonly #log: Log;
   readonly #pool: SessionPool;
-  /** Of the log in memory, the one used longest ago first. */
+  /** Sessions of the log in memory, least recently used first. */
   readonly #remembered = new Set<string>();
-  /** Calls on each of them: from before it is opened until it is closed. */
+  /** Number of calls per session, from before it is opened until it is closed. */
   readonly #users = new Map<string, number>();
 
   constructor(options: AgentSessionsOptions) {
@@ -42,17 +45,17 @@ export class AgentSessions {
     this.#pool = new SessionPool((sessionId) => options.open(this.#log, sessionId));
   }
 
-  /** `isNamed`: the caller chose the session, and may come back to it. */
+  /** `isNamed`: the caller chose the session id and may use it again. */
   async acquire(sessionId: string, isNamed: boolean): Promise<HeldSession> {
     if (this.#options.log !== undefined) return this.#pool.acquire(sessionId);
-    return isNamed ? this.#acquireRemembered(sessionId) : this.#acquireOnce(sessionId);
+    return isNamed ? this.#acquireRemembered(sessionId) : this.#acquireTemporary(sessionId);
   }
 
-  async #acquireOnce(sessionId: string): Promise<HeldSession> {
+  async #acquireTemporary(sessionId: string): Promise<HeldSession> {
     const session = await this.#options.open(new MemoryLog(), sessionId);
     const release = async (): Promise<void> => {
       await session.close();
-      this.#options.onGone(sessionId);
+      this.#options.onDiscarded(sessionId);
     };
     return { session, release };
   }
@@ -62,26 +65,26 @@ export class AgentSessions {
     try {
       await this.#makeRoom(sessionId);
       const held = await this.#pool.acquire(sessionId);
-      return { session: held.session, release: () => this.#leave(sessionId, held) };
+      return { session: held.session, release: () => this.#release(sessionId, held) };
     } catch (error) {
-      this.#forgetUser(sessionId);
+      this.#removeUser(sessionId);
       throw error;
     }
   }
 
-  async #leave(sessionId: string, held: HeldSession): Promise<void> {
+  async #release(sessionId: string, held: HeldSession): Promise<void> {
     await held.release();
-    this.#forgetUser(sessionId);
+    this.#removeUser(sessionId);
     await this.#log.prune({ maxBytes: this.#options.memory?.maxBytes ?? MAX_BYTES });
   }
 
-  #forgetUser(sessionId: string): void {
+  #removeUser(sessionId: string): void {
     const left = (this.#users.get(sessionId) ?? 1) - 1;
     if (left > 0) this.#users.set(sessionId, left);
     else this.#users.delete(sessionId);
   }
 
-  /** The session becomes the youngest. */
+  /** Evicts a session if there is no room for this one, and marks this one as most recently used. */
   async #makeRoom(sessionId: string): Promise<void> {
     const limit = this.#options.memory?.maxSessions ?? MAX_SESSIONS;
     let oldest: string | undefined;
@@ -91,13 +94,13 @@ export class AgentSessions {
         oldest = known;
         break;
       }
-      if (oldest === undefined) throw new LoomError("too_many_open", `${limit} sessions are in use already`, { limit });
+      if (oldest === undefined) throw new LoomError("too_many_open", `all ${limit} sessions are in use`, { limit });
       this.#remembered.delete(oldest);
     }
     this.#remembered.delete(sessionId);
     this.#remembered.add(sessionId);
     if (oldest === undefined) return;
-    this.#options.onGone(oldest);
+    this.#options.onDiscarded(oldest);
     await this.#log.deleteSession(oldest);
   }
 }

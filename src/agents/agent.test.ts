@@ -1,9 +1,8 @@
-// What an agent gives whoever asks it, and what agents of different kinds have to do with each other: they share
-// sessions, histories, and runs that were left.
+// The public API of an agent, and agents of different kinds that share sessions, histories and dead runs.
 import { describe, expect, it, vi } from "vitest";
-import { collect, expectNothingLeft, failureOf, setFacade } from "../../test/agents/facade-stage.ts";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
-import { eventsOf, SESSION, setStage } from "../../test/agents/stage.ts";
+import { collect, expectNothingLeft, failureOf, createFacadeFixture } from "../../test/agents/facade-fixture.ts";
+import { findRuleViolation } from "../../test/agents/find-rule-violation.ts";
+import { eventsOf, SESSION, createAgentFixture } from "../../test/agents/agent-fixture.ts";
 import { openSession, sendCommand } from "../engine/index.ts";
 import { createLog } from "../engine/sender.contract.ts";
 import type { Log } from "../log/index.ts";
@@ -31,17 +30,17 @@ function kindsOf(records: Parameters<typeof eventsOf>[0]): readonly unknown[] {
 }
 
 describe("agents of several kinds", () => {
-  it("name themselves in runs that were sent by somebody who did not", async () => {
-    const stage = await setStage(sums, { kind: "got" });
+  it("write their kind into runs whose sender named no agent", async () => {
+    const fixture = await createAgentFixture(sums, { kind: "got" });
     const body = { message: "Add one and two" };
-    await sendCommand(stage.log, { commandId: "c1", sessionId: SESSION, kind: "enqueue", body });
-    await stage.wait("reply");
-    expect(kindsOf(await stage.read())).toEqual(["got"]);
+    await sendCommand(fixture.log, { commandId: "c1", sessionId: SESSION, kind: "enqueue", body });
+    await fixture.wait("reply");
+    expect(kindsOf(await fixture.read())).toEqual(["got"]);
   });
 
-  it("remember questions and answers of each other, and what tools gave as words where no tools are offered", async () => {
+  it("share questions and answers, and tool results as text if no tools are offered", async () => {
     const log = await createLog();
-    const first = await setStage(
+    const first = await createAgentFixture(
       [{ calls: [{ name: "add", input: { a: 1, b: 2 }, id: "call_1" }] }, { text: "It is 3." }],
       { log },
     );
@@ -49,17 +48,17 @@ describe("agents of several kinds", () => {
       await first.ask("Add")
     ).ended;
     await first.session.close();
-    const second = await setStage(sums, { log, kind: "got" });
+    const second = await createAgentFixture(sums, { log, kind: "got" });
     await (
       await second.ask("And again?")
     ).ended;
-    for (const prompt of second.model.prompts) expect(findRuleBreak(prompt)).toBeUndefined();
+    for (const prompt of second.model.prompts) expect(findRuleViolation(prompt)).toBeUndefined();
     const [planning] = second.model.prompts;
-    expect(JSON.stringify(planning)).toContain("gave: 3");
+    expect(JSON.stringify(planning)).toContain("returned: 3");
     expect(planning?.some(({ role }) => role === "tool")).toBe(false);
     await second.session.close();
-    // Whatever the search was called, its tools are its own.
-    const third = await setStage([{ text: "Yes." }], { log });
+    // A search keeps its tool calls to itself, also under a custom agent name.
+    const third = await createAgentFixture([{ text: "Yes." }], { log });
     await (
       await third.ask("Sure?")
     ).ended;
@@ -68,36 +67,36 @@ describe("agents of several kinds", () => {
     expect(JSON.stringify(asked)).toContain("3, as I said.");
   });
 
-  /** A run that is left in the middle of a thought. */
+  /** A run that stops in the middle of a thought. */
   async function leave(log: Log, name?: string): Promise<void> {
     const stalled: Script = (_, turn) =>
       turn === 0 ? { text: PLAN } : { text: "…", fault: { kind: "stall", after: 1 } };
-    const stage = await setStage(stalled, { log, kind: "got" });
-    const there = stage.wait("got_node_start");
-    await stage.agent.answer(stage.session, "Add", name === undefined ? {} : { agent: name });
+    const fixture = await createAgentFixture(stalled, { log, kind: "got" });
+    const there = fixture.wait("got_node_start");
+    await fixture.agent.answer(fixture.session, "Add", name === undefined ? {} : { agent: name });
     await there;
-    await stage.session.close({ run: "leave" });
+    await fixture.session.close({ run: "leave" });
   }
 
   it.each<[string, string | undefined, AgentOptions["kind"], string]>([
-    ["goes on with its own", undefined, "got", "resumed"],
-    ["goes on with its own under the name somebody gave it", "researcher", "got", "resumed"],
-    ["does not go on with another's", undefined, "react", "ended"],
+    ["resumes its own run", undefined, "got", "resumed"],
+    ["resumes its own run under a custom name", "researcher", "got", "resumed"],
+    ["does not resume a run of another kind", undefined, "react", "ended"],
   ])("%s", async (_, name, kind, outcome) => {
     const log = await createLog();
     await leave(log, name);
-    const stage = await setStage(sums, kind === "got" ? { log, kind } : { log });
-    await stage.session.idle();
-    expect(stage.session.recovered).toMatchObject([{ outcome }]);
-    const end = eventsOf(await stage.read(), "run_end")[0];
+    const fixture = await createAgentFixture(sums, kind === "got" ? { log, kind } : { log });
+    await fixture.session.idle();
+    expect(fixture.session.recovered).toMatchObject([{ outcome }]);
+    const end = eventsOf(await fixture.read(), "run_end")[0];
     expect(end).toMatchObject(
       outcome === "resumed" ? { status: "completed" } : { status: "error", code: "interrupted" },
     );
   });
 
   it.each<[unknown, string]>([
-    [null, "the options of an agent"],
-    ["openai", "the options of an agent"],
+    [null, "the agent options"],
+    ["openai", "the agent options"],
     [{ callbacks: {} }, "`callbacks`"],
     [{ callbacks: [{}] }, "`callbacks`"],
     [{ observers: [null] }, "`observers`"],
@@ -113,7 +112,7 @@ describe("agents of several kinds", () => {
     [{ maxContextBytes: Number.NaN }, "`maxContextBytes`"],
     [{ memory: { maxSessions: 0 } }, "`memory.maxSessions`"],
     [{ onError: {} }, "`onError`"],
-  ])("refuses options of the wrong form: %o", (wrong, name) => {
+  ])("rejects options of the wrong type: %o", (wrong, name) => {
     const options = (
       typeof wrong === "object" && wrong !== null ? { model: "offline", ...wrong } : wrong
     ) as AgentOptions;
@@ -127,29 +126,29 @@ describe("agents of several kinds", () => {
     expect((thrown as Error).message).toContain(name);
   });
 
-  it("takes an empty key for none", async () => {
+  it("treats an empty API key as none", async () => {
     vi.stubEnv("OPENAI_API_KEY", undefined);
     await using actor = agent({ provider: "openai", model: "gpt-5", apiKey: "" });
     expect(await failureOf(actor.run("x"))).toMatchObject({ code: "missing_key" });
     vi.unstubAllEnvs();
   });
 
-  it("refuses what it does not know", () => {
+  it("rejects unknown kinds and structured output of other kinds", () => {
     const wrong = { kind: "cot", model: "offline" } as unknown as AgentOptions;
-    expect(() => agent(wrong)).toThrow('there is no agent of the kind "cot"');
+    expect(() => agent(wrong)).toThrow('unknown agent kind "cot"');
     const formed = { kind: "tot", model: "offline", answer: { schema: {} } } as unknown as AgentOptions;
-    expect(() => agent(formed)).toThrow("an answer with a form is for the kind react");
+    expect(() => agent(formed)).toThrow("needs the kind react");
   });
 });
 
-describe("an agent that is asked", () => {
+describe("run and stream", () => {
   const adds: Script = [
     { calls: [{ name: "add", input: { a: 1, b: 2 }, id: "c1" }] },
     { text: "It is 3.", usage: { promptTokens: 20, completionTokens: 4, totalTokens: 24 } },
   ];
 
-  it("gives the answer and what it took", async () => {
-    const { agent: actor, log } = await setFacade(adds);
+  it("return the answer and its usage", async () => {
+    const { agent: actor, log } = await createFacadeFixture(adds);
     const result = await actor.run("Add", { requestId: "r1", sessionId: "s" });
     expect(result).toMatchObject({
       reply: "It is 3.",
@@ -164,17 +163,17 @@ describe("an agent that is asked", () => {
     await expectNothingLeft(log);
   });
 
-  it("gives the sources it was shown", async () => {
+  it("return the sources", async () => {
     const retriever = { name: "library", retrieve: async () => [{ title: "Bread", content: "Flour, water, salt." }] };
-    const { agent: actor } = await setFacade([{ text: "Flour [1]." }], { retriever });
+    const { agent: actor } = await createFacadeFixture([{ text: "Flour [1]." }], { retriever });
     expect((await actor.run("Bread?")).sources).toMatchObject([{ title: "Bread", ref: 1 }]);
   });
 
   it.each([
     [[{ fault: { kind: "throw" } }], "model_failed", "llm_generate_with_tools"],
     [[{ text: "Half", fault: { kind: "cut", after: 1 } }], "model_stream_cut", "llm_generate_with_tools"],
-  ] as [Script, string, string][])("rejects with the code of the run that failed", async (script, code, stage) => {
-    const { agent: actor, log } = await setFacade(script, { callOptions: { maxRetries: 0 } });
+  ] as [Script, string, string][])("reject with the code of a failed run", async (script, code, stage) => {
+    const { agent: actor, log } = await createFacadeFixture(script, { callOptions: { maxRetries: 0 } });
     const error = await failureOf(actor.run("Hello", { requestId: "r1", sessionId: "s" }));
     const [run] = await log.listRuns("s");
     const details = { request_id: "r1", session_id: "s", run_id: run?.runId, stage };
@@ -182,17 +181,17 @@ describe("an agent that is asked", () => {
     await expectNothingLeft(log);
   });
 
-  it("says who cancelled a run that the caller did not", async () => {
+  it("report the reason of a cancel by another client", async () => {
     const { promise: until } = Promise.withResolvers<void>();
     const { promise: asked, resolve } = Promise.withResolvers<void>();
-    const { agent: actor, log } = await setFacade(() => {
+    const { agent: actor, log } = await createFacadeFixture(() => {
       resolve();
       return { text: "…", until };
     });
-    const going = failureOf(actor.run("Hello", { sessionId: "s" }));
+    const pending = failureOf(actor.run("Hello", { sessionId: "s" }));
     await asked;
     await sendCommand(log, { commandId: "k", sessionId: "s", kind: "cancel", body: { reason: "the user left" } });
-    expect(await going).toMatchObject({ code: "cancelled", message: "the user left" });
+    expect(await pending).toMatchObject({ code: "cancelled", message: "the user left" });
   });
 
   it.each<[unknown, object]>([
@@ -213,16 +212,16 @@ describe("an agent that is asked", () => {
     ["x", { sessionId: 5 }],
     ["x", { whenBusy: "foo" }],
     ["x", { approve: 5 }],
-  ])("refuses what is not a question: %o %o", async (message, options) => {
-    const { agent: actor, log } = await setFacade([{ text: "x" }]);
+  ])("reject an invalid message or option: %o %o", async (message, options) => {
+    const { agent: actor, log } = await createFacadeFixture([{ text: "x" }]);
     const error = await failureOf(actor.run(message as string, options));
     expect(error.code).toBe("invalid_command");
     await actor.close();
     await expectNothingLeft(log);
   });
 
-  it("says which call it refuses, as far as it can know", async () => {
-    const { agent: actor, log } = await setFacade([]);
+  it("report the ids of a rejected call", async () => {
+    const { agent: actor, log } = await createFacadeFixture([]);
     const options = { sessionId: "s", requestId: "r1" };
     const ids = { session_id: "s", request_id: "r1" };
     expect(await failureOf(actor.run("x", { ...options, whenBusy: "foo" as "reject" }))).toMatchObject({
@@ -231,7 +230,7 @@ describe("an agent that is asked", () => {
     const session = await actor.openSession(log, "s");
     const held = await failureOf(actor.run("x", options));
     expect(held).toMatchObject({ code: "lease_held", details: ids });
-    expect(held.message).toContain("has to close it first");
+    expect(held.message).toContain("close it in the other agent");
     await session.close();
     await actor.close();
     expect(await failureOf(actor.run("x", options))).toMatchObject({ code: "session_closed", details: ids });
@@ -240,16 +239,16 @@ describe("an agent that is asked", () => {
     expect(await failureOf(actor.answer(other, "x"))).toMatchObject({ code: "session_closed" });
   });
 
-  it("says what went wrong on the way to a good end", async () => {
+  it("return errors that did not end the run", async () => {
     const adding: Script = ({ toolChoice }) =>
       toolChoice?.type === "none" ? { text: "3." } : { calls: [{ name: "add", input: { a: 1, b: 2 } }] };
-    const { agent: actor } = await setFacade(adding, { maxIterations: 1 });
+    const { agent: actor } = await createFacadeFixture(adding, { maxIterations: 1 });
     const { errors } = await actor.run("Add");
     expect(errors).toMatchObject([{ code: "iteration_limit", stage: "iteration_limit" }]);
-    expect((await (await setFacade([{ text: "x" }])).agent.run("x")).errors).toEqual([]);
+    expect((await (await createFacadeFixture([{ text: "x" }])).agent.run("x")).errors).toEqual([]);
   });
 
-  it("gives the provider's error as the cause, and the stage of a model that cannot be had", async () => {
+  it("return the provider's error as the cause, with the stage", async () => {
     const broken = new TypeError("boom");
     const model = {
       specificationVersion: "v3",
@@ -260,32 +259,32 @@ describe("an agent that is asked", () => {
         throw broken;
       },
     };
-    const { agent: actor } = await setFacade([], { model: model as never, callOptions: { maxRetries: 0 } });
+    const { agent: actor } = await createFacadeFixture([], { model: model as never, callOptions: { maxRetries: 0 } });
     expect(await failureOf(actor.run("x"))).toMatchObject({
       code: "model_failed",
       cause: { name: "TypeError", message: "boom" },
     });
-    await using keyless = agent({ model: "nobody/m" });
+    await using keyless = agent({ model: "unknown/m" });
     const details = { stage: "llm_generate", request_id: "r1" };
     expect(await failureOf(keyless.run("x", { requestId: "r1" }))).toMatchObject({ code: "unknown_model", details });
     const { events } = await collect(keyless.stream("x"));
     expect(events.at(-2)).toMatchObject({ type: "error", stage: "llm_stream" });
   });
 
-  it("takes a context that has a type of its own, without what is undefined", async () => {
+  it("accept a context with an interface type and drop undefined values", async () => {
     interface Caller {
       readonly tenant: string;
       readonly user?: string | undefined;
     }
     const caller: Caller = { tenant: "t1", user: undefined };
-    const { agent: actor, log } = await setFacade([{ text: "x" }]);
+    const { agent: actor, log } = await createFacadeFixture([{ text: "x" }]);
     await actor.run("x", { sessionId: "s", context: caller });
     const { records } = await log.read("s", { after: 0 });
     expect(records[0]?.event).toMatchObject({ context: { tenant: "t1" } });
   });
 
-  it("waits for callbacks as long as it is told to, if that is a time", async () => {
-    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks: [{ onEvent: () => undefined }] });
+  it("flush for the given time and reject an invalid one", async () => {
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks: [{ onEvent: () => undefined }] });
     await actor.run("x");
     for (const ms of [Number.POSITIVE_INFINITY, 2 ** 40]) expect(await actor.flush(ms)).toBe(true);
     expect([true, false]).toContain(await actor.flush(0));
@@ -296,18 +295,18 @@ describe("an agent that is asked", () => {
     await actor.close({ flushMs: Number.POSITIVE_INFINITY });
   });
 
-  it("does not wait longer for what is read from a log", async () => {
+  it("flush without waiting for records read from a log", async () => {
     const idle = vi.spyOn(Observation.prototype, "idle").mockReturnValue(new Promise(() => undefined));
-    const { agent: actor } = await setFacade([{ text: "x" }]);
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }]);
     expect(await actor.flush(1)).toBe(false);
     idle.mockRestore();
     expect(await actor.flush()).toBe(true);
   });
 
-  it("says how many events callbacks were not told", async () => {
+  it("count the events that callbacks did not receive", async () => {
     const callbackOptions = { maxBacklog: 1, onError: () => undefined };
     const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
-    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks, callbackOptions });
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks, callbackOptions });
     expect(actor.callbacksDropped).toBe(0);
     await actor.run("x");
     await actor.run("x").catch(() => undefined);
@@ -315,42 +314,46 @@ describe("an agent that is asked", () => {
     await actor.close({ flushMs: 1 });
   });
 
-  it("tells callbacks the same on both paths, with the caller's id and context", async () => {
-    const told = { execute: [] as CallbackPayload[], stream: [] as CallbackPayload[] };
-    const callbacks = [{ onEvent: (_: string, payload: CallbackPayload) => void told[payload.source].push(payload) }];
-    const { agent: actor } = await setFacade((_, turn) => (adds as readonly object[])[turn % 2] ?? {}, { callbacks });
+  it("give callbacks the same events, with the request id and the context", async () => {
+    const received = { execute: [] as CallbackPayload[], stream: [] as CallbackPayload[] };
+    const callbacks = [
+      { onEvent: (_: string, payload: CallbackPayload) => void received[payload.source].push(payload) },
+    ];
+    const { agent: actor } = await createFacadeFixture((_, turn) => (adds as readonly object[])[turn % 2] ?? {}, {
+      callbacks,
+    });
     const context: JsonObject = { tenant: "t1", deep: { list: [1, null, "x"] } };
     await actor.run("Add", { requestId: "r1", context });
     await collect(actor.stream("Add", { requestId: "r1", context }));
     expect(await actor.flush()).toBe(true);
     const plain = (payloads: readonly CallbackPayload[]) =>
       payloads.map(({ ts: _ts, source: _source, ...rest }) => rest);
-    expect(plain(told.execute)).toEqual(plain(told.stream));
-    expect(told.execute.map(({ type }) => type)).toEqual([
+    expect(plain(received.execute)).toEqual(plain(received.stream));
+    expect(received.execute.map(({ type }) => type)).toEqual([
       "request_start",
       "tool_calls_start",
       "tool_result",
       "agent_finish",
     ]);
-    for (const payload of told.stream) expect(payload).toMatchObject({ request_id: "r1", context });
+    for (const payload of received.stream) expect(payload).toMatchObject({ request_id: "r1", context });
   });
 
-  it("keeps the context as it was when it was given", async () => {
+  it("copy the context when they are called", async () => {
     const seen: unknown[] = [];
     const callbacks = [{ onEvent: (_: string, { context }: CallbackPayload) => void seen.push(context) }];
-    const { agent: actor } = await setFacade([{ text: "x" }, { text: "y" }], { callbacks });
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }, { text: "y" }], { callbacks });
     const context = { step: 1 };
-    const going = [actor.run("a", { sessionId: "s" }), actor.run("b", { sessionId: "s", context })];
+    const pending = [actor.run("a", { sessionId: "s" }), actor.run("b", { sessionId: "s", context })];
     context.step = 2;
-    await Promise.all(going);
+    await Promise.all(pending);
     await actor.flush();
     expect(seen).toEqual([undefined, undefined, { step: 1 }, { step: 1 }]);
   });
 
-  it("is observed once, however its session was opened", async () => {
+  it("observe a run once, however its session was opened", async () => {
     const seen: string[] = [];
     const callbacks = [{ onEvent: (type: string) => void seen.push(type) }];
-    const { agent: actor, log } = await setFacade(() => ({ text: "Hello." }), { callbacks });
+    const { agent: actor, log } = await createFacadeFixture(() => ({ text: "Hello." }), { callbacks });
     for (const open of [() => actor.openSession(log, "s1"), () => openSession(log, "s2")]) {
       await using session = await open();
       await (
@@ -362,35 +365,35 @@ describe("an agent that is asked", () => {
     expect(actor.metrics.summary().runs).toMatchObject({ started: 2, completed: 2 });
   });
 
-  it("counts in the collector it was given", async () => {
+  it("use the given metrics collector", async () => {
     const metrics = new MetricsCollector();
-    const { agent: one } = await setFacade([{ text: "x" }], { metrics });
-    const { agent: two } = await setFacade(adds, { metrics });
+    const { agent: one } = await createFacadeFixture([{ text: "x" }], { metrics });
+    const { agent: two } = await createFacadeFixture(adds, { metrics });
     await Promise.all([one.run("a"), two.run("b")]);
     expect(one.metrics).toBe(metrics);
     expect(metrics.summary()).toMatchObject({ runs: { completed: 2 }, tools: { calls: 1 } });
   });
 
-  it("does not wait for a callback that hangs", async () => {
+  it("do not wait for a callback that hangs", async () => {
     const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
-    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks, onError: () => undefined });
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks, onError: () => undefined });
     expect(await actor.run("a")).toMatchObject({ reply: "x" });
     expect(await actor.flush(1)).toBe(false);
     await actor.close({ flushMs: 1 });
   });
 
-  it("tells its owner what callbacks throw", async () => {
+  it("report errors of callbacks to onError", async () => {
     const onError = vi.fn<(error: unknown) => void>();
     const broken = () => {
       throw new Error("the callback broke");
     };
-    const { agent: actor } = await setFacade([{ text: "x" }], { callbacks: [{ onEvent: broken }], onError });
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks: [{ onEvent: broken }], onError });
     expect(await actor.run("a")).toMatchObject({ reply: "x" });
     await actor.flush();
     expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "callback_failed" });
   });
 
-  it("that is closed ends what is going, and takes no more", async () => {
+  it("are cancelled by close, and rejected after it", async () => {
     const { promise: until } = Promise.withResolvers<void>();
     const seen: string[] = [];
     const callbacks = [{ onEvent: (type: string) => void seen.push(type) }];
@@ -399,14 +402,14 @@ describe("an agent that is asked", () => {
       if (turn === 1) resolve();
       return { text: "x", until };
     };
-    const { agent: actor, log } = await setFacade(script, { callbacks });
-    const going = failureOf(actor.run("a", { sessionId: "s" }));
+    const { agent: actor, log } = await createFacadeFixture(script, { callbacks });
+    const pending = failureOf(actor.run("a", { sessionId: "s" }));
     const queued = failureOf(actor.run("b", { sessionId: "s" }));
     const streamed = collect(actor.stream("c"));
-    // The first and the third are at the model.
+    // The first and the third call are waiting for the model.
     await asked;
     await Promise.all([actor.close(), actor.close()]);
-    expect(await going).toMatchObject({ code: "cancelled", message: "the agent was closed" });
+    expect(await pending).toMatchObject({ code: "cancelled", message: "the agent was closed" });
     expect(await queued).toMatchObject({ code: "cancelled" });
     expect((await streamed).events.at(-1)).toMatchObject({ type: "agent_finish", status: "cancelled" });
     expect(await failureOf(actor.run("d"))).toMatchObject({ code: "session_closed" });
@@ -416,7 +419,7 @@ describe("an agent that is asked", () => {
 });
 
 describe("metrics", () => {
-  it("count nothing where nobody wants them to", async () => {
+  it("stay empty if they are turned off", async () => {
     const counts = [undefined, false as const].map(async (metrics) => {
       await using actor = agent({ provider: "offline", ...(metrics === undefined ? {} : { metrics }) });
       await actor.run("Hello");

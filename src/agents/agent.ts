@@ -1,6 +1,6 @@
 /**
- * An agent: a model, its tools, and a way of going about a question. It carries out runs of any session of a log, and
- * goes on with those whose process died. It holds nothing of a session but what it has read of its history.
+ * An agent: a model, its tools and a strategy for answering messages. It executes runs in sessions of any log and
+ * resumes runs whose process died. Between runs it keeps nothing of a session except the history it has read.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
@@ -21,7 +21,7 @@ import {
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelChoice } from "../models/model.ts";
-import { limitTimer } from "../models/call-watch.ts";
+import { limitTimer } from "../models/attempt-monitor.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import {
   type CallbackObserver,
@@ -38,9 +38,9 @@ import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
 import { type AgentOptions, checkAgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
-import { type AgentBlobs, Attachments, bindSave } from "./attachments.ts";
-import type { AskOptions, CarryOutOptions } from "./ask.ts";
-import { Asks } from "./asks.ts";
+import { type AgentBlobs, Attachments, bindSaveBlob } from "./attachments.ts";
+import type { AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
+import { AgentCalls } from "./agent-calls.ts";
 import { isBlank, toPart } from "./compose-question.ts";
 import { LONG_HISTORY } from "./conversation.ts";
 import { Conversations } from "./conversations.ts";
@@ -49,24 +49,38 @@ import { createKind } from "./create-kind.ts";
 import { inheritRules } from "./inherited-rules.ts";
 import { flattenTools } from "./flatten-tools.ts";
 import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./retrieve-context.ts";
-import type { RunResult } from "./run-outcome.ts";
+import type { RunResult } from "./run-result.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
-import { asStaged } from "./think.ts";
+import { withStage } from "./think.ts";
 
 export type { AgentOptions };
 
+/** Options of `Agent.answer`. */
 export interface AnswerRequest extends Omit<RunRequest, "message"> {
-  /** Cancels the run. */
+  /** Aborting it cancels the run. */
   readonly signal?: AbortSignal;
 }
 
-/** An answer is kept whole in one record, which may have 1 MiB. */
+/** The answer is stored in one record, which has at most 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
 
+/**
+ * Creates an agent that answers messages with a model and tools.
+ *
+ * The model is loaded by the first run. Close the agent with `close`, or declare it with `await using`. Throws
+ * `invalid_arguments`, `unknown_model` or `graph_invalid` if an option is wrong.
+ *
+ * ```ts
+ * await using helper = agent({ model: "openai/gpt-5", tools: createBuiltinTools() });
+ * const { reply } = await helper.run("What is 17 * 23?");
+ * for await (const event of helper.stream("Show the steps.")) console.log(event);
+ * ```
+ */
 export function agent(options: AgentOptions): Agent {
   return new Agent(options);
 }
 
+/** An agent, as created by `agent`. */
 export class Agent {
   readonly #kind: AgentKind;
   readonly #isAdaptive: boolean;
@@ -80,7 +94,7 @@ export class Agent {
   readonly #conversations: Conversations;
   readonly #metrics: MetricsCollector;
   readonly #callbacks: CallbackObserver | undefined;
-  readonly #asks: Asks;
+  readonly #calls: AgentCalls;
   #model: Promise<LanguageModel> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -93,7 +107,7 @@ export class Agent {
     this.#kind = createKind(options);
     this.#isAdaptive = options.kind === "got" && options.adaptive === true;
     const { compression = false, history } = options;
-    // What is left out here, nothing can summarise.
+    // A summary cannot contain what the history leaves out.
     this.#conversations = new Conversations(compression === false ? history : { ...LONG_HISTORY, ...history });
     const { metrics, callbacks = [], observers = [] } = options;
     this.#metrics = metrics || new MetricsCollector();
@@ -106,65 +120,76 @@ export class Agent {
     this.#observation = new Observation(all, { onError: (error) => void this.#reporter.report(error) });
     if (compression !== false) this.#compressor = createCompressor(compression === true ? {} : compression);
     this.#toolbox = createToolbox([...(options.tools ?? []), ...(this.#kind.tools ?? [])]);
-    this.#asks = this.#createAsks();
+    this.#calls = this.#createCalls();
   }
 
+  /** How the agent works: `react`, `tot` or `got`. */
   get kind(): AgentKindName {
     return this.#kind.name;
   }
 
-  /** A `got` whose tasks may become graphs of their own. */
+  /** True for a `got` agent whose tasks may expand into subgraphs. */
   get isAdaptive(): boolean {
     return this.#isAdaptive;
   }
 
-  /** Those it may use. */
+  /** Names of the tools this agent may call. */
   get toolNames(): readonly string[] {
     return this.#limitTools(undefined).names;
   }
 
-  /** What its runs have come to, in all; nothing where `metrics` is false. */
+  /** Metrics of all runs of this agent. Empty if the option `metrics` is false. */
   get metrics(): MetricsCollector {
     return this.#metrics;
   }
 
   /**
-   * Answers, and gives the answer whole. Rejects with the run's code when it fails, and with `cancelled` when it is
-   * aborted; by then nothing of it is left.
+   * Answers a message and resolves to the complete result.
+   *
+   * Rejects with the run's error code if the run fails, and with `cancelled` if `signal` aborts it. When the promise
+   * settles, the run has ended and the session is released.
    */
-  async run(message: string, options: AskOptions = {}): Promise<RunResult> {
-    const ask = this.#asks.create(message, "execute", options);
-    await ask.begin();
-    return ask.toResult();
+  async run(message: string, options: AgentCallOptions = {}): Promise<RunResult> {
+    const call = this.#calls.create(message, "execute", options);
+    await call.begin();
+    return call.toResult();
   }
 
   /**
-   * Answers, event by event; the last is `agent_finish`, which says how it ended. Throws where there is no run to tell
-   * of, or its end cannot be read. Whoever leaves early cancels the run.
+   * Answers a message and yields StreamEvents. The last one is `agent_finish`, with the status of the run.
+   *
+   * The run starts when the first event is requested. Leaving the loop early cancels it. Throws if the run cannot start
+   * or if its end cannot be read.
    */
-  stream(message: string, options: AskOptions = {}): AnswerStream {
-    // The first event may be asked for elsewhere than the stream; the run belongs to whoever asked for the stream.
+  stream(message: string, options: AgentCallOptions = {}): AnswerStream {
+    // The first event may be requested in another async context; the run belongs to the context that called `stream`.
     const inCallersContext = AsyncLocalStorage.snapshot();
-    return streamAnswer((begin) => inCallersContext(() => begin(this.#asks.create(message, "stream", options))));
+    return streamAnswer((begin) => inCallersContext(() => begin(this.#calls.create(message, "stream", options))));
   }
 
-  /** Events that callbacks were not told, since they were behind. */
+  /** Number of events that callbacks did not receive because they were too slow. */
   get callbacksDropped(): number {
     return this.#callbacks?.dropped ?? 0;
   }
 
-  /** Resolves when callbacks were told all there is so far, or the time (5 seconds) is up: then it is false. */
+  /**
+   * Waits until callbacks have received all events so far. Resolves to false if `timeoutMs` (default: 5,000) passes
+   * first.
+   */
   async flush(timeoutMs?: number): Promise<boolean> {
     const time = checkTime("timeoutMs", timeoutMs) ?? DEFAULT_FLUSH_MS;
-    const told = this.#observation.idle().then(() => this.#callbacks?.flush(Number.POSITIVE_INFINITY));
-    return waitFor(told, time);
+    const flushed = this.#observation.idle().then(() => this.#callbacks?.flush(Number.POSITIVE_INFINITY));
+    return waitFor(flushed, time);
   }
 
-  /** Cancels what `run` and `stream` have going, tells callbacks what waits for them, and takes no more calls. */
+  /**
+   * Cancels all calls of `run` and `stream`, delivers pending events to callbacks, and refuses new calls. `flushMs`
+   * limits the delivery, in milliseconds. Default: 5,000.
+   */
   async close({ flushMs }: { readonly flushMs?: number } = {}): Promise<void> {
     const time = checkTime("flushMs", flushMs);
-    // A callback that waited here for what waits for it would wait for itself.
-    if (this.#closing !== undefined && this.#callbacks?.isTelling === true) return;
+    // A callback that awaits `close` would otherwise wait for itself.
+    if (this.#closing !== undefined && this.#callbacks?.isInsideCallback === true) return;
     await (this.#closing ??= this.#close(time));
   }
 
@@ -173,51 +198,57 @@ export class Agent {
   }
 
   async #close(flushMs: number | undefined): Promise<void> {
-    await this.#asks.close();
+    await this.#calls.close();
     await this.flush(flushMs);
     this.#callbacks?.close();
   }
 
-  /** Opens a session whose messages this agent answers, by whomever they are sent, and whose dead runs it resumes. */
+  /** Opens a session in which this agent answers messages from any client and resumes dead runs. */
   async openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
     this.#assertOpen({ session_id: sessionId });
-    const own = this.serve(log);
+    const own = this.sessionOptions(log);
     return openSession(log, sessionId, {
       ...own,
       ...options,
-      onCommit: (entries) => tellBoth(own.onCommit, options.onCommit, entries),
-      onEnd: (ended) => tellBoth(own.onEnd, options.onEnd, ended),
+      onCommit: (entries) => callBoth(own.onCommit, options.onCommit, entries),
+      onEnd: (ended) => callBoth(own.onEnd, options.onEnd, ended),
     });
   }
 
-  /** What a session needs to be this agent's; also for `recoverOrphans`. */
-  serve(
+  /** Session options that let this agent execute the runs of a session. Also for `recoverOrphans`. */
+  sessionOptions(
     log: Log,
-    { blobs }: Pick<CarryOutOptions, "blobs"> = {},
+    { blobs }: Pick<ExecuteRunOptions, "blobs"> = {},
   ): Required<Pick<SessionOptions, "agent" | "onRun" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
-      ...this.#recover(log, blobs),
+      ...this.#createRecoveryOptions(log, blobs),
       onRun: async (run, { source }) => {
-        await this.carryOut(log, run, { source, blobs });
+        await this.executeRun(log, run, { source, blobs });
       },
     };
   }
 
-  /** For a session that is opened for calls of this process: messages of others wait for somebody who serves them. */
-  #recover(
+  /**
+   * Session options for calls of this process. There is no `onRun`: messages from other clients stay in the queue until
+   * a process opens the session with `openSession`.
+   */
+  #createRecoveryOptions(
     log: Log,
     blobs?: AgentBlobs,
   ): Required<Pick<SessionOptions, "agent" | "resume" | "isIdempotent" | "onCommit" | "onEnd">> {
     return {
-      // A run that another agent has started here is that one's.
-      ...this.#observation.tap(log, { others: false }),
+      // A run that another agent starts in this session is observed by that agent.
+      ...this.#observation.tap(log, { includeWatchedRuns: false }),
       agent: this.kind,
       resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead, blobs) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
   }
 
-  /** Starts a run and carries it out. Resolves when it has begun; `run.ended` tells how it ended. */
+  /**
+   * Starts a run in an open session and executes it. Resolves when the run has started; `run.ended` resolves when it
+   * has ended.
+   */
   async answer(session: Session, message: string, { signal, ...request }: AnswerRequest = {}): Promise<Run> {
     const { sessionId } = session;
     const { runId = randomUUID() } = request;
@@ -238,10 +269,10 @@ export class Agent {
       stopWatching();
       throw error;
     }
-    const cancel = (): void => void run.cancel("the caller has aborted it").catch(() => undefined);
+    const cancel = (): void => void run.cancel("the caller aborted the run").catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted === true) cancel();
-    void this.carryOut(session.log, run, { source: request.source })
+    void this.executeRun(session.log, run, { source: request.source })
       .catch(() => undefined)
       .finally(() => {
         signal?.removeEventListener("abort", cancel);
@@ -250,18 +281,18 @@ export class Agent {
     return run;
   }
 
-  /** Carries a run out to its end, good or bad. */
-  async carryOut(log: Log, run: Run, { source, blobs, onFailure }: CarryOutOptions = {}): Promise<RunEnd> {
+  /** Executes a started run until it ends. A failed run resolves too, with its status. */
+  async executeRun(log: Log, run: Run, { source, blobs, onFailure }: ExecuteRunOptions = {}): Promise<RunEnd> {
     const work = async (): Promise<FinishOptions> => {
       if (isBlank(run.message ?? "") && run.attachments.length === 0)
-        throw new LoomError("invalid_command", "the message is empty: there is nothing to answer");
-      const carryOut: AgentContext["carryOut"] = (graph, input) => runGraph(graph, { run, input });
-      return this.#kind.answer(await this.#createContext(log, run, { source, blobs }, carryOut));
+        throw new LoomError("invalid_command", "the message is empty");
+      const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
+      return this.#kind.answer(await this.#createContext(log, run, { source, blobs }, executeGraph));
     };
-    // In a session that is not this agent's, nobody has shown it so far.
+    // A session that this agent did not open has not announced the run to the observers.
     const { sessionId, runId } = run;
-    const place = { log, sessionId, onCommit: run.onCommit.bind(run) };
-    const stopWatching = this.#observation.watchRun(place, runId, { isBegun: true });
+    const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
+    const stopWatching = this.#observation.watchRun(watched, runId, { isBegun: true });
     try {
       return await this.#drive(run, work, onFailure);
     } finally {
@@ -269,23 +300,28 @@ export class Agent {
     }
   }
 
-  /** A call that waits for the user needs its tool: where it is missing, the run is left to whoever has it. */
+  /**
+   * Whether this agent can resume a run. A call that waits for approval needs its tool; without the tool, the run is
+   * left to an agent that has it.
+   */
   #canResume({ run, calls }: DeadRun): boolean {
-    // A name that is no kind is one somebody gave the agent.
+    // A name that is not a kind is a custom agent name.
     if (KINDS.has(run.agent ?? "") && run.agent !== this.kind) return false;
-    return calls.every(({ asked, name = "" }) => asked === undefined || this.#toolbox.find(name) !== undefined);
+    return calls.every(
+      ({ approvalArguments, name = "" }) => approvalArguments === undefined || this.#toolbox.find(name) !== undefined,
+    );
   }
 
   async #resume(log: Log, dead: DeadRun, blobs?: AgentBlobs): Promise<void> {
     const { run } = dead;
     const { sessionId, runId } = run;
-    // Where the session is shared by agents, nobody else has shown it to those who look at this one.
-    const place = { log, sessionId, onCommit: run.onCommit.bind(run) };
-    const stopWatching = this.#observation.watchRun(place, runId);
+    // In a session that agents share, no other agent has announced the run to these observers.
+    const watched = { log, sessionId, onCommit: run.onCommit.bind(run) };
+    const stopWatching = this.#observation.watchRun(watched, runId);
     try {
       await this.#drive(run, async () => {
-        const carryOut: AgentContext["carryOut"] = (graph) => resumeGraph(graph, dead, { log });
-        return this.#kind.answer(await this.#createContext(log, run, { blobs }, carryOut));
+        const executeGraph: AgentContext["executeGraph"] = (graph) => resumeGraph(graph, dead, { log });
+        return this.#kind.answer(await this.#createContext(log, run, { blobs }, executeGraph));
       });
     } finally {
       stopWatching();
@@ -295,7 +331,7 @@ export class Agent {
   async #drive(
     run: Run,
     work: () => Promise<FinishOptions>,
-    onFailure?: CarryOutOptions["onFailure"],
+    onFailure?: ExecuteRunOptions["onFailure"],
   ): Promise<RunEnd> {
     try {
       return await run.finish(await work());
@@ -309,8 +345,8 @@ export class Agent {
   async #createContext(
     log: Log,
     run: Run,
-    { source, blobs = this.#options.blobs }: Pick<CarryOutOptions, "source" | "blobs">,
-    carryOut: AgentContext["carryOut"],
+    { source, blobs = this.#options.blobs }: Pick<ExecuteRunOptions, "source" | "blobs">,
+    executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
     const { settings = {}, callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
@@ -319,14 +355,15 @@ export class Agent {
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
     const stage = source === "execute" ? executed : "llm_stream";
     const loading = this.#loadModel().catch((error: unknown) => {
-      throw asStaged(error, stage);
+      throw withStage(error, stage);
     });
     const [model, before] = await Promise.all([loading, conversation.readBefore(run.runId)]);
     const { isWhole } = conversation;
     this.#conversations.trim();
     const system = await this.#composeSystem(log, run);
     const compressor = this.#compressor;
-    // A search offers tools now and then, and rules may leave none; a conversation with calls in it has to offer some.
+    // `tot` and `got` do not offer tools in every call, and rules may deny all tools. Providers reject tool calls in
+    // the history if no tools are offered.
     const history = this.kind === "react" && toolbox.names.length > 0 ? before : flattenTools(before);
     const report = (error: unknown): void => void this.#reporter.report(error);
     const { attachments: options } = this.#options;
@@ -351,11 +388,11 @@ export class Agent {
           : {
               fit: createFit(compressor, {
                 sessionId,
-                // What is remembered of a session goes with its conversation.
+                // Summaries are discarded together with the conversation.
                 scope: conversation,
                 model,
-                present: history.length,
-                hasLostBeginning: !isWhole,
+                turnStart: history.length,
+                isHistoryTruncated: !isWhole,
                 readEarlier: () => conversation.readCompressions(run.runId),
                 onError: (error) => void this.#reporter.report(error),
               }),
@@ -363,18 +400,21 @@ export class Agent {
       },
       stage,
       onError,
-      saveBlob: bindSave(blobs, sessionId),
-      carryOut,
+      saveBlob: bindSaveBlob(blobs, sessionId),
+      executeGraph,
     };
   }
 
-  /** An agent's own rules and those of a run hold; what a kind brings along does nothing outside. */
+  /**
+   * Applies the rules of the agent and of the run. Tools of the kind itself are exempt because they have no side
+   * effects.
+   */
   #limitTools(rules: ToolRules | undefined): Toolbox {
     const except = this.#kind.tools?.map(({ name }) => name) ?? [];
     return limitToolbox(this.#toolbox, { rules: [this.#options.toolRules, rules], except });
   }
 
-  /** What the model is told first: the instructions, and what was found for the question. */
+  /** The system message: the instructions, then the passages found for the question. */
   async #composeSystem(log: Log, run: Run): Promise<string | undefined> {
     const { systemInstructions = "" } = this.#options;
     const found = this.#retrieval === undefined ? undefined : await retrieveContext(log, run, this.#retrieval);
@@ -382,37 +422,40 @@ export class Agent {
     return parts.length === 0 ? undefined : parts.join("\n\n");
   }
 
-  #createAsks(): Asks {
+  #createCalls(): AgentCalls {
     const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
     const sessions = new AgentSessions({
       log,
       memory,
       open: (into, sessionId) =>
-        openSession(into, sessionId, { ...this.#recover(into), ...(onError === undefined ? {} : { onError }) }),
-      onGone: (sessionId) => this.#conversations.forget(sessionId),
+        openSession(into, sessionId, {
+          ...this.#createRecoveryOptions(into),
+          ...(onError === undefined ? {} : { onError }),
+        }),
+      onDiscarded: (sessionId) => this.#conversations.forget(sessionId),
     });
     const host = {
       agent: this.kind,
       acquire: (sessionId: string, isNamed: boolean) => sessions.acquire(sessionId, isNamed),
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
-      carryOut: (into: Log, run: Run, how: CarryOutOptions) => this.carryOut(into, run, how),
+      executeRun: (into: Log, run: Run, runOptions: ExecuteRunOptions) => this.executeRun(into, run, runOptions),
       report: (error: unknown) => this.#reporter.report(error),
     };
-    return new Asks(host, { hasLog: log !== undefined, approve, maxCalls, maxContextBytes });
+    return new AgentCalls(host, { hasLog: log !== undefined, approve, maxCalls, maxContextBytes });
   }
 
   #assertOpen(details: JsonObject): void {
-    if (this.#closing !== undefined) throw new LoomError("session_closed", "the agent was closed", details);
+    if (this.#closing !== undefined) throw new LoomError("session_closed", "the agent is closed", details);
   }
 
-  /** What callbacks do wrong is told where the agent tells everything; where it tells nobody, they warn. */
+  /** Callback errors go to `onError`. Without it, they are shown as process warnings. */
   #createCallbackOptions(): CallbackOptions {
     const { onError, callbackOptions = {} } = this.#options;
     if (onError === undefined) return callbackOptions;
     return { onError: (error) => void this.#reporter.report(error), ...callbackOptions };
   }
 
-  /** Once; a provider that could not be loaded is tried again with the next run. */
+  /** Loads the model once. If that fails, the next run tries again. */
   #loadModel(): Promise<LanguageModel> {
     if (this.#model === undefined) {
       const loading = resolveModel(this.#choice);
@@ -425,15 +468,17 @@ export class Agent {
   }
 }
 
-/** A timer has a longest time; what is longer would go off at once. */
+/** Caps a time at the longest that timers support; a longer one would fire at once. */
 function checkTime(name: string, ms: number | undefined): number | undefined {
   if (ms === undefined) return undefined;
   if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
-  throw new LoomError("invalid_arguments", `\`${name}\` must be milliseconds from 0 on, not ${ms}`, { option: name });
+  throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
+    option: name,
+  });
 }
 
-/** The agent's own first; what the caller's throws is told by the session. */
-function tellBoth<T>(own: (what: T) => void, callers: ((what: T) => unknown) | undefined, what: T): unknown {
+/** Calls the agent's handler, then the caller's. The session reports what the caller's handler throws. */
+function callBoth<T>(own: (what: T) => void, callers: ((what: T) => unknown) | undefined, what: T): unknown {
   own(what);
   return callers?.(what);
 }

@@ -24,7 +24,7 @@ function create(options: AttachmentOptions = {}, provider = "openai.responses", 
   return { read, onError, files: new Attachments(host) };
 }
 
-/** What stands in the place of each file. */
+/** What replaces each file. */
 async function resolve(files: Attachments, ...messages: readonly ModelMessage[]): Promise<readonly string[]> {
   const resolved = await files.resolve(messages);
   return resolved.flatMap((message) =>
@@ -35,7 +35,7 @@ async function resolve(files: Attachments, ...messages: readonly ModelMessage[])
 }
 
 describe("the files of a conversation", () => {
-  it("are put in the place of their references, each read once", async () => {
+  it("replace their references and are read once", async () => {
     const { files, read } = create();
     const messages = [said(file("a")), said(file("b"), file("a"))];
     const resolved = await files.resolve(messages);
@@ -53,29 +53,29 @@ describe("the files of a conversation", () => {
     expect(await files.resolve(plain)).toBe(plain);
   });
 
-  it("are texts where they are texts, cut where they are long", async () => {
+  it("become text if they are text, cut off if they are long", async () => {
     const text = new TextEncoder().encode("你好 world");
     const { files } = create({ maxTextCharacters: 4 }, "any", { read: async () => text });
     expect(await resolve(files, said(file("a", "text/csv", text.length)))).toEqual([
-      '[The user has sent the file "a.x" (text/csv, 12 bytes). It reads:]\n你好 w\n[cut after 4 characters]\n[End of file]',
+      '[The user sent the file "a.x" (text/csv, 12 bytes). Content:]\n你好 w\n[cut off after 4 characters]\n[End of file]',
     ]);
   });
 
-  it("are named where the model cannot be given them, or they are gone", async () => {
+  it("are named if the model cannot read them or they no longer exist", async () => {
     const { files, read } = create();
     const [audio, gone] = await resolve(files, said(file("a", "audio/mp3"), file("gone")));
-    expect(audio).toContain('"a.x" (audio/mp3, 3 bytes), which was left out, since you cannot be given');
-    expect(gone).toContain("is not there any more");
+    expect(audio).toContain('"a.x" (audio/mp3, 3 bytes), which was omitted because you cannot read');
+    expect(gone).toContain("no longer exists");
     expect(read).toHaveBeenCalledTimes(1);
     const pdf = said(file("a", "application/pdf"));
     expect(await resolve(create({}, "anthropic.messages").files, pdf)).toEqual(["<file application/pdf>"]);
-    expect(await resolve(create({}, "ollama.chat").files, pdf)).toEqual([expect.stringContaining("left out")]);
+    expect(await resolve(create({}, "ollama.chat").files, pdf)).toEqual([expect.stringContaining("omitted")]);
     const accepts = ["application/pdf"];
     expect(await resolve(create({ accepts }, "ollama.chat").files, pdf)).toEqual(["<file application/pdf>"]);
-    expect(await resolve(create({ accepts }).files, said(file("a")))).toEqual([expect.stringContaining("left out")]);
+    expect(await resolve(create({ accepts }).files, said(file("a")))).toEqual([expect.stringContaining("omitted")]);
   });
 
-  it("go from the newest on, as many and as large as may be", async () => {
+  it("are chosen from the newest on, within the limits", async () => {
     const left: unknown = expect.stringContaining("too many or too large");
     const three = [said(file("a")), said(file("b"), file("c"))];
     expect(await resolve(create({ maxFiles: 2 }).files, ...three)).toEqual([
@@ -84,31 +84,31 @@ describe("the files of a conversation", () => {
       "<file image/png>",
     ]);
     expect(await resolve(create({ maxBytes: 5 }).files, ...three)).toEqual([left, left, "<file image/png>"]);
-    // Whoever names a file smaller than it is gains nothing: many of them would be more than may be sent.
+    // A reference that understates its size gains nothing; otherwise many large files could be sent.
     const lied = said(file("a", "image/png", 0), file("b", "image/png", 2), file("c"));
-    const larger: unknown = expect.stringContaining("larger than that");
+    const larger: unknown = expect.stringContaining("larger than stated");
     expect(await resolve(create({ maxBytes: 5 }).files, lied)).toEqual([larger, larger, "<file image/png>"]);
   });
 
-  it("are only named once the provider has refused them, but for texts", async () => {
+  it("are only named after the provider rejected them, except texts", async () => {
     const { files } = create();
-    files.leaveOut();
+    files.omitFiles();
     const [image, text] = await resolve(files, said(file("a"), file("b", "text/plain")));
-    expect(image).toContain("which was left out, since your provider has refused it");
-    expect(text).toContain("It reads:");
+    expect(image).toContain("which was omitted because your provider rejected it");
+    expect(text).toContain("Content:");
   });
 
-  it("that cannot be read are told to the program, and named to the model", async () => {
+  it("that cannot be read are reported, and named to the model", async () => {
     const { files, onError } = create({}, "openai", { read: () => Promise.reject(new Error("disk")) });
-    expect(await resolve(files, said(file("a")))).toEqual([expect.stringContaining("not there any more")]);
+    expect(await resolve(files, said(file("a")))).toEqual([expect.stringContaining("no longer exists")]);
     expect(onError).toHaveBeenCalledOnce();
   });
 
-  it("are put as each version of the contract wants them", () => {
+  it("have the form that each version of the AI SDK expects", () => {
     const part = { type: "file", mediaType: "image/png", data } as const;
     const messages = [{ role: "user", content: [part, file("a")] }] as const;
     const { signal } = new AbortController();
-    const note = { type: "text", text: '[the file "a.x" (image/png, 3 bytes), which is not at hand]' };
+    const note = { type: "text", text: '[the file "a.x" (image/png, 3 bytes) is not available]' };
     expect(createCallOptions({ messages }, signal, "v3")).toMatchObject({ prompt: [{ content: [part, note] }] });
     const wrapped = { ...part, data: { type: "data", data } };
     expect(createCallOptions({ messages }, signal, "v4")).toMatchObject({ prompt: [{ content: [wrapped, note] }] });

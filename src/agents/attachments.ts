@@ -1,31 +1,31 @@
 /**
- * The files of a conversation, put in the place of their references when a model is called: images and documents as files
- * where the provider takes them, texts as texts, and of all others, what they were. One for each run; it reads every file
- * once, however often the model is asked.
+ * Replaces file references in messages before a model call. Images and documents become files if the provider accepts
+ * them, text files become text, and other files become a note. Each run has one instance, which reads every file once.
  *
- * Invariant: no reference is left, no message becomes empty, and what is sent stays within its limits. The newest files
- * come first.
+ * Invariant: no reference remains, no message becomes empty, and the files stay within the limits. Newer files have
+ * priority.
  */
 import { describeFile, isTextType } from "../models/describe-file.ts";
 import type { AttachmentPart, LanguageModel, ModelMessage, UserPart } from "../models/model.ts";
 import type { SaveBlob } from "../tools/tool-host.ts";
 
-/** The files of sessions, wherever they are kept. */
+/** Storage for the files of sessions. */
 export interface AgentBlobs {
-  /** Undefined where it is gone. */
+  /** Undefined if the blob does not exist. */
   read(sessionId: string, blobId: string, options: { readonly signal: AbortSignal }): Promise<Uint8Array | undefined>;
-  /** Keeps what is too large for an event; where it is found is what an event may say instead. */
+  /** Stores data that is too large for an event and returns its location for the event. */
   save?(sessionId: string, ...what: Parameters<SaveBlob>): ReturnType<SaveBlob>;
 }
 
+/** Limits on the files of a prompt. */
 export interface AttachmentOptions {
-  /** Types that the model takes as files; by what is known of its provider when absent. */
+  /** Media types that the model accepts as files. Default: images, and PDF for OpenAI and Anthropic. */
   readonly accepts?: readonly string[];
-  /** Files in one prompt, those of earlier turns included; 20 when absent. The others are named as left out. */
+  /** Maximum files in one prompt, earlier turns included. Omitted files are named to the model. Default: 20. */
   readonly maxFiles?: number;
-  /** Bytes of them all; 20 MiB when absent. The others are named as left out. */
+  /** Maximum bytes of all files in one prompt. Omitted files are named to the model. Default: 20 MiB. */
   readonly maxBytes?: number;
-  /** Characters of a text; 100,000 when absent. The rest is cut, and said so. */
+  /** Maximum characters of a text file; the rest is cut off with a note. Default: 100,000. */
   readonly maxTextCharacters?: number;
 }
 
@@ -35,11 +35,11 @@ export interface AttachmentsHost {
   readonly blobs: AgentBlobs | undefined;
   readonly options: AttachmentOptions | undefined;
   readonly signal: AbortSignal;
-  /** Told why a file could not be read. */
+  /** Called when a file cannot be read. */
   readonly onError: (error: unknown) => void;
 }
 
-/** Undefined where it is gone; of one that is larger than it was said to be, nothing is kept. */
+/** Undefined if the blob does not exist; `larger` if it has more bytes than its reference says. */
 type ReadFile = Uint8Array | "larger" | undefined;
 
 const MAX_FILES = 20;
@@ -51,7 +51,7 @@ const DOCUMENTS = [...IMAGES, "application/pdf"];
 export class Attachments {
   readonly #host: AttachmentsHost;
   readonly #accepts: ReadonlySet<string>;
-  /** By blob, what stands for it: no more than one prompt may have. */
+  /** Files by blob id, only those of the latest prompt. */
   #read = new Map<string, Promise<ReadFile>>();
 
   #isRefused = false;
@@ -61,7 +61,7 @@ export class Attachments {
     this.#accepts = new Set(host.options?.accepts ?? listAccepted(host.model.provider));
   }
 
-  /** The messages themselves where there is no file in them. */
+  /** Returns the same array if the messages have no files. */
   resolve(messages: readonly ModelMessage[]): readonly ModelMessage[] | Promise<readonly ModelMessage[]> {
     const parts = messages.flatMap((message) => (message.role === "user" ? message.content.filter(isAttachment) : []));
     return parts.length === 0 ? messages : this.#resolveAll(messages, parts);
@@ -80,15 +80,18 @@ export class Attachments {
       bytes += part.bytes;
       chosen.set(part.blobId, part);
     }
-    // What is in no prompt any more is not kept.
+    // Drop files that are no longer in the prompt.
     this.#read = new Map([...this.#read].filter(([blobId]) => chosen.has(blobId)));
     const resolved: ModelMessage[] = [];
     for (const message of messages) resolved.push(await this.#resolveMessage(message, chosen));
     return resolved;
   }
 
-  /** The provider has refused a prompt with files: from now on they are only named. Texts are sent as ever. */
-  leaveOut(): void {
+  /**
+   * Stops sending files because the provider rejected a prompt with files. They are only named from now on; text files
+   * are still sent as text.
+   */
+  omitFiles(): void {
     this.#isRefused = true;
   }
 
@@ -103,29 +106,29 @@ export class Attachments {
   async #resolvePart(part: AttachmentPart, isChosen: boolean): Promise<UserPart> {
     const { mediaType, name } = part;
     const isText = isTextType(mediaType);
-    // It is told of a file, and says so itself.
+    // The offline model receives every file and describes it itself.
     const isOffline = this.#host.model.provider === "offline";
     if (!isOffline && !isText && !this.#accepts.has(mediaType))
-      return note(part, "was left out, since you cannot be given files of this type");
-    if (this.#isRefused && !isText) return note(part, "was left out, since your provider has refused it");
-    if (!isChosen) return note(part, "was left out, since the files of the conversation are too many or too large");
+      return note(part, "was omitted because you cannot read files of this type");
+    if (this.#isRefused && !isText) return note(part, "was omitted because your provider rejected it");
+    if (!isChosen) return note(part, "was omitted because the files of the conversation are too many or too large");
     const data = await this.#readOnce(part);
-    if (data === undefined) return note(part, "is not there any more");
-    if (data === "larger") return note(part, "was left out, since it is larger than that");
+    if (data === undefined) return note(part, "no longer exists");
+    if (data === "larger") return note(part, "was omitted because it is larger than stated");
     if (isText && !isOffline) return this.#quote(part, data);
     return { type: "file", mediaType, ...(name === undefined ? {} : { filename: name }), data };
   }
 
   #quote(part: AttachmentPart, data: Uint8Array): UserPart {
     const { maxTextCharacters = MAX_TEXT } = this.#host.options ?? {};
-    // Three bytes are enough for most characters, and a file may have many.
+    // At most four bytes per character, so the rest of a large file need not be decoded.
     const text = new TextDecoder().decode(data.subarray(0, 4 * maxTextCharacters));
     const isCut = text.length > maxTextCharacters || data.length > 4 * maxTextCharacters;
     const shown = isCut ? text.slice(0, maxTextCharacters).toWellFormed() : text;
-    const end = isCut ? `\n[cut after ${maxTextCharacters} characters]` : "";
+    const end = isCut ? `\n[cut off after ${maxTextCharacters} characters]` : "";
     return {
       type: "text",
-      text: `[The user has sent ${describeFile(part)}. It reads:]\n${shown}${end}\n[End of file]`,
+      text: `[The user sent ${describeFile(part)}. Content:]\n${shown}${end}\n[End of file]`,
     };
   }
 
@@ -135,7 +138,7 @@ export class Attachments {
     if (reading === undefined) {
       const read = async (): Promise<ReadFile> => {
         const data = await blobs?.read(sessionId, blobId, { signal });
-        // The reference may be somebody else's, who may have said anything; it was chosen by what it said.
+        // The reference may come from an untrusted client; the file was chosen by the size it states.
         return data !== undefined && data.length > bytes ? "larger" : data;
       };
       reading = read().catch((error: unknown) => {
@@ -149,8 +152,8 @@ export class Attachments {
   }
 }
 
-/** For the tools of one session. */
-export function bindSave(blobs: AgentBlobs | undefined, sessionId: string): SaveBlob | undefined {
+/** Binds `blobs.save` to one session, for its tools. */
+export function bindSaveBlob(blobs: AgentBlobs | undefined, sessionId: string): SaveBlob | undefined {
   const save = blobs?.save?.bind(blobs);
   return save === undefined ? undefined : (bytes, about) => save(sessionId, bytes, about);
 }
@@ -160,10 +163,10 @@ function isAttachment(part: UserPart): part is AttachmentPart {
 }
 
 function note(part: AttachmentPart, what: string): UserPart {
-  return { type: "text", text: `[The user has sent ${describeFile(part)}, which ${what}.]` };
+  return { type: "text", text: `[The user sent ${describeFile(part)}, which ${what}.]` };
 }
 
-/** Images are taken by the models of today; documents by the two that say so. */
+/** Current models accept images; only OpenAI and Anthropic also document PDF input. */
 function listAccepted(provider: string): readonly string[] {
   return /^(?:openai|anthropic)(?:\.|$)/.test(provider) ? DOCUMENTS : IMAGES;
 }

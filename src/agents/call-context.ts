@@ -1,31 +1,31 @@
 /**
- * Which calls what is being done now belongs to: a tool, or somebody who is asked for consent, that calls the agent again
- * is inside of a run, and a call that waited for that run would wait for itself.
+ * Tracks in which runs the current code executes. A tool or an `approve` function that calls its agent again is inside
+ * a run, and a call that waits for that run would wait for itself.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 
-interface Inside {
+interface ContextFrame {
   readonly sessionId: string;
   readonly runId: string;
-  readonly outer: Inside | undefined;
+  readonly outer: ContextFrame | undefined;
 }
 
-/** Does something in the context of a run, and of whoever asked for it. */
-export type Within = <T>(work: () => T) => T;
+/** Runs a function in the async context of a run and its caller. */
+export type ContextRunner = <T>(work: () => T) => T;
 
 export class CallContext {
-  readonly #storage = new AsyncLocalStorage<Inside>();
+  readonly #storage = new AsyncLocalStorage<ContextFrame>();
 
-  enter({ sessionId, runId }: Pick<Inside, "sessionId" | "runId">): Within {
-    const inside = { sessionId, runId, outer: this.#storage.getStore() };
-    const snapshot = this.#storage.run(inside, () => AsyncLocalStorage.snapshot());
+  enter({ sessionId, runId }: Pick<ContextFrame, "sessionId" | "runId">): ContextRunner {
+    const frame = { sessionId, runId, outer: this.#storage.getStore() };
+    const snapshot = this.#storage.run(frame, () => AsyncLocalStorage.snapshot());
     return (work) => snapshot(work);
   }
 
-  /** A run of this session that waits for what is being done now. What a run has left behind when it ended is in none. */
-  findRun(sessionId: string, isGoing: (runId: string) => boolean): string | undefined {
-    for (let inside = this.#storage.getStore(); inside !== undefined; inside = inside.outer)
-      if (inside.sessionId === sessionId && isGoing(inside.runId)) return inside.runId;
+  /** Finds an active run of this session that the current code belongs to. Ended runs are ignored. */
+  findRun(sessionId: string, isActive: (runId: string) => boolean): string | undefined {
+    for (let frame = this.#storage.getStore(); frame !== undefined; frame = frame.outer)
+      if (frame.sessionId === sessionId && isActive(frame.runId)) return frame.runId;
     return undefined;
   }
 }

@@ -1,10 +1,10 @@
-/** What the user has said, as a message's content: the words, and the files that came with them by reference. */
+/** The user's message as message content: the text and references to the attached files. */
 import type { AttachmentPart, UserPart } from "../models/model.ts";
 import type { RunStartEvent } from "../protocol/index.ts";
 
 export type RunAttachments = NonNullable<RunStartEvent["attachments"]>;
 
-/** Empty where nothing was said. */
+/** Empty if there is neither text nor a file. */
 export function composeQuestion(message: string, attachments: RunAttachments): readonly UserPart[] {
   return [...(isBlank(message) ? [] : [{ type: "text", text: message } as const]), ...attachments.map(toPart)];
 }
@@ -14,7 +14,7 @@ export function toPart({ blob_id, media_type, bytes, name }: RunAttachments[numb
   return { type: "attachment", blobId: blob_id, mediaType: media_type, bytes, ...named };
 }
 
-/** Providers refuse texts of nothing but spaces. */
+/** Providers reject texts that are only whitespace. */
 export function isBlank(text: string): boolean {
   return text.trim() === "";
 }

@@ -1,43 +1,48 @@
 /**
- * The conversation so far, as a model is given it: the session's ended runs, read from the log, the newest that fit. It
- * keeps what it has read, so that a turn reads the turn before it and no more; and it holds no more than it gives.
+ * The messages of a session's ended runs, read from the log: the newest that fit the limits. Runs are cached, so each
+ * turn reads only the runs that ended since.
  */
 import { followRecords, type Log, type RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { type CompressionAppliedEvent, type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import { RunMessages } from "./run-messages.ts";
 
+/** Limits on the history that a model receives. */
 export interface HistoryOptions {
-  /** Runs that the model is reminded of. 0 for none. */
+  /** Maximum runs the model receives; 0 for none. Default: 100, or 1,000 with `compression`. */
   readonly maxRuns?: number;
-  /** Characters of their messages, as JSON. The newest run is given in any case. */
+  /**
+   * Maximum characters of their messages, as JSON. The newest run is always included. Default: 200,000, or 4,000,000
+   * with `compression`.
+   */
   readonly maxCharacters?: number;
 }
 
 const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
 
-/** Where what is too long for the model is summarised, more can be read: what is left out here, no summary has. */
+/** Limits with compression, which can summarise a longer history. */
 export const LONG_HISTORY: Required<HistoryOptions> = { maxRuns: 1000, maxCharacters: 4_000_000 };
 
 const PAGE_OF_RUNS = 20;
 
-interface Remembered {
+interface RememberedRun {
   readonly runId: string;
   readonly messages: readonly ModelMessage[];
   readonly characters: number;
-  /** How its prompts were compressed, oldest first. */
+  /** Its compressions, oldest first. */
   readonly compressions: readonly CompressionAppliedEvent[];
 }
 
+/** The conversation of one session up to a run. */
 export class Conversation {
   readonly log: Log;
-  /** Of the session it was read from; another of the same name has another conversation. */
+  /** Incarnation of the session that was read. A recreated session has another one. */
   readonly incarnation: string | undefined;
   readonly #sessionId: string;
   readonly #maxRuns: number;
   readonly #maxCharacters: number;
   /** Newest first. */
-  #runs: readonly Remembered[] = [];
+  #runs: readonly RememberedRun[] = [];
   #isWhole = true;
 
   constructor(
@@ -52,24 +57,24 @@ export class Conversation {
     this.#maxCharacters = options.maxCharacters ?? HISTORY_DEFAULTS.maxCharacters;
   }
 
-  /** Of what it holds. */
+  /** Characters held in the cache. */
   get characters(): number {
     return this.#runs.reduce((sum, { characters }) => sum + characters, 0);
   }
 
-  /** False where what was read last had to begin after the session's first run. */
+  /** False if the last read left out the oldest runs. */
   get isWhole(): boolean {
     return this.#isWhole;
   }
 
-  /** The messages of the runs that ended before this one began, oldest first. */
+  /** Returns the messages of the runs that ended before this one, oldest first. */
   async readBefore(runId: string): Promise<readonly ModelMessage[]> {
     const known = new Map(this.#runs.map((run) => [run.runId, run]));
-    const found: Remembered[] = [];
+    const found: RememberedRun[] = [];
     let characters = 0;
     let isWhole = true;
     for await (const info of this.#listBefore(runId)) {
-      // Who wants none of it misses nothing.
+      // With `maxRuns: 0` nothing counts as left out.
       isWhole = found.length < this.#maxRuns || this.#maxRuns === 0;
       if (found.length >= this.#maxRuns) break;
       const run = known.get(info.runId) ?? (await this.#read(info));
@@ -83,7 +88,7 @@ export class Conversation {
     return found.toReversed().flatMap(({ messages }) => messages);
   }
 
-  /** How prompts of the session were compressed, newest first: in this run, and in those that were read before it. */
+  /** Returns the compressions of this run and of the runs read before it, newest first. */
   async readCompressions(runId: string): Promise<readonly CompressionAppliedEvent[]> {
     const before = this.#runs;
     const info = await this.log.getRun(this.#sessionId, runId);
@@ -104,7 +109,7 @@ export class Conversation {
     }
   }
 
-  async #read(info: RunInfo): Promise<Remembered> {
+  async #read(info: RunInfo): Promise<RememberedRun> {
     const fold = new RunMessages();
     const compressions: CompressionAppliedEvent[] = [];
     for await (const record of this.#readRecords(info, info.lastId ?? info.firstId)) {

@@ -1,12 +1,9 @@
-/**
- * The histories an agent has at hand, of the sessions it answered in last. What is forgotten is read again from the log
- * when its session goes on.
- */
+/** Cache of conversations of the most recently used sessions. Evicted ones are read from the log again. */
 import type { Log } from "../log/index.ts";
 import { BoundedMap } from "../protocol/index.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
 
-/** Sessions whose history is kept in memory, and how much of it in all. */
+/** Maximum cached sessions, and characters of all of them. */
 const MAX_CONVERSATIONS = 1000;
 const MAX_REMEMBERED_CHARACTERS = 16 * 1024 * 1024;
 
@@ -21,10 +18,10 @@ export class Conversations {
   async recall(log: Log, sessionId: string): Promise<Conversation> {
     const incarnation = (await log.getSession(sessionId))?.incarnation;
     let conversation = this.#conversations.get(sessionId);
-    // Sessions of two logs may have one name, and one that was deleted may be made anew: nothing goes from one to the other.
+    // Two logs may have sessions with the same name, and a deleted session may have been recreated.
     if (conversation?.log !== log || conversation.incarnation !== incarnation)
       conversation = new Conversation(log, sessionId, { ...this.#options, incarnation });
-    // The latest stands last.
+    // Most recently used last.
     this.#conversations.delete(sessionId);
     this.#conversations.set(sessionId, conversation);
     return conversation;
@@ -34,7 +31,7 @@ export class Conversations {
     this.#conversations.delete(sessionId);
   }
 
-  /** Lets the oldest go until the rest is not too much. */
+  /** Evicts the least recently used conversations until the rest is within the limit. */
   trim(): void {
     let characters = 0;
     for (const conversation of this.#conversations.values()) characters += conversation.characters;

@@ -1,4 +1,4 @@
-/** Has prompts of one run fitted to the model, and writes into the log what was done to them, as it is done. */
+/** Creates the function that fits the prompts of one run to the model and records each compression. */
 import type { Compressor, FitOptions } from "../context/compression/compressor.ts";
 import type { ThinkCallOptions } from "./think.ts";
 
@@ -6,7 +6,7 @@ export function createFit(
   compressor: Compressor,
   { readEarlier, ...options }: Omit<FitOptions, "signal" | "onEvent" | "createCallId">,
 ): NonNullable<ThinkCallOptions["fit"]> {
-  // Once, unless it failed: what this run's prompts come to afterwards, the compressor knows itself.
+  // Read once, unless it fails; the compressor itself tracks what happens later in this run.
   let earlier: ReturnType<NonNullable<typeof readEarlier>> | undefined;
   const readOnce = async (read: NonNullable<typeof readEarlier>) => {
     const reading = (earlier ??= read());
@@ -25,7 +25,8 @@ export function createFit(
       createCallId: () => `${span.nodeId}.summary.${++summaries}`,
       onEvent: async (event) => {
         const written = span.emit(event);
-        // The model is asked when it is durable that it is. A run that is over takes no more, and needs none of it.
+        // The summary model is called after its `llm_start` is durable. Writing the other events may fail if the run
+        // has ended.
         await (event.type === "llm_start" ? written : written.catch(() => undefined));
       },
       ...(readEarlier === undefined ? {} : { readEarlier: () => readOnce(readEarlier) }),

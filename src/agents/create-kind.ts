@@ -1,4 +1,4 @@
-/** From what an agent was told to the way it goes about a question. */
+/** Creates the kind that the options of an agent choose. */
 import { LoomError } from "../protocol/index.ts";
 import type { AgentKind } from "./agent-kind.ts";
 import type { AgentOptions } from "./agent-options.ts";
@@ -8,9 +8,9 @@ import { createTot } from "./tot/tot.ts";
 
 export function createKind(options: AgentOptions): AgentKind {
   const { kind = "react" } = options;
-  // Somebody who writes no types would take a reply without its form for one that has it.
+  // Without this check, untyped code would get a plain reply and take it for structured output.
   if (kind !== "react" && "answer" in options && options.answer !== undefined)
-    throw new LoomError("graph_invalid", `an answer with a form is for the kind react, not for ${kind}`);
+    throw new LoomError("graph_invalid", `structured output (\`answer\`) needs the kind react, not ${kind}`);
   switch (options.kind) {
     case undefined:
     case "react":
@@ -20,6 +20,6 @@ export function createKind(options: AgentOptions): AgentKind {
     case "got":
       return createGot(options);
     default:
-      throw new LoomError("graph_invalid", `there is no agent of the kind ${JSON.stringify(kind)}`);
+      throw new LoomError("graph_invalid", `unknown agent kind ${JSON.stringify(kind)}; use react, tot or got`);
   }
 }

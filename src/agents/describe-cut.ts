@@ -1,13 +1,13 @@
-/** What is said of a text that the model has not ended by itself. */
+/** Warnings about model output that ended early. */
 import type { FinishReason } from "../models/model.ts";
 import type { ErrorEvent } from "../protocol/index.ts";
 
 const CUT: { readonly [K in FinishReason]?: string } = {
-  length: "the text was cut: the model has reached its limit of output tokens",
-  content_filter: "the text was stopped by the provider's content filter",
+  length: "the text is incomplete: the model reached its limit of output tokens",
+  content_filter: "the text is incomplete: the provider's content filter stopped it",
 };
 
-/** Undefined where it is whole. */
+/** Undefined if the output is complete. */
 export function describeCut(finishReason: FinishReason, stage: string): ErrorEvent | undefined {
   const message = CUT[finishReason];
   if (message === undefined) return undefined;

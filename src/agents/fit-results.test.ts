@@ -13,12 +13,12 @@ const bytes = (parts: readonly ToolResultPart[]) =>
   parts.reduce((all, one) => all + Buffer.byteLength(JSON.stringify(one)), 0);
 
 describe("fitResults", () => {
-  it("leaves what fits as it is", () => {
+  it("keeps results that fit", () => {
     const parts = [part("a"), part("b")];
     expect(fitResults(parts)).toBe(parts);
   });
 
-  it("cuts the large ones only, and says so", () => {
+  it("cuts only the large ones and marks them", () => {
     const [small, large, broken] = fitResults([
       part("ok"),
       part("汉".repeat(100_000)),
@@ -26,11 +26,11 @@ describe("fitResults", () => {
     ]);
     expect(small).toEqual(part("ok"));
     expect(bytes([large as ToolResultPart])).toBeGreaterThan(250_000);
-    expect(JSON.stringify(broken)).toMatch(/\[cut: \d+ of 500000 characters/);
+    expect(JSON.stringify(broken)).toMatch(/\[cut off: \d+ of 500000 characters/);
     expect(broken?.output.type).toBe("error-text");
   });
 
-  it("never gives more than may be", () => {
+  it("never exceeds the limit", () => {
     const text = fc.oneof(
       fc.constantFrom("a", "汉", "😀", "\u0001", '"').chain((unit) => fc.nat(3000).map((n) => unit.repeat(n))),
       fc.string({ unit: "binary", maxLength: 50 }),

@@ -1,11 +1,11 @@
 /**
- * Keeps what tools gave within what one record can hold: a node's writes are one event. Small results stay whole; the
- * large ones share what is left, and say that they were cut.
+ * Limits tool results to the size of one record, because a node writes them as one event. Small results stay complete;
+ * large ones share the remaining space and are marked as cut.
  */
 import { Buffer } from "node:buffer";
 import type { ToolResultPart } from "../models/model.ts";
 
-/** Bytes of the results of one round, as JSON. An event may have 1 MiB. */
+/** Maximum bytes of all results of one round, as JSON. An event has at most 1 MiB. */
 const MAX_RESULT_BYTES = 700 * 1024;
 
 export function fitResults(
@@ -18,7 +18,7 @@ export function fitResults(
   return parts.map((part, index) => ((sizes[index] ?? 0) <= share ? part : cutResult(part, share)));
 }
 
-/** What each may have, so that those who need less leave the rest to the others. */
+/** Bytes that each result may have. Results that need less leave the rest to the others. */
 function findShare(sizes: readonly number[], maxBytes: number): number {
   let room = maxBytes;
   let left = sizes.length;
@@ -38,9 +38,9 @@ function cutResult(part: ToolResultPart, maxBytes: number): ToolResultPart {
   for (let fitted = part; ;) {
     const size = measure(fitted);
     if (size <= maxBytes || kept === "") return fitted;
-    // Characters differ in size: aim a little lower, and look again.
+    // Characters differ in bytes, so aim slightly lower and measure again.
     kept = text.slice(0, Math.floor(kept.length * Math.min(0.9, (maxBytes / size) * 0.95)));
-    const value = `${kept.toWellFormed()}\n[cut: ${kept.length} of ${text.length} characters; all tools together gave too much]`;
+    const value = `${kept.toWellFormed()}\n[cut off: ${kept.length} of ${text.length} characters; the results of all tools are too large]`;
     fitted = { ...part, output: { type, value } };
   }
 }

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
+import { findRuleViolation } from "../../test/agents/find-rule-violation.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { flattenTools } from "./flatten-tools.ts";
 
 const user = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
 const said = (text: string): ModelMessage => ({ role: "assistant", content: [{ type: "text", text }] });
 
-it("tells calls and results as words, in one message of the assistant", () => {
+it("writes calls and results as text in one assistant message", () => {
   const messages: readonly ModelMessage[] = [
     user("Add"),
     {
@@ -32,14 +32,14 @@ it("tells calls and results as words, in one message of the assistant", () => {
   expect(flat.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
   expect(flat[1]?.content).toEqual([
     { type: "text", text: "Let me see. " },
-    { type: "text", text: '[add({"a":1}) gave: 3]\n' },
-    { type: "text", text: '[add({"a":2}) gave: [4]]\n' },
+    { type: "text", text: '[add({"a":1}) returned: 3]\n' },
+    { type: "text", text: '[add({"a":2}) returned: [4]]\n' },
     { type: "text", text: "Done." },
   ]);
-  expect(findRuleBreak(flat)).toBeUndefined();
+  expect(findRuleViolation(flat)).toBeUndefined();
 });
 
-it("leaves a conversation without tools as it is", () => {
+it("keeps a conversation without tools as it is", () => {
   const messages = [user("Hello"), said("Hello.")];
   expect(flattenTools(messages)).toBe(messages);
 });

@@ -1,10 +1,10 @@
 /**
- * Messages without tool calls: what was called and what it gave, as words of the assistant. Providers refuse calls in a
- * conversation where no tools are offered, and a search offers them only now and then.
+ * Replaces tool calls and their results in messages with assistant text. Providers reject tool calls in a conversation
+ * that offers no tools, and `tot` and `got` offer tools only in some calls.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
 
-/** Characters of one result that are worth remembering in words. */
+/** Maximum characters kept of one result. */
 const MAX_RESULT = 2000;
 
 export function flattenTools(messages: readonly ModelMessage[]): readonly ModelMessage[] {
@@ -26,11 +26,11 @@ export function flattenTools(messages: readonly ModelMessage[]): readonly ModelM
 function toText(content: readonly AssistantPart[], results: ReadonlyMap<string, ToolResultPart>): AssistantPart[] {
   return content.flatMap((part): AssistantPart[] => {
     if (part.type === "text") return [part];
-    // Reasoning is its provider's, and belongs to the calls it was followed by.
+    // Reasoning belongs to the tool calls that follow it, and is useless to other providers.
     if (part.type === "reasoning") return [];
     const { value = "nothing" } = results.get(part.toolCallId)?.output ?? {};
     const given = typeof value === "string" ? value : JSON.stringify(value);
     const shown = given.length > MAX_RESULT ? `${given.slice(0, MAX_RESULT).toWellFormed()}…` : given;
-    return [{ type: "text", text: `[${part.toolName}(${JSON.stringify(part.input)}) gave: ${shown}]\n` }];
+    return [{ type: "text", text: `[${part.toolName}(${JSON.stringify(part.input)}) returned: ${shown}]\n` }];
   });
 }

@@ -1,16 +1,16 @@
-/** Agents: what carries out a run. */
+/** Agents: they answer messages with a model and tools. */
 export { agent, type Agent, type AnswerRequest } from "./agent.ts";
 export type { AgentKindName } from "./agent-kind.ts";
 export type { AgentOptions, CommonOptions } from "./agent-options.ts";
 export type { MemoryOptions } from "./agent-sessions.ts";
-export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-question.ts";
-export type { AskOptions } from "./ask.ts";
+export type { ApprovalDecision, ApprovalQuestion, Approve } from "./answer-approval.ts";
+export type { AgentCallOptions as AskOptions } from "./agent-call.ts";
 export type { AgentBlobs, AttachmentOptions } from "./attachments.ts";
 export { Conversation, type HistoryOptions } from "./conversation.ts";
 export type { GotOptions } from "./got/got.ts";
-export type { AnswerForm, ReactOptions } from "./react/react.ts";
+export type { StructuredOutput as AnswerForm, ReactOptions } from "./react/react.ts";
 export type { RetrievalOptions } from "./retrieve-context.ts";
 export { RunMessages } from "./run-messages.ts";
-export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-outcome.ts";
+export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";
 export type { AnswerStream, StreamEvent } from "./stream-answer.ts";
 export type { TotOptions } from "./tot/tot.ts";

@@ -1,15 +1,16 @@
 /**
- * Finds the JSON a model was asked for in what it said: the last whole object in the text, wherever it stands, in a fence
- * or in a sentence. It judges nothing: whether the object is of the form asked for is for others to say.
+ * Finds JSON in the text of a model: the last complete object, also inside a code fence or a sentence. Callers check
+ * whether the object has the expected fields.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 
-/** Characters from the end that are looked at: whoever says more has not answered. */
+/** Only this many characters from the end are searched. */
 const MAX_CHARACTERS = 400_000;
-/** Objects that are tried, and characters of all that are tried from a brace on. */
+/** Limits on the objects that are parsed, and on the characters parsed from open braces. */
 const MAX_TRIES = 100;
 const MAX_PARSED = 500_000;
 
+/** Returns the last JSON object in the text, or undefined. */
 export function readLastObject(text: string): JsonObject | undefined {
   const read = text.slice(-MAX_CHARACTERS);
   const spans = listObjects(read);
@@ -17,11 +18,14 @@ export function readLastObject(text: string): JsonObject | undefined {
     const found = parse(read.slice(from, to));
     if (found !== undefined) return found;
   }
-  return readBehindOpenBrace(read);
+  return readAfterOpenBrace(read);
 }
 
-/** A brace of prose that nobody closed hides all that is behind it. The first that begins an object is the outermost. */
-function readBehindOpenBrace(text: string): JsonObject | undefined {
+/**
+ * Handles prose with an unclosed brace, which hides everything after it. The first brace that begins an object is the
+ * outermost.
+ */
+function readAfterOpenBrace(text: string): JsonObject | undefined {
   const end = text.lastIndexOf("}") + 1;
   let from = -1;
   for (let parsed = 0; parsed < MAX_PARSED; parsed += end - from) {
@@ -33,7 +37,7 @@ function readBehindOpenBrace(text: string): JsonObject | undefined {
   return undefined;
 }
 
-/** Where braces open and close again, outermost only, in one pass. Braces in strings of JSON do not count. */
+/** Finds the outermost pairs of braces in one pass. Braces in JSON strings are ignored. */
 function listObjects(text: string): readonly (readonly [from: number, to: number])[] {
   const found: (readonly [number, number])[] = [];
   let depth = 0;
@@ -44,7 +48,7 @@ function listObjects(text: string): readonly (readonly [from: number, to: number
     if (isString) {
       if (sign === "\\") at++;
       else if (sign === '"') isString = false;
-      // A string of JSON has no line break: this was a quotation mark in prose.
+      // JSON strings have no line breaks, so this was a quotation mark in prose.
       else if (sign === "\n") isString = false;
       continue;
     }

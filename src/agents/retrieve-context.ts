@@ -1,45 +1,48 @@
 /**
- * Finds passages for the question before the model is asked (002), as a node run of its own, and gives the words by which
- * the model is told of them. It knows no kind of agent, and trusts neither the retriever nor what it gives.
+ * Searches for passages before the model is called, in a separate node run, and formats them for the system message. It
+ * does not trust the retriever or its results.
  *
- * Invariant: the words are made of the record and of nothing else. So a run that goes on elsewhere tells the model the
- * same, and does not search again.
+ * Invariant: the text is made from the record alone. A resumed run gives the model the same text without searching
+ * again.
  */
 import { cleanLine, cleanPassage, cutCharacters, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { NodeRun, Run } from "../engine/index.ts";
 import { followRecords, type Log } from "../log/index.ts";
-import { limitTimer } from "../models/call-watch.ts";
+import { limitTimer } from "../models/attempt-monitor.ts";
 import { CONTEXT_WORDS } from "../models/offline/read-passages.ts";
 import { type ErrorEvent, isLoomError, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
 import { untilAborted } from "../tools/until-aborted.ts";
 
+/** A retriever with limits for its search. */
 export interface RetrievalOptions {
   readonly retriever: Retriever;
-  /** Passages at most; 5 when absent, 50 at the most. */
+  /** Maximum passages, up to 50. Default: 5. */
   readonly limit?: number;
-  /** Code `retrieval_timeout`; 10 seconds when absent. */
+  /** Milliseconds until the search fails; code `retrieval_timeout`. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** Characters of the passages that the model is given; 12,000 when absent. What is beyond is left out. */
+  /** Maximum characters of all passages; further passages are omitted. Default: 12,000. */
   readonly maxCharacters?: number;
-  /** Passages with a lower score are left out; what the retriever says when absent. One without a score is kept. */
+  /**
+   * Passages with a lower score are omitted; passages without a score are kept. Default: the retriever's `minScore`.
+   */
   readonly minScore?: number;
 }
 
-type Source = NonNullable<RetrievalCompleteEvent["sources"]>[number];
+type RetrievedSource = NonNullable<RetrievalCompleteEvent["sources"]>[number];
 
 const DEFAULTS = { limit: 5, timeoutMs: 10_000, maxCharacters: 12_000 };
 const MAX_LIMIT = 50;
-/** All passages are in one record, which may have 1 MiB. */
+/** All passages are in one record, which has at most 1 MiB. */
 const MAX_CHARACTERS = 200_000;
 const MAX_QUERY = 4000;
 const MAX_NAME = 200;
 const MAX_REASON = 1000;
-/** What is left of a passage is worth telling from this length on. */
+/** A passage that would be cut to fewer characters than this is omitted. */
 const MIN_PASSAGE = 80;
 const NODE = "retrieve";
 
-/** Throws `invalid_arguments` for what is no retriever, and for limits that are none. */
+/** Throws `invalid_arguments` for an invalid retriever or an invalid limit. */
 export function readRetrievalOptions(given: Retriever | RetrievalOptions): RetrievalOptions {
   const options = isRetriever(given) ? { retriever: given } : given;
   if (!isRetriever((options as Partial<RetrievalOptions> | null | undefined)?.retriever))
@@ -47,7 +50,7 @@ export function readRetrievalOptions(given: Retriever | RetrievalOptions): Retri
   for (const name of ["limit", "timeoutMs", "maxCharacters"] as const) {
     const value: unknown = options[name];
     if (value === undefined || value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) continue;
-    throw new LoomError("invalid_arguments", `\`retriever.${name}\` must be a whole number from 1 or Infinity`);
+    throw new LoomError("invalid_arguments", `\`retriever.${name}\` must be an integer from 1, or Infinity`);
   }
   const { minScore } = options;
   if (minScore !== undefined && (typeof minScore !== "number" || Number.isNaN(minScore)))
@@ -59,7 +62,7 @@ function isRetriever(value: unknown): value is Retriever {
   return typeof (value as Partial<Retriever> | null | undefined)?.retrieve === "function";
 }
 
-/** Undefined where a run that goes on had no search. Throws only where the run is over. */
+/** Undefined if a resumed run began without a search. Throws only if the run has ended. */
 export async function retrieveContext(log: Log, run: Run, options: RetrievalOptions): Promise<string | undefined> {
   const known = await readRetrieval(log, run);
   if (known !== undefined) return known.text;
@@ -70,14 +73,14 @@ export async function retrieveContext(log: Log, run: Run, options: RetrievalOpti
     return describeSources(event);
   } catch (error) {
     if (run.status !== "live") throw error;
-    leaveFailed(node, error, options.retriever);
+    recordFailure(node, error, options.retriever);
     return FAILED;
   }
 }
 
-/** What a process that died has told its model: a run that began without passages goes on without. */
+/** Reads what a process that died gave the model. A run that began without passages continues without them. */
 async function readRetrieval(log: Log, run: Run): Promise<{ readonly text: string | undefined } | undefined> {
-  // A run that has entered no node is new: nothing need be read.
+  // A run without node runs is new; there is nothing to read.
   if (run.work.nodeRuns === 0) return undefined;
   await run.settled();
   const info = await log.getRun(run.sessionId, run.runId);
@@ -86,7 +89,7 @@ async function readRetrieval(log: Log, run: Run): Promise<{ readonly text: strin
   for await (const { records } of followRecords(log, run.sessionId, { after: info.firstId - 1 })) {
     for (const { envelope, event } of records) {
       if (envelope.run_id !== run.runId) continue;
-      // A graph begins with its state: what was to be found is before it.
+      // The first checkpoint starts the graph; the search comes before it.
       if (event.type === "checkpoint") return { text: mine.size === 0 ? undefined : FAILED };
       if (event.type === "node_enter" && "id" in event && event.id === NODE) mine.add(envelope.node_id ?? "");
       if (!mine.has(envelope.node_id ?? "")) continue;
@@ -101,14 +104,16 @@ async function retrieve(run: Run, options: RetrievalOptions): Promise<RetrievalC
   const limit = Math.min(options.limit ?? DEFAULTS.limit, MAX_LIMIT);
   const query = readQuestion(run.message ?? "");
   const late = new AbortController();
-  const expire = (): void => late.abort(new LoomError("retrieval_timeout", `no passages came within ${timeoutMs} ms`));
+  const expire = (): void =>
+    late.abort(new LoomError("retrieval_timeout", `the search took longer than ${timeoutMs} ms`));
   const timer = setTimeout(expire, limitTimer(timeoutMs));
   try {
     const signal = AbortSignal.any([run.signal, late.signal]);
-    // One that throws at once is like one that fails later.
-    const going = Promise.resolve().then(() => retriever.retrieve(query, { limit, signal }));
-    const passages = await untilAborted(going, signal);
-    if (!Array.isArray(passages)) throw new LoomError("retrieval_failed", "what came is no list of passages");
+    // Turns a synchronous throw into a rejection.
+    const pending = Promise.resolve().then(() => retriever.retrieve(query, { limit, signal }));
+    const passages = await untilAborted(pending, signal);
+    if (!Array.isArray(passages))
+      throw new LoomError("retrieval_failed", "the retriever must return an array of passages");
     const sources = createSources(
       passages.slice(0, limit),
       Math.min(options.maxCharacters ?? DEFAULTS.maxCharacters, MAX_CHARACTERS),
@@ -120,35 +125,39 @@ async function retrieve(run: Run, options: RetrievalOptions): Promise<RetrievalC
   }
 }
 
-/** Who pastes something asks before or after it. */
+/** In a long message, the question is usually at the beginning or at the end. */
 function readQuestion(message: string): string {
   const half = MAX_QUERY / 2;
   const ends = message.length <= MAX_QUERY ? message : `${message.slice(0, half - 1)} ${message.slice(-half)}`;
   return cleanLine(ends, MAX_QUERY);
 }
 
-/** One append: a crash leaves the whole of it or nothing. */
-function leaveFailed(node: NodeRun, error: unknown, retriever: Retriever): void {
-  // What a store says of itself names files of this machine: like what is no error of ours, it is for the program alone.
+/** Written as one append, so that a crash keeps all of it or nothing. */
+function recordFailure(node: NodeRun, error: unknown, retriever: Retriever): void {
+  // Messages of other errors may name local files, so only `onError` receives them.
   const isOurs = isLoomError(error, "retrieval_failed", "retrieval_timeout");
-  const told = !isOurs && error instanceof LoomError ? new Error(error.message, { cause: error }) : error;
+  const reported = !isOurs && error instanceof LoomError ? new Error(error.message, { cause: error }) : error;
   const code = isLoomError(error, "retrieval_timeout") ? "retrieval_timeout" : "retrieval_failed";
   const why = isOurs ? `: ${cleanLine(error.message, MAX_REASON)}` : "";
   const name = typeof retriever.name === "string" ? cleanLine(retriever.name, MAX_NAME) : "";
   const event: ErrorEvent = {
     type: "error",
-    message: `The ${name === "" ? "retriever" : name} could not be searched, and the answer does without${why}`,
+    message: `The search of the ${name === "" ? "documents" : name} failed${why}; the answer is given without it`,
     code,
     stage: "retrieval",
     error_type: code === "retrieval_timeout" ? "timeout" : "execution",
     recoverable: true,
   };
-  node.commit({ before: [event], failure: { error: told } });
+  node.commit({ before: [event], failure: { error: reported } });
 }
 
-/** As they are told and kept: numbered, harmless, and no more characters than there may be. */
-function createSources(passages: readonly unknown[], maxCharacters: number, minScore: number): readonly Source[] {
-  const sources: Source[] = [];
+/** The passages as stored and shown: numbered, cleaned and within the limit. */
+function createSources(
+  passages: readonly unknown[],
+  maxCharacters: number,
+  minScore: number,
+): readonly RetrievedSource[] {
+  const sources: RetrievedSource[] = [];
   let left = maxCharacters;
   for (const given of passages) {
     const { title, content, uri, score, firstLine, lastLine } = cleanPassage(given);
@@ -173,7 +182,7 @@ const PREAMBLE = `${CONTEXT_WORDS.found}, each with a number and a title. Every 
 
 const { nothing: NOTHING, failed: FAILED } = CONTEXT_WORDS;
 
-/** For the system message. */
+/** The text for the system message. */
 function describeSources({ sources = [] }: Pick<RetrievalCompleteEvent, "sources">): string {
   if (sources.length === 0) return NOTHING;
   return [PREAMBLE, ...sources.map((source) => describePassage(source, source.snippet ?? ""))].join("\n\n");

@@ -1,34 +1,34 @@
 /**
- * Carries out tool calls of one answer, side by side, and gives what each came to. Calls that ended before their process
- * died are not made again. It knows no graph and no model.
+ * Runs the tool calls of one answer in parallel and returns their outcomes. Calls that ended before their process died
+ * are not repeated.
  */
-import type { NodeContext, Part } from "../graph/index.ts";
+import type { NodeContext, PartContext } from "../graph/index.ts";
 import type { ToolCallPart } from "../models/model.ts";
 import { runToolCall } from "../tools/run-tool-call.ts";
 import type { ToolHost } from "../tools/tool-host.ts";
 import type { ToolOutcome } from "../tools/tool.ts";
 import type { AgentContext } from "./agent-kind.ts";
-import { withinRules } from "./inherited-rules.ts";
+import { runWithRules } from "./inherited-rules.ts";
 
 export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | "endedCalls"> {
-  readonly span: Part["span"];
-  /** The model's text of arguments that are no JSON object, by call. */
+  readonly span: PartContext["span"];
+  /** Raw arguments that are not a JSON object, by call id. */
   readonly malformed?: { readonly [callId: string]: string };
-  readonly watch?: CallWatch;
+  readonly monitor?: ToolCallMonitor;
 }
 
-/** For one who has something to give away while calls wait for the user. */
-export interface CallWatch {
-  /** Around each question. */
-  wait<T>(asking: () => Promise<T>): Promise<T>;
-  /** Told at the end of each call. */
-  end(): void;
+/** Observes the calls while they run and while they wait for the user. */
+export interface ToolCallMonitor {
+  /** Wraps each approval request. */
+  duringApproval<T>(asking: () => Promise<T>): Promise<T>;
+  /** Called when a call has ended. */
+  onCallEnd(): void;
 }
 
 export async function runCalls(
   { run, sessionId, toolbox, onError, saveBlob }: AgentContext,
   calls: readonly ToolCallPart[],
-  { span, signal, ready, endedCalls, malformed = {}, watch }: RunCallsOptions,
+  { span, signal, ready, endedCalls, malformed = {}, monitor }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
   const { nodeId } = span;
   const host: ToolHost = {
@@ -39,12 +39,14 @@ export async function runCalls(
     emit: (event) => run.post(event, { nodeId }).durable,
     recall: (callId) => {
       const known = run.work.findCall(callId);
-      return known === undefined ? undefined : { asked: known.asked, started: known.state === "started" };
+      return known === undefined
+        ? undefined
+        : { approvalArguments: known.approvalArguments, started: known.state === "started" };
     },
     ready: () => ready(),
     requestApproval: (request) => {
       const ask = () => run.requestApproval(request, { nodeId });
-      return watch === undefined ? ask() : watch.wait(ask);
+      return monitor === undefined ? ask() : monitor.duringApproval(ask);
     },
     ...(onError === undefined ? {} : { onError }),
     ...(saveBlob === undefined ? {} : { saveBlob }),
@@ -57,11 +59,11 @@ export async function runCalls(
     }
     const raw = Object.hasOwn(malformed, callId) ? malformed[callId] : undefined;
     const call = { callId, name, input: raw === undefined ? input : undefined, rawInput: raw ?? JSON.stringify(input) };
-    return withinRules(run.toolRules, () => runToolCall(call, toolbox, host));
+    return runWithRules(run.toolRules, () => runToolCall(call, toolbox, host));
   };
-  const going = calls.map((call) => perform(call).finally(() => watch?.end()));
-  // All come to their end before the node does, or its siblings would write into a span that is closed.
-  const settled = await Promise.allSettled(going);
+  const running = calls.map((call) => perform(call).finally(() => monitor?.onCallEnd()));
+  // Wait for all calls, because a call that is still running would write into a closed span.
+  const settled = await Promise.allSettled(running);
   return settled.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../test/agents/find-rule-break.ts";
+import { findRuleViolation } from "../../test/agents/find-rule-violation.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
 import type { AnyEvent } from "../protocol/index.ts";
 import { RunMessages } from "./run-messages.ts";
@@ -38,7 +38,7 @@ const result = (id: string, value = "ok", type = "text") => ({
 });
 
 describe("RunMessages", () => {
-  it("joins what was said, and leaves thoughts out", () => {
+  it("joins the answer text and leaves out thoughts", () => {
     expect(
       fold([
         start,
@@ -50,7 +50,7 @@ describe("RunMessages", () => {
     ).toEqual([user, { role: "assistant", content: [text("Hi there")] }]);
   });
 
-  it("has the files of the user's message by reference, also of one without words", () => {
+  it("includes attached files by reference, also without text", () => {
     const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 3, name: "n" }];
     const part = { type: "attachment", blobId: "b", mediaType: "image/png", bytes: 3, name: "n" };
     expect(fold([{ ...start, attachments }])).toEqual([
@@ -59,7 +59,7 @@ describe("RunMessages", () => {
     expect(fold([{ type: "run_start", message: " ", attachments }])).toEqual([{ role: "user", content: [part] }]);
   });
 
-  it("puts the results of parallel calls into one message, in the order of the calls", () => {
+  it("puts results of parallel calls into one message, in call order", () => {
     const events = [start, said("Look: "), called("a"), called("b"), ended("b"), ended("a"), said("Done")];
     expect(fold([...events, { type: "reply", reply: "Done" }])).toEqual([
       user,
@@ -69,14 +69,14 @@ describe("RunMessages", () => {
     ]);
   });
 
-  it("takes the reply where nothing was streamed after the tools", () => {
+  it("uses the reply if nothing was streamed after the tools", () => {
     expect(fold([start, said("Look: "), called("a"), ended("a"), { type: "reply", reply: "42" }]).at(-1)).toEqual({
       role: "assistant",
       content: [text("42")],
     });
   });
 
-  it("gives a call that has no result one that says so", () => {
+  it("adds an error result to a call without a result", () => {
     expect(fold([start, called("a")])).toEqual([
       user,
       { role: "assistant", content: [call("a")] },
@@ -84,7 +84,7 @@ describe("RunMessages", () => {
     ]);
   });
 
-  it("leaves out what ended without having been called, and marks errors", () => {
+  it("ignores results without a call, and marks errors", () => {
     expect(fold([start, ended("x"), called("a"), ended("a", "no such file", true)])).toEqual([
       user,
       { role: "assistant", content: [call("a")] },
@@ -92,7 +92,7 @@ describe("RunMessages", () => {
     ]);
   });
 
-  it("says after the results what was said while tools were running", () => {
+  it("places text streamed during tool calls after their results", () => {
     expect(fold([start, called("a"), said("meanwhile"), ended("a"), said(" after")])).toEqual([
       user,
       { role: "assistant", content: [call("a")] },
@@ -101,7 +101,7 @@ describe("RunMessages", () => {
     ]);
   });
 
-  it.each(["tot", "got"])("has the question and the answer of a search, and nothing of its tools: %s", (agent) => {
+  it.each(["tot", "got"])("keeps the question and the answer of a search, not its tools: %s", (agent) => {
     const search = [{ ...start, agent }, said("perhaps", { channel: "thought" }), called("a"), called("b"), ended("a")];
     const answer = { role: "assistant", content: [text("42.")] };
     expect(fold([...search, said("42."), { type: "reply", reply: "42." }])).toEqual([user, answer]);
@@ -110,7 +110,7 @@ describe("RunMessages", () => {
     expect(fold([...search, start, called("c"), ended("c")])).toHaveLength(4);
   });
 
-  it("begins with what was edited, where a fork has done so", () => {
+  it("starts from the edited messages of a fork", () => {
     const edit = (messages: readonly unknown[]): AnyEvent =>
       ({
         type: "checkpoint",
@@ -134,7 +134,7 @@ describe("RunMessages", () => {
     ]);
   });
 
-  it("keeps the rules of providers, and every word of the answer, whatever the records are", () => {
+  it("follows the rules of providers and keeps the whole answer, for any records", () => {
     const id = fc.constantFrom("a", "b", "c");
     const event = fc.oneof(
       fc.oneof(fc.constantFrom(" ", "\n"), fc.string({ maxLength: 3 })).map((content) => said(content)),
@@ -146,11 +146,11 @@ describe("RunMessages", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 30 }), (events) => {
         const messages = fold(events);
-        const broken = findRuleBreak(joinUserMessages(messages))?.replace(
+        const broken = findRuleViolation(joinUserMessages(messages))?.replace(
           /message \d+ \(assistant\) calls . a second time/,
           "",
         );
-        // An id that comes again after its result is another call: only runs of others have that.
+        // An id that is used again after its result is another call; only foreign runs do that.
         expect(broken ?? "").toBe("");
         const spoken = messages.flatMap((message) =>
           message.role === "assistant"
@@ -160,7 +160,7 @@ describe("RunMessages", () => {
         const written = events.flatMap((item) =>
           item.type === "message_chunk" ? [(item as { content: string }).content] : [],
         );
-        // A message of nothing but spaces is none.
+        // A message that is only whitespace does not count.
         const squeeze = (texts: readonly string[]): string => texts.join("").replaceAll(/\s/g, "");
         expect(squeeze(spoken)).toBe(squeeze(written));
       }),

@@ -1,9 +1,9 @@
 /**
- * One run of the log as the messages a model is given of it: what the user said, what was answered, which tools were
- * called and what they gave. A fold over records; it reads no log and knows no model.
+ * Builds the messages of one run from its records: the question, the answer, the tool calls and their results. It does
+ * not read the log itself.
  *
- * Invariant: whatever the records are, cut or whole, ours or somebody else's, the messages keep the rules of providers:
- * every call has exactly one result, right after the message that made it, and no message is empty.
+ * Invariant: for any records, even truncated or foreign ones, the messages follow the rules of providers. Every call
+ * has exactly one result, right after the message that made it, and no message is empty.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
 import {
@@ -19,17 +19,18 @@ import {
 import type { AgentKindName } from "./agent-kind.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 
-/** Agents whose tools are part of their thoughts: of such a run, the conversation has the question and the answer. */
+/** Kinds whose tool calls are part of the search. Only the question and the answer enter the conversation. */
 const SEARCHES: ReadonlySet<string> = new Set<AgentKindName>(["tot", "got"]);
 const NO_RESULT = "The run ended before this call had a result.";
 
+/** Folds the records of one run into messages for a model. */
 export class RunMessages {
   readonly #messages: ModelMessage[] = [];
-  /** The answer of the assistant that is being put together. */
+  /** Text of the assistant message in progress. */
   #text: string[] = [];
   #calls: ToolCallEvent[] = [];
   readonly #results = new Map<string, ToolEndEvent>();
-  /** What was said while calls were going on: it comes after their results. */
+  /** Text streamed while calls were running. It follows their results. */
   #later: string[] = [];
   #hasAnswered = false;
   #isSearch = false;
@@ -51,7 +52,7 @@ export class RunMessages {
         return;
       case "tot_expand":
       case "got_plan":
-        // Whatever the agent is called.
+        // Also detects searches of agents with a custom name.
         this.#isSearch = true;
         this.#calls = [];
         this.#results.clear();
@@ -65,14 +66,14 @@ export class RunMessages {
         return;
       case "reply":
         if (this.#isAnswered()) this.#flush();
-        // Where nothing was streamed, the reply is all there is.
+        // If nothing was streamed, the reply is the whole answer.
         if (!this.#hasAnswered || this.#text.length === 0) this.#say(event.reply);
         return;
       default:
     }
   }
 
-  /** All of it; what is still open is closed. */
+  /** Returns all messages and completes open calls. */
   finish(): readonly ModelMessage[] {
     this.#flush();
     this.#flush();
@@ -84,7 +85,7 @@ export class RunMessages {
     if (content.length > 0) this.#messages.push({ role: "user", content });
   }
 
-  /** A fork may begin with a state that somebody has edited: what the messages are now is what they were. */
+  /** A fork may start with an edited state; its messages replace the earlier ones. */
   #edit({ delta, state }: CheckpointEvent): void {
     const change = delta === true ? readField(readField(state, "messages"), "set") : undefined;
     if (!Array.isArray(change)) return;
@@ -95,7 +96,7 @@ export class RunMessages {
     this.#calls = [];
     this.#results.clear();
     const last = messages.at(-1);
-    // Calls that have no results yet are about to get them.
+    // Calls without results will get them from the records that follow.
     if (last?.role === "assistant" && last.content.some(({ type }) => type === "tool-call")) {
       messages.pop();
       for (const part of last.content) this.#take(part);
@@ -124,7 +125,7 @@ export class RunMessages {
     return this.#calls.some((call) => call.call_id === callId);
   }
 
-  /** There are calls, and all have their results. */
+  /** There are calls, and all have results. */
   #isAnswered(): boolean {
     return this.#calls.length > 0 && this.#calls.length === this.#results.size;
   }
@@ -146,7 +147,7 @@ export class RunMessages {
   }
 }
 
-/** Of what an agent has in its state; the system's message is not part of it. */
+/** True for messages of an agent's state. System messages are not part of it. */
 function isModelMessage(value: Json): value is Json & ModelMessage {
   const role = readField(value, "role");
   const content = readField(value, "content");
@@ -157,6 +158,7 @@ function readField(value: Json | undefined, name: string): Json | undefined {
   return isJsonObject(value) ? value[name] : undefined;
 }
 
+/** A tool result as a message part. Without `end`, it says that the call has no result. */
 export function toResult(
   callId: string,
   name: string,

@@ -1,19 +1,18 @@
 /**
- * The sessions of one log that calls of this process have open: calls on one session share it, and the last to leave
- * closes it. It knows no run.
+ * Shares the open sessions of one log between calls of this process. The last call to release a session closes it.
  *
- * Invariant: of a session at most one is open or closing at a time, so that no call is refused by another of its own
- * process; and with no calls none is open.
+ * Invariant: a session is opened at most once at a time, so calls of one process do not block each other; without
+ * calls, no session is open.
  */
 import type { Session } from "../engine/index.ts";
 
 export interface HeldSession {
   readonly session: Session;
-  /** Once; resolves when the session is closed, if nobody else has it. */
+  /** Call once. Resolves when the session is closed, if no other call uses it. */
   release(): Promise<void>;
 }
 
-interface Entry {
+interface PooledSession {
   readonly opening: Promise<Session>;
   users: number;
   closing: Promise<void> | undefined;
@@ -21,7 +20,7 @@ interface Entry {
 
 export class SessionPool {
   readonly #open: (sessionId: string) => Promise<Session>;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, PooledSession>();
 
   constructor(open: (sessionId: string) => Promise<Session>) {
     this.#open = open;
@@ -34,10 +33,10 @@ export class SessionPool {
     }
   }
 
-  #add(sessionId: string): Entry {
-    const entry: Entry = { opening: this.#open(sessionId), users: 0, closing: undefined };
+  #add(sessionId: string): PooledSession {
+    const entry: PooledSession = { opening: this.#open(sessionId), users: 0, closing: undefined };
     this.#entries.set(sessionId, entry);
-    // One that was lost to another writer is opened anew, or refused, for the calls that come.
+    // A session that was lost to another writer is removed, so that the next call opens it again.
     void entry.opening.then(
       (session) => session.closed.then(() => entry.closing ?? this.#drop(sessionId, entry)),
       () => this.#drop(sessionId, entry),
@@ -45,21 +44,21 @@ export class SessionPool {
     return entry;
   }
 
-  #drop(sessionId: string, entry: Entry): void {
+  #drop(sessionId: string, entry: PooledSession): void {
     if (this.#entries.get(sessionId) === entry) this.#entries.delete(sessionId);
   }
 
-  async #join(sessionId: string, entry: Entry): Promise<HeldSession> {
+  async #join(sessionId: string, entry: PooledSession): Promise<HeldSession> {
     entry.users++;
     const session = await entry.opening;
     let left: Promise<void> | undefined;
-    return { session, release: () => (left ??= this.#leave(sessionId, entry, session)) };
+    return { session, release: () => (left ??= this.#release(sessionId, entry, session)) };
   }
 
-  async #leave(sessionId: string, entry: Entry, session: Session): Promise<void> {
+  async #release(sessionId: string, entry: PooledSession, session: Session): Promise<void> {
     entry.users--;
     if (entry.users > 0) return;
-    // What is live now is nobody's here: a run somebody else left, which goes on where the session is opened next.
+    // A live run was left by another process; it is resumed when the session is opened next.
     entry.closing = session.close({ run: "leave" }).catch(() => undefined);
     await entry.closing;
     this.#drop(sessionId, entry);

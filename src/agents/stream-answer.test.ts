@@ -1,7 +1,13 @@
-// Readers of a stream: quick ones, slow ones, and those who leave.
+// Readers of a stream: fast ones, slow ones, and those that stop early.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { describe, expect, it } from "vitest";
-import { collect, countTimers, expectNothingLeft, setFacade, textOf } from "../../test/agents/facade-stage.ts";
+import {
+  collect,
+  countTimers,
+  expectNothingLeft,
+  createFacadeFixture,
+  textOf,
+} from "../../test/agents/facade-fixture.ts";
 import { createLog, waitUntil } from "../engine/sender.contract.ts";
 import type { Script } from "../models/scripted-model.ts";
 import type { Observer } from "../observe/index.ts";
@@ -13,8 +19,8 @@ const speaks: Script = [{ text: LONG }];
 const stalls: Script = [{ text: "One two three", fault: { kind: "stall", after: 1 } }];
 
 describe("a stream", () => {
-  it("gives the events of 002, from request_start to agent_finish", async () => {
-    const { agent } = await setFacade([
+  it("yields the events of 002, from request_start to agent_finish", async () => {
+    const { agent } = await createFacadeFixture([
       { calls: [{ name: "add", input: { a: 1, b: 2 }, id: "c1" }] },
       { text: "It is 3.", chunk: 100 },
     ]);
@@ -31,8 +37,10 @@ describe("a stream", () => {
       expect([source, request_id, typeof ts]).toEqual(["stream", "r1", "number"]);
   });
 
-  it("tells of a run that failed, and does not throw", async () => {
-    const { agent, log } = await setFacade([{ fault: { kind: "throw" } }], { callOptions: { maxRetries: 0 } });
+  it("reports a failed run without throwing", async () => {
+    const { agent, log } = await createFacadeFixture([{ fault: { kind: "throw" } }], {
+      callOptions: { maxRetries: 0 },
+    });
     const { events, error } = await collect(agent.stream("Hello"));
     expect(error).toBeUndefined();
     expect(events.slice(-2)).toMatchObject([
@@ -42,22 +50,22 @@ describe("a stream", () => {
     await expectNothingLeft(log);
   });
 
-  it("begins nothing before it is read", async () => {
-    const { agent, log, model } = await setFacade(speaks);
+  it("starts nothing before it is read", async () => {
+    const { agent, log, model } = await createFacadeFixture(speaks);
     const stream = agent.stream("Hello");
     await stream.return();
     expect(await collect(stream)).toEqual({ events: [], error: undefined });
     expect([await log.listSessions(), model.requests]).toEqual([[], []]);
   });
 
-  it("refuses what it cannot begin when it is read", async () => {
-    const { agent } = await setFacade(speaks);
+  it("throws when it is read if the run cannot start", async () => {
+    const { agent } = await createFacadeFixture(speaks);
     const { error } = await collect(agent.stream(7 as unknown as string));
     expect(error).toMatchObject({ code: "invalid_command" });
   });
 
-  it.each(["break", "throw", "dispose"])("of somebody who leaves: %s", async (way) => {
-    const { agent, log, model } = await setFacade(stalls);
+  it.each(["break", "throw", "dispose"])("cancels the run if the reader stops: %s", async (way) => {
+    const { agent, log, model } = await createFacadeFixture(stalls);
     const timers = countTimers();
     const read = async (): Promise<void> => {
       await using stream = agent.stream("Hello", { sessionId: SESSION });
@@ -76,8 +84,8 @@ describe("a stream", () => {
     expect(countTimers()).toBeLessThanOrEqual(timers);
   });
 
-  it("of somebody who leaves while they wait for a model that says nothing", async () => {
-    const { agent, log } = await setFacade(stalls);
+  it("cancels the run if the reader stops while the model sends nothing", async () => {
+    const { agent, log } = await createFacadeFixture(stalls);
     const stream = agent.stream("Hello", { sessionId: SESSION });
     await stream.next();
     await stream.next();
@@ -87,10 +95,10 @@ describe("a stream", () => {
     await expectNothingLeft(log);
   });
 
-  it("of somebody who stops reading: the run ends and lets go by itself, and the rest can be read later", async () => {
+  it("lets the run end if the reader pauses, and can be read later", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
-    const { agent } = await setFacade(speaks, { log });
+    const { agent } = await createFacadeFixture(speaks, { log });
     const timers = countTimers();
     const stream = agent.stream("Hello", { sessionId: SESSION });
     const first = await stream.next();
@@ -101,7 +109,7 @@ describe("a stream", () => {
       return run?.status === "completed" && info?.holder === undefined;
     };
     await waitUntil(log, async () => (await log.listRuns(SESSION))[0]?.status === "completed", SESSION);
-    // The lease is given back without a hint.
+    // The lease is released without a hint.
     for (let turns = 0; turns < 1000 && !(await isOver()); turns++) await new Promise(setImmediate);
     await expectNothingLeft(log);
     expect(countTimers()).toBeLessThanOrEqual(timers);
@@ -110,9 +118,9 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "agent_finish", content: LONG });
   });
 
-  it("into which its reader throws gives back what was thrown, and tells nobody else", async () => {
+  it("rethrows an error thrown into it without reporting it", async () => {
     const reported: unknown[] = [];
-    const { agent, log } = await setFacade(stalls, { onError: (error) => reported.push(error) });
+    const { agent, log } = await createFacadeFixture(stalls, { onError: (error) => reported.push(error) });
     const stream = agent.stream("Hello", { sessionId: SESSION });
     await stream.next();
     const own = new Error("the reader's own");
@@ -122,7 +130,7 @@ describe("a stream", () => {
     expect((await log.listRuns(SESSION)).map(({ status }) => status)).toEqual(["cancelled"]);
   });
 
-  it("that cannot be read throws, and its run is cancelled", async () => {
+  it("throws if it cannot be read, and the run is cancelled", async () => {
     const log = await createLog();
     const unreadable = new Proxy(log, {
       get(target, key) {
@@ -131,15 +139,15 @@ describe("a stream", () => {
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
-    const { agent } = await setFacade(stalls, { log: unreadable });
+    const { agent } = await createFacadeFixture(stalls, { log: unreadable });
     const { events, error } = await collect(agent.stream("Hello", { sessionId: SESSION }));
     expect([events, error]).toMatchObject([[], { code: "store_failed" }]);
     await expectNothingLeft(log);
     expect((await log.listRuns(SESSION)).map(({ status }) => status)).toEqual(["cancelled"]);
   });
 
-  it("of one run among others: nobody reads what is another's", async () => {
-    const { agent, log } = await setFacade(({ prompt }) => {
+  it("yields only events of the requested run", async () => {
+    const { agent, log } = await createFacadeFixture(({ prompt }) => {
       const last = prompt.at(-1);
       const asked =
         last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
@@ -152,7 +160,7 @@ describe("a stream", () => {
     await expectNothingLeft(log);
   });
 
-  it("belongs to whoever asked for it, wherever it is read", async () => {
+  it("runs in the async context that created it, wherever it is read", async () => {
     const place = new AsyncLocalStorage<string>();
     const seen: (string | undefined)[] = [];
     const observer: Observer = {
@@ -160,7 +168,7 @@ describe("a stream", () => {
       expectRun: () => void seen.push(place.getStore()),
       openRun: () => ({ take: () => undefined, close: () => undefined }),
     };
-    const { agent } = await setFacade([{ text: "One." }, { text: "Two." }], { observers: [observer] });
+    const { agent } = await createFacadeFixture([{ text: "One." }, { text: "Two." }], { observers: [observer] });
     const stream = place.run("asked here", () => agent.stream("Hello"));
     await place.run("read here", () => collect(stream));
     await place.run("run here", () => agent.run("Hello"));

@@ -1,41 +1,41 @@
 /**
- * A run as the StreamEvents of 002, read from the log at the reader's own pace: one who is slow, or never comes back,
- * holds up nobody and keeps nothing open but what it has in its hands.
+ * Reads a run from the log as StreamEvents, at the reader's pace. A slow or abandoned reader does not block the run.
  *
- * Invariant: the events end with `agent_finish`, which says how the run ended, or reading them throws; there is no silent
- * end.
+ * Invariant: the events end with `agent_finish`, or reading throws; there is no silent end.
  */
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type RunEndEvent, type StampedRecord } from "../protocol/index.ts";
-import type { Ask } from "./ask.ts";
+import type { AgentCall } from "./agent-call.ts";
 
+/** One event of `stream`, in the dialect `stream-event`. */
 export type StreamEvent = StreamEventFrame;
 
+/** The events of one run, as `stream` returns them. */
 export type AnswerStream = AsyncGenerator<StreamEvent, void, undefined>;
 
-/** Creates the question, or throws, and begins it: in whatever context the caller had. */
-export type Begin = (begin: (ask: Ask) => Promise<Ask>) => Promise<Ask>;
+/** Creates the call and passes it to `begin`, in the async context of the caller. */
+export type StartCall = (begin: (call: AgentCall) => Promise<AgentCall>) => Promise<AgentCall>;
 
-/** Nothing begins before the first event is asked for. */
-export function streamAnswer(begin: Begin): AnswerStream {
-  let ask: Ask | undefined;
-  const leave = (): void => ask?.stop(new LoomError("cancelled", "the reader has left"));
+/** Nothing starts before the first event is requested. */
+export function streamAnswer(begin: StartCall): AnswerStream {
+  let call: AgentCall | undefined;
+  const cancel = (): void => call?.stop(new LoomError("cancelled", "the reader stopped reading"));
   const events = readEvents(async () =>
     begin(async (created) => {
-      ask = created;
+      call = created;
       await created.begin();
       return created;
     }),
   );
   return {
     next: () => events.next(),
-    // Not only when it is the generator's turn: it may be waiting for a model that says nothing.
+    // Cancels immediately, because the generator may be waiting for a model that sends nothing.
     return: (value) => {
-      leave();
+      cancel();
       return events.return(value);
     },
     throw: (error) => {
-      leave();
+      cancel();
       return events.throw(error);
     },
     [Symbol.asyncIterator]() {
@@ -47,39 +47,39 @@ export function streamAnswer(begin: Begin): AnswerStream {
   };
 }
 
-async function* readEvents(begin: () => Promise<Ask>): AnswerStream {
-  const ask = await begin();
+async function* readEvents(begin: () => Promise<AgentCall>): AnswerStream {
+  const call = await begin();
   try {
-    for await (const page of projectRun(ask)) for (const event of page) yield event;
+    for await (const page of projectRun(call)) for (const event of page) yield event;
   } finally {
-    ask.stop(new LoomError("cancelled", "the reader has left"));
-    await ask.finished.catch(() => undefined);
+    call.stop(new LoomError("cancelled", "the reader stopped reading"));
+    await call.finished.catch(() => undefined);
   }
 }
 
-/** By itself, so that what goes wrong here is explained, and what the reader throws into the stream stays as it is. */
-async function* projectRun(ask: Ask): AsyncGenerator<readonly StreamEvent[], void, undefined> {
+/** A separate generator, so that errors thrown into the stream by the reader are not converted. */
+async function* projectRun(call: AgentCall): AsyncGenerator<readonly StreamEvent[], void, undefined> {
   const projection = createStreamEventProjection();
   try {
-    for await (const page of readRun(ask)) yield page.flatMap((record) => projection.project(record));
+    for await (const page of readRun(call)) yield page.flatMap((record) => projection.project(record));
   } catch (error) {
-    throw ask.explain(error);
+    throw call.toCallerError(error);
   }
 }
 
-/** The records of the run, page by page to its last; they are the truth, whoever has written them. */
-async function* readRun(ask: Ask): AsyncGenerator<readonly StampedRecord[], void, undefined> {
-  const bell = createBell();
-  const { log, after } = ask.read(bell.ring);
-  const { sessionId, runId } = ask.ids;
+/** Yields the records of the run, page by page, up to its last one. */
+async function* readRun(call: AgentCall): AsyncGenerator<readonly StampedRecord[], void, undefined> {
+  const signal = createSignal();
+  const { log, after } = call.startReading(signal.set);
+  const { sessionId, runId } = call.ids;
   let isOver = false;
   const onOver = (): void => {
     isOver = true;
-    bell.ring();
+    signal.set();
   };
-  ask.finished.then(onOver, onOver);
+  call.finished.then(onOver, onOver);
   for (let position = after; ;) {
-    bell.hush();
+    signal.reset();
     const wasOver = isOver;
     const page = log.peek(sessionId, position) ?? (await log.read(sessionId, { after: position }));
     const own = page.records.filter(({ envelope }) => envelope.run_id === runId);
@@ -89,9 +89,9 @@ async function* readRun(ask: Ask): AsyncGenerator<readonly StampedRecord[], void
       position = page.lastId;
       continue;
     }
-    // All that is durable was given, and no more will come.
-    if (wasOver) await refuseCut(ask);
-    await bell.rung();
+    // All durable records were read and no more will follow.
+    if (wasOver) await throwTruncated(call);
+    await signal.wait();
   }
 }
 
@@ -99,19 +99,19 @@ function isLast({ event }: StampedRecord): boolean {
   return event.type === "reply" || (event.type === "run_end" && (event as RunEndEvent).status !== "completed");
 }
 
-/** `finished` says why, where it knows. */
-async function refuseCut(ask: Ask): Promise<never> {
-  await ask.finished;
-  throw new LoomError("stream_cut", "the end of the run is not in the log");
+/** Throws the error of `finished` if there is one. */
+async function throwTruncated(call: AgentCall): Promise<never> {
+  await call.finished;
+  throw new LoomError("stream_cut", "the log does not contain the end of the run");
 }
 
-function createBell() {
-  let bell = Promise.withResolvers<void>();
+function createSignal() {
+  let current = Promise.withResolvers<void>();
   return {
-    ring: (): void => bell.resolve(),
-    hush(): void {
-      bell = Promise.withResolvers();
+    set: (): void => current.resolve(),
+    reset(): void {
+      current = Promise.withResolvers();
     },
-    rung: (): Promise<void> => bell.promise,
+    wait: (): Promise<void> => current.promise,
   };
 }

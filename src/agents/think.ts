@@ -1,12 +1,11 @@
 /**
- * One call of a model as a node run: everything it says is written as it says it, and what it said is returned for the
- * conversation. It knows no graph and no tool beyond its description.
+ * One model call as part of a node run. Streams the output into the log and returns it for the conversation.
  *
- * Invariant: an `llm_start` has its `llm_end`, whatever happens, and a failed call leaves as an error that names its
- * stage. The model is not asked before its `llm_start` is durable, and with it all that the question is made of: what was
- * finished is not asked for again. Within a run no two calls of tools have the same id.
+ * Invariant: every `llm_start` gets an `llm_end`, and a failed call throws an error with its stage. The model is called
+ * after its `llm_start` is durable, together with everything the prompt is made of, so finished work is not requested
+ * again. Tool call ids are unique within a run.
  */
-import { describeError, type NodeRun, type Pushed, type Run } from "../engine/index.ts";
+import { describeError, type NodeRun, type PushResult, type Run } from "../engine/index.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { callModel } from "../models/call-model.ts";
@@ -24,36 +23,37 @@ import type {
 import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
 import { endOfPiece } from "../tools/tool-output.ts";
 
-export interface Thought {
+/** What a model call returned. */
+export interface ThinkResult {
   readonly result: ModelResult;
-  /** The same, with the ids that the calls have in this run. */
+  /** The same content, with the call ids used in this run. */
   readonly content: readonly AssistantPart[];
   readonly calls: readonly ModelToolCall[];
 }
 
-/** How a model is called, and what is done to a prompt before it is sent. */
+/** Options of a model call, and what happens to its prompt first. */
 export interface ThinkCallOptions extends ModelCallOptions {
-  /** Makes a prompt fit the model, and writes what it did within the span. */
-  readonly fit?: (prompt: Prompt, place: FitPlace) => Promise<readonly ModelMessage[]>;
-  readonly files?: Pick<Attachments, "resolve" | "leaveOut">;
-  /** What a call of a tool does, for people. A model may make up tools: of those there is nothing to say. */
+  /** Makes a prompt fit the context window and records what it did within the span. */
+  readonly fit?: (prompt: Prompt, context: FitContext) => Promise<readonly ModelMessage[]>;
+  readonly files?: Pick<Attachments, "resolve" | "omitFiles">;
+  /** Describes a tool for the user. Undefined for tools that the model made up. */
   readonly describeCall?: (name: string) => string | undefined;
 }
 
-export interface FitPlace {
+export interface FitContext {
   readonly span: NodeRun;
   readonly signal: AbortSignal;
 }
 
 export interface ThinkOptions extends ThinkCallOptions {
-  /** Where a failure is said to have happened. */
+  /** The `stage` of the error if the call fails. */
   readonly stage: string;
   readonly signal: AbortSignal;
-  /** Tells calls of one span apart. */
+  /** Distinguishes several calls of one span. */
   readonly label?: string;
-  /** Where the text goes: to the user (`answer`, when absent), or it is `thought`. */
+  /** `answer` is shown to the user. Default: `answer`. */
   readonly channel?: "answer" | "thought";
-  /** The run the span belongs to. Nobody waits for its tokens to be durable, unless the log falls behind. */
+  /** The run of the span. Output is written without waiting until it is durable, unless the log falls behind. */
   readonly run: Pick<Run, "post" | "isBehind" | "ready" | "now" | "work">;
 }
 
@@ -62,11 +62,11 @@ export async function think(
   model: LanguageModel,
   request: ModelRequest,
   { stage, run, channel, label, fit, files, describeCall, ...options }: ThinkOptions,
-): Promise<Thought> {
+): Promise<ThinkResult> {
   const { name: id } = span;
-  const place = { nodeId: span.nodeId };
-  const write = (event: LoomEvent): Pushed => run.post(event, place);
-  /** Asked again and again: those who are woken together must not flood the log together. */
+  const target = { nodeId: span.nodeId };
+  const write = (event: LoomEvent): PushResult => run.post(event, target);
+  /** Checks again after each wait, because all waiting calls wake up together. */
   const waitForRoom = async (): Promise<void> => {
     while (run.isBehind) await run.ready();
   };
@@ -97,7 +97,7 @@ export async function think(
     },
     onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
     onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
-    // Nobody waits for this one, and it must not be late.
+    // Written immediately, because the next event must come after it.
     onReasoningEnd: () => void write({ type: "reasoning_end", id }),
     onToolInput: ({ callId, name, index }, delta) => {
       const call_id = idOf(callId);
@@ -118,18 +118,18 @@ export async function think(
   };
   try {
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
-    // The offline model goes by the user's last message, and by nothing before it.
+    // The offline model reads only the last user message.
     const joined = model.provider === "offline" ? fitted : joinUserMessages(fitted);
-    const ask = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
+    const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
       callModel(model, { ...request, messages }, listener, options);
     const resolved = files?.resolve(joined) ?? joined;
-    // Node runs side by side begin in the same order whether files may come or not.
+    // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
     const attached = resolved instanceof Promise ? await resolved : resolved;
-    const result = await ask(attached).catch(async (error: unknown) => {
+    const result = await callWith(attached).catch(async (error: unknown) => {
       if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
-      // Else a file that the model cannot take would be sent again, and refused, with every turn to come.
-      files.leaveOut();
-      return ask(await files.resolve(joined));
+      // Otherwise the rejected file would be sent again with every later turn.
+      files.omitFiles();
+      return callWith(await files.resolve(joined));
     });
     if (run.isBehind) await waitForRoom();
     call.end(result);
@@ -141,13 +141,13 @@ export async function think(
     return { result, content, calls };
   } catch (error) {
     call.fail(error);
-    throw asStaged(error, stage);
+    throw withStage(error, stage);
   }
 }
 
 const REFUSALS: ReadonlySet<unknown> = new Set([400, 404, 413, 415, 422]);
 
-/** The provider does not take what it was sent, whenever it is sent. */
+/** The provider rejects the request itself; sending it again would not help. */
 function isRefusal(error: unknown): boolean {
   return isLoomError(error, "model_failed") && REFUSALS.has(error.details["status"]);
 }
@@ -156,24 +156,24 @@ function hasFile({ role, content }: ModelMessage): boolean {
   return role === "user" && content.some(({ type }) => type === "file");
 }
 
-/** Writes the beginning and the end of a model call, once each for every try. */
+/** Writes `llm_start` and `llm_end` of each attempt. */
 class ModelCallSpan {
-  readonly #post: (event: LoomEvent) => Pushed;
+  readonly #post: (event: LoomEvent) => PushResult;
   readonly #now: () => number;
   readonly #name: string;
   readonly #model: string;
   #open: { readonly id: string; readonly since: number } | undefined;
 
-  constructor(post: (event: LoomEvent) => Pushed, now: () => number, name: string, model: string) {
+  constructor(post: (event: LoomEvent) => PushResult, now: () => number, name: string, model: string) {
     this.#post = post;
     this.#now = now;
     this.#name = name;
     this.#model = model;
   }
 
-  /** Resolves when it is durable. */
+  /** Resolves when the event is durable. */
   async start(attempt: number): Promise<void> {
-    if (this.#open !== undefined) this.#end("error", "tried again");
+    if (this.#open !== undefined) this.#end("error", "retried");
     const id = `${this.#name}.${attempt}`;
     this.#open = { id, since: this.#now() };
     await this.#post({ type: "llm_start", llm_call_id: id, model: this.#model, attempt }).durable;
@@ -199,7 +199,7 @@ class ModelCallSpan {
     try {
       this.#end("error", describeError(error), isLoomError(error) ? error.code : undefined);
     } catch {
-      // A run that is over has closed it already; what has gone wrong is more than this.
+      // The run has ended and closed the call; the original error matters more.
     }
   }
 
@@ -219,7 +219,7 @@ class ModelCallSpan {
   }
 }
 
-/** Characters of one event: a model that says everything at once must not say more than a record can hold. */
+/** Maximum characters of one event, so that a large delta fits into a record. */
 const MAX_PIECE = 64 * 1024;
 
 function postPieces(delta: string, post: (piece: string) => Promise<void> | undefined): Promise<void> | undefined {
@@ -235,7 +235,7 @@ async function postAll(delta: string, post: (piece: string) => Promise<void> | u
   }
 }
 
-/** Models of some servers make up names and ids as long as they like. */
+/** Some servers produce very long names and ids. */
 const MAX_NAME_LENGTH = 256;
 
 function shorten(name: string): string {
@@ -243,18 +243,19 @@ function shorten(name: string): string {
 }
 
 /**
- * A model that is asked anew, since its process died, may call what it has called before, and many call the first of each
- * answer the same. The number of the node run is no other's; only a second call of the same one has to be looked for.
+ * Returns a call id that this run has not used. A model that is called again after a crash may repeat its ids, and many
+ * models number calls from the start in every answer. The number of the node run makes the id unique; only a repeated
+ * id within one node run needs a further suffix.
  */
 function makeUnique(callId: string, nodeId: string, work: Run["work"]): string {
-  if (!work.knows(callId)) return callId;
+  if (!work.hasUsedCallId(callId)) return callId;
   const own = `${callId}_${/\d+$/.exec(nodeId)?.[0] ?? ""}`;
   let id = own;
-  for (let n = 2; work.knows(id); n++) id = `${own}_${n}`;
+  for (let n = 2; work.hasUsedCallId(id); n++) id = `${own}_${n}`;
   return id;
 }
 
-export function asStaged(error: unknown, stage: string): unknown {
+export function withStage(error: unknown, stage: string): unknown {
   if (!isLoomError(error)) return error;
   return new LoomError(error.code, error.message, { ...error.details, stage }, { cause: error });
 }

@@ -1,5 +1,5 @@
-/** `loom check`: the stream doctor, for people and for programs. */
-import { createStreamCheck, type Dialect, issueOfFraming, type StreamCheck } from "../dialects/index.ts";
+/** `loom check`: reports the rule violations of a stream, as text or as JSON. */
+import { createStreamCheck, type Dialect, framingIssue, type StreamCheck } from "../dialects/index.ts";
 import type { Issue } from "../protocol/index.ts";
 import type { ParsedCommand } from "./command.ts";
 import { cutText, plural, wrapText } from "./fit-text.ts";
@@ -10,7 +10,7 @@ interface Finding {
   readonly line: number;
   readonly eventId: number | undefined;
   readonly issue: Issue;
-  /** Absent where there is none to show, or where the finding before showed it. */
+  /** Absent if there is no frame, or if the previous finding already showed it. */
   readonly frame: string | undefined;
 }
 
@@ -20,7 +20,7 @@ interface Counts {
   warning: number;
 }
 
-/** How much of a frame and of a message is shown where no terminal sets the width. */
+/** Columns of a frame and characters of a message shown when the output is not a terminal. */
 const SHOWN_COLUMNS = 200;
 const LONGEST_MESSAGE = 1000;
 
@@ -28,7 +28,7 @@ export async function runCheck(parsed: ParsedCommand, terminal: Terminal): Promi
   const asJson = parsed.options["json"] === true;
   const show = asJson ? describeAsJson : (finding: Finding) => describe(finding, terminal);
   const counts: Counts = { frames: 0, error: 0, warning: 0 };
-  let doctor: StreamCheck | undefined;
+  let checker: StreamCheck | undefined;
   let dialect: Dialect | undefined;
   let lastLine = 0;
   const report = (findings: readonly Finding[]): string => {
@@ -37,31 +37,31 @@ export async function runCheck(parsed: ParsedCommand, terminal: Terminal): Promi
   };
   for await (const batch of readInput(parsed, "dialect", terminal)) {
     ({ dialect } = batch);
-    doctor ??= createStreamCheck(dialect, { frames: parsed.options["frames"] === true });
+    checker ??= createStreamCheck(dialect, { frames: parsed.options["frames"] === true });
     let text = "";
     for (const frame of batch.frames) {
       counts.frames++;
       lastLine = frame.line;
-      text += report(checkFrame(frame, doctor));
+      text += report(checkFrame(frame, checker));
     }
     await terminal.write(text);
   }
-  // An input without a frame is refused by the reader.
-  if (doctor === undefined || dialect === undefined) return 2;
+  // `readInput` rejects an input without a frame.
+  if (checker === undefined || dialect === undefined) return 2;
   await terminal.write(
-    report(doctor.end().map((issue) => ({ line: lastLine, eventId: undefined, issue, frame: undefined }))),
+    report(checker.end().map((issue) => ({ line: lastLine, eventId: undefined, issue, frame: undefined }))),
   );
-  const summary = summarise(doctor, dialect, counts, asJson ? terminal.styleError : terminal.style);
+  const summary = summarise(checker, dialect, counts, asJson ? terminal.styleError : terminal.style);
   const columns = (asJson ? terminal.errorColumns : terminal.columns) ?? Number.POSITIVE_INFINITY;
   if (asJson) terminal.warn(wrapText(summary, columns, ""));
   else await terminal.write(`${wrapText(summary, columns, "")}\n`);
   return counts.error > 0 ? 1 : 0;
 }
 
-function checkFrame(frame: InputFrame, doctor: StreamCheck): readonly Finding[] {
+function checkFrame(frame: InputFrame, checker: StreamCheck): readonly Finding[] {
   const { issues, eventId } = frame.ok
-    ? doctor.check(frame.text)
-    : { issues: [issueOfFraming(frame.reason, frame.detail)], eventId: undefined };
+    ? checker.check(frame.text)
+    : { issues: [framingIssue(frame.reason, frame.detail)], eventId: undefined };
   return issues.map((issue, index) => ({
     line: frame.line,
     eventId,
@@ -84,7 +84,7 @@ function describe({ line, eventId, issue, frame }: Finding, { style, columns }: 
   return `${fit(head)}\n${shown}  ${fit(cutText(issue.message, LONGEST_MESSAGE))}\n`;
 }
 
-/** A frame that does not fit is shown from its type on, or from the field the message names, if that comes earlier. */
+/** Shortens a frame: it starts at its type, or at the field the message names if that comes first. */
 function cutFrame(frame: string, { message }: Issue, width: number): string {
   const whole = cutText(frame, width);
   if (!whole.endsWith("…")) return whole;
@@ -94,7 +94,7 @@ function cutFrame(frame: string, { message }: Issue, width: number): string {
   return places.length === 0 ? whole : cutText(`{…${frame.slice(Math.min(...places))}`, width);
 }
 
-/** One line: the verdict, then what was looked at. What the dialect does not carry is not counted as none. */
+/** Builds the summary line: the result, then the counts. Counts that the dialect does not carry are left out. */
 function summarise(
   { totals }: StreamCheck,
   { name, ledger }: Dialect,
@@ -104,9 +104,9 @@ function summarise(
   const seen = [plural(counts.frames, `${name} frame`)];
   if (totals.runs > 0) {
     seen.push(plural(totals.sessions, "session"), plural(totals.runs, "run"));
-    if (ledger.node_enter.fate !== "omitted") seen.push(plural(totals.spans, "span"));
+    if (ledger.node_enter.support !== "omitted") seen.push(plural(totals.spans, "span"));
     seen.push(plural(totals.toolCalls, "tool call"));
-    if (ledger.usage.fate !== "omitted" || totals.tokens > 0) seen.push(plural(totals.tokens, "token"));
+    if (ledger.usage.support !== "omitted" || totals.tokens > 0) seen.push(plural(totals.tokens, "token"));
   }
   if (counts.error + counts.warning === 0) return `${style(["green", "bold"], "clean")}: ${seen.join(", ")}`;
   const verdict = [

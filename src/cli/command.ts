@@ -1,8 +1,8 @@
-/** How a command is declared, its arguments are read, and its usage is told. */
+/** Declares commands, parses their arguments and builds their help text. */
 import { parseArgs } from "node:util";
 import { wrapText } from "./fit-text.ts";
 
-/** A mistake of the user's, or a world that does not answer: shown without a stack, exit code 2. */
+/** An error the user can fix. It is printed without a stack trace, and the exit code is 2. */
 export class CliError extends Error {
   readonly hint: string | undefined;
 
@@ -12,40 +12,40 @@ export class CliError extends Error {
   }
 }
 
-export interface Option {
-  /** What stands for the value in the usage text; absent for a switch. */
+export interface CliOption {
+  /** Placeholder of the value in the help text; absent for a switch. */
   readonly value?: string;
   readonly about: string;
-  /** The notes tell of it. */
+  /** Left out of the option list. */
   readonly isUnlisted?: boolean;
 }
 
-export interface Command {
+export interface CliCommand {
   readonly name: string;
   readonly summary: string;
-  /** The positional argument, if there is one. */
+  /** Name of the positional argument. */
   readonly argument?: string;
-  /** It takes one of them or more. */
+  /** Takes one or more positional arguments. */
   readonly takesMany?: boolean;
-  /** What may stand after the name, each a command of its own with both names. */
-  readonly subcommands?: readonly Command[];
-  readonly options: { readonly [name: string]: Option };
+  /** Subcommands, each named with its parent: `kb add`. */
+  readonly subcommands?: readonly CliCommand[];
+  readonly options: { readonly [name: string]: CliOption };
   /** Paragraphs below the options. */
   readonly notes?: readonly string[];
   readonly examples?: readonly string[];
 }
 
 export interface ParsedCommand {
-  /** The one that was meant: of a command that has others, one of those. */
-  readonly command: Command;
+  /** The command to run: a subcommand if the command has any. */
+  readonly command: CliCommand;
   readonly argument: string | undefined;
   readonly arguments: readonly string[];
   readonly options: { readonly [name: string]: string | boolean | undefined };
 }
 
-const HELP: Option = { about: "show this" };
+const HELP_OPTION: CliOption = { about: "show this help" };
 
-export function parseCommand(command: Command, argv: readonly string[]): ParsedCommand {
+export function parseCommand(command: CliCommand, argv: readonly string[]): ParsedCommand {
   const [word, ...rest] = argv;
   if (command.subcommands === undefined) return parseOptions(command, argv);
   if (word === "--help" || word === "-h")
@@ -53,17 +53,16 @@ export function parseCommand(command: Command, argv: readonly string[]): ParsedC
   return parseOptions(findSubcommand(command, word), rest);
 }
 
-export function findSubcommand(command: Command, word: string | undefined): Command {
+export function findSubcommand(command: CliCommand, word: string | undefined): CliCommand {
   const { name, subcommands = [] } = command;
   const found = subcommands.find((one) => one.name === `${name} ${word ?? ""}`);
   if (found !== undefined) return found;
   const known = subcommands.map((one) => one.name.slice(name.length + 1)).join(", ");
-  const what =
-    word === undefined ? `\`loom ${name}\` needs to be told what to do` : `there is no \`loom ${name} ${word}\``;
+  const what = word === undefined ? `\`loom ${name}\` needs a command` : `unknown command \`loom ${name} ${word}\``;
   throw new CliError(what, `choose one of ${known}`);
 }
 
-function parseOptions(command: Command, argv: readonly string[]): ParsedCommand {
+function parseOptions(command: CliCommand, argv: readonly string[]): ParsedCommand {
   const declared: { [name: string]: { type: "string" | "boolean"; short?: string } } = {
     help: { type: "boolean", short: "h" },
   };
@@ -71,33 +70,39 @@ function parseOptions(command: Command, argv: readonly string[]): ParsedCommand 
     declared[name] = { type: option.value === undefined ? "boolean" : "string" };
   const { values, positionals } = parseStrictly(command, argv, declared);
   for (const [name, value] of Object.entries(values))
-    if (value === "") throw refuse(command, `\`--${name}\` needs a value`);
+    if (value === "") throw usageError(command, `\`--${name}\` needs a value`);
   const { argument, takesMany = false } = command;
   const allowed = argument === undefined ? 0 : takesMany ? Number.POSITIVE_INFINITY : 1;
-  if (positionals.length > allowed) throw refuse(command, `\`${positionals[allowed]}\` is one argument too many`);
+  if (positionals.length > allowed) throw usageError(command, `unexpected argument \`${positionals[allowed]}\``);
   if (takesMany && positionals.length === 0 && values["help"] !== true)
-    throw refuse(command, `\`loom ${command.name}\` needs ${argument ?? ""}`);
+    throw usageError(command, `\`loom ${command.name}\` needs ${argument ?? ""}`);
   return { command, argument: positionals[0], arguments: positionals, options: values };
 }
 
 function parseStrictly(
-  command: Command,
+  command: CliCommand,
   argv: readonly string[],
   options: { [name: string]: { type: "string" | "boolean"; short?: string } },
 ) {
   try {
     return parseArgs({ args: joinNegatives(argv, options), options, allowPositionals: true, strict: true });
   } catch (error) {
-    // Node says the same in its own words, some of them on three lines.
-    const said = error instanceof Error ? error.message : "";
-    const name = /'(?:-\w, )?(?<name>--?[^' ]+)/.exec(said)?.groups?.["name"];
+    // Node's own messages span several lines and suggest `--`.
+    const message = error instanceof Error ? error.message : "";
+    const name = /'(?:-\w, )?(?<name>--?[^' ]+)/.exec(message)?.groups?.["name"];
     if (name === undefined) throw error;
-    if (said.startsWith("Unknown option")) throw refuse(command, `there is no option \`${name}\``);
-    throw refuse(command, `\`${name}\` ${said.includes("does not take") ? "takes no value" : "needs a value"}`);
+    if (message.startsWith("Unknown option")) throw usageError(command, `unknown option \`${name}\``);
+    throw usageError(
+      command,
+      `\`${name}\` ${message.includes("does not take") ? "does not take a value" : "needs a value"}`,
+    );
   }
 }
 
-/** No option is a digit: what begins like a negative number is the value of the option before it, if a wrong one. */
+/**
+ * Joins an option and a value such as `-1`, which Node would parse as an option. The command then rejects the value
+ * with a clear message.
+ */
 function joinNegatives(argv: readonly string[], options: { readonly [name: string]: { type: string } }): string[] {
   const joined: string[] = [];
   for (const [index, word] of argv.entries()) {
@@ -109,17 +114,17 @@ function joinNegatives(argv: readonly string[], options: { readonly [name: strin
   return joined;
 }
 
-function refuse(command: Command, message: string): CliError {
-  return new CliError(message, `\`loom ${command.name} --help\` lists what it takes`);
+function usageError(command: CliCommand, message: string): CliError {
+  return new CliError(message, `run \`loom ${command.name} --help\` for usage`);
 }
 
-/** The usage text, in lines of at most `width` columns. */
-export function usageOf(command: Command, width: number): string {
+/** Returns the help text, wrapped to `width` columns. */
+export function usageOf(command: CliCommand, width: number): string {
   const { subcommands, takesMany = false } = command;
   if (subcommands !== undefined) return groupUsage(command, subcommands, width);
   const argument = command.argument === undefined ? "" : takesMany ? ` ${command.argument}…` : ` [${command.argument}]`;
   const listed = Object.entries(command.options).filter(([, { isUnlisted = false }]) => !isUnlisted);
-  const rows = [...listed, ["help", HELP] as const].map(([name, { value, about }]) => ({
+  const rows = [...listed, ["help", HELP_OPTION] as const].map(([name, { value, about }]) => ({
     name: `--${name}${value === undefined ? "" : ` ${value}`}`,
     about,
   }));
@@ -133,25 +138,29 @@ export function usageOf(command: Command, width: number): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function groupUsage({ name, summary, notes = [] }: Command, subcommands: readonly Command[], width: number): string {
+function groupUsage(
+  { name, summary, notes = [] }: CliCommand,
+  subcommands: readonly CliCommand[],
+  width: number,
+): string {
   const rows = subcommands.map((one) => ({ name: one.name.slice(name.length + 1), about: one.summary }));
   const parts = [
     wrapText(summary, width, ""),
     `Usage: loom ${name} COMMAND [OPTIONS]`,
     listRows(rows, width),
     ...notes.map((note) => wrapText(note, width, "")),
-    wrapText(`\`loom ${name} COMMAND --help\` tells more.`, width, ""),
+    wrapText(`Run \`loom ${name} COMMAND --help\` for details.`, width, ""),
   ];
   return `${parts.join("\n\n")}\n`;
 }
 
-/** What a line about something needs at least; where names leave less, it goes below them. */
-const LEAST_ABOUT = 24;
+/** Minimum width of the descriptions; in a narrower window they go below the names. */
+const MIN_ABOUT_COLUMNS = 24;
 
-/** Two columns: names, and what each is about. */
+/** Formats names and descriptions in two columns. */
 export function listRows(rows: readonly { readonly name: string; readonly about: string }[], width: number): string {
   const left = Math.max(...rows.map(({ name }) => name.length));
-  const isBelow = width - left - 4 < LEAST_ABOUT;
+  const isBelow = width - left - 4 < MIN_ABOUT_COLUMNS;
   const indent = " ".repeat(isBelow ? 6 : left + 4);
   return rows
     .map(({ name, about }) => {
@@ -161,7 +170,7 @@ export function listRows(rows: readonly { readonly name: string; readonly about:
     .join("\n");
 }
 
-/** A text option, or undefined; never a switch by mistake. */
+/** Returns a text option, or undefined if it is absent. */
 export function textOption({ options }: ParsedCommand, name: string): string | undefined {
   const value = options[name];
   return typeof value === "string" ? value : undefined;

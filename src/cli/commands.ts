@@ -1,108 +1,114 @@
-/** What each command takes. */
+/** Declares the commands `convert`, `check`, `schema`, `run` and `demo`. */
 import { DETECTION_FRAMES, DIALECT_NAMES } from "../dialects/index.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../framing/index.ts";
 import { STREAM_MODES } from "../protocol/index.ts";
-import type { Command } from "./command.ts";
+import type { CliCommand } from "./command.ts";
 
 const INPUT = {
-  framing: { value: "F", about: "how frames are cut from bytes: ndjson, sse or auto (default)" },
-  "max-line": { value: "BYTES", about: `longest line that is read (default ${DEFAULT_MAX_LINE_BYTES})` },
+  framing: { value: "F", about: "framing of the input: ndjson, sse or auto (default: auto)" },
+  "max-line": { value: "BYTES", about: `longest accepted line (default: ${DEFAULT_MAX_LINE_BYTES})` },
 };
-const DIALECTS = `D is a dialect: ${DIALECT_NAMES.join(", ")}.`;
-const INPUT_DIALECTS = `${DIALECTS} With auto the first ${DETECTION_FRAMES} frames tell which it is.`;
+const DIALECTS = `Dialects (D): ${DIALECT_NAMES.join(", ")}.`;
+const INPUT_DIALECTS = `${DIALECTS} With auto, the dialect is detected from the first ${DETECTION_FRAMES} frames.`;
 
-export const CONVERT: Command = {
+export const CONVERT: CliCommand = {
   name: "convert",
-  summary: "Turn a stream of one dialect into another.",
+  summary: "Convert a stream from one dialect to another.",
   argument: "FILE",
   options: {
-    from: { value: "D", about: "dialect of the input, or auto (default)" },
-    to: { value: "D", about: "dialect of the output; it must be given" },
-    strict: { about: "to loom: only the 23 types of the specification; ours travel as `custom`" },
-    "no-envelope": { about: "to loom: leave out session_id, node_id and event_id" },
-    session: { value: "ID", about: "session of frames that name none (default `session`)" },
-    sse: { about: "write server-sent events instead of one JSON object per line" },
+    from: { value: "D", about: "dialect of the input, or auto (default: auto)" },
+    to: { value: "D", about: "dialect of the output (required)" },
+    strict: { about: "with --to loom: only the 23 types of the specification; other types become `custom`" },
+    "no-envelope": { about: "with --to loom: omit session_id, node_id and event_id" },
+    session: { value: "ID", about: "session of frames that name none (default: session)" },
+    sse: { about: "write server-sent events instead of NDJSON" },
     ...INPUT,
   },
   notes: [
     INPUT_DIALECTS,
-    "Reads FILE, or standard input. A frame that cannot be read is named on standard error with its line, and the rest goes on. What the target dialect cannot carry is counted there.",
-    "Exit code: 0 all frames were read, 1 some were refused, 2 the input could not be read at all.",
+    "Reads FILE, or standard input. Rejected frames are reported on standard error with their line, and conversion continues. Events that the target dialect cannot carry are counted there.",
+    "Exit codes: 0 all frames converted, 1 some frames rejected, 2 input not readable.",
   ],
   examples: ["loom convert --to loom run.ndjson", "curl -sN URL | loom convert --from engine --to loom"],
 };
 
-export const CHECK: Command = {
+export const CHECK: CliCommand = {
   name: "check",
-  summary: "Tell what is wrong with a stream.",
+  summary: "Check a stream against the specification.",
   argument: "FILE",
   options: {
-    dialect: { value: "D", about: "dialect of the input, or auto (default)" },
-    frames: { about: "check each frame by itself, without a life cycle" },
+    dialect: { value: "D", about: "dialect of the input, or auto (default: auto)" },
+    frames: { about: "check each frame on its own, not the order of frames" },
     json: { about: "one JSON object per violation; the summary goes to standard error" },
     ...INPUT,
   },
   notes: [
     INPUT_DIALECTS,
-    "Reads FILE, or standard input. Errors break a must of the specification, warnings a should.",
-    "Exit code: 0 clean or warnings only, 1 errors, 2 the input could not be read at all.",
+    "Reads FILE, or standard input. An error violates a MUST of the specification, a warning a SHOULD.",
+    "Exit codes: 0 no errors, 1 errors found, 2 input not readable.",
   ],
   examples: ["loom check run.ndjson", "curl -sN URL | loom check --dialect engine --json"],
 };
 
-export const SCHEMA: Command = {
+export const SCHEMA: CliCommand = {
   name: "schema",
-  summary: "Print the JSON Schema of a dialect, or of one of its types.",
+  summary: "Print the JSON Schema of a dialect or of one of its types.",
   argument: "TYPE",
-  options: { dialect: { value: "D", about: "dialect (default loom)" } },
+  options: { dialect: { value: "D", about: "dialect (default: loom)" } },
   notes: [DIALECTS],
   examples: ["loom schema --dialect engine", "loom schema message_chunk"],
 };
 
-export const RUN: Command = {
+export const RUN: CliCommand = {
   name: "run",
-  summary: "Have an agent answer a message, and show it at work.",
+  summary: "Run an agent on a message and show its progress.",
   argument: "MESSAGE",
   options: {
-    agent: { value: "KIND", about: "kind of agent: react (default), tot, got" },
-    model: { value: "P/M", about: "provider and model, as openai/gpt-5 (default $LOOM_MODEL, or offline)" },
-    "base-url": { value: "URL", about: "where the provider is, for servers that speak like OpenAI" },
-    system: { value: "TEXT", about: "what the model is told before everything else" },
+    agent: { value: "KIND", about: "kind of agent: react, tot or got (default: react)" },
+    model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
+    "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
+    system: { value: "TEXT", about: "system prompt" },
     "max-iterations": {
       value: "N",
-      about: "react: rounds of thinking and acting at most (default 25); got: of each task (10)",
+      about: "maximum iterations of react (default: 25), or of each task of got (default: 10)",
     },
-    search: { value: "HOW", about: "tot: breadth (default), level by level, or depth, the best thought first" },
-    beam: { value: "N", about: "tot: thoughts of a level that go on (default 5)" },
+    search: {
+      value: "HOW",
+      about: "tot: search strategy: breadth, level by level, or depth, best thought first (default: breadth)",
+    },
+    beam: { value: "N", about: "tot: thoughts kept per level (default: 5)" },
     candidates: {
       value: "N",
-      about: "tot: thoughts that may follow one thought (default 16); times --beam at most 2000",
+      about: "tot: thoughts generated from one thought (default: 16); at most 2000 when multiplied by --beam",
     },
-    "max-thoughts": { value: "N", about: "tot: thoughts in all (default 1000)" },
-    adaptive: { about: "got: a task that proves complex becomes a graph of its own" },
-    workspace: { value: "DIR", about: "folder whose files may be read, and with consent written" },
-    mcp: { value: "FILE", about: "MCP servers to use, as `mcpServers` in a JSON file" },
-    "allow-fetch": { about: "let it fetch public web pages" },
+    "max-thoughts": { value: "N", about: "tot: total number of thoughts (default: 1000)" },
+    adaptive: { about: "got: split complex tasks into their own graphs" },
+    workspace: { value: "DIR", about: "folder whose files the agent may read, and write after approval" },
+    mcp: { value: "FILE", about: "JSON file with the MCP servers to use, under `mcpServers`" },
+    "allow-fetch": { about: "allow the agent to fetch public web pages" },
     kb: {
       value: "FILE",
-      about: "knowledge base it may search (default $LOOM_KB, or knowledge.db beside the default store)",
+      about: "knowledge base to search (default: $LOOM_KB, or knowledge.db next to the default store)",
     },
-    retrieve: { about: "search it for the message before the model is asked, instead of when the model likes" },
-    "no-kb": { about: "let it search no knowledge base" },
-    approve: { value: "HOW", about: "tools that need consent: ask (default), always, never" },
-    session: { value: "ID", about: "the conversation to go on with (default: a new one)" },
-    resume: { about: "go on with the session's run that was left or killed; takes no MESSAGE" },
-    store: { value: "FILE", about: "where sessions are kept (default $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
-    json: { about: "print the frames of the run and its reply, one JSON object per line" },
-    modes: { value: "LIST", about: `with --json, only these: ${STREAM_MODES.join(", ")}` },
+    retrieve: { about: "search the knowledge base for every message, instead of offering it as a tool" },
+    "no-kb": { about: "do not use a knowledge base" },
+    approve: { value: "HOW", about: "decision on tools that need approval: ask, always or never (default: ask)" },
+    session: { value: "ID", about: "session to continue (default: a new session)" },
+    resume: { about: "continue the unfinished run of the session; takes no MESSAGE" },
+    store: { value: "FILE", about: "session store (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)" },
+    json: { about: "print the frames and the reply as NDJSON" },
+    modes: {
+      value: "LIST",
+      about: `with --json: stream modes to print, from ${STREAM_MODES.join(", ")} (default: all)`,
+    },
   },
   notes: [
-    "Agents: react thinks and uses tools until it can answer. tot searches a tree of thoughts: it rates them, keeps the best and goes back from dead ends. got plans a graph of tasks and works on those side by side that do not need each other.",
-    "MESSAGE is read from standard input when it is `-`, or absent and that is no terminal. The answer goes to standard output as it comes, and what happens meanwhile to standard error, where that is a terminal.",
-    "Everything is on disk before it is shown. A run that was killed, or left waiting for consent, goes on with --resume; give it the same options, since model, tools and limits are not in the store. Where another process holds the session, the message waits for its turn there, and is watched from here.",
-    "Consent is asked for on the terminal; a run that waits for it where nobody can be asked is left waiting. --approve always and never answer for this run alone: while another run of the session waits for consent, the message waits behind it.",
-    "Ctrl-C cancels the run and keeps what it has said; twice, it ends at once. SIGTERM does the same, but leaves a run waiting that waits for consent. A run whose output nobody reads any more is cancelled too.",
-    "Exit code: 0 completed, 1 the run failed, 2 it could not be started, 3 it waits for consent, 130 cancelled, 141 nobody reads the output.",
+    "Agents: react reasons and calls tools until it can answer. tot searches a tree of thoughts: it scores them, keeps the best and backtracks from dead ends. got plans a graph of tasks and runs independent tasks in parallel.",
+    "MESSAGE is read from standard input if it is `-`, or if it is absent and standard input is not a terminal. The answer goes to standard output. Progress goes to standard error if that is a terminal.",
+    "Every event is stored before it is shown. To continue a run that was killed or waits for approval, use --resume with the same options: model, tools and limits are not stored. If another process holds the session, that process runs the message and this one shows it.",
+    "Approval is requested on the terminal. Without a terminal, the run is left waiting. --approve always and --approve never apply to this run only: if an earlier run of the session waits for approval, the message waits too.",
+    "Ctrl-C cancels the run and keeps its output; a second Ctrl-C exits immediately. SIGTERM does the same, but leaves a run that waits for approval waiting. The run is also cancelled when standard output is closed.",
+    "Exit codes: 0 completed, 1 failed, 2 could not start, 3 waiting for approval, 130 cancelled, 141 standard output closed.",
   ],
   examples: [
     'loom run "What is 6*7?"',
@@ -115,7 +121,7 @@ export const RUN: Command = {
   ],
 };
 
-export const DEMO: Command = {
+export const DEMO: CliCommand = {
   name: "demo",
   summary: "Show conversion and checking on a small run.",
   options: {},

@@ -1,5 +1,5 @@
-/** `loom convert`: any dialect to any, streaming, in constant memory. */
-import { createStreamConverter, type Dialect, issueOfFraming, type StreamConverter } from "../dialects/index.ts";
+/** `loom convert`: converts a stream from one dialect to another, in constant memory. */
+import { createStreamConverter, type Dialect, framingIssue, type StreamConverter } from "../dialects/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import { FRAME_RULES, type Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
@@ -8,25 +8,25 @@ import { cutText, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** More refused frames than this are only counted. */
-const MAX_NAMED = 50;
+/** Rejected frames reported one by one; further ones are only counted. */
+const MAX_REPORTED = 50;
 const LONGEST_MESSAGE = 1000;
 
 export async function runConvert(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const to = targetOption(parsed);
   const settings = readSettings(parsed, to);
   const encodeFrame = parsed.options["sse"] === true ? (data: string) => encodeSse({ data }) : encodeNdjson;
-  const tell = createTeller(terminal);
+  const warn = createWarningWriter(terminal);
   let converter: StreamConverter | undefined;
-  let refused = 0;
-  let faulty = 0;
-  const refuse = (line: number, { rule, section, message }: Issue) => {
-    refused++;
-    if (refused > MAX_NAMED) return;
-    const refusal = `${terminal.styleError(["red", "bold"], "refused")} ${rule}`;
-    tell(
+  let rejected = 0;
+  let invalid = 0;
+  const reject = (line: number, { rule, section, message }: Issue) => {
+    rejected++;
+    if (rejected > MAX_REPORTED) return;
+    const rejection = `${terminal.styleError(["red", "bold"], "rejected")} ${rule}`;
+    warn(
       terminal.styleError("bold", `line ${line}`),
-      `${refusal} ${terminal.styleError("dim", `(${section})`)}: ${cutText(message, LONGEST_MESSAGE)}`,
+      `${rejection} ${terminal.styleError("dim", `(${section})`)}: ${cutText(message, LONGEST_MESSAGE)}`,
     );
   };
   for await (const { dialect, frames } of readInput(parsed, "from", terminal)) {
@@ -35,29 +35,29 @@ export async function runConvert(parsed: ParsedCommand, terminal: Terminal): Pro
     for (const frame of frames) {
       const { frames: converted, issues } = convertFrame(frame, converter);
       for (const out of converted) text += encodeFrame(out);
-      const refusal = issues.find(isRefusal);
-      if (refusal !== undefined) refuse(frame.line, explainFault(frame, refusal));
-      else if (issues.some(({ level }) => level === "error")) faulty++;
+      const rejection = issues.find(isRejection);
+      if (rejection !== undefined) reject(frame.line, explainFault(frame, rejection));
+      else if (issues.some(({ level }) => level === "error")) invalid++;
     }
     await terminal.write(text);
   }
-  if (refused > MAX_NAMED) tell("and so on", `${plural(refused - MAX_NAMED, "more frame")} refused`);
-  if (faulty > 0) tell("faulty", `${plural(faulty, "frame")} converted all the same; \`loom check\` tells why`);
-  // An input without a frame is refused by the reader.
-  if (converter !== undefined) reportLosses(converter, to, tell);
-  return refused > 0 ? 1 : 0;
+  if (rejected > MAX_REPORTED) warn("rejected", plural(rejected - MAX_REPORTED, "more frame"));
+  if (invalid > 0) warn("invalid", `${plural(invalid, "frame")}, converted anyway; run \`loom check\` for details`);
+  // `readInput` rejects an input without a frame.
+  if (converter !== undefined) reportLosses(converter, to, warn);
+  return rejected > 0 ? 1 : 0;
 }
 
 function targetOption(parsed: ParsedCommand): Dialect {
   const to = dialectOption(parsed, "to");
   if (to !== undefined && to !== "auto") return to;
-  throw new CliError("say which dialect to write: `--to D`", "`loom convert --help` lists them");
+  throw new CliError("`--to D` is required: the dialect to write", "run `loom convert --help` for a list");
 }
 
 function readSettings(parsed: ParsedCommand, to: Dialect) {
   const { options } = parsed;
   const loomOnly = ["strict", "no-envelope"].find((name) => options[name] === true);
-  if (loomOnly !== undefined && to.name !== "loom") throw new CliError(`\`--${loomOnly}\` is for \`--to loom\` only`);
+  if (loomOnly !== undefined && to.name !== "loom") throw new CliError(`\`--${loomOnly}\` requires \`--to loom\``);
   const session = textOption(parsed, "session");
   return {
     strict: options["strict"] === true,
@@ -68,30 +68,28 @@ function readSettings(parsed: ParsedCommand, to: Dialect) {
 }
 
 function convertFrame(frame: InputFrame, converter: StreamConverter): ReturnType<StreamConverter["convert"]> {
-  return frame.ok
-    ? converter.convert(frame.text)
-    : { frames: [], issues: [issueOfFraming(frame.reason, frame.detail)] };
+  return frame.ok ? converter.convert(frame.text) : { frames: [], issues: [framingIssue(frame.reason, frame.detail)] };
 }
 
-/** A frame that breaks another rule than these is read all the same. */
-function isRefusal({ rule, level }: Issue): boolean {
+/** Only a frame that breaks one of these rules is rejected; other violations are converted. */
+function isRejection({ rule, level }: Issue): boolean {
   return level === "error" && Object.hasOwn(FRAME_RULES, rule);
 }
 
-type Tell = (label: string, text: string) => void;
+type WriteWarning = (label: string, text: string) => void;
 
-function createTeller(terminal: Terminal): Tell {
+function createWarningWriter(terminal: Terminal): WriteWarning {
   const width = (terminal.errorColumns ?? Number.POSITIVE_INFINITY) - 2;
   return (label, text) => terminal.warn(wrapText(`${label}: ${text}`, width, "  "));
 }
 
-function reportLosses({ lost, held, dropped }: StreamConverter, to: Dialect, tell: Tell): void {
+function reportLosses({ lost, held, dropped }: StreamConverter, to: Dialect, warn: WriteWarning): void {
   for (const [type, count] of [...lost].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const row = Object.hasOwn(to.ledger, type) ? to.ledger[type as keyof typeof to.ledger] : undefined;
     const reason =
-      row === undefined ? "an unknown type" : row.fate === "omitted" ? row.reason : (row.note ?? "not all of them fit");
-    tell("left out", `${count} × ${cutText(type, 80)} (${reason})`);
+      row === undefined ? "unknown type" : row.support === "omitted" ? row.reason : (row.note ?? "some do not fit");
+    warn("omitted", `${count} × ${cutText(type, 80)} (${reason})`);
   }
-  if (dropped > 0) tell("left out", `${plural(dropped, "event")} outside any run (${to.name} has no place for such)`);
-  if (held > 0) tell("held back", `${plural(held, "event")} that must wait for the next request (004 §3)`);
+  if (dropped > 0) warn("omitted", `${plural(dropped, "event")} outside a run (not supported by ${to.name})`);
+  if (held > 0) warn("pending", `${plural(held, "event")} waiting for the next request (004 §3)`);
 }

@@ -1,4 +1,6 @@
-/** `loom demo`: a small run, as it looks in each dialect, and what the stream doctor says when it is cut. */
+/**
+ * `loom demo`: prints a small run in each dialect, and the result of checking it complete, incomplete and cut short.
+ */
 import { createStreamCheck, createStreamConverter, DIALECTS } from "../dialects/index.ts";
 import type { ParsedCommand } from "./command.ts";
 import type { Terminal } from "./terminal.ts";
@@ -20,27 +22,27 @@ const RUN = [
 
 export async function runDemo(_parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const title = (text: string) => terminal.write(`\n${terminal.style("bold", text)}\n`);
-  await title("A run as its sender writes it (engine):");
+  await title("A run in the engine dialect:");
   await terminal.write(`${RUN.join("\n")}\n`);
   for (const target of [DIALECTS.loom, DIALECTS.lumine, DIALECTS["stream-event"]]) {
     await title(`The same run as ${target.name} (loom convert --to ${target.name}):`);
     const converter = createStreamConverter(DIALECTS.engine, target);
     for (const frame of RUN) for (const out of converter.convert(frame).frames) await terminal.write(`${out}\n`);
   }
-  await title("What `loom check` says of it, whole, with a frame lost, and cut short:");
+  await title("`loom check` on the complete run, with a missing frame, and cut short:");
   const cases: [string, readonly string[]][] = [
-    ["whole", RUN],
-    ["one frame lost", RUN.filter((_, index) => index !== 4)],
+    ["complete", RUN],
+    ["missing frame", RUN.filter((_, index) => index !== 4)],
     ["cut short", RUN.slice(0, 5)],
   ];
   for (const [name, frames] of cases) {
-    const doctor = createStreamCheck(DIALECTS.engine);
-    const issues = [...frames.flatMap((frame) => doctor.check(frame).issues), ...doctor.end()];
-    const said =
+    const checker = createStreamCheck(DIALECTS.engine);
+    const issues = [...frames.flatMap((frame) => checker.check(frame).issues), ...checker.end()];
+    const result =
       issues.length === 0
         ? terminal.style("green", "clean")
         : issues.map((issue) => `${issue.rule}: ${issue.message}`).join("; ");
-    await terminal.write(`  ${name}: ${said}\n`);
+    await terminal.write(`  ${name}: ${result}\n`);
   }
   await terminal.write("\nTry it: loom check FILE, loom convert --from auto --to loom FILE, loom --help\n");
   return 0;

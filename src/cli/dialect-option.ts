@@ -1,4 +1,4 @@
-/** A dialect named on the command line. */
+/** Reads an option that names a dialect. */
 import { type Dialect, DIALECT_NAMES, DIALECTS, isDialectName } from "../dialects/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 
@@ -6,6 +6,6 @@ export function dialectOption(parsed: ParsedCommand, option: string): Dialect | 
   const name = textOption(parsed, option);
   if (name === undefined || name === "auto") return name;
   if (!isDialectName(name))
-    throw new CliError(`there is no dialect \`${name}\``, `choose one of ${DIALECT_NAMES.join(", ")}`);
+    throw new CliError(`unknown dialect \`${name}\``, `choose one of ${DIALECT_NAMES.join(", ")}`);
   return DIALECTS[name];
 }

@@ -1,10 +1,10 @@
-/** Where sessions and documents are kept where nobody says so, by the environment. */
+/** Finds the default files for sessions and documents from the environment. */
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** Set and empty is how shells say "not set". */
+/** Returns undefined for an empty variable. */
 export function readVariable(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim();
   return value === "" ? undefined : value;
@@ -15,7 +15,7 @@ export function findStore(env: Environment): string {
   return readVariable(env, "LOOM_STORE") ?? join(data, "loom", "loom.db");
 }
 
-/** Beside the store of the environment. */
+/** `LOOM_KB`, or a file next to the default store. */
 export function findKnowledgeBase(env: Environment): string {
   return readVariable(env, "LOOM_KB") ?? join(dirname(findStore(env)), "knowledge.db");
 }

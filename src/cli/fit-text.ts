@@ -1,28 +1,28 @@
 /**
- * Text that fits a terminal: without the characters that would repaint it, cut or wrapped by the columns it takes.
- * The widths follow the East Asian Width of Unicode closely enough that a line is never longer than it was asked to be.
+ * Fits text to a terminal: removes unsafe characters, and cuts or wraps by display columns. Widths follow Unicode East
+ * Asian Width closely enough that no line exceeds the requested width.
  */
 import { stripVTControlCharacters } from "node:util";
 
-// Control characters move the cursor, bidirectional marks reorder what stands around them, separators break the line.
+// Control characters move the cursor, bidirectional marks reorder text, separators break the line.
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 const INVISIBLE = /[\p{Mn}\p{Me}\p{Cf}]/u;
 const WIDE =
   /[\p{Emoji_Presentation}\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{16FE0}-\u{18DFF}\u{1AFF0}-\u{1B2FF}\u{1F200}-\u{1F265}\u{20000}-\u{3FFFD}]/u;
 
-/** Text of others, made harmless: a stream must not be able to repaint the terminal. */
+/** Replaces characters that could change the terminal. */
 export function cleanText(text: string): string {
   return text.replaceAll("\t", " ").replaceAll(UNSAFE, "\uFFFD");
 }
 
-/** JSON whose harmful characters are written as escapes: it still means the same. */
+/** Escapes characters in JSON that could change the terminal; the parsed value is the same. */
 export function escapeJson(text: string): string {
   return text.replaceAll(UNSAFE, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** One harmless line of at most `width` columns; what is cut off leaves a `…`. */
+/** Cleans text and cuts it to `width` columns; cut text ends with `…`. */
 export function cutText(text: string, width: number): string {
-  // Invisible characters take no column, so the columns alone would not bound what is looked at.
+  // Bounds the work for text with many characters of zero width.
   const start = cleanText(text.slice(0, 4 * width));
   let used = 0;
   let kept = "";
@@ -34,12 +34,14 @@ export function cutText(text: string, width: number): string {
   return text.length > 4 * width ? `${kept}…` : start;
 }
 
-/** `1 frame`, `2 frames`. */
 export function plural(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** Breaks text, coloured or not, at its spaces into lines of at most `width` columns, with `indent` before all but one. */
+/**
+ * Wraps text at spaces into lines of at most `width` columns; `indent` starts every line but the first. ANSI styles
+ * take no columns.
+ */
 export function wrapText(text: string, width: number, indent: string): string {
   let wrapped = "";
   let used = 0;
@@ -56,7 +58,7 @@ export function wrapText(text: string, width: number, indent: string): string {
   return wrapped;
 }
 
-/** Columns that text takes, coloured or not. */
+/** Columns that text takes; ANSI styles take none. */
 export function measureColumns(text: string): number {
   let columns = 0;
   for (const character of stripVTControlCharacters(text)) columns += columnsOf(character);

@@ -1,6 +1,6 @@
 /**
- * The frames of the input, in batches, and the dialect they are in. Finds the framing and the dialect where they were
- * not given, and refuses what is plainly no stream. Memory does not grow with the input.
+ * Reads the frames of an input in batches. It detects the framing and the dialect if they are not given, and rejects
+ * input that is not a stream. Memory use does not depend on the size of the input.
  */
 import { type Dialect, DETECTION_FRAMES, detectDialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
 import {
@@ -17,7 +17,7 @@ import { dialectOption } from "./dialect-option.ts";
 import { CHUNK_BYTES, inputName, readChunks } from "./read-chunks.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A frame, or why there is none. `unended`: the last line of the input, and no line end follows. */
+/** A frame, or the reason why it could not be read. `unended`: the last line, without a line end. */
 export type InputFrame = FrameOutcome & { readonly unended?: boolean };
 
 interface InputBatch {
@@ -25,13 +25,13 @@ interface InputBatch {
   readonly frames: readonly InputFrame[];
 }
 
-/** Half of what a string of JavaScript can hold, so that what is made of a line fits one too. */
+/** Half of the longest JavaScript string, so that text derived from a line also fits. */
 const LONGEST_MAX_LINE = 256 * 1024 * 1024;
-const STREAM_HINT = "a stream is one JSON object per line, or server-sent events";
+const STREAM_HINT = "a stream is NDJSON or server-sent events";
 
 /**
- * `option` is the one that names the dialect; without it the first frames are held back until they tell. Throws a
- * CliError when the input cannot be read, or has no frame.
+ * Yields the frames of the input with their dialect. `option` names the dialect option; without a value, the first
+ * frames are held back until the dialect is detected. Throws a CliError if the input cannot be read or has no frame.
  */
 export async function* readInput(
   parsed: ParsedCommand,
@@ -52,7 +52,7 @@ export async function* readInput(
     yield { dialect, frames: held };
     held = [];
   }
-  if (isEmpty) throw new CliError(`there is no frame in ${inputName(file)}`, STREAM_HINT);
+  if (isEmpty) throw new CliError(`no frames in ${inputName(file)}`, STREAM_HINT);
   if (held.length > 0) yield { dialect: detect(held, option), frames: held };
 }
 
@@ -94,7 +94,7 @@ function framingOption(parsed: ParsedCommand): "ndjson" | "sse" | undefined {
   const name = textOption(parsed, "framing") ?? "auto";
   if (name === "auto") return undefined;
   if (name === "ndjson" || name === "sse") return name;
-  throw new CliError(`there is no framing \`${name}\``, "choose one of ndjson, sse, auto");
+  throw new CliError(`unknown framing \`${name}\``, "choose one of ndjson, sse, auto");
 }
 
 function limitOption(parsed: ParsedCommand): FramingOptions {
@@ -106,8 +106,8 @@ function limitOption(parsed: ParsedCommand): FramingOptions {
 }
 
 /**
- * No JSON text holds a NUL byte; files that do are images, archives or UTF-16. A later line of them is another matter:
- * a writer that crashed leaves one, and only that line is lost.
+ * A NUL byte means an image, an archive or UTF-16, and the whole input is rejected. NUL bytes on a later line are left
+ * by a crashed writer; only that line is lost.
  */
 function refuseBinary(head: Uint8Array, startsLikeStream: boolean, file: string): void {
   const newline = head.indexOf(0x0a);
@@ -115,8 +115,8 @@ function refuseBinary(head: Uint8Array, startsLikeStream: boolean, file: string)
   if (!looked.includes(0)) return;
   const isUtf16 = head[0] === 0xff || head[0] === 0xfe || head.subarray(0, 2).includes(0);
   throw new CliError(
-    `${inputName(file)} is not text in UTF-8`,
-    isUtf16 ? "it looks like UTF-16: save it as UTF-8" : STREAM_HINT,
+    `${inputName(file)} is not UTF-8 text`,
+    isUtf16 ? "it looks like UTF-16; save it as UTF-8" : STREAM_HINT,
   );
 }
 
@@ -126,31 +126,33 @@ function detect(frames: readonly InputFrame[], option: string): Dialect {
   const [first] = frames as [InputFrame, ...InputFrame[]];
   const why = first.ok ? findFault(first) : first.detail;
   throw new CliError(
-    `the dialect cannot be told from line ${first.line}: ${why}`,
-    hintFor(first) ?? `to read it all the same, say which it is: \`--${option} D\` (${DIALECT_NAMES.join(", ")})`,
+    `cannot detect the dialect from line ${first.line}: ${why}`,
+    hintFor(first) ?? `name the dialect with \`--${option} D\` (${DIALECT_NAMES.join(", ")})`,
   );
 }
 
-/** Why a frame that no dialect claims is none of loom's, the most lenient of them. */
+/** Explains an undetected frame as a loom frame, the most lenient dialect. */
 function findFault(frame: InputFrame & { readonly ok: true }): string {
   const fault = DIALECTS.loom
     .createDecoder()
     .decode(frame.text)
     .issues.find(({ level }) => level === "error");
-  return fault === undefined ? "no dialect has a frame like it" : explainFault(frame, fault).message;
+  return fault === undefined ? "no dialect has such a frame" : explainFault(frame, fault).message;
 }
 
-/** What usually went wrong where not even the first line is a frame. */
+/** Suggests a fix for common causes. */
 function hintFor(frame: InputFrame): string | undefined {
-  if (!frame.ok) return frame.reason === "line_too_long" ? "`--max-line BYTES` lets longer lines in" : STREAM_HINT;
+  if (!frame.ok) return frame.reason === "line_too_long" ? "allow longer lines with `--max-line BYTES`" : STREAM_HINT;
   const text = frame.text.trim();
-  if (/^[[{][[{\s]*$/.test(text)) return "is it pretty-printed? `jq -c` writes each object on one line";
-  if (text.startsWith("[")) return "is it one JSON array? `jq -c '.[]'` writes each of its objects on one line";
+  if (/^[[{][[{\s]*$/.test(text)) return "if it is pretty-printed, `jq -c` writes each object on one line";
+  if (text.startsWith("[")) return "if it is a JSON array, `jq -c '.[]'` writes each object on one line";
   return text.startsWith("{") ? undefined : STREAM_HINT;
 }
 
-/** The issue; where the input ends in the frame that has it, this is said too. */
+/** Returns the issue, with a note if the input ends inside the frame. */
 export function explainFault(frame: InputFrame, issue: Issue): Issue {
   const isCut = frame.unended === true && (issue.rule === "frame-json" || issue.rule === "frame-utf8");
-  return isCut ? { ...issue, message: `${issue.message}; the input ends in this line: was the stream cut?` } : issue;
+  return isCut
+    ? { ...issue, message: `${issue.message}; the input ends here, so the stream may be incomplete` }
+    : issue;
 }

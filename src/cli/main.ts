@@ -1,12 +1,13 @@
 /**
- * The command line: finds the command, gives it the world, and turns what it throws into a message and an exit code.
- * Exit codes: 0 fine, 1 the input breaks a rule or the run failed, 2 the command could not do its work, 141 nobody reads
- * the output any more (what a shell reports for SIGPIPE); `loom run` has two more.
+ * The command line: finds and runs the command, and turns its errors into a message and an exit code.
+ *
+ * Exit codes: 0 success, 1 invalid input or a failed run, 2 the command could not run, 141 standard output was closed
+ * (as for SIGPIPE). `loom run` has further ones.
  */
 import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
-import { CliError, type Command, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
+import { CliError, type CliCommand, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
@@ -16,8 +17,8 @@ import { readPackageVersion } from "../server/read-package-version.ts";
 import { runSchema } from "./schema.ts";
 import { createTerminal, OutputClosed, type Terminal } from "./terminal.ts";
 
-const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCheck }[] = [
-  // Loaded when it is asked for: the others need nothing of an agent.
+const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof runCheck }[] = [
+  // Loaded on demand: the other commands do not need agents.
   { command: RUN, run: async (parsed, terminal) => (await import("./run-agent.ts")).runAgent(parsed, terminal) },
   {
     command: SERVE,
@@ -37,7 +38,7 @@ const COMMANDS: readonly { readonly command: Command; readonly run: typeof runCh
   { command: DEMO, run: runDemo },
 ];
 
-/** Longer lines are hard to read, however wide the window is. */
+/** Longer lines are hard to read. */
 const WIDEST_HELP = 100;
 const OUTPUT_CLOSED = 141;
 
@@ -81,7 +82,7 @@ async function runCommand([name, ...rest]: readonly string[], terminal: Terminal
   }
 }
 
-function findHelp(name: string, word: string | undefined): Command {
+function findHelp(name: string, word: string | undefined): CliCommand {
   const { command } = findCommand(name);
   return command.subcommands === undefined || word === undefined ? command : findSubcommand(command, word);
 }
@@ -90,8 +91,8 @@ function findCommand(name: string): (typeof COMMANDS)[number] {
   const found = COMMANDS.find(({ command }) => command.name === name);
   if (found !== undefined) return found;
   throw new CliError(
-    `there is no ${name.startsWith("-") ? "option" : "command"} \`${name}\``,
-    "`loom --help` lists them",
+    `unknown ${name.startsWith("-") ? "option" : "command"} \`${name}\``,
+    "run `loom --help` for a list",
   );
 }
 
@@ -105,8 +106,8 @@ function describeError({ message, hint }: CliError, terminal: Terminal): string 
 
 function overview(width: number): string {
   const rows = COMMANDS.map(({ command }) => ({ name: command.name, about: command.summary }));
-  const title = wrapText(`loom ${readPackageVersion()}: carry an agent's run to everyone who watches it`, width, "");
-  const more = wrapText("`loom COMMAND --help` tells more, `loom --version` prints the version.", width, "");
+  const title = wrapText(`loom ${readPackageVersion()}: run agents and stream their events`, width, "");
+  const more = wrapText("Run `loom COMMAND --help` for details, `loom --version` for the version.", width, "");
   return `${title}
 
 Usage: loom COMMAND [OPTIONS]

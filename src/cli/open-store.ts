@@ -1,4 +1,4 @@
-/** Opens the store of the command line. What people and agents say to each other is nobody else's: its owner's alone. */
+/** Opens the session store with permissions for its owner only. */
 import { type LogLimits, openSqliteLog, type SqliteLog } from "../log/index.ts";
 
 export async function openStore(path: string, limits: Partial<LogLimits>): Promise<SqliteLog> {

@@ -1,6 +1,6 @@
 /**
- * Reads a file or standard input as bytes, in constant memory; shows progress on large files, and turns what the
- * system says into a message for people.
+ * Reads a file or standard input as bytes, in constant memory. Shows progress on large files and explains system
+ * errors.
  */
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -11,23 +11,23 @@ export const CHUNK_BYTES = 256 * 1024;
 const PROGRESS_FROM_BYTES = 16 * 1024 * 1024;
 const PROGRESS_EVERY_MS = 200;
 
-/** Opening `/dev/stdin` fails where standard input is a socket, as it is for children of Node; reading it does not. */
+/** Opening `/dev/stdin` fails if it is a socket, as in child processes of Node; reading standard input works. */
 function isStandardInput(file: string): boolean {
   return file === "-" || file === "/dev/stdin";
 }
 
-/** What people call the input. */
+/** Name of the input for messages. */
 export function inputName(file: string): string {
   return isStandardInput(file) ? "standard input" : `\`${file}\``;
 }
 
-/** `-` is standard input. Throws a CliError when the input cannot be read. */
+/** Yields the bytes of a file; `-` is standard input. Throws a CliError if it cannot be read. */
 export async function* readChunks(file: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
   try {
     if (!isStandardInput(file)) yield* readFile(file, terminal);
     else {
       if (terminal.stdin.isTTY && terminal.errorColumns !== undefined)
-        terminal.warn("reading standard input; Ctrl-D ends it");
+        terminal.warn("reading standard input; press Ctrl-D to end it");
       for await (const chunk of terminal.stdin) yield chunk as Uint8Array;
     }
   } catch (error) {
@@ -55,12 +55,12 @@ async function* readFile(file: string, terminal: Terminal): AsyncGenerator<Uint8
 const REASONS: { readonly [code: string]: string } = {
   ENOENT: "does not exist",
   ENOTDIR: "does not exist",
-  EACCES: "may not be read",
-  EPERM: "may not be read",
+  EACCES: "cannot be read (permission denied)",
+  EPERM: "cannot be read (permission denied)",
   EISDIR: "is a folder, not a file",
 };
 
-/** Errors of the system carry a code and the name of the call; all else is a fault of Loom and stays what it is. */
+/** Only system errors have a code and a syscall; other errors are bugs and stay as they are. */
 function explainSystemError(error: unknown, file: string): unknown {
   if (!(error instanceof Error && "code" in error && "syscall" in error)) return error;
   const code = String(error.code);

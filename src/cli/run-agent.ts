@@ -1,7 +1,9 @@
 /**
- * `loom run`: an agent answers a message. The message is a command in the log, and so are consent and cancel; this process
- * holds the session if it can, and in any case follows the run. So a run that was killed, or is another process's, is no
- * different from one of its own.
+ * `loom run`: an agent answers a message.
+ *
+ * The message, approvals and cancellation are commands in the log. This process holds the session if it can, and
+ * follows the run in any case. A run that was killed, or that another process runs, is therefore handled like any
+ * other.
  */
 import { randomUUID } from "node:crypto";
 import type { AgentKindName } from "../agents/index.ts";
@@ -11,26 +13,26 @@ import { CliError, type ParsedCommand } from "./command.ts";
 import { cutText } from "./fit-text.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
-import { nameOptions } from "./run/read-agent-choice.ts";
+import { toFlagNames } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
-import { SessionKeeper } from "./run/session-keeper.ts";
-import { type Target, WatchedRun } from "./run/watched-run.ts";
+import { SessionHolder } from "./run/session-holder.ts";
+import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** A message may be longer than other commands, and what JSON makes of it longer still. */
+/** A message may be larger than other commands, and its JSON encoding is larger still. */
 const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const options = await readRunOptions(parsed, terminal);
   try {
-    return await carryOut(options, terminal);
+    return await runInStore(options, terminal);
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(nameOptions(error.message));
+    throw new CliError(toFlagNames(error.message));
   }
 }
 
-async function carryOut(options: RunOptions, terminal: Terminal): Promise<number> {
+async function runInStore(options: RunOptions, terminal: Terminal): Promise<number> {
   const { sessionId } = options;
   const onError = createReporter(terminal);
   await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutText(warning, 500)));
@@ -41,15 +43,15 @@ async function carryOut(options: RunOptions, terminal: Terminal): Promise<number
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
     const onHeld = (): void =>
-      terminal.warn(`another process holds session \`${cutText(sessionId, 100)}\`; the run is carried out there`);
-    await using keeper = new SessionKeeper({ log, sessionId, agent, onError, onHeld });
-    return await new WatchedRun(log, options, target, keeper, terminal).watch();
+      terminal.warn(`another process holds session \`${cutText(sessionId, 100)}\` and runs the message`);
+    await using holder = new SessionHolder({ log, sessionId, agent, onError, onHeld });
+    return await new WatchedRun(log, options, target, holder, terminal).watch();
   } finally {
     await log.close();
   }
 }
 
-/** Faults of Loom or of a tool, of which the run's records have an id only. */
+/** Prints errors of which the records contain only the id, if LOOM_DEBUG is set. */
 function createReporter(terminal: Terminal): (error: unknown, errorId: string) => void {
   return (error, errorId) => {
     if (!process.env["LOOM_DEBUG"]) return;
@@ -57,12 +59,12 @@ function createReporter(terminal: Terminal): (error: unknown, errorId: string) =
   };
 }
 
-/** Sends the message, or finds the run to go on with. */
-async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<Target> {
-  if (message === undefined) return findLeftRun(log, sessionId, agent.kind);
+/** Sends the message, or finds the run to resume. */
+async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<WatchTarget> {
+  if (message === undefined) return findUnfinishedRun(log, sessionId, agent.kind);
   const { lastId } = await log.createSession(sessionId);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
-  // A run that was left may have to be answered first.
+  // A live run may need an approval first.
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
   const [runId, commandId] = [randomUUID(), randomUUID()];
   const body = { run_id: runId, message, agent: agent.kind };
@@ -70,9 +72,9 @@ async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): 
   return { runId, after, commandId };
 }
 
-async function findLeftRun(log: Log, sessionId: string, choice: AgentKindName): Promise<Target> {
+async function findUnfinishedRun(log: Log, sessionId: string, choice: AgentKindName): Promise<WatchTarget> {
   const info = await log.getSession(sessionId);
-  if (info === undefined) throw new CliError(`there is no session \`${sessionId}\` in this store`);
+  if (info === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   if (latest?.status === "live") {
     assertSameAgent(latest.agent, choice);
@@ -84,13 +86,13 @@ async function findLeftRun(log: Log, sessionId: string, choice: AgentKindName): 
     assertSameAgent(typeof agent === "string" ? agent : undefined, choice);
     return { runId, after: info.lastId, commandId };
   }
-  const how = latest === undefined ? "it has none" : `the last one ended: ${latest.status}`;
-  throw new CliError(`session \`${sessionId}\` has no run to go on with (${how})`);
+  const how = latest === undefined ? "it has no runs" : `the last run is ${latest.status}`;
+  throw new CliError(`session \`${sessionId}\` has no run to resume (${how})`);
 }
 
-/** An agent of another kind cannot go on with a run, which would be lost. */
+/** A run can only be resumed by an agent of the same kind. */
 function assertSameAgent(agent: string | undefined, kind: AgentKindName): void {
   if (agent === undefined || agent === kind) return;
   const shown = cutText(agent, 40);
-  throw new CliError(`the run that was left is one of \`${shown}\`, not of \`${kind}\``, `add \`--agent ${shown}\``);
+  throw new CliError(`the run to resume uses the agent \`${shown}\`, not \`${kind}\``, `add \`--agent ${shown}\``);
 }

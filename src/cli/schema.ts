@@ -1,4 +1,4 @@
-/** `loom schema`: the JSON Schema of a dialect, or of one of its types. */
+/** `loom schema`: prints the JSON Schema of a dialect or of one of its types. */
 import { dialectSchema, dialectSchemas, DIALECTS } from "../dialects/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
@@ -6,7 +6,8 @@ import type { Terminal } from "./terminal.ts";
 
 export async function runSchema(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const dialect = dialectOption(parsed, "dialect") ?? DIALECTS.loom;
-  if (dialect === "auto") throw new CliError("`--dialect auto` needs a stream to look at, and here is none");
+  if (dialect === "auto")
+    throw new CliError("`--dialect auto` is not supported here: there is no stream to detect it from");
   const type = parsed.argument;
   if (type === undefined) {
     await terminal.write(`${JSON.stringify(dialectSchema(dialect), null, 2)}\n`);
@@ -17,7 +18,7 @@ export async function runSchema(parsed: ParsedCommand, terminal: Terminal): Prom
   if (schema === undefined)
     throw new CliError(
       `the ${dialect.name} dialect has no type \`${type}\``,
-      `its types: ${Object.keys(schemas).join(", ")}`,
+      `available types: ${Object.keys(schemas).join(", ")}`,
     );
   await terminal.write(
     `${JSON.stringify({ $schema: "https://json-schema.org/draft/2020-12/schema", ...schema }, null, 2)}\n`,

@@ -1,4 +1,4 @@
-/** What the command shows on a terminal: streams that say they are one stand in for it. */
+/** Terminal output of the commands, on streams that pretend to be terminals. */
 import { writeFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Screen {
   readonly columns?: number;
-  /** What is typed, or piped in when it is no terminal. */
+  /** Typed text, or piped text if `types` is false. */
   readonly input?: string;
   readonly types?: boolean;
 }
@@ -58,40 +58,39 @@ const BROKEN = [
   .map((frame) => `${JSON.stringify(frame)}\n`)
   .join("");
 
-/** Columns of a line of ASCII and Chinese. */
 function columnsOf(line: string): number {
   return Array.from(line).reduce((sum, character) => sum + (/[\u3000-\uFFEF]/.test(character) ? 2 : 1), 0);
 }
 
 describe("check on a terminal", () => {
-  test.each([[40], [60], [100]])("fits %d columns, whatever the frames hold", async (columns) => {
+  test.each([[40], [60], [100]])("fits %d columns", async (columns) => {
     const screen = createScreen({ columns, input: BROKEN });
     expect(await runCheck(parseCommand(CHECK, []), screen.terminal)).toBe(1);
     const lines = stripVTControlCharacters(screen.written.out).trimEnd().split("\n");
     expect(lines.filter((line) => columnsOf(line) > columns)).toEqual([]);
-    // Frames that do not fit use the line: at most a double-width character is missing.
+    // Cut frames use the full width, except for a wide character that does not fit.
     const frames = lines.filter((line) => line.endsWith("…"));
     expect(frames).toHaveLength(2);
     for (const line of frames) expect(columnsOf(line)).toBeGreaterThanOrEqual(columns - 1);
-    expect(lines.map((line) => line.trim()).join(" ")).toContain("was still going");
+    expect(lines.map((line) => line.trim()).join(" ")).toContain("did not end");
   });
 
-  test("asks for input only where a person would wait for nothing", async () => {
-    const sound = '{"type":"run_start","run_id":"r"}\n{"reply":""}\n';
-    const said = async (screen: Screen) => {
-      const { terminal, written } = createScreen({ input: sound, ...screen });
+  test("announces that it reads standard input only on a terminal", async () => {
+    const valid = '{"type":"run_start","run_id":"r"}\n{"reply":""}\n';
+    const warningsOf = async (screen: Screen) => {
+      const { terminal, written } = createScreen({ input: valid, ...screen });
       await runCheck(parseCommand(CHECK, []), terminal);
       return written.err;
     };
-    expect(await said({ columns: 80, types: true })).toBe("reading standard input; Ctrl-D ends it\n");
-    expect(await said({ columns: 80, types: false })).toBe("");
-    expect(await said({ types: true })).toBe("");
+    expect(await warningsOf({ columns: 80, types: true })).toBe("reading standard input; press Ctrl-D to end it\n");
+    expect(await warningsOf({ columns: 80, types: false })).toBe("");
+    expect(await warningsOf({ types: true })).toBe("");
   });
 });
 
 describe("convert on a terminal", () => {
-  test("wraps what it says of refused and lost frames", async () => {
-    const { terminal, written } = createScreen({ columns: 50, input: `${BROKEN}nonsense that is no JSON\n` });
+  test("wraps warnings about rejected and omitted frames", async () => {
+    const { terminal, written } = createScreen({ columns: 50, input: `${BROKEN}nonsense that is not JSON\n` });
     expect(await runConvert(parseCommand(CONVERT, ["--to", "engine"]), terminal)).toBe(1);
     const lines = stripVTControlCharacters(written.err).trimEnd().split("\n");
     expect(lines.length).toBeGreaterThan(1);
@@ -106,20 +105,20 @@ describe("progress", () => {
 
   async function progressOf(screen: Screen, file: string): Promise<string> {
     const { terminal, written } = createScreen(screen);
-    // Slow enough that the clock moves on between two chunks.
+    // Slow enough for the clock to advance between two chunks.
     const slow = { ...terminal, write: () => new Promise<void>((resolve) => setTimeout(resolve, 10)) };
     await runConvert(parseCommand(CONVERT, ["--to", "loom", file]), slow);
     return written.err;
   }
 
-  test("is shown on a terminal for large files, each over the last, and is gone at the end", async () => {
+  test("replaces itself on a terminal and is removed at the end", async () => {
     const shown = await progressOf({ columns: 80 }, large);
     expect(shown).toMatch(/^\d+ % of 17 MiB/);
     expect(shown.endsWith("\r\u001B[K")).toBe(true);
     expect(stripVTControlCharacters(shown).replaceAll(/\d+ % of 17 MiB\r/g, "")).toBe("");
   });
 
-  test("is not shown elsewhere", async () => {
+  test("is not shown for small files or outside a terminal", async () => {
     const small = join(folder, "small.ndjson");
     writeFileSync(small, frame.repeat(170));
     expect(await progressOf({}, large)).toBe("");
@@ -128,7 +127,7 @@ describe("progress", () => {
 });
 
 describe("createTerminal", () => {
-  test("waits for a slow reader, and gives up when it is gone", async () => {
+  test("waits for a slow reader and throws when the output is closed", async () => {
     const stdout = new PassThrough({ highWaterMark: 10 });
     const terminal = createTerminal(
       Readable.from([]) as unknown as NodeJS.ReadStream,

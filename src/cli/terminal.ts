@@ -1,4 +1,4 @@
-/** The three standard streams, as commands see them: back-pressure on the way out, colour only where it shows. */
+/** The standard streams as commands use them, with back-pressure and colours only on a terminal. */
 import { styleText } from "node:util";
 import { CliError } from "./command.ts";
 
@@ -6,24 +6,26 @@ export type Style = Parameters<typeof styleText>[0];
 
 export interface Terminal {
   readonly stdin: NodeJS.ReadStream;
-  /** Resolves when there is room for more; throws when nothing more can be written. */
+  /** Resolves when more can be written. Throws `OutputClosed` if standard output was closed. */
   write(text: string): Promise<void>;
-  /** A line on standard error. */
+  /** Writes a line to standard error. */
   warn(text: string): void;
-  /** Text on standard error, as it is. */
+  /** Writes text to standard error without a line end. */
   writeError(text: string): void;
-  /** Shows progress on standard error, over the last one; nothing when that is not a terminal. */
+  /** Replaces the progress line on standard error; undefined removes it. Does nothing if that is not a terminal. */
   progress(text: string | undefined): void;
-  /** Colours text bound for standard output. */
+  /** Styles text for standard output. */
   readonly style: (style: Style, text: string) => string;
-  /** Colours text bound for standard error. */
+  /** Styles text for standard error. */
   readonly styleError: (style: Style, text: string) => string;
-  /** Columns of standard output, and of standard error; undefined where that is not a terminal. */
+  /** Columns of standard output and standard error; undefined if that is not a terminal. */
   readonly columns: number | undefined;
   readonly errorColumns: number | undefined;
 }
 
-/** The reader of standard output went away, as `head` does: nothing is wrong, and nothing more is to be written. */
+export type OutputStyle = Pick<Terminal, "columns" | "style">;
+
+/** Standard output was closed by its reader, for example `head`. This is not a failure. */
 export class OutputClosed extends Error {}
 
 export function createTerminal(
@@ -37,9 +39,9 @@ export function createTerminal(
     failure ??=
       error.code === "EPIPE"
         ? new OutputClosed()
-        : new CliError(`standard output cannot be written (${error.code ?? error.message})`);
+        : new CliError(`cannot write to standard output (${error.code ?? error.message})`);
   });
-  // Nobody is left to be told.
+  // There is nowhere left to report it.
   stderr.on("error", () => undefined);
   const clear = () => {
     if (shown) stderr.write("\r\u001B[K");

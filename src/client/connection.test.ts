@@ -4,10 +4,10 @@ import { describe, expect, it, vi } from "vitest";
 import { begin, ENDED, finished, LOST, lose, refused } from "../../test/client/scripted-connection.ts";
 import { ScriptedTransport } from "../../test/client/scripted-transport.ts";
 import { connect } from "./connection.ts";
-import type { CommandOutcome } from "./transport.ts";
+import type { CommandResult } from "./transport.ts";
 
 describe("a stream", () => {
-  it("is opened from the beginning, in loom, to be followed", () => {
+  it("opens from the start, in loom, with follow", () => {
     const { transport, connection } = begin();
     expect(transport.opens.map(({ request }) => request)).toEqual([
       { session: "s", dialect: "loom", from: {}, follow: true },
@@ -15,16 +15,16 @@ describe("a stream", () => {
     connection.close();
   });
 
-  it("finishes at its end when it is not followed", async () => {
+  it("finishes at its end without follow", async () => {
     const it = begin({ follow: false });
     it.transport.last.give(1, 3);
     await it.transport.last.end(ENDED);
     expect(await finished(it)).toMatchObject({ status: "complete" });
-    expect(it.track.taken).toEqual([1, 2, 3]);
+    expect(it.feed.taken).toEqual([1, 2, 3]);
     expect(it.reasons()).toEqual([]);
   });
 
-  it("that ends while a run is going was cut, however politely", async () => {
+  it("reconnects when the server ends it during a run", async () => {
     const it = begin({ follow: false });
     it.transport.last.give(1, 2);
     const again = await lose(it, ENDED);
@@ -35,7 +35,7 @@ describe("a stream", () => {
     expect(it.reasons()).toEqual(["connection_lost", undefined]);
   });
 
-  it("that ends while a run is going each time is cut short in the end", async () => {
+  it("is truncated when the server ends every attempt during a run", async () => {
     const it = begin({ follow: false, reconnect: { maxAttempts: 2 } });
     it.transport.last.give(1);
     await lose(it, ENDED);
@@ -45,7 +45,7 @@ describe("a stream", () => {
     expect(it.transport.opens).toHaveLength(3);
   });
 
-  it("is opened again where it was left when it is lost, or ended although it is followed", async () => {
+  it("resumes at its position after a loss, or an end while following", async () => {
     const it = begin();
     it.transport.last.give(1, 2);
     (await lose(it)).give(3);
@@ -57,10 +57,10 @@ describe("a stream", () => {
     expect(await finished(it)).toMatchObject({ status: "complete" });
   });
 
-  it("tells of bytes that became no frame", async () => {
+  it("reports unreadable bytes", async () => {
     const it = begin();
     it.transport.last.sink.fault("line_too_long", "longer than 10 bytes");
-    expect(it.track.faults).toEqual(["line_too_long: longer than 10 bytes"]);
+    expect(it.feed.faults).toEqual(["line_too_long: longer than 10 bytes"]);
     it.connection.close();
     await finished(it);
   });
@@ -71,7 +71,7 @@ describe("a stream", () => {
     expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "unknown_session" } });
   });
 
-  it("fails when somebody closes the transport", async () => {
+  it("fails when the transport is closed", async () => {
     const it = begin();
     await it.transport.last.end({ kind: "aborted" });
     expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "connection_lost" } });
@@ -85,12 +85,15 @@ describe("a stream", () => {
     const it = begin({ transport, reconnect: { maxAttempts: 1 } });
     await it.clock.advance(60_000);
     const state = await it.connection.done;
-    expect(state.reason).toEqual({ code: "reconnect_limit", message: "tried 1 times: Error: out of sockets" });
+    expect(state.reason).toEqual({
+      code: "reconnect_limit",
+      message: "gave up reconnecting (attempts: 1): Error: out of sockets",
+    });
   });
 
   it("fails at once when the session is received in another dialect", async () => {
     const transport = new ScriptedTransport();
-    const connection = connect({ track: () => undefined }, { transport, session: "s", dialect: "engine" });
+    const connection = connect({ openFeed: () => undefined }, { transport, session: "s", dialect: "engine" });
     expect(await connection.done).toMatchObject({ status: "failed", reason: { code: "dialect_mismatch" } });
     connection.retry();
     connection.close();
@@ -98,13 +101,13 @@ describe("a stream", () => {
   });
 });
 
-describe("a place that is of no use", () => {
-  it.each(["cursor_stale", "evicted"] as const)("makes it begin anew: %s", async (code) => {
+describe("a rejected position", () => {
+  it.each(["cursor_stale", "evicted"] as const)("restarts the stream: %s", async (code) => {
     const it = begin();
     it.transport.last.give(1, 2);
     await lose(it);
     await it.transport.last.end(refused(code));
-    expect(it.track.restarts).toBe(1);
+    expect(it.feed.restarts).toBe(1);
     expect(it.transport.last.request.from).toEqual({});
     expect(it.reasons()).toEqual(["connection_lost", code]);
     it.transport.last.give(1, 3);
@@ -113,17 +116,17 @@ describe("a place that is of no use", () => {
     expect(await finished(it)).toMatchObject({ status: "complete" });
   });
 
-  it("fails the second time, when nothing came in between", async () => {
+  it("fails the stream the second time, without an answer in between", async () => {
     const it = begin();
     it.transport.last.give(1, 2);
     await lose(it);
     await it.transport.last.end(refused("cursor_stale"));
     await it.transport.last.end(refused("evicted"));
     expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "evicted" } });
-    expect(it.track.restarts).toBe(1);
+    expect(it.feed.restarts).toBe(1);
   });
 
-  it("is no way to go round in circles", async () => {
+  it("does not cause an endless loop", async () => {
     const it = begin({ reconnect: { maxAttempts: 4 } });
     for (let round = 0; round < 50 && !it.isDone(); round++) {
       it.transport.last.give(1, 2);
@@ -131,7 +134,7 @@ describe("a place that is of no use", () => {
       if (!it.isDone()) await it.transport.last.end(refused("cursor_stale"));
     }
     expect(await finished(it)).toMatchObject({ status: "failed", reason: { code: "reconnect_limit" } });
-    expect(it.track.restarts).toBe(4);
+    expect(it.feed.restarts).toBe(4);
   });
 });
 
@@ -139,16 +142,16 @@ describe("close", () => {
   const situations: [what: string, reach: (it: ReturnType<typeof begin>) => Promise<unknown>][] = [
     ["at once", async () => undefined],
     ["in the middle of a stream", async (it) => it.transport.last.give(1, 2)],
-    ["while it waits", async (it) => it.transport.last.end(LOST)],
+    ["while waiting to reconnect", async (it) => it.transport.last.end(LOST)],
     [
-      "while it asks for what is missing",
+      "while requesting missing frames",
       async (it) => {
         it.transport.last.give(2);
         await setImmediate();
       },
     ],
     [
-      "while it waits to ask again",
+      "while waiting to request them again",
       async (it) => {
         it.transport.last.give(2);
         await setImmediate();
@@ -156,23 +159,23 @@ describe("close", () => {
       },
     ],
     [
-      "while it loads the session again",
+      "while reloading the session",
       async (it) => {
         it.transport.last.give(2);
         await setImmediate();
         await it.transport.last.end(refused("evicted"));
       },
     ],
-    ["after it failed", async (it) => it.transport.last.end(refused("unknown_session"))],
+    ["after a failure", async (it) => it.transport.last.end(refused("unknown_session"))],
   ];
 
   describe.each(situations)("%s", (_what, reach) => {
-    it.each(["by hand", "by signal"])("%s leaves nothing behind", async (how) => {
+    it.each(["by method", "by signal"])("%s releases everything", async (how) => {
       const stop = new AbortController();
       const it = begin({ signal: stop.signal });
       await reach(it);
       const { length } = it.transport.opens;
-      if (how === "by hand") it.connection.close();
+      if (how === "by method") it.connection.close();
       else stop.abort();
       expect((await finished(it)).status).toMatch(/complete|truncated|failed/);
       it.connection.close();
@@ -180,33 +183,33 @@ describe("close", () => {
       await it.clock.advance(1e9);
       expect(it.transport.opens).toHaveLength(length);
       it.transport.last.give(9);
-      expect(it.track.taken).not.toContain(9);
+      expect(it.feed.taken).not.toContain(9);
       expect(await it.connection.run({ message: "hi" })).toMatchObject({ kind: "lost" });
       expect(it.transport.sends).toEqual([]);
     });
   });
 
-  it("before it began opens nothing for long", async () => {
+  it("keeps nothing open when the signal is already aborted", async () => {
     const it = begin({ signal: AbortSignal.abort() });
     expect(await finished(it)).toMatchObject({ status: "truncated" });
   });
 });
 
 describe("retry", () => {
-  it("begins anew after a failure, where it was left", async () => {
+  it("starts again after a failure, at the same position", async () => {
     const it = begin({ reconnect: { maxAttempts: 0 } });
     await it.transport.last.end(LOST);
     const failed = it.connection.done;
     expect(await failed).toMatchObject({ status: "failed", reason: { code: "reconnect_limit" } });
     it.connection.retry();
-    expect(it.tracks).toHaveLength(2);
+    expect(it.feeds).toHaveLength(2);
     expect(it.transport.opens).toHaveLength(2);
     it.connection.close();
     expect(it.connection.done).not.toBe(failed);
     expect(await it.connection.done).toMatchObject({ status: "truncated" });
   });
 
-  it("does not disturb a stream that is well", () => {
+  it("does not disturb a working stream", () => {
     const it = begin();
     it.connection.retry();
     expect(it.transport.opens).toHaveLength(1);
@@ -215,7 +218,7 @@ describe("retry", () => {
 });
 
 describe("commands", () => {
-  it("go up with the session and an id of their own", async () => {
+  it("carry the session and a unique ID", async () => {
     const it = begin();
     await it.connection.run({ message: "hi", when_busy: "reject" });
     await it.connection.cancel({ run_id: "r1", reason: "enough" });
@@ -234,7 +237,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("have ids also where the page is not served securely", async () => {
+  it("get IDs on insecure pages too", async () => {
     vi.stubGlobal("crypto", undefined);
     const it = begin();
     await it.connection.run({ message: "a" });
@@ -249,7 +252,7 @@ describe("commands", () => {
 
   const lost = { kind: "lost", code: "command_timeout", message: "" } as const;
 
-  it("that are lost are asked again with the same id", async () => {
+  it("are retried with the same ID when lost", async () => {
     const it = begin();
     it.transport.answers = [lost, lost, { kind: "done", result: { event_id: 7 } }];
     const answer = it.connection.cancel({ run_id: "r1" });
@@ -261,14 +264,14 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("are not asked for ever, nor again when they were refused", async () => {
+  it("are not retried after the time limit or a refusal", async () => {
     const it = begin({ commandLimitMs: 3000 });
     it.clock.chance = 1;
     it.transport.answers = [lost];
-    let outcome: CommandOutcome | undefined;
+    let outcome: CommandResult | undefined;
     void it.connection.cancel({ run_id: "r1" }).then((answer) => (outcome = answer));
     await it.clock.advance(2999);
-    // At once, then after 250, 500, 1000 ms; the pause of 2000 is cut short.
+    // Immediately, then after 250, 500 and 1000 ms; the time limit ends the delay of 2000 ms.
     expect(it.transport.sends).toHaveLength(4);
     expect(outcome).toBeUndefined();
     await it.clock.advance(1);
@@ -281,7 +284,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("survive an outage of some seconds", async () => {
+  it("survive a short outage", async () => {
     const it = begin();
     it.clock.chance = 0.1;
     it.transport.answers = [lost];
@@ -294,7 +297,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("wait as long as the server asks for", async () => {
+  it("wait as long as the server requests", async () => {
     const it = begin();
     it.transport.answers = [{ ...lost, retryAfterMs: 3000 }, { kind: "done" }];
     const answer = it.connection.cancel({ run_id: "r1" });
@@ -306,7 +309,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("that wait to be asked again are asked at once when the stream is heard again", async () => {
+  it("are retried at once when the stream reconnects", async () => {
     const it = begin();
     it.transport.answers = [{ ...lost, retryAfterMs: 10_000 }, { kind: "done" }];
     const answer = it.connection.cancel({ run_id: "r1" });
@@ -317,7 +320,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("never reject, nor wait for ever, whatever the transport does", async () => {
+  it("never reject or hang when the transport fails", async () => {
     const transport = new ScriptedTransport();
     const it = begin({ transport, commandLimitMs: 1000 });
     transport.send = () => {
@@ -335,7 +338,7 @@ describe("commands", () => {
     expect(it.clock.timerCount).toBe(0);
   });
 
-  it("are refused by a stranger on first contact, and lost to one later", async () => {
+  it("treat a foreign refusal as final at first, and as temporary later", async () => {
     const it = begin();
     const foreign = { kind: "refused", code: "connection_refused", message: "404", isForeign: true } as const;
     it.transport.answers = [foreign];
@@ -349,7 +352,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("that wait to be asked again are asked at once by retry, and are lost by close", async () => {
+  it("are retried at once by retry, and lost on close", async () => {
     const it = begin();
     it.transport.answers = [lost];
     const answer = it.connection.cancel({ run_id: "r1" });
@@ -362,7 +365,7 @@ describe("commands", () => {
     await finished(it);
   });
 
-  it("bring to life a connection whose session was not there before", async () => {
+  it("restart a connection whose session was unknown", async () => {
     const it = begin();
     await it.transport.last.end(refused("unknown_session"));
     it.transport.answers = [{ kind: "refused", code: "unknown_run", message: "" }, { kind: "accepted" }];
@@ -374,7 +377,7 @@ describe("commands", () => {
     await it.connection.done;
   });
 
-  it("bring it to life also when they are answered before the stream is refused, once", async () => {
+  it("restart it once when they are accepted before the stream is refused", async () => {
     const it = begin();
     await it.connection.run({ message: "hi" });
     await it.transport.last.end(refused("unknown_session"));
@@ -386,7 +389,7 @@ describe("commands", () => {
 });
 
 describe("the user's signal", () => {
-  it("is let go of when it is over, and taken again by retry", async () => {
+  it("has no listener after the end, and one again after retry", async () => {
     const { signal } = new AbortController();
     const it = begin({ follow: false, signal });
     it.transport.last.give(1, 3);

@@ -1,32 +1,44 @@
 /**
- * A connection to one session: its stream is kept going (`StreamKeeper`), and commands go up. It knows neither the wire
- * nor the view.
+ * A connection to one session. It keeps the session's stream open (`ReconnectingStream`) and sends commands
+ * (`CommandSender`). It knows neither the wire format nor the view.
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { StreamModes } from "../protocol/index.ts";
-import { RECONNECT, type ReconnectOptions } from "./connection/back-off.ts";
+import { DEFAULT_RECONNECT, type ReconnectOptions } from "./connection/backoff.ts";
 import { type Clock, SYSTEM_CLOCK } from "./connection/clock.ts";
 import { CommandSender, createCommandId } from "./connection/command-sender.ts";
-import { type KeeperEvents, type KeptTrack, StreamKeeper } from "./connection/stream-keeper.ts";
-import type { ClientCommand, CommandOutcome, Transport } from "./transport.ts";
+import {
+  type ReconnectingStreamEvents,
+  type StreamFeed,
+  ReconnectingStream,
+} from "./connection/reconnecting-stream.ts";
+import type { ClientCommand, CommandResult, Transport } from "./transport.ts";
 import type { StreamState } from "./view.ts";
 
+/** Options of `connect`. */
 export interface ConnectOptions {
+  /** Carries the stream and the commands. It can be shared by many connections. */
   readonly transport: Transport;
+  /** ID of the session. It need not exist yet: the first message creates it. */
   readonly session: string;
-  /** `loom` unless told otherwise. */
+  /** Dialect of the frames. Default: `loom`. */
   readonly dialect?: DialectName;
-  /** Only these kinds of events, or all, with states whole. Without it: all but states that are stored as deltas. */
+  /**
+   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except states stored as
+   * deltas.
+   */
   readonly modes?: StreamModes;
-  /** Goes on when the end is reached; true unless told otherwise. */
+  /** Keep receiving after the stored records were read. Default: true. */
   readonly follow?: boolean;
+  /** Delays and number of reconnection attempts. */
   readonly reconnect?: Partial<ReconnectOptions>;
-  /** After so long without a sign of life a stream counts as lost. 45 seconds unless told otherwise; 0: never. */
+  /** A stream that is silent for this many milliseconds is considered lost. Default: 45000. 0 disables the check. */
   readonly heartbeatMs?: number;
-  /** How long a command is asked again while no answer comes. 30 seconds unless told otherwise. */
+  /** How long a command is retried while the server does not answer, in milliseconds. Default: 30000. */
   readonly commandLimitMs?: number;
-  /** Closes the connection. */
+  /** Closes the connection when aborted. */
   readonly signal?: AbortSignal;
+  /** Replaces the system clock, for tests. */
   readonly clock?: Clock;
 }
 
@@ -34,59 +46,80 @@ type CommandBody<T extends ClientCommand["type"]> = Omit<
   Extract<ClientCommand, { readonly type: T }>,
   "type" | "session" | "id"
 > & {
-  /** To ask again for what was asked before; a new one unless given. */
+  /** Command ID. Reuse an ID to repeat a command safely. Default: a new random ID. */
   readonly id?: string;
 };
 
+/** A connection to one session; see `connect`. */
 export interface Connection {
-  /** Resolves to the state when it is over: closed, failed, or, without `follow`, at its end. Anew after `retry`. */
+  /**
+   * Resolves with the final state when the connection is closed, has failed, or, without `follow`, has reached the end.
+   * Never rejects. `retry()` replaces it with a new promise.
+   */
   readonly done: Promise<StreamState>;
-  /** Commands resolve with what became of them, and never reject. */
-  run(command: CommandBody<"run">): Promise<CommandOutcome>;
-  cancel(command: CommandBody<"cancel">): Promise<CommandOutcome>;
-  approve(command: CommandBody<"approve">): Promise<CommandOutcome>;
-  todo(command: CommandBody<"todo">): Promise<CommandOutcome>;
-  /** Waits no longer before the next try; a connection that failed begins anew. */
+  /** Starts a run with a user message. All command methods resolve with the result and never reject. */
+  run(command: CommandBody<"run">): Promise<CommandResult>;
+  /** Cancels a run. */
+  cancel(command: CommandBody<"cancel">): Promise<CommandResult>;
+  /** Approves or rejects a tool call that awaits approval. */
+  approve(command: CommandBody<"approve">): Promise<CommandResult>;
+  /** Changes an item of a to-do list. */
+  todo(command: CommandBody<"todo">): Promise<CommandResult>;
+  /** Reconnects now instead of waiting for the next attempt. A failed connection starts again. */
   retry(): void;
-  /** Nothing more is wanted. The transport stays open. */
+  /** Closes the stream and stops pending commands. The transport stays open. */
   close(): void;
 }
 
-/** What a connection needs of the receiver. Undefined: the session is received in another dialect. */
-export interface Tracker {
-  track(stream: { readonly session: string; readonly dialect: DialectName }): KeptTrack | undefined;
+/**
+ * The part of a receiver that a connection needs. `openFeed` returns undefined when the session is already received in
+ * another dialect.
+ */
+export interface FeedProvider {
+  openFeed(stream: { readonly session: string; readonly dialect: DialectName }): StreamFeed | undefined;
 }
 
-export function connect(receiver: Tracker, options: ConnectOptions): Connection {
+/**
+ * Connects a receiver to one session on a server. The connection reconnects with backoff, resumes where the stream
+ * broke, fetches missing frames, and sends commands. It stays open until `close()`, a failure, or, with
+ * `follow: false`, the end of the stored records.
+ *
+ * ```ts
+ * const connection = connect(receiver, { transport, session: "my-session" });
+ * await connection.run({ message: "What is 6*7?" });
+ * connection.close();
+ * ```
+ */
+export function connect(receiver: FeedProvider, options: ConnectOptions): Connection {
   return new SessionConnection(receiver, options);
 }
 
 const DEFAULT_HEARTBEAT_MS = 45_000;
 const DEFAULT_COMMAND_LIMIT_MS = 30_000;
 
-type Settings = Required<Omit<ConnectOptions, "reconnect" | "signal" | "modes">> &
+type ConnectionSettings = Required<Omit<ConnectOptions, "reconnect" | "signal" | "modes">> &
   Pick<ConnectOptions, "modes"> & { readonly reconnect: ReconnectOptions };
 
 class SessionConnection implements Connection {
-  readonly #receiver: Tracker;
-  readonly #settings: Settings;
+  readonly #receiver: FeedProvider;
+  readonly #settings: ConnectionSettings;
   readonly #signal: AbortSignal | undefined;
   readonly #commands: CommandSender;
   readonly #close = (): void => this.close();
-  readonly #events: KeeperEvents = {
-    onHeard: () => this.#commands.noteHeard(),
+  readonly #events: ReconnectingStreamEvents = {
+    onReachable: () => this.#commands.noteReachable(),
     expectsSession: () => {
-      const wasTaken = this.#wasTaken;
-      this.#wasTaken = false;
-      return wasTaken;
+      const isExpected = this.#isSessionExpected;
+      this.#isSessionExpected = false;
+      return isExpected;
     },
   };
-  #keeper: StreamKeeper | undefined;
+  #stream: ReconnectingStream | undefined;
   #isClosed = false;
-  /** A command was taken since the session was last looked for: now it must be there. */
-  #wasTaken = false;
+  /** A command was accepted since the server last reported the session as unknown, so the session must exist now. */
+  #isSessionExpected = false;
 
-  constructor(receiver: Tracker, { reconnect, signal, ...given }: ConnectOptions) {
+  constructor(receiver: FeedProvider, { reconnect, signal, ...given }: ConnectOptions) {
     this.#receiver = receiver;
     this.#settings = {
       dialect: "loom",
@@ -95,7 +128,7 @@ class SessionConnection implements Connection {
       commandLimitMs: DEFAULT_COMMAND_LIMIT_MS,
       clock: SYSTEM_CLOCK,
       ...given,
-      reconnect: { ...RECONNECT, ...reconnect },
+      reconnect: { ...DEFAULT_RECONNECT, ...reconnect },
     };
     this.#commands = new CommandSender(this.#settings);
     this.#signal = signal;
@@ -103,29 +136,29 @@ class SessionConnection implements Connection {
   }
 
   get done(): Promise<StreamState> {
-    return this.#keeper?.done ?? Promise.resolve(MISMATCH);
+    return this.#stream?.done ?? Promise.resolve(MISMATCH);
   }
 
-  run(command: CommandBody<"run">): Promise<CommandOutcome> {
+  run(command: CommandBody<"run">): Promise<CommandResult> {
     return this.#send({ ...command, type: "run", ...this.#address(command) });
   }
 
-  cancel(command: CommandBody<"cancel">): Promise<CommandOutcome> {
+  cancel(command: CommandBody<"cancel">): Promise<CommandResult> {
     return this.#send({ ...command, type: "cancel", ...this.#address(command) });
   }
 
-  approve(command: CommandBody<"approve">): Promise<CommandOutcome> {
+  approve(command: CommandBody<"approve">): Promise<CommandResult> {
     return this.#send({ ...command, type: "approve", ...this.#address(command) });
   }
 
-  todo(command: CommandBody<"todo">): Promise<CommandOutcome> {
+  todo(command: CommandBody<"todo">): Promise<CommandResult> {
     return this.#send({ ...command, type: "todo", ...this.#address(command) });
   }
 
   retry(): void {
     if (this.#isClosed) return;
     this.#commands.wake();
-    if (this.#keeper !== undefined && this.#keeper.failure === undefined) this.#keeper.hurry();
+    if (this.#stream !== undefined && this.#stream.failure === undefined) this.#stream.retryNow();
     else this.#begin();
   }
 
@@ -134,18 +167,18 @@ class SessionConnection implements Connection {
     this.#isClosed = true;
     this.#signal?.removeEventListener("abort", this.#close);
     this.#commands.close();
-    this.#keeper?.close();
+    this.#stream?.close();
   }
 
   #begin(): void {
-    const track = this.#receiver.track(this.#settings);
-    const keeper = track === undefined ? undefined : new StreamKeeper(track, this.#settings, this.#events);
-    this.#keeper = keeper;
+    const feed = this.#receiver.openFeed(this.#settings);
+    const stream = feed === undefined ? undefined : new ReconnectingStream(feed, this.#settings, this.#events);
+    this.#stream = stream;
     if (this.#signal?.aborted === true) this.close();
     else this.#signal?.addEventListener("abort", this.#close, { once: true });
-    // A signal may outlive very many connections.
+    // A signal may outlive many connections, so the listener must not leak.
     void this.done.then(() => {
-      if (this.#keeper === keeper) this.#signal?.removeEventListener("abort", this.#close);
+      if (this.#stream === stream) this.#signal?.removeEventListener("abort", this.#close);
     });
   }
 
@@ -153,19 +186,20 @@ class SessionConnection implements Connection {
     return { id, session: this.#settings.session };
   }
 
-  async #send(command: ClientCommand): Promise<CommandOutcome> {
+  async #send(command: ClientCommand): Promise<CommandResult> {
     const outcome = await this.#commands.send(command);
-    const isTaken = outcome.kind === "done" || outcome.kind === "accepted";
-    // The first message makes the session that was not there to be followed; which was answered first is chance.
-    if (isTaken && this.#keeper?.failure?.code === "unknown_session") this.retry();
-    else if (isTaken) this.#wasTaken = true;
+    const isAccepted = outcome.kind === "done" || outcome.kind === "accepted";
+    // The first message creates the session. The stream request may be refused before or after that message is
+    // accepted, so both orders are handled.
+    if (isAccepted && this.#stream?.failure?.code === "unknown_session") this.retry();
+    else if (isAccepted) this.#isSessionExpected = true;
     return outcome;
   }
 }
 
 const MISMATCH: StreamState = {
   status: "failed",
-  reason: { code: "dialect_mismatch", message: "the session is received in another dialect" },
+  reason: { code: "dialect_mismatch", message: "the session is already received in another dialect" },
   verified: false,
   cannotKnow: [],
 };

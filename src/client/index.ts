@@ -1,35 +1,39 @@
-/** The receiver: frames of any dialect in, a view out that says how far it can be vouched for. Runs in a browser. */
+/**
+ * Entry point of the client: receivers, connections and transports. Runs in browsers and Node.
+ *
+ * A receiver turns frames of any dialect into a view and reports whether everything was received. A connection keeps a
+ * receiver up to date with a session on a server.
+ */
 export { connect, type Connection, type ConnectOptions } from "./connection.ts";
 export { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 export { MessageStreamHandler, type MessageStreamOptions, type SSEEvent } from "./message-stream-handler.ts";
-export type { Listener, NotifyMode } from "./notifier.ts";
+export type { ChangeListener, NotifyMode } from "./notifier.ts";
 export {
   createLoomReceiver,
   createReceiver,
   type Decoders,
+  type ReadableStore,
   type Receiver,
   type ReceiverOptions,
-  type Store,
 } from "./receiver.ts";
 export type { Source, SourceOptions } from "./source.ts";
-export type { Track } from "./track.ts";
+export type { SessionFeed } from "./session-feed.ts";
 export { createFetchTransport, type FetchTransportOptions } from "./transport/fetch-transport.ts";
 export { type ConnectPair, createPairTransport } from "./transport/pair-transport.ts";
-export type { Token } from "./transport/token.ts";
+export type { ClientToken } from "./transport/client-token.ts";
 export { createWebSocketTransport, type WebSocketTransportOptions } from "./transport/web-socket-transport.ts";
 export type {
   ClientCommand,
-  CommandOutcome,
+  CommandResult,
   FrameSink,
-  Place,
   StreamOutcome,
+  StreamPosition,
   StreamRequest,
   Transport,
 } from "./transport.ts";
 export type {
   ApprovalView,
   BacktrackView,
-  Blindness,
   CheckpointView,
   CompressionView,
   DataBlock,
@@ -49,7 +53,6 @@ export type {
   ReceiverView,
   Reference,
   ReferencesPart,
-  RunStatus,
   SessionView,
   StreamReason,
   StreamState,
@@ -65,6 +68,8 @@ export type {
   ToolPart,
   ToolResult,
   TreeView,
+  TurnStatus,
   TurnView,
+  UndetectableFault,
   UsageView,
 } from "./view.ts";

@@ -1,25 +1,35 @@
 /**
- * What a receiver holds at most. Every limit has a default and can be set; what it keeps out is named by an error code or
- * counted in the view, and harms nothing else.
+ * The limits of a receiver and their defaults. Input beyond a limit gets an error code or is counted in the view, and
+ * does not affect other sessions.
  */
+
+/** Maximum sizes; see `ReceiverOptions.limits`. */
 export interface ReceiverLimits {
-  /** Sessions in view; beyond, the one heard of longest ago that has no live run goes. Code `too_many_sessions`. */
+  /**
+   * Sessions in the view. Beyond this, the oldest session without a live run is removed (`too_many_sessions`).
+   * Default: 1000.
+   */
   readonly maxSessions: number;
-  /** Turns in view per session; beyond, the oldest goes and is counted in `earlierTurns`. */
+  /** Turns per session. Beyond this, the oldest turn is removed and counted in `earlierTurns`. Default: 10000. */
   readonly maxTurns: number;
-  /** Runs of one session that are live at once. Code `too_many_open`. */
+  /** Live runs per session. Beyond this, the oldest live run is marked as failed (`too_many_open`). Default: 1000. */
   readonly maxLiveTurns: number;
-  /** Of each list in a turn: parts, node runs, thoughts, graph nodes, edges, model calls, checkpoints. `view_limit`. */
+  /**
+   * Entries per list of a turn: parts, node runs, thoughts, graph nodes, edges, model calls, checkpoints
+   * (`view_limit`). Default: 10000.
+   */
   readonly maxItems: number;
-  /** Characters of one text: an answer, a thought, a tool's output, its arguments. `view_limit`. */
+  /** Characters per text: an answer, a thought, a tool's output or arguments (`view_limit`). Default: 16777216. */
   readonly maxText: number;
-  /** Frames, and characters of frames, that wait for one before them. Code `held_limit`. */
+  /** Frames held while an earlier one is missing (`held_limit`). Default: 4096. */
   readonly maxHeldFrames: number;
+  /** Characters in the held frames (`held_limit`). Default: 8388608. */
   readonly maxHeldCharacters: number;
-  /** Issues and other events that are shown; the rest is only counted. */
+  /** Issues and other events shown; the rest is only counted. Default: 100. */
   readonly maxIssues: number;
 }
 
+/** Default limits of a receiver. */
 export const RECEIVER_LIMITS: ReceiverLimits = {
   maxSessions: 1000,
   maxTurns: 10_000,

@@ -12,7 +12,7 @@ function createRequest(request_id = "req-1") {
 }
 
 describe("MessageStreamHandler", () => {
-  it("gives every field of 003 §3.1", () => {
+  it("provides every field of 003 §3.1", () => {
     const event = createRequest();
     const handler = new MessageStreamHandler();
     expect(handler.message).toMatchObject({ role: "assistant", mainContent: "", isStreaming: true });
@@ -46,7 +46,7 @@ describe("MessageStreamHandler", () => {
     expect(handler.state).toEqual({ status: "complete", verified: true, cannotKnow: [] });
   });
 
-  it("takes texts too, and the old types of 003 §6", () => {
+  it("accepts JSON text, and the old types of 003 §6", () => {
     const handler = new MessageStreamHandler();
     handler.handleEvent('{"type":"token","content":"Hel"}');
     handler.handleEvent({ type: "token", data: { content: "lo" } });
@@ -57,17 +57,17 @@ describe("MessageStreamHandler", () => {
     expect(handler.state).toMatchObject({ status: "complete", verified: false });
   });
 
-  it("tells its listener of changes of the message or its state, and of nothing else", () => {
+  it("calls back only when the message or its state changes", () => {
     const event = createRequest();
-    const told: [string, string][] = [];
-    const handler = new MessageStreamHandler((message, { status }) => told.push([message.mainContent, status]), {
+    const calls: [string, string][] = [];
+    const handler = new MessageStreamHandler((message, { status }) => calls.push([message.mainContent, status]), {
       notify: "sync",
     });
     const start = event("session_start", { session_id: "s", request_id: "req-1" });
     const content = event("content", { content: "Hi" });
     for (const each of [start, content, content, start]) handler.handleEvent(each);
     handler.end();
-    expect(told).toEqual([
+    expect(calls).toEqual([
       ["", "live"],
       ["Hi", "live"],
       ["Hi", "truncated"],
@@ -84,7 +84,7 @@ describe("MessageStreamHandler", () => {
     expect(seen.at(-1)?.messageId).toBe("b:assistant");
   });
 
-  it("receives other dialects where it is told so", () => {
+  it("receives other dialects", () => {
     const handler = new MessageStreamHandler(undefined, { dialect: "lumine" });
     const frame = { id: "", role: "assistant", session_id: "s", conversation_id: null };
     handler.handleEvent({ ...frame, type: "session_id" });

@@ -1,24 +1,27 @@
 /**
- * One message as it streams in (003 §3): events go in, one callback is told of the message. For those who want no store,
- * no sessions and no connection. The message is the assistant's of the latest request the handler was shown.
+ * Receives a single message (003 §3): events go in, a callback gets the message. For applications that need no store,
+ * sessions or connection.
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { JsonObject } from "../protocol/index.ts";
-import { INITIAL_STATE } from "./intake/state.ts";
+import { INITIAL_STATE } from "./intake/derive-state.ts";
 import type { ReceiverLimits } from "./limits.ts";
 import type { NotifyMode } from "./notifier.ts";
 import { createReceiver, type Receiver } from "./receiver.ts";
 import type { Source } from "./source.ts";
 import type { MessageState, SessionView, StreamState } from "./view.ts";
 
+/** Options of `MessageStreamHandler`. */
 export interface MessageStreamOptions {
-  /** `engine`, which 003 specifies, unless said otherwise. */
+  /** Dialect of the events. Default: `engine`, as specified in 003. */
   readonly dialect?: DialectName;
+  /** Replaces single limits. Default: `RECEIVER_LIMITS`. */
   readonly limits?: Partial<ReceiverLimits>;
+  /** When the callback is called. Default: `frame`, once per animation frame. */
   readonly notify?: NotifyMode;
 }
 
-/** An event of 003 §1.2, or of another dialect where the handler was told so. */
+/** An event of 003 §1.2, or of the dialect given in the options. */
 export type SSEEvent = { readonly type?: string; readonly data?: unknown; readonly metadata?: unknown };
 
 const EMPTY: MessageState = {
@@ -36,6 +39,18 @@ const EMPTY: MessageState = {
 
 const ENDED: MessageState = { ...EMPTY, isStreaming: false };
 
+/**
+ * Collects the events of a stream into the assistant's message of the latest request (003 §3). Duplicate events are
+ * dropped, and numbered events that arrive out of order are reordered.
+ *
+ * ```ts
+ * const handler = new MessageStreamHandler((message, state) => {
+ *   render(message.mainContent, state.status);
+ * });
+ * for await (const event of events) handler.handleEvent(event);
+ * handler.end();
+ * ```
+ */
 export class MessageStreamHandler {
   readonly #receiver: Receiver;
   readonly #source: Source;
@@ -46,22 +61,22 @@ export class MessageStreamHandler {
     this.#receiver = createReceiver({ limits, notify });
     this.#source = this.#receiver.open({ dialect });
     if (onChange === undefined) return;
-    let told: readonly unknown[] = [EMPTY, INITIAL_STATE];
+    let notified: readonly unknown[] = [EMPTY, INITIAL_STATE];
     this.#receiver.subscribe(() => {
       const { message, state } = this;
-      if (message === told[0] && state === told[1]) return;
-      told = [message, state];
+      if (message === notified[0] && state === notified[1]) return;
+      notified = [message, state];
       onChange(message, state);
     });
   }
 
-  /** The message as it stands. */
+  /** The current message. Empty until the first event of the assistant's message arrives. */
   get message(): MessageState {
     const messages = this.#session?.turns.at(-1)?.messages ?? [];
     return messages.findLast(({ role }) => role === "assistant") ?? (this.#isOver ? ENDED : EMPTY);
   }
 
-  /** How far the message can be vouched for. */
+  /** State of the stream: whether everything was received, and how sure that is. */
   get state(): StreamState {
     return this.#session?.state ?? INITIAL_STATE;
   }
@@ -70,12 +85,12 @@ export class MessageStreamHandler {
     return this.#receiver.session(this.#source.current).getSnapshot();
   }
 
-  /** One event, parsed or as its JSON text. */
+  /** Handles one event, given as an object or as its JSON text. */
   handleEvent(event: SSEEvent | JsonObject | string): void {
     this.#source.push(typeof event === "string" ? event : JSON.stringify(event));
   }
 
-  /** The stream is over: a request that has not ended was cut. */
+  /** Ends the stream. A request that has not ended is then shown as cut off. */
   end(): void {
     this.#isOver = true;
     this.#source.end();

@@ -7,68 +7,68 @@ afterEach(() => {
 });
 
 describe("Notifier", () => {
-  it("tells once for many changes, per interval", () => {
+  it("notifies once per interval for many changes", () => {
     vi.useFakeTimers();
-    let told = 0;
-    const notifier = new Notifier({ everyMs: 50 }, () => told++);
+    let notified = 0;
+    const notifier = new Notifier({ everyMs: 50 }, () => notified++);
     for (let i = 0; i < 100; i++) notifier.schedule();
-    expect(told).toBe(0);
+    expect(notified).toBe(0);
     vi.advanceTimersByTime(49);
-    expect(told).toBe(0);
+    expect(notified).toBe(0);
     vi.advanceTimersByTime(1);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     notifier.schedule();
     vi.advanceTimersByTime(50);
-    expect(told).toBe(2);
+    expect(notified).toBe(2);
   });
 
-  it("tells with the frames of the screen", () => {
+  it("notifies on animation frames", () => {
     const frames: (() => void)[] = [];
     vi.useFakeTimers();
     vi.stubGlobal("requestAnimationFrame", (run: () => void) => frames.push(run));
-    let told = 0;
-    const notifier = new Notifier("frame", () => told++);
+    let notified = 0;
+    const notifier = new Notifier("frame", () => notified++);
     notifier.schedule();
     notifier.schedule();
-    expect([frames.length, told]).toEqual([1, 0]);
+    expect([frames.length, notified]).toEqual([1, 0]);
     frames[0]?.();
     vi.advanceTimersByTime(1000);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
   });
 
-  it("does not wait for frames that a hidden page does not get", () => {
+  it("does not wait for animation frames on a hidden page", () => {
     vi.useFakeTimers();
     vi.stubGlobal("requestAnimationFrame", () => 0);
-    let told = 0;
-    new Notifier("frame", () => told++).schedule();
+    let notified = 0;
+    new Notifier("frame", () => notified++).schedule();
     vi.advanceTimersByTime(200);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
   });
 
-  it("tells at once where asked, and of what changes meanwhile after that", () => {
-    const told: number[] = [];
+  it("notifies synchronously, and of changes made meanwhile afterwards", () => {
+    const notified: number[] = [];
     let changes = 0;
     const notifier = new Notifier("sync", () => {
-      told.push(changes);
+      notified.push(changes);
       if (changes < 3) {
         changes++;
         notifier.schedule();
       }
     });
     notifier.schedule();
-    expect(told).toEqual([0, 1, 2, 3]);
+    expect(notified).toEqual([0, 1, 2, 3]);
   });
 
-  it("tells what waits when it is asked to, and only then again", () => {
+  it("notifies on flush, and then only after further changes", () => {
     vi.useFakeTimers();
-    let told = 0;
-    const notifier = new Notifier({ everyMs: 10 }, () => told++);
+    let notified = 0;
+    const notifier = new Notifier({ everyMs: 10 }, () => notified++);
     notifier.flush();
-    expect(told).toBe(0);
+    expect(notified).toBe(0);
     notifier.schedule();
     notifier.flush();
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     vi.advanceTimersByTime(100);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
   });
 });

@@ -1,24 +1,31 @@
 /**
- * Tells listeners of changes, many changes at a time (003 §4.1): once per frame of the screen, once per interval, or at
- * once. It knows nothing of what changed.
+ * Notifies listeners of changes in batches (003 §4.1): once per animation frame, once per interval, or synchronously.
+ * It knows nothing about the changes themselves.
+ */
+
+/**
+ * When listeners are notified: `frame` once per animation frame, `everyMs` once per interval in milliseconds, `sync`
+ * after every change.
  */
 export type NotifyMode = "frame" | "sync" | { readonly everyMs: number };
 
-export type Listener = () => void;
+/** Called after a change, without arguments. */
+export type ChangeListener = () => void;
 
 const FRAME_MS = 16;
-/** A page nobody looks at gets no frames of the screen, and may be hidden while one is awaited. */
+/** Fallback delay: a hidden page gets no animation frames. */
 const HIDDEN_MS = 200;
 
-interface Screen {
+interface AnimationFrameHost {
   requestAnimationFrame?(callback: () => void): number;
 }
 
+/** Schedules calls of `deliver` according to the mode. */
 export class Notifier {
   readonly #mode: NotifyMode;
   readonly #deliver: () => void;
   #isScheduled = false;
-  /** A change came while listeners were being told. */
+  /** Set while listeners run; changes they cause are delivered afterwards. */
   #isDelivering = false;
 
   constructor(mode: NotifyMode, deliver: () => void) {
@@ -40,7 +47,7 @@ export class Notifier {
     runLater(this.#mode, () => this.flush());
   }
 
-  /** Tells of what is waiting to be told, now. */
+  /** Delivers pending changes now. */
   flush(): void {
     if (this.#isDelivering) return;
     this.#isDelivering = true;
@@ -61,7 +68,7 @@ function runLater(mode: Exclude<NotifyMode, "sync">, run: () => void): void {
     setTimeout(run, mode.everyMs);
     return;
   }
-  const screen = globalThis as Screen;
+  const screen = globalThis as AnimationFrameHost;
   if (typeof screen.requestAnimationFrame !== "function") {
     setTimeout(run, FRAME_MS);
     return;

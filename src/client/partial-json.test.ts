@@ -23,17 +23,20 @@ function parse(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** As JSON, which minds the order of keys and a key `__proto__`; unlike JSON it tells -0 and infinities apart. */
+/** Compares as JSON text, which includes key order and a key `__proto__`; -0 and infinities are also distinguished. */
 function print(value: unknown): string | undefined {
   return JSON.stringify(value, (_key, item: unknown) => (typeof item === "number" ? `${1 / item} ${item}` : item));
 }
 
-/** A text, and what is known after each of its characters: undefined means nothing, of a number or literal for example. */
+/**
+ * A text with the value known after each of its characters. Undefined means none, for example within a number or
+ * literal.
+ */
 type Steps = [character: string, known: Json | undefined][];
 
 const withoutHalf = (text: string): string => (/[\uD800-\uDBFF]$/.test(text) ? text.slice(0, -1) : text);
 
-/** Writes a string, each character escaped or not as `escape` says, with what a reader should see at each point. */
+/** Writes a string, escaping each character as `escape` says, with the value expected after each character. */
 function writeString(text: string, escape: (at: number) => boolean): Steps {
   const steps: Steps = [['"', ""]];
   for (let at = 0; at < text.length; at++) {
@@ -48,7 +51,7 @@ function writeString(text: string, escape: (at: number) => boolean): Steps {
   return [...steps, ['"', text]];
 }
 
-/** Writes a value, blanks between its tokens, by a way that has nothing in common with reading it. */
+/** Writes a value with whitespace between its tokens, independently of the parser. */
 function write(value: Json, blank: string, escape: (at: number) => boolean): Steps {
   if (typeof value === "string") return writeString(value, escape);
   if (typeof value !== "object" || value === null) {
@@ -77,7 +80,7 @@ function write(value: Json, blank: string, escape: (at: number) => boolean): Ste
   return [...steps, [isArray ? "]" : "}", build([])]];
 }
 
-/** The same text, written at random: `write` takes numbers that JSON.stringify writes in one way only. */
+/** The same text with random formatting. `write` accepts numbers that JSON.stringify writes in only one way. */
 const number = fc.oneof(
   fc.constantFrom(
     "-0",
@@ -99,8 +102,8 @@ const unit = fc.oneof(
 );
 const text = fc.array(unit, { maxLength: 6 }).map((units) => units.join(""));
 /**
- * No key is one backslash: where an object with such a key was made before, JSON.parse of Node 26 reads any key that is
- * written with an escape in the same place as that backslash, and so is no measure.
+ * No key is a single backslash. After an object with such a key was created, JSON.parse of Node 26 reads escaped keys
+ * at the same position as that backslash, so it cannot be used for comparison.
  */
 const key = fc
   .oneof(text, fc.constantFrom("a", "b", "1", "0", "__proto__", "constructor", "toString", ""))
@@ -127,7 +130,7 @@ const jsonText = fc.letrec<{ value: string; list: string; entries: string }>((ti
 const points = fc.array(fc.nat(), { maxLength: 12 });
 
 describe("a text in pieces", () => {
-  test("ends with exactly what JSON.parse gives, whatever the cut and the reads in between", () => {
+  test("gives exactly the result of JSON.parse, however it is cut and read", () => {
     fc.assert(
       fc.property(jsonText, points, fc.boolean(), (source, cuts, reads) => {
         const json = new PartialJson();
@@ -144,7 +147,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  test("shows, at every character, what is certain", () => {
+  test("shows what is certain after every character", () => {
     const value = fc
       .jsonValue({ maxDepth: 3, stringUnit: unit })
       .filter((made) => !JSON.stringify(made).includes('"\\\\":'));
@@ -185,11 +188,11 @@ describe("a text in pieces", () => {
     '"a":',
     "NaN",
   );
-  test("is complete exactly when JSON.parse takes it, and never throws", () => {
+  test("is complete exactly when JSON.parse accepts it, and never throws", () => {
     const garbage = fc.oneof(
       fc.array(pieces, { maxLength: 12 }).map((parts) => parts.join("")),
       fc.string({ unit: "binary", maxLength: 10 }),
-      // A text that was right until one character was lost, doubled or changed.
+      // A valid text in which one character was removed, doubled or changed.
       fc
         .tuple(jsonText, fc.nat(), fc.nat({ max: 1 }), fc.oneof(pieces, fc.constant("")))
         .map(([source, at, removed, added]) => {
@@ -203,7 +206,7 @@ describe("a text in pieces", () => {
         const parsed = parse(source);
         expect(json.state === "complete").toBe(parsed !== undefined);
         if (parsed !== undefined) expect(print(json.value)).toBe(print(parsed.value));
-        // All of it is as it would have been in one piece, also where it is partial or invalid.
+        // The result equals that of one piece, also if partial or invalid.
         const whole = read(source);
         expect([json.state, print(json.value)]).toEqual([whole.state, print(whole.value)]);
       }),
@@ -211,7 +214,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("goes on from a state that is not invalid, and from no other", () => {
+  it("continues from any state that is not invalid", () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
         const source = parts.join("");
@@ -219,7 +222,7 @@ describe("a text in pieces", () => {
         let isInvalid = false;
         for (let at = 0; at < source.length; at++) {
           json.push(source.charAt(at));
-          // In one piece as character by character: the same one is to blame, and nothing mends it.
+          // The error is at the same character as in one piece, and later text does not fix it.
           expect(json.state === "invalid").toBe(read(source.slice(0, at + 1)).state === "invalid");
           if (isInvalid) expect(json.state).toBe("invalid");
           isInvalid = json.state === "invalid";
@@ -230,12 +233,12 @@ describe("a text in pieces", () => {
   });
 });
 
-describe("the grammar, every case of it", () => {
-  it("takes the numbers JSON.parse takes, and gives up as soon as none can follow", () => {
+describe("the grammar", () => {
+  it("accepts the numbers JSON.parse accepts, and fails as early as possible", () => {
     const wrong: string[] = [];
     const visit = (source: string): void => {
       const lone = parse(source);
-      // Whatever may follow, one digit makes it whole.
+      // One more digit makes it complete.
       const canFollow = lone !== undefined || parse(`${source}0`) !== undefined || parse(`${source}1`) !== undefined;
       const expected = lone !== undefined ? "complete" : canFollow ? "partial" : "invalid";
       if (read(source).state !== expected) wrong.push(source);
@@ -247,7 +250,7 @@ describe("the grammar, every case of it", () => {
     expect(read("-1.5e+").state).toBe("partial");
   });
 
-  it("takes the escapes JSON.parse takes, and what it makes of them", () => {
+  it("decodes escapes like JSON.parse", () => {
     const wrong: string[] = [];
     const check = (source: string): void => {
       const parsed = parse(source);
@@ -272,7 +275,7 @@ describe("the grammar, every case of it", () => {
   });
 });
 
-describe("what is shown", () => {
+describe("the value shown", () => {
   it.each<[text: string, value: Json | undefined]>([
     ["", undefined],
     ["  ", undefined],
@@ -301,7 +304,7 @@ describe("what is shown", () => {
     expect(read(source).value).toStrictEqual(value);
   });
 
-  it("says where a text went wrong, and keeps what came before", () => {
+  it("keeps what precedes the error", () => {
     const cases: [text: string, offset: number, value: Json | undefined][] = [
       ['{"a":"b\n"}', 7, { a: "b" }],
       ['["a\\x"]', 4, ["a"]],
@@ -321,7 +324,7 @@ describe("what is shown", () => {
       for (const json of [read(source), read(...source.split("")), read(source, "[1]")]) {
         expect([source, json.state, json.value]).toStrictEqual([source, "invalid", value]);
       }
-      // The character there is to blame.
+      // The error is at that character.
       expect([source, read(source.slice(0, offset)).state]).not.toEqual([source, "invalid"]);
       expect([source, read(source.slice(0, offset + 1)).state]).toEqual([source, "invalid"]);
     }
@@ -334,7 +337,7 @@ describe("what is shown", () => {
     expect("polluted" in {}).toBe(false);
   });
 
-  it("is refused where it nests too deep, and where a number has no end", () => {
+  it("is rejected if nested too deeply or if a number is too long", () => {
     const deepest = "[".repeat(MAX_JSON_DEPTH) + "]".repeat(MAX_JSON_DEPTH);
     expect(read(deepest).state).toBe("complete");
     expect(read(`[${deepest}]`).state).toBe("invalid");
@@ -346,12 +349,12 @@ describe("what is shown", () => {
 });
 
 describe("snapshots", () => {
-  test("never change, and share what did not", () => {
+  test("never change, and share unchanged parts", () => {
     fc.assert(
       fc.property(jsonText, (source) => {
         const json = new PartialJson();
         const given: [value: Json | undefined, copy: string | undefined][] = [];
-        // The same key again makes the value anew, perhaps an equal one.
+        // A repeated key creates the value again, possibly an equal one.
         const keys = source.match(/"(?:[^"\\]|\\.)*"(?=\s*:)/g) ?? [];
         const isPlain = new Set(keys).size === keys.length;
         for (const character of source.split("")) {
@@ -359,7 +362,7 @@ describe("snapshots", () => {
           const { value } = json;
           expect(json.value).toBe(value);
           const copy = print(value);
-          // Nothing new to be seen: the same object, though characters came.
+          // Nothing visible changed, so the object is the same.
           const last = given.at(-1);
           if (isPlain && last?.[1] === copy && typeof value === "object") expect(value).toBe(last?.[0]);
           given.push([value, copy]);
@@ -370,7 +373,7 @@ describe("snapshots", () => {
     );
   });
 
-  it("share the parts that are settled", () => {
+  it("share complete parts", () => {
     const json = read('{"a":{"b":[1]},"c":["x');
     const before = json.value as { a: Json; c: Json };
     json.push('y"');
@@ -382,7 +385,7 @@ describe("snapshots", () => {
   });
 });
 
-/** 64 KB of arguments of several shapes. */
+/** 64 KB of arguments in several shapes. */
 const BIG: [shape: string, text: string][] = [
   ["one long string", JSON.stringify({ content: "some text\n".repeat(6000) })],
   ["10,000 numbers", JSON.stringify({ list: Array.from({ length: 10_000 }, (_, i) => (i * 7919) % 100_000) })],
@@ -402,7 +405,7 @@ const BIG: [shape: string, text: string][] = [
 ];
 
 describe.each(BIG)("64 KB: %s", (_, source) => {
-  it("is shown the same however it was cut and read, and is never far behind", () => {
+  it("is shown the same however it was cut and read, and never far behind", () => {
     const whole = new PartialJson();
     const small = new PartialJson();
     let shown = "";

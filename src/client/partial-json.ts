@@ -1,32 +1,32 @@
 /**
- * Reads a JSON text that comes in pieces, such as the arguments of a tool call while the model writes them. What is known
- * so far can be read at any time. It knows nothing of tools, and does not limit how long the text may get.
+ * Incremental JSON parser for text that arrives in pieces, such as tool call arguments while the model writes them. The
+ * value parsed so far can be read at any time. It does not limit the length of the text.
  *
  * Invariants:
- * - `push` never throws, and its cost is linear over all pieces, however the text was cut.
- * - `state` is "complete" exactly when JSON.parse takes the text, and then `value` equals what JSON.parse gives. Two
- *   limits are ours: how deep containers nest, and how long a number is.
- * - `state` is "invalid" from the first character on that no JSON text can have there.
- * - Only what is certain is shown: a string as far as it came; a key with the first sign of its value; a number or literal
- *   once it is whole. Open containers of more than some hundred values are shown in steps; see PartialValue.
+ * - `push` never throws. Its total cost is linear in the length of the text, no matter how it is cut.
+ * - `state` is "complete" exactly when JSON.parse accepts the text, and `value` then equals its result. Two additional
+ *   limits apply: nesting depth and the length of a number.
+ * - `state` is "invalid" from the first character that no JSON text can have at that position.
+ * - Only certain values are shown: a string as far as received, a key once its value has begun, a number or literal
+ *   once it is complete. Open containers with more than a few hundred values are updated in steps; see PartialValue.
  */
 import { MAX_JSON_DEPTH, type Json } from "../protocol/index.ts";
 import { PartialValue } from "./partial-value.ts";
 
 export type PartialJsonState = "empty" | "partial" | "complete" | "invalid";
 
-/** What there is of a number is looked at again with each piece. */
+/** Maximum length of a number, because an unfinished number is checked again with each piece. */
 const MAX_NUMBER = 4096;
 
-// What comes next.
+// What the parser expects next.
 const VALUE = 0;
 const FIRST_ITEM = 1;
 const FIRST_KEY = 2;
 const KEY = 3;
 const COLON = 4;
-/** Or the end of the container. */
+/** A comma or the end of the container. */
 const COMMA = 5;
-/** Nothing but blanks. */
+/** Only whitespace. */
 const END = 6;
 const STRING = 7;
 const ESCAPE = 8;
@@ -50,16 +50,19 @@ const NUMBER_CHARACTERS = /[\d.eE+-]*/y;
 const NUMBER_BEGUN = /^-?(?:(?:0|[1-9]\d*)(?:\.\d*|(?:\.\d+)?[eE][+-]?\d*)?)?$/;
 const NUMBER_WHOLE = /\d$/;
 
+/** An incremental parser for one JSON text. */
 export class PartialJson {
   readonly #known = new PartialValue();
   #expect = VALUE;
-  /** Length of the pieces before the one that is read. */
+  /** Length of all earlier pieces. */
   #offset = 0;
-  /** The string, number or literal under construction. */
+  /** The unfinished string, number or literal. */
   #token = "";
-  /** Of a string: it is a key; what came of an escape; half of a surrogate pair, which waits for its other half. */
+  /** The unfinished string is a key. */
   #isKey = false;
+  /** The unfinished escape sequence. */
   #escape = "";
+  /** First half of a surrogate pair. */
   #half = "";
   #literal = "";
 
@@ -69,11 +72,12 @@ export class PartialJson {
     return this.#expect === VALUE && this.#known.depth === 0 ? "empty" : "partial";
   }
 
-  /** What is known so far, of an invalid text what was known before its fault; undefined when that is nothing. */
+  /** The value parsed so far; for invalid text, the value before the error. Undefined if there is none yet. */
   get value(): Json | undefined {
     return this.#isLoneNumber() ? Number(this.#token) : this.#known.read();
   }
 
+  /** Parses the next piece of the text. */
   push(delta: string): void {
     for (let at = 0; at < delta.length;) {
       const expect = this.#expect;
@@ -87,7 +91,7 @@ export class PartialJson {
     this.#offset += delta.length;
   }
 
-  /** Blanks, and the character after them that begins or ends something. */
+  /** Skips whitespace and reads the structural character after it. */
   #readStructure(delta: string, from: number): number {
     let at = from;
     let code = delta.charCodeAt(at);
@@ -138,7 +142,7 @@ export class PartialJson {
   #readString(delta: string, from: number): number {
     let end = delta.length;
     if (!this.#isKey) {
-      // A value that is shown in steps is renewed at the same offsets however the text was cut.
+      // A value shown in steps is updated at the same offsets, no matter how the text was cut.
       this.#known.renewInStep(this.#offset + from);
       end = Math.min(end, Math.ceil(this.#known.renewAt - this.#offset));
     }
@@ -175,7 +179,7 @@ export class PartialJson {
       this.#half = text.slice(-1);
       text = text.slice(0, -1);
     }
-    // Strings added together are joined only when somebody looks inside, so this does not copy what came before.
+    // Engines join concatenated strings lazily, so this does not copy the earlier text.
     this.#token += text;
     if (!this.#isKey) this.#known.setText(this.#token);
   }
@@ -215,12 +219,12 @@ export class PartialJson {
     return next;
   }
 
-  /** A number outside any container, whole as it stands. */
+  /** True for a complete number outside any container. */
   #isLoneNumber(): boolean {
     return this.#expect === NUMBER && this.#known.depth === 0 && NUMBER_WHOLE.test(this.#token);
   }
 
-  /** Reads no further, in this piece or a later one. */
+  /** Stops parsing for good. */
   #fail(delta: string): number {
     this.#expect = NOTHING;
     this.#known.end();

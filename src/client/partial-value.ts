@@ -1,55 +1,55 @@
 /**
- * A JSON value under construction, readable at any time. It knows no text and no grammar: `PartialJson` tells it what
- * was found, in order.
+ * A JSON value under construction that can be read at any time. It knows no grammar: `PartialJson` reports what it
+ * parsed, in order.
  *
  * Invariants:
- * - What `read` gives is never changed afterwards. Parts that did not change since are the same objects.
- * - What `read` gives depends on what was found and at which offset, never on how often it was read before.
- * - Linear: reading copies the containers that are still open, and no others. Once those are large, copying them for each
- *   delta would make a long array quadratic. Then the value is renewed in steps instead, further apart the more a copy
- *   costs, so that all copies together cost a constant per character.
+ * - A value returned by `read` never changes. Unchanged parts keep their identity.
+ * - The result of `read` depends on what was parsed and at which offset, not on earlier reads.
+ * - Total cost is linear. A read copies only open containers. Copying large ones for each piece would be quadratic, so
+ *   large values are updated in steps whose distance grows with the cost of a copy.
  */
 import type { Json } from "../protocol/index.ts";
 
-/** What a copy costs, in units of about a nanosecond: per container, per item of an array, per entry of an object. */
+/** Cost of a copy in units of about a nanosecond: per container, per array item, per object entry. */
 const CONTAINER_COST = 16;
 const ITEM_COST = 1;
 const ENTRY_COST = 32;
-/** Open containers that cost no more than this to copy are always shown as they are. */
+/** Open containers up to this cost are always shown up to date. */
 const LIVE_COST = 1024;
-/** Beyond that, every character earns so much towards the next copy. */
+/** Above LIVE_COST, each character earns this much towards the next copy. */
 const COST_PER_CHARACTER = 16;
 
-/** A container that is still open. Its last value may be one that is itself still open. */
+/** An open container. Its last value may be open too. */
 interface OpenContainer {
-  /** Undefined in an array. May be one longer than `values`: a key whose value did not begin yet. */
+  /** Undefined for an array. May have one more entry than `values`: a key whose value has not begun. */
   readonly keys: string[] | undefined;
   readonly values: Json[];
-  /** How many of the values are settled. */
+  /** Number of complete values. */
   settled: number;
-  /** The last copy given out, and the unsettled value it ends with, if any. */
+  /** The last copy returned. */
   shown: Json | undefined;
+  /** The open value that `shown` ends with, if any. */
   shownLast: Json | undefined;
-  /** `shown` lacks something that is settled. */
+  /** `shown` lacks a complete value. */
   isStale: boolean;
 }
 
 export class PartialValue {
   readonly #open: OpenContainer[] = [];
   #root: Json | undefined;
-  /** A string under construction, where it ends what is known. */
+  /** The unfinished string, if the value so far ends with one. */
   #text: string | undefined;
   #shown: Json | undefined;
   #isChanged = false;
   #cost = 0;
-  /** Offset from which on a value that is shown in steps is due to be renewed; Infinity when it is shown as it is. */
+  /** Offset at which a value shown in steps is updated next; Infinity when it is always up to date. */
   renewAt = Infinity;
 
   get depth(): number {
     return this.#open.length;
   }
 
-  /** The innermost open container is an array. */
+  /** True if the innermost open container is an array. */
   get isInArray(): boolean {
     return this.#open.at(-1)?.keys === undefined;
   }
@@ -78,13 +78,13 @@ export class PartialValue {
     this.#open.at(-1)?.keys?.push(key);
   }
 
-  /** The string that is under construction, as far as it came. */
+  /** Sets the unfinished string. */
   setText(text: string): void {
     this.#text = text;
     this.#isChanged = true;
   }
 
-  /** A value is whole. */
+  /** Adds a complete value. */
   settle(value: Json, offset: number): void {
     this.#text = undefined;
     this.#isChanged = true;
@@ -100,19 +100,19 @@ export class PartialValue {
     this.#follow(offset);
   }
 
-  /** Renews a value that is shown in steps, when the time has come. */
+  /** Updates a value shown in steps, if it is due. */
   renewInStep(offset: number): void {
     if (offset < this.renewAt) return;
     this.#renew();
     this.renewAt = offset + this.#cost / COST_PER_CHARACTER;
   }
 
-  /** Nothing more will come: what is known is shown whole. */
+  /** Ends the value, so that it is shown completely. */
   end(): void {
     this.renewAt = Infinity;
   }
 
-  /** Decides whether the value is shown as it is or in steps. The first step is at once, so nothing shown is taken back. */
+  /** Chooses between live updates and steps. The first step is immediate, so a shown value never shrinks. */
   #follow(offset: number): void {
     if (this.#cost <= LIVE_COST) return this.end();
     if (this.renewAt === Infinity) this.renewAt = offset;
@@ -132,7 +132,7 @@ function costPerValue({ keys }: OpenContainer): number {
   return keys === undefined ? ITEM_COST : ENTRY_COST;
 }
 
-/** The container as it stands, with the value that is open in it, if any. */
+/** Returns the container with its open last value, if any. */
 function show(container: OpenContainer, last: Json | undefined): Json {
   if (last !== undefined && !isSame(container.shownLast, last)) {
     container.values[container.settled] = last;
@@ -146,7 +146,7 @@ function show(container: OpenContainer, last: Json | undefined): Json {
   return container.shown;
 }
 
-/** For an array this hands over its own list: only for one that is closed. */
+/** Returns the list of an array itself, so only use it for closed arrays. */
 function finish({ keys, values }: OpenContainer): Json {
   if (keys === undefined) return values;
   const object: Record<string, Json> = {};
@@ -154,14 +154,14 @@ function finish({ keys, values }: OpenContainer): Json {
     const key = keys[i] as string;
     const value = values[i] as Json;
     if (key === "__proto__") {
-      // Assigning would set the prototype.
+      // An assignment would set the prototype.
       Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
     } else object[key] = value;
   }
   return object;
 }
 
-/** Whether two states of one value are the same. A string only ever grows, so its length tells without reading it. */
+/** Compares two states of one value. A string only grows, so comparing lengths is enough. */
 function isSame(before: Json | undefined, now: Json): boolean {
   if (typeof before === "string" && typeof now === "string") return before.length === now.length;
   return before === now;

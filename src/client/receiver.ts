@@ -1,57 +1,73 @@
 /**
- * The receiver: one store for everything that is watched. Frames or records go in, by any number of sources and
- * connections; the view comes out, with how far it can be vouched for.
+ * The receiver: one store for all received sessions. Sources and connections feed frames or records into it; it
+ * produces the view, together with how reliable that view is.
  *
- * Invariant: whatever one source brings, the other sessions are unharmed.
+ * Invariant: faulty input from one source does not affect other sessions.
  */
 import { DECODERS, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
 import { BoundedMap, LoomError } from "../protocol/index.ts";
-import { Intake } from "./intake/intake.ts";
+import { SessionIntake } from "./intake/session-intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
-import { type Listener, Notifier, type NotifyMode } from "./notifier.ts";
+import { type ChangeListener, Notifier, type NotifyMode } from "./notifier.ts";
 import { type AMBIGUOUS, MAX_REQUESTS, Source, type SourceOptions } from "./source.ts";
-import { isBringing, Track } from "./track.ts";
+import { isActive, SessionFeed } from "./session-feed.ts";
 import type { ReceiverView, SessionView, StreamReason } from "./view.ts";
 
+/** Options of `createReceiver` and `createLoomReceiver`. */
 export interface ReceiverOptions {
+  /** Replaces single limits. Default: `RECEIVER_LIMITS`. */
   readonly limits?: Partial<ReceiverLimits>;
-  /** When listeners are told: once per frame of the screen unless said otherwise. */
+  /** When listeners are notified. Default: `frame`, once per animation frame. */
   readonly notify?: NotifyMode;
 }
 
-/** What a framework needs to show something that changes. */
-export interface Store<T> {
-  subscribe(listener: Listener): () => void;
+/** A readable value with change notification, compatible with React's `useSyncExternalStore`. */
+export interface ReadableStore<T> {
+  subscribe(listener: ChangeListener): () => void;
   getSnapshot(): T;
 }
 
-/** What a receiver can read. */
+/** Decoders of the dialects a receiver can read, by dialect name. */
 export type Decoders = { readonly [N in DialectName]?: Decoding };
 
-/** A receiver of any dialect. */
+/**
+ * Creates a receiver that reads every dialect.
+ *
+ * ```ts
+ * const receiver = createReceiver();
+ * const transport = createFetchTransport({ url: "http://127.0.0.1:10338" });
+ * const connection = connect(receiver, { transport, session: "my-session" });
+ * receiver.subscribe(() => render(receiver.getSnapshot()));
+ * await connection.run({ message: "Hello" });
+ * ```
+ */
 export function createReceiver(options: ReceiverOptions = {}): Receiver {
   return new Receiver(DECODERS, options);
 }
 
-/** A receiver of `loom` alone, our own wire: a page that needs no other carries no other. */
+/** Creates a receiver that reads only the `loom` dialect, for smaller bundles. Other dialects throw `unsupported`. */
 export function createLoomReceiver(options: ReceiverOptions = {}): Receiver {
   return new Receiver({ loom: LOOM_DECODING }, options);
 }
 
-export class Receiver implements Store<ReceiverView> {
+/**
+ * Holds all received sessions and their view; see `createReceiver`. It is a store: `subscribe` to changes and read the
+ * view with `getSnapshot`.
+ */
+export class Receiver implements ReadableStore<ReceiverView> {
   readonly #decoders: Decoders;
   readonly #limits: ReceiverLimits;
   readonly #notifier: Notifier;
-  readonly #intakes = new Map<string, Intake>();
+  readonly #intakes = new Map<string, SessionIntake>();
   readonly #requests = new BoundedMap<string | typeof AMBIGUOUS>(MAX_REQUESTS);
   readonly #listeners: Subscriptions = new Set();
   readonly #sessionListeners = new Map<string, Subscriptions>();
-  /** Sessions that may have changed since the view was made. */
-  readonly #stale = new Set<Intake>();
-  /** Sessions that did, and whose listeners do not know yet. */
-  readonly #untold = new Set<string>();
-  #told: ReceiverView | undefined;
-  #touched: Intake | undefined;
+  /** Sessions that may have changed since the view was last created. */
+  readonly #stale = new Set<SessionIntake>();
+  /** Sessions that changed and whose listeners have not been notified yet. */
+  readonly #changedSessions = new Set<string>();
+  #notifiedView: ReceiverView | undefined;
+  #lastChanged: SessionIntake | undefined;
   readonly #views = new Map<string, SessionView>();
   #view: ReceiverView = { sessions: [], earlierSessions: 0 };
   #earlierSessions = 0;
@@ -60,10 +76,13 @@ export class Receiver implements Store<ReceiverView> {
   constructor(decoders: Decoders, { limits = {}, notify = "frame" }: ReceiverOptions = {}) {
     this.#decoders = decoders;
     this.#limits = { ...RECEIVER_LIMITS, ...limits };
-    this.#notifier = new Notifier(notify, () => this.#tell());
+    this.#notifier = new Notifier(notify, () => this.#notify());
   }
 
-  /** A way in for frames or records that somebody has. */
+  /**
+   * Opens a source, for frames or records that you already have, such as a file or your own socket. Throws
+   * `unsupported` when the receiver has no decoder for the given dialect.
+   */
   open(options: SourceOptions = {}): Source {
     if (options.dialect !== undefined) this.#decodingOf(options.dialect);
     return new Source(
@@ -71,30 +90,34 @@ export class Receiver implements Store<ReceiverView> {
         ...this.#limits,
         decoders: this.#decoders,
         requests: this.#requests,
-        isReceived: (session) => this.#intakes.has(session),
-        track: (session, dialect, owner) => this.#track(session, dialect, owner),
+        hasSession: (session) => this.#intakes.has(session),
+        openFeed: (session, dialect, owner) => this.#openFeed(session, dialect, owner),
       },
       options,
     );
   }
 
-  /** A way in for a connection; undefined where the session is received in another dialect. */
-  track({ session, dialect }: { readonly session: string; readonly dialect: DialectName }): Track | undefined {
-    return this.#track(session, dialect);
+  /** Opens a feed for a connection. Returns undefined when the session is already received in another dialect. */
+  openFeed({ session, dialect }: { readonly session: string; readonly dialect: DialectName }): SessionFeed | undefined {
+    return this.#openFeed(session, dialect);
   }
 
-  /** Everything as it stands. While listeners wait to be told, as it stood when they last were. */
+  /**
+   * Returns the current view. While a notification is pending, returns the view of the last notification, so that all
+   * listeners see the same state.
+   */
   getSnapshot(): ReceiverView {
-    if (!this.#isWatched || !this.#notifier.isScheduled) this.#refresh();
+    if (!this.#hasListeners || !this.#notifier.isScheduled) this.#refresh();
     return this.#view;
   }
 
-  subscribe(listener: Listener): () => void {
+  /** Calls `listener` after changes. Returns a function that unsubscribes it. */
+  subscribe(listener: ChangeListener): () => void {
     return subscribe(this.#listeners, listener);
   }
 
-  /** One session as a store of its own: its listeners are told of its changes alone. */
-  session(id: string): Store<SessionView | undefined> {
+  /** Returns a store for one session. Its listeners are only notified when that session changes. */
+  session(id: string): ReadableStore<SessionView | undefined> {
     return {
       subscribe: (listener) => {
         const listeners: Subscriptions = this.#sessionListeners.get(id) ?? new Set();
@@ -112,30 +135,29 @@ export class Receiver implements Store<ReceiverView> {
     };
   }
 
-  /** Forgets a session. */
+  /** Removes a session from the view. The state of its connections becomes `failed`, with the code `session_closed`. */
   drop(id: string): void {
     const intake = this.#intakes.get(id);
-    if (intake !== undefined) this.#forget(intake, { code: "session_closed", message: "it is no longer received" });
+    if (intake !== undefined) this.#forget(intake, { code: "session_closed", message: "the session was dropped" });
   }
 
-  /** Whoever still brings frames of it is told by the state. */
-  #forget(intake: Intake, reason: StreamReason): void {
+  #forget(intake: SessionIntake, reason: StreamReason): void {
     intake.drop(reason);
     this.#intakes.delete(intake.sessionId);
     this.#isListChanged = true;
-    this.#touch(intake);
+    this.#markChanged(intake);
   }
 
-  /** Tells listeners now of what they have not been told. */
+  /** Notifies listeners of pending changes now. */
   flush(): void {
     this.#notifier.flush();
   }
 
-  get #isWatched(): boolean {
+  get #hasListeners(): boolean {
     return this.#listeners.size + this.#sessionListeners.size > 0;
   }
 
-  /** To ask for what cannot be read is an error of the program, so it throws. */
+  /** An unsupported dialect is a programming error, so this throws. */
   #decodingOf(dialect: DialectName): Decoding {
     const decoding = this.#decoders[dialect];
     if (decoding !== undefined) return decoding;
@@ -143,52 +165,53 @@ export class Receiver implements Store<ReceiverView> {
     throw new LoomError("unsupported", `this receiver reads ${names}, not ${dialect}`);
   }
 
-  #track(session: string, dialect: DialectName, owner?: Source): Track | undefined {
+  #openFeed(session: string, dialect: DialectName, owner?: Source): SessionFeed | undefined {
     let intake = this.#intakes.get(session);
     const decoding = this.#decodingOf(dialect);
     if (intake === undefined) {
       if (!this.#makeRoom(owner)) return undefined;
-      intake = new Intake(session, dialect, decoding, this.#limits, (changed) => this.#touch(changed));
+      intake = new SessionIntake(session, dialect, decoding, this.#limits, (changed) => this.#markChanged(changed));
       this.#intakes.set(session, intake);
       this.#isListChanged = true;
     } else if (intake.dialect !== dialect) {
-      intake.addIssue("dialect_mismatch", `it is received in ${intake.dialect}, and was sent in ${dialect} too`);
+      intake.addIssue("dialect_mismatch", `already received in ${intake.dialect}; frames in ${dialect} are ignored`);
       return undefined;
     }
-    return new Track(intake, owner);
+    return new SessionFeed(intake, owner);
   }
 
   /**
-   * The session heard of first that nobody brings any more and that has no live run goes. A source that brings too many
-   * loses its own first ones, never those of others; a connection, which somebody asked for, may take the place of any.
+   * Removes a session when the limit is reached: first the oldest one without a live run and without an active source.
+   * A source may otherwise only displace its own sessions; a connection may displace any session.
    */
   #makeRoom(owner: Source | undefined): boolean {
     if (this.#intakes.size < this.#limits.maxSessions) return true;
     const all = [...this.#intakes.values()];
-    const own = all.filter(
-      ({ sources: bringers }) => owner === undefined || [...bringers].every((each) => each.owner === owner),
-    );
+    const own = all.filter(({ sources }) => owner === undefined || [...sources].every((each) => each.owner === owner));
     const found =
-      all.find((intake) => !intake.hasLiveRun && ![...intake.sources].some(isBringing)) ??
+      all.find((intake) => !intake.hasLiveRun && ![...intake.sources].some(isActive)) ??
       own.find((intake) => !intake.hasLiveRun) ??
       own[0];
     this.#earlierSessions++;
     this.#isListChanged = true;
     if (found === undefined) return false;
-    this.#forget(found, { code: "too_many_sessions", message: "it had to make room for another session" });
+    this.#forget(found, {
+      code: "too_many_sessions",
+      message: "removed for a newer session; maxSessions was reached",
+    });
     return true;
   }
 
-  #touch(intake: Intake): void {
-    const isWatched = this.#isWatched;
-    // Changes come in long rows of one session: what was noted need not be noted again.
-    if (intake === this.#touched && (!isWatched || this.#notifier.isScheduled)) return;
-    this.#touched = intake;
+  #markChanged(intake: SessionIntake): void {
+    const isWatched = this.#hasListeners;
+    // Most changes come in a row from one session, so skip the bookkeeping for repeats.
+    if (intake === this.#lastChanged && (!isWatched || this.#notifier.isScheduled)) return;
+    this.#lastChanged = intake;
     this.#stale.add(intake);
     if (isWatched) this.#notifier.schedule();
   }
 
-  /** Makes the view anew as far as it changed. */
+  /** Updates the view for the sessions that changed. */
   #refresh(): void {
     if (this.#stale.size === 0 && !this.#isListChanged) return;
     let isChanged = this.#isListChanged;
@@ -196,38 +219,38 @@ export class Receiver implements Store<ReceiverView> {
       const { sessionId } = intake;
       if (this.#intakes.get(sessionId) !== intake) {
         if (!this.#intakes.has(sessionId)) this.#views.delete(sessionId);
-        if (this.#sessionListeners.has(sessionId)) this.#untold.add(sessionId);
+        if (this.#sessionListeners.has(sessionId)) this.#changedSessions.add(sessionId);
         continue;
       }
       const view = intake.snapshot();
       if (view === this.#views.get(sessionId)) continue;
       isChanged = true;
-      if (this.#sessionListeners.has(sessionId)) this.#untold.add(sessionId);
+      if (this.#sessionListeners.has(sessionId)) this.#changedSessions.add(sessionId);
       this.#views.set(sessionId, view);
     }
     this.#stale.clear();
-    this.#touched = undefined;
+    this.#lastChanged = undefined;
     this.#isListChanged = false;
-    // The views are in the order of the sessions: a session that is dropped goes, a new one comes last.
+    // Map order is session order: dropped sessions are deleted, new ones are appended.
     if (isChanged) this.#view = { sessions: [...this.#views.values()], earlierSessions: this.#earlierSessions };
   }
 
-  #tell(): void {
+  #notify(): void {
     this.#refresh();
-    this.#touched = undefined;
-    const told = [...this.#untold];
-    this.#untold.clear();
-    for (const sessionId of told) callAll(this.#sessionListeners.get(sessionId));
-    if (this.#view === this.#told) return;
-    this.#told = this.#view;
+    this.#lastChanged = undefined;
+    const changed = [...this.#changedSessions];
+    this.#changedSessions.clear();
+    for (const sessionId of changed) callAll(this.#sessionListeners.get(sessionId));
+    if (this.#view === this.#notifiedView) return;
+    this.#notifiedView = this.#view;
     callAll(this.#listeners);
   }
 }
 
-/** Each subscription by itself: one function may be subscribed twice. */
-type Subscriptions = Set<{ readonly listener: Listener }>;
+/** One object per subscription, because the same function may be subscribed twice. */
+type Subscriptions = Set<{ readonly listener: ChangeListener }>;
 
-function subscribe(subscriptions: Subscriptions, listener: Listener): () => void {
+function subscribe(subscriptions: Subscriptions, listener: ChangeListener): () => void {
   const subscription = { listener };
   subscriptions.add(subscription);
   return () => {
@@ -235,14 +258,14 @@ function subscribe(subscriptions: Subscriptions, listener: Listener): () => void
   };
 }
 
-/** Those who listen now: one who comes while they are told knows already, one who goes is not told. */
+/** Calls the listeners subscribed at this moment, except those removed during the calls. */
 function callAll(subscriptions: Subscriptions | undefined): void {
   for (const subscription of Array.from(subscriptions ?? []))
     if (subscriptions?.has(subscription) === true) callSafely(subscription.listener);
 }
 
-/** A listener that throws must not keep others from being told. */
-function callSafely(listener: Listener): void {
+/** An exception in one listener is reported asynchronously, so that the others still run. */
+function callSafely(listener: ChangeListener): void {
   try {
     listener();
   } catch (error) {

@@ -1,176 +1,180 @@
 /**
- * Frames handed in by whoever has them: a file, a pipe, somebody else's socket. Finds the dialect where it is not told,
- * and the session of each frame; a source may bring many. Nothing more can be asked of it, so what it lost stays lost.
+ * A source of frames handed in by the application: from a file, a pipe or a socket of another library. It detects the
+ * dialect if none is given, and the session of each frame; one source may contain many sessions. Lost frames cannot be
+ * requested again.
  */
 import { type Decoding, detectAmong, DETECTION_FRAMES, type DialectName } from "../dialects/index.ts";
 import { BoundedMap, type EventRecord, type JsonObject } from "../protocol/index.ts";
-import { sessionOf, streamOf } from "./intake/number-frame.ts";
+import { readSessionId, readStreamKey } from "./intake/number-frame.ts";
 import type { Decoders } from "./receiver.ts";
-import { parseObject, type Track } from "./track.ts";
+import { parseObject, type SessionFeed } from "./session-feed.ts";
 
+/** Options of `Receiver.open`. */
 export interface SourceOptions {
-  /** Found from the first frames when absent. */
+  /** Dialect of the frames. Default: detected from the first frames. */
   readonly dialect?: DialectName;
-  /** The session of frames that name none. */
+  /** Session of frames that name none. */
   readonly session?: string;
 }
 
-/** What a source needs of its receiver. */
+/** The part of the receiver that a source needs. */
 export interface SourceHost {
   readonly decoders: Decoders;
   readonly maxSessions: number;
   readonly maxHeldFrames: number;
   readonly maxHeldCharacters: number;
-  /** Undefined where the session is received in another dialect, or there is no room for it. */
-  track(session: string, dialect: DialectName, owner: Source): Track | undefined;
-  isReceived(session: string): boolean;
-  /** Which session a request of `engine` belongs to, as far as other sources know; `AMBIGUOUS` where they differ. */
+  /** Returns undefined when the session is received in another dialect or the session limit is reached. */
+  openFeed(session: string, dialect: DialectName, owner: Source): SessionFeed | undefined;
+  hasSession(session: string): boolean;
+  /** Session of each `engine` request known from any source; `AMBIGUOUS` when two sessions use the same request ID. */
   readonly requests: BoundedMap<string | typeof AMBIGUOUS>;
 }
 
-export const AMBIGUOUS = Symbol("two sessions have a request of this name");
+export const AMBIGUOUS = Symbol("request ID used by two sessions");
 
-interface Waiting {
-  /** A frame, or why there is none. */
+interface PendingInput {
+  /** The frame, or the fault message. */
   readonly text: string;
   readonly isFault: boolean;
   readonly frame: JsonObject | undefined;
   readonly cursor: string | undefined;
 }
 
-/** Requests of `engine` that are remembered. */
+/** Maximum number of `engine` requests that are remembered. */
 export const MAX_REQUESTS = 10_000;
 
+/** Accepts frames or records from the application; see `Receiver.open`. */
 export class Source {
   readonly #host: SourceHost;
-  /** The session of frames that name none, where it was given. */
-  readonly #given: string | undefined;
-  readonly #tracks: BoundedMap<Track>;
+  readonly #givenSession: string | undefined;
+  readonly #feeds: BoundedMap<SessionFeed>;
   readonly #refused: BoundedMap<true>;
   readonly #requests = new BoundedMap<string>(MAX_REQUESTS);
   #dialect: DialectName | undefined;
-  /** What waits until the dialect is known, and faults until a session is. */
-  #waiting: Waiting[] = [];
-  /** Frames of `engine` whose request nobody has heard of: their session_start may still come. */
-  #lobby: Waiting[] = [];
-  #lobbyCharacters = 0;
+  /** Input that waits for dialect detection, and faults that wait for the first session. */
+  #pending: PendingInput[] = [];
+  /** Frames of `engine` requests whose session_start has not arrived yet. */
+  #unrouted: PendingInput[] = [];
+  #unroutedCharacters = 0;
   #current: string | undefined;
   #isOver = false;
 
   constructor(host: SourceHost, { dialect, session }: SourceOptions) {
     this.#host = host;
     this.#dialect = dialect;
-    this.#given = session;
-    this.#tracks = new BoundedMap(host.maxSessions);
+    this.#givenSession = session;
+    this.#feeds = new BoundedMap(host.maxSessions);
     this.#refused = new BoundedMap(host.maxSessions);
   }
 
-  /** At a tie `loom`, which allows any further field, stands back. */
+  /** `loom` allows any extra field, so it goes last and loses ties. */
   get #decodings(): readonly [DialectName, Decoding][] {
     const list = Object.entries(this.#host.decoders) as [DialectName, Decoding][];
     return list.sort(([a], [b]) => Number(a === "loom") - Number(b === "loom"));
   }
 
-  /** The session the last frame was of. */
+  /** Session of the last frame. */
   get current(): string {
     return this.#current ?? this.#default;
   }
 
   get #default(): string {
-    return this.#given ?? "session";
+    return this.#givenSession ?? "session";
   }
 
-  /** One whole frame, and the cursor to go on after it where the wire has one. */
+  /** Adds one whole frame, with the cursor to resume after it if there is one. */
   push(text: string, cursor?: string): void {
-    this.#take({ text, isFault: false, frame: parseObject(text), cursor });
+    this.#accept({ text, isFault: false, frame: parseObject(text), cursor });
   }
 
-  /** A record that was decoded elsewhere. Its number counts as in `loom`. */
+  /** Adds a record that was decoded elsewhere. Its number is treated as in `loom`. */
   pushRecord(record: EventRecord): void {
     if (this.#isOver) return;
     const session = record.envelope.session_id ?? this.#default;
     this.#current = session;
-    this.#trackOf(session, "loom")?.takeRecord(record);
+    this.#feedOf(session, "loom")?.takeRecord(record);
   }
 
-  /** Bytes came that became no frame. */
+  /** Reports input that could not be read as a frame. */
   fault(message: string): void {
-    this.#take({ text: message, isFault: true, frame: undefined, cursor: undefined });
+    this.#accept({ text: message, isFault: true, frame: undefined, cursor: undefined });
   }
 
-  /** Nothing more will come. */
+  /** Ends the source. Runs that have not ended are then shown as cut off. */
   end(): void {
     if (this.#isOver) return;
-    this.#settle();
+    this.#detectDialect();
     const dialect = this.#dialect ?? "loom";
-    // Of one session it can be said whose requests these must be; among many nobody knows.
-    const session = this.#tracks.size > 1 ? this.#default : this.current;
-    for (const stray of this.#lobby.splice(0)) this.#deliver(stray, session, dialect);
-    // An empty stream is a cut one.
-    if (this.#tracks.size === 0) this.#trackOf(session, dialect);
+    // With a single session the remaining requests must belong to it; with several the owner is unknown.
+    const session = this.#feeds.size > 1 ? this.#default : this.current;
+    for (const stray of this.#unrouted.splice(0)) this.#deliver(stray, session, dialect);
+    // Opening the session makes an empty stream show up as `truncated`.
+    if (this.#feeds.size === 0) this.#feedOf(session, dialect);
     this.#isOver = true;
-    for (const track of this.#tracks.values()) track.finish();
+    for (const feed of this.#feeds.values()) feed.finish();
   }
 
-  #take(waiting: Waiting): void {
+  #accept(input: PendingInput): void {
     if (this.#isOver) return;
     const dialect = this.#dialect;
-    if (dialect !== undefined && (waiting.frame !== undefined || this.#current !== undefined)) {
-      this.#route(waiting, dialect);
+    if (dialect !== undefined && (input.frame !== undefined || this.#current !== undefined)) {
+      this.#route(input, dialect);
       return;
     }
-    this.#waiting.push(waiting);
-    const { frame } = waiting;
-    const sure = frame === undefined ? 0 : this.#decodings.filter(([, decoding]) => decoding.claim(frame) === 2).length;
-    if (sure === 1 || this.#waiting.length >= DETECTION_FRAMES) this.#settle();
+    this.#pending.push(input);
+    const { frame } = input;
+    const sure =
+      frame === undefined ? 0 : this.#decodings.filter(([, decoding]) => decoding.confidence(frame) === 2).length;
+    if (sure === 1 || this.#pending.length >= DETECTION_FRAMES) this.#detectDialect();
   }
 
-  /** Finds the dialect, and takes what waited for it: frames first, so that faults have a session to belong to. */
-  #settle(): void {
-    const waiting = this.#waiting.splice(0);
-    if (waiting.length === 0) return;
-    const frames = waiting.filter(({ isFault }) => !isFault);
+  /** Detects the dialect and routes the pending input: frames first, so that faults have a session to belong to. */
+  #detectDialect(): void {
+    const pending = this.#pending.splice(0);
+    if (pending.length === 0) return;
+    const frames = pending.filter(({ isFault }) => !isFault);
     this.#dialect ??=
       detectAmong(
         frames.map(({ text, frame }) => frame ?? text),
         this.#decodings,
       ) ?? "loom";
-    const isNoise = ({ frame, text }: Waiting): boolean => frame === undefined && text.trim() !== "[DONE]";
-    for (const each of waiting) if (!isNoise(each)) this.#route(each, this.#dialect);
-    for (const each of waiting) if (isNoise(each)) this.#route(each, this.#dialect);
+    const isNoise = ({ frame, text }: PendingInput): boolean => frame === undefined && text.trim() !== "[DONE]";
+    for (const each of pending) if (!isNoise(each)) this.#route(each, this.#dialect);
+    for (const each of pending) if (isNoise(each)) this.#route(each, this.#dialect);
   }
 
-  #route(waiting: Waiting, dialect: DialectName): void {
-    const { text, frame } = waiting;
+  #route(input: PendingInput, dialect: DialectName): void {
+    const { text, frame } = input;
     const session = frame === undefined ? this.current : this.#sessionOf(frame, dialect);
     if (session === undefined) {
-      this.#lobbyCharacters += text.length;
+      this.#unroutedCharacters += text.length;
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
-      if (this.#lobby.length < maxHeldFrames && this.#lobbyCharacters <= maxHeldCharacters) this.#lobby.push(waiting);
-      else this.fault("too many frames of requests that have not begun");
+      if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
+        this.#unrouted.push(input);
+      else this.fault("too many frames of requests without a session_start");
       return;
     }
     this.#current = session;
-    this.#deliver(waiting, session, dialect);
-    if (frame?.["type"] === "session_start" && this.#lobby.length > 0) {
-      this.#lobbyCharacters = 0;
-      for (const each of this.#lobby.splice(0)) this.#route(each, dialect);
+    this.#deliver(input, session, dialect);
+    if (frame?.["type"] === "session_start" && this.#unrouted.length > 0) {
+      this.#unroutedCharacters = 0;
+      for (const each of this.#unrouted.splice(0)) this.#route(each, dialect);
     }
   }
 
-  #deliver({ text, isFault, frame, cursor }: Waiting, session: string, dialect: DialectName): void {
-    const track = this.#trackOf(session, dialect);
-    if (isFault) track?.fault(text);
-    else track?.takeParsed(text, frame, cursor);
+  #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: DialectName): void {
+    const feed = this.#feedOf(session, dialect);
+    if (isFault) feed?.fault(text);
+    else feed?.takeParsed(text, frame, cursor);
   }
 
   #sessionOf(frame: JsonObject, dialect: DialectName): string | undefined {
-    const named = sessionOf(dialect, frame);
+    const named = readSessionId(dialect, frame);
     if (dialect === "loom") return named ?? this.#default;
-    // A stream of 004 that was not greeted: its frames say the session too.
+    // A 004 stream without the session_id greeting; its other frames carry the session too.
     if (dialect === "lumine" && named === undefined && this.#current === undefined)
-      return namedBy(frame) ?? this.#default;
-    const request = dialect === "engine" ? streamOf(dialect, frame) : "";
+      return readSessionField(frame) ?? this.#default;
+    const request = dialect === "engine" ? readStreamKey(dialect, frame) : "";
     if (request === "") return named ?? this.current;
     const { requests } = this.#host;
     if (named !== undefined) {
@@ -180,21 +184,21 @@ export class Source {
       return named;
     }
     const known = this.#requests.get(request) ?? requests.get(request);
-    return known === AMBIGUOUS || known === undefined ? this.#given : known;
+    return known === AMBIGUOUS || known === undefined ? this.#givenSession : known;
   }
 
-  #trackOf(session: string, dialect: DialectName): Track | undefined {
-    const known = this.#tracks.get(session);
+  #feedOf(session: string, dialect: DialectName): SessionFeed | undefined {
+    const known = this.#feeds.get(session);
     if (known !== undefined && !known.isDropped) return known;
-    // One that was refused is asked for again when there is room.
-    if (this.#refused.get(session) === true && this.#host.isReceived(session)) return undefined;
-    const track = this.#host.track(session, dialect, this);
-    if (track !== undefined) this.#tracks.set(session, track);
+    // A refused session is retried once there is room for it.
+    if (this.#refused.get(session) === true && this.#host.hasSession(session)) return undefined;
+    const feed = this.#host.openFeed(session, dialect, this);
+    if (feed !== undefined) this.#feeds.set(session, feed);
     else this.#refused.set(session, true);
-    return track;
+    return feed;
   }
 }
 
-function namedBy({ session_id }: JsonObject): string | undefined {
+function readSessionField({ session_id }: JsonObject): string | undefined {
   return typeof session_id === "string" && session_id !== "" ? session_id : undefined;
 }

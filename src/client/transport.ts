@@ -1,79 +1,94 @@
 /**
- * The contract of a transport: it brings the frames of one session's stream, from a place on, and takes commands up.
- * It knows no event and no view. One shared suite (`transport.contract.ts`) holds every transport to it.
+ * The transport interface: a transport delivers the frames of one session's stream, starting at a given position, and
+ * sends commands to the server. It knows nothing about events or views. Every transport passes the shared contract
+ * suite in `transport.contract.ts`.
  *
  * Invariants:
- * - Frames arrive whole and in the order the server sent them; a frame cut short by a lost connection is not given.
- * - `open` settles once, when nothing more will come; it resolves with how the stream ended, and never rejects.
- * - When `signal` is aborted nothing more is given, and the outcome is `aborted`. So it is for every open stream when the
- *   transport is closed; whatever is asked of a closed transport is refused.
+ * - Frames arrive whole and in the order the server sent them. A frame cut off by a lost connection is not delivered.
+ * - `open` resolves exactly once, with how the stream ended, and never rejects.
+ * - After `signal` is aborted, nothing more is delivered and the outcome is `aborted`. Closing the transport aborts
+ *   every open stream; a closed transport refuses all further requests.
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { FramingFault } from "../framing/index.ts";
 import type { ControlCommand, ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
 
-/** A place in a session's stream: after this frame, this record, or the beginning. */
-export interface Place {
-  /** A wire cursor, or the event_id of a record as text; absent: the beginning of what is held. */
+/** A position in a session's stream: after a frame, after a record, or at the start. */
+export interface StreamPosition {
+  /** A cursor from the wire, or the event_id of a record as text. Absent: the start of the stored records. */
   readonly after?: string;
-  /** Whole frames received since `after`. */
+  /** Number of whole frames received after `after`. Default: 0. */
   readonly skip?: number;
-  /** A cursor of the same session: a number or a count means nothing in one that was made anew. */
+  /**
+   * A cursor of the same session. It identifies the session when `after` is a plain number, which would be ambiguous if
+   * the session was deleted and created again.
+   */
   readonly of?: string;
 }
 
+/** A request for one session's stream. */
 export interface StreamRequest {
   readonly session: string;
   readonly dialect: DialectName;
-  /** Only these kinds of events, or all, with states whole; see the server's streams for what comes without. */
+  /**
+   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except states stored as
+   * deltas.
+   */
   readonly modes?: StreamModes | undefined;
-  readonly from: Place;
-  /** Go on when the end of what there is has been reached. */
+  readonly from: StreamPosition;
+  /** Keep the stream open for new frames after the stored ones were sent. */
   readonly follow: boolean;
-  /** At most so many frames; then the stream ends. */
+  /** Maximum number of frames; the stream ends after them. Default: no limit. */
   readonly limit?: number;
 }
 
+/** Receives the frames of a stream. */
 export interface FrameSink {
-  /** One whole frame, and the cursor to go on after it where the wire carries one. */
+  /** Receives one whole frame, with the cursor to resume after it if the wire provides one. */
   frame(text: string, cursor: string | undefined): void;
-  /** Something came, be it only a heartbeat: the peer is alive. */
+  /** Called for any sign of life from the server, including heartbeats. */
   alive(): void;
-  /** Bytes that became no frame: where they stood, something may be missing. The stream goes on. */
+  /** Reports bytes that could not be read as a frame. A frame may be missing there; the stream continues. */
   fault(reason: SinkFault, detail: string): void;
-  /** Where the stream began, told before its first frame, on a wire that tells it. */
+  /** Receives the cursor of the stream's start, before the first frame, if the wire provides it. */
   begin?(cursor: string): void;
 }
 
+/** Why bytes could not be read as a frame. */
 export type SinkFault = FramingFault | "invalid_control";
 
+/** How a stream ended. */
 export type StreamOutcome =
-  /** The server ended the stream in good order. Whether a run was cut is for the receiver to say. */
+  /** The server ended the stream normally. The receiver decides whether a run was cut off. */
   | { readonly kind: "ended" }
-  /** The connection broke, or never came about: trying again may help. */
+  /** The connection broke or could not be opened. A retry may succeed. */
   | { readonly kind: "lost"; readonly message: string; readonly retryAfterMs?: number }
   | Refusal
   | { readonly kind: "aborted" };
 
-/** The server said no, and says it again if asked the same. */
+/** The server rejected the request. Repeating the same request would be rejected again. */
 export interface Refusal {
   readonly kind: "refused";
   readonly code: ErrorCode;
   readonly message: string;
   readonly details?: JsonObject;
-  /** Not the words of our server, but of something before it: where things went well before, they may again. */
+  /**
+   * True when the response did not come from a Loom server but, for example, from a proxy in between. If the server was
+   * reachable before, a retry may succeed.
+   */
   readonly isForeign?: true;
 }
 
-/** What a user asks of a session. `id` makes asking twice the same as asking once. */
+/** A command to a session. Sending it again with the same `id` has no further effect. */
 export type ClientCommand = ControlCommand;
 
-export type CommandOutcome =
+/** Result of sending a command. */
+export type CommandResult =
   | { readonly kind: "done"; readonly result?: JsonObject }
-  /** It is written down and will be carried out when its turn comes. */
+  /** The command is stored and will be executed later. */
   | { readonly kind: "accepted" }
   | Refusal
-  /** Whether it arrived is not known: ask again with the same id. */
+  /** It is unknown whether the command arrived. Send it again with the same `id`. */
   | {
       readonly kind: "lost";
       readonly code: "connection_lost" | "command_timeout";
@@ -81,9 +96,15 @@ export type CommandOutcome =
       readonly retryAfterMs?: number;
     };
 
+/**
+ * Carries streams and commands between a client and a server. Create one with `createFetchTransport`,
+ * `createWebSocketTransport` or `createPairTransport`, or implement this interface.
+ */
 export interface Transport {
+  /** Opens a stream and delivers its frames to `sink`. Resolves with how the stream ended; never rejects. */
   open(request: StreamRequest, sink: FrameSink, signal: AbortSignal): Promise<StreamOutcome>;
-  send(command: ClientCommand, signal: AbortSignal): Promise<CommandOutcome>;
-  /** Lets go of what outlives a stream, such as a shared socket. */
+  /** Sends a command and resolves with its result. Never rejects. */
+  send(command: ClientCommand, signal: AbortSignal): Promise<CommandResult>;
+  /** Releases resources that outlive a stream, such as a shared socket, and aborts all open streams. */
   close(): void;
 }

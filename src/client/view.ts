@@ -1,84 +1,101 @@
 /**
- * The view: what a page, a terminal or a test sees of the sessions it receives. Types only.
+ * The view: everything a page, a terminal or a test can show of the received sessions. Types only.
  *
  * Invariants:
- * - Immutable, with structural sharing: an object under which nothing changed is the same object as before.
- * - Plain JSON apart from fields left out: no class, no function, no cycle. The same records give the same view, however
- *   they were cut into batches.
- * - The names of 003 §3 are kept as they are there; fields beyond them are ours.
+ * - Views are immutable and share structure: an object changes its identity only when something in it changed.
+ * - Views are plain JSON: no classes, functions or cycles. Optional fields are left out, never undefined.
+ * - The same records give the same view, no matter how they were batched.
+ * - Names from 003 §3 are unchanged; the other fields are additions.
  */
 import type { AnyEvent, ErrorCode, Json, JsonObject, RunStartEvent } from "../protocol/index.ts";
 
+/**
+ * Status of a session's stream:
+ * - `live`: more may arrive
+ * - `gap`: frames are missing, temporarily or for good
+ * - `repairing`: the connection is reconnecting or fetching missing frames
+ * - `truncated`: the stream ended before a run did
+ * - `complete`: every received run has ended and nothing is known to be missing
+ * - `failed`: the connection was refused or gave up
+ */
 export type StreamStatus = "live" | "gap" | "repairing" | "truncated" | "complete" | "failed";
 
+/** Why a stream is not `live` or `complete`. */
 export interface StreamReason {
   readonly code: ErrorCode;
-  /** For people. */
+  /** Explanation in English, for people. */
   readonly message: string;
 }
 
-/** What nobody could notice in a stream of this kind. */
-export type Blindness = "loss" | "double" | "order";
+/** A kind of fault that the receiver cannot detect in this stream. `double` means a duplicated frame. */
+export type UndetectableFault = "loss" | "double" | "order";
 
-/** How far the receiver can vouch for what it shows. */
+/** State of a session's stream: whether the receiver has everything, and how sure it is. */
 export interface StreamState {
   readonly status: StreamStatus;
   /** Why the status is neither `live` nor `complete`. */
   readonly reason?: StreamReason;
-  /** Nothing of the runs shown can be missing, doubled or out of order: every frame had a number and was counted. */
+  /**
+   * True when no frame of the shown runs can be missing, duplicated or out of order: every frame was numbered and
+   * counted.
+   */
   readonly verified: boolean;
-  /** Empty when verified. */
-  readonly cannotKnow: readonly Blindness[];
+  /** Faults the receiver could not have noticed in this stream. Empty when `verified` is true. */
+  readonly cannotKnow: readonly UndetectableFault[];
 }
 
+/** All sessions of a receiver. */
 export interface ReceiverView {
-  /** In the order they were first heard of. */
+  /** Sessions in the order they were first received. */
   readonly sessions: readonly SessionView[];
-  /** Sessions that were there and had to make room. */
+  /** Number of sessions removed from the view because `maxSessions` was reached. */
   readonly earlierSessions: number;
 }
 
+/** One session: its turns, to-do lists and stream state. */
 export interface SessionView {
   readonly id: string;
   readonly state: StreamState;
-  /** In the order they began. */
+  /** Turns in the order they began. */
   readonly turns: readonly TurnView[];
-  /** Turns that were there and had to make room. */
+  /** Number of turns removed from the view because `maxTurns` was reached. */
   readonly earlierTurns: number;
-  /** Every list of the session as it stands now, in the order they were made; parts refer to them by `listId`. */
+  /** Current to-do lists of the session, in the order they were created. Message parts refer to them by `listId`. */
   readonly todoLists: readonly TodoList[];
-  /** Records of no run that nothing above shows. */
+  /** Events that belong to no run and appear nowhere else in the view. */
   readonly others: readonly AnyEvent[];
-  /** The last frames that were refused or broke a rule, and how many there were in all. */
+  /** The most recent rejected frames and rule violations, at most `maxIssues`. */
   readonly issues: readonly IssueView[];
+  /** Number of all issues, including those no longer listed. */
   readonly issueCount: number;
 }
 
+/** A frame that was rejected or violated a rule of the protocol. */
 export interface IssueView {
-  /** Name of the rule, or an error code. */
+  /** Name of the violated rule, or an error code. */
   readonly rule: string;
   readonly message: string;
 }
 
-/** One run: what the user said and what came of it. */
+/** One run: the user's message and the agent's response. */
 export interface TurnView {
-  /** Unique within the session and constant: the run's id, or a number where it has none or repeats one. */
+  /** Unique within the session and stable: the run ID, or a generated key when the run ID is missing or repeated. */
   readonly key: string;
   readonly runId?: string;
   readonly requestId?: string;
   readonly agent?: string;
-  readonly status: RunStatus;
-  /** Why it did not complete. */
+  readonly status: TurnStatus;
+  /** Why the run did not complete. */
   readonly reason?: string;
   readonly code?: string;
   readonly startedAt?: number;
   readonly endedAt?: number;
   readonly durationMs?: number;
-  /** Every frame of this run is here; see StreamState. */
+  /** True when every frame of this run was received; see `StreamState.verified`. */
   readonly verified: boolean;
-  /** The run's beginning was never received. */
+  /** True when the start of the run was not received. */
   readonly isPartial: boolean;
-  /** The user's message, where there was one, then the assistant's. */
+  /** The user's message, if there is one, followed by the assistant's. */
   readonly messages: readonly MessageView[];
   /** Node runs in the order they began. */
   readonly nodes: readonly NodeRunView[];
@@ -90,15 +107,16 @@ export interface TurnView {
   /** The graph state as last reported. */
   readonly values?: Json;
   readonly compressions: readonly CompressionView[];
-  /** Events nothing above shows: `custom`, `foreign` and types this version does not know. */
+  /** Events that appear nowhere else in the turn: `custom`, `foreign` and types this version does not know. */
   readonly others: readonly AnyEvent[];
-  /** Events left out of the view because a limit was reached. */
+  /** Number of events left out, in whole or in part, because a limit was reached. */
   readonly omitted: number;
 }
 
-export type RunStatus = "running" | "completed" | "error" | "cancelled";
+/** Status of a run. */
+export type TurnStatus = "running" | "completed" | "error" | "cancelled";
 
-/** 003 §3.1, and what we add. `parts` holds the same in the order it happened. */
+/** A message as specified in 003 §3.1, with additions. `parts` has the same content in the order it was received. */
 export interface MessageState {
   readonly messageId: string;
   readonly role: "user" | "assistant";
@@ -106,26 +124,29 @@ export interface MessageState {
   readonly mainContent: string;
   readonly toolCalls: readonly ToolCall[];
   readonly dataBlocks: readonly DataBlock[];
-  /** More of it may come: its run is going, and the stream is neither `truncated` nor `failed`. */
+  /** True while more content may arrive: the run is live and the stream is neither `truncated` nor `failed`. */
   readonly isStreaming: boolean;
   readonly hasError: boolean;
   readonly errorMessage?: string;
   readonly metadata: MessageMetadata;
-  /** Files that came with the user's message. */
+  /** Files attached to the user's message. */
   readonly attachments?: NonNullable<RunStartEvent["attachments"]>;
 
   readonly parts: readonly MessagePart[];
 }
 
+/** Another name for `MessageState`. */
 export type MessageView = MessageState;
 
+/** Request and times of a message. */
 export interface MessageMetadata {
   readonly requestId: string;
-  /** Milliseconds since 1970; 0 where the stream tells no times. */
+  /** Unix time in milliseconds; 0 when the stream carries no times. */
   readonly startTime: number;
   readonly endTime?: number;
 }
 
+/** A piece of a message; `type` tells which kind. */
 export type MessagePart =
   | TextPart
   | ThinkingPart
@@ -137,24 +158,26 @@ export type MessagePart =
   | ReferencesPart;
 
 interface PartBase {
-  /** Unique within the message and constant. */
+  /** Unique within the message and stable. */
   readonly key: string;
-  /** The node run it came from. */
+  /** Key of the node run that produced the part. */
   readonly nodeKey?: string;
 }
 
+/** Answer text. */
 export interface TextPart extends PartBase {
   readonly type: "text";
   readonly text: string;
-  /** markdown unless the sender says otherwise. */
+  /** `markdown` unless the sender specifies another format. */
   readonly format: string;
   readonly isComplete: boolean;
 }
 
+/** Reasoning or intermediate text that is not part of the answer. */
 export interface ThinkingPart extends PartBase {
   readonly type: "thinking";
   readonly text: string;
-  /** `thought` is inner text of a search, `reasoning` the model's own. */
+  /** `reasoning` is the model's reasoning; `thought` is intermediate text of a search. */
   readonly channel: "reasoning" | "thought";
   readonly stage?: string;
   readonly isComplete: boolean;
@@ -162,16 +185,19 @@ export interface ThinkingPart extends PartBase {
   readonly durationMs?: number;
 }
 
+/** A tool call. */
 export interface ToolPart extends PartBase {
   readonly type: "tool";
   readonly call: ToolCall;
 }
 
+/** A table, chart or other structured data. */
 export interface DataPart extends PartBase {
   readonly type: "data";
   readonly block: DataBlock;
 }
 
+/** An image. */
 export interface ImagePart extends PartBase {
   readonly type: "image";
   readonly url: string;
@@ -179,23 +205,26 @@ export interface ImagePart extends PartBase {
   readonly alt?: string;
 }
 
+/** Marks where a to-do list was created; its current content is in `SessionView.todoLists`. */
 export interface TodoPart extends PartBase {
   readonly type: "todo";
   readonly listId: string;
 }
 
+/** An error reported during the run. */
 export interface ErrorPart extends PartBase {
   readonly type: "error";
   readonly message: string;
   readonly code?: string;
   readonly stage?: string;
-  /** As the event says it. */
+  /** Copied from the event. */
   readonly errorType?: "validation" | "execution" | "timeout" | "system";
   readonly recoverable?: boolean;
   readonly callId?: string;
   readonly details?: JsonObject;
 }
 
+/** Documents found by a retriever. */
 export interface ReferencesPart extends PartBase {
   readonly type: "references";
   readonly query?: string;
@@ -203,21 +232,27 @@ export interface ReferencesPart extends PartBase {
   readonly sources: readonly Reference[];
 }
 
+/** One retrieved document or passage. */
 export interface Reference {
   readonly title: string;
   readonly uri?: string;
   readonly snippet?: string;
   readonly score?: number;
-  /** The answer refers to it by this number, as in [1]. */
+  /** Citation number used in the text, as in [1]. */
   readonly ref?: number;
-  /** Lines of the document, from 1. */
+  /** First line of the passage in the document, counted from 1. */
   readonly firstLine?: number;
   readonly lastLine?: number;
 }
 
 /**
- * streaming: the model writes its arguments; ready: they are whole; awaiting_approval: the user is asked; running,
- * success, failed as in 003; rejected: refused or expired, it never ran; interrupted: the run ended before the tool did.
+ * State of a tool call:
+ * - `streaming`: the model is writing the arguments
+ * - `ready`: the arguments are complete
+ * - `awaiting_approval`: the user has to decide
+ * - `running`, `success`, `failed`: as in 003
+ * - `rejected`: the call was rejected or its approval expired; it never ran
+ * - `interrupted`: the run ended before the tool did
  */
 export type ToolCallStatus =
   | "streaming"
@@ -229,21 +264,22 @@ export type ToolCallStatus =
   | "rejected"
   | "interrupted";
 
+/** A tool call from the first piece of its arguments to its result. */
 export interface ToolCall {
   readonly toolId: string;
   readonly toolName: string;
   readonly description?: string;
-  /** What is known of the arguments so far; whole once the status is past `streaming`. */
+  /** Arguments received so far; complete once the status is past `streaming`. */
   readonly arguments: JsonObject;
-  /** The text as the model wrote it, as far as it was streamed. */
+  /** Argument text as the model wrote it, as far as it was streamed. */
   readonly argumentsText: string;
-  /** The arguments are no JSON object; the text says what they are. */
+  /** True when the arguments are not a JSON object; `argumentsText` has the original. */
   readonly argumentsInvalid: boolean;
   readonly status: ToolCallStatus;
-  /** 0 to 100. */
+  /** Percentage, 0 to 100. */
   readonly progress?: number;
   readonly progressMessage?: string;
-  /** What the tool printed so far. */
+  /** Output the tool has printed so far. */
   readonly output: string;
   readonly result?: ToolResult;
   readonly error?: { readonly message: string; readonly code?: string };
@@ -252,79 +288,93 @@ export interface ToolCall {
   readonly durationMs?: number;
 }
 
-/** `text` is what the model was told, `data` the same as JSON where the tool gave it. */
+/**
+ * Result of a tool call. `text` is what the model receives; `data` is the same result as JSON, if the tool provides it.
+ */
 export interface ToolResult {
   readonly text: string;
   readonly data?: Json;
 }
 
+/** An approval request for a tool call, and its decision. */
 export interface ApprovalView {
   readonly decision: "pending" | "approved" | "rejected" | "expired";
   readonly arguments: JsonObject;
   readonly expiresAt?: number;
-  /** Of what is asked: an answer that names it agrees to this and nothing else. */
+  /** Digest of the requested action. An approval that includes it applies to exactly this action. */
   readonly digest?: string;
   readonly reason?: string;
   readonly actor?: string;
 }
 
+/** Structured data to display. */
 export interface DataBlock {
   readonly dataType: "dataframe" | "chart" | "image" | "custom";
   readonly data: JsonObject;
   readonly metadata?: JsonObject;
 }
 
+/** A to-do list of the session. */
 export interface TodoList {
   readonly listId: string;
   readonly title?: string;
   readonly items: readonly TodoItem[];
 }
 
+/** An item of a to-do list. */
 export interface TodoItem {
   readonly id: string;
   readonly text: string;
   readonly completed: boolean;
 }
 
-/** From node_enter to node_exit. Spans nest and run side by side. */
+/** One execution of a node, from node_enter to node_exit. Node runs can nest and overlap. */
 export interface NodeRunView {
-  /** Unique within the turn: node_id alone may repeat. */
+  /** Unique within the turn; `nodeId` alone may repeat. */
   readonly key: string;
   readonly nodeId?: string;
   readonly name: string;
   /**
-   * The node run it was entered in: the one it names, or else the innermost that is open. Nodes of a graph run side by
-   * side, not in each other.
+   * Key of the enclosing node run: the parent named by the event, otherwise the innermost open one. Nodes of a thought
+   * graph run side by side and are not nested in each other.
    */
   readonly parentKey?: string;
   readonly status: "running" | "ok" | "failed" | "interrupted";
   readonly error?: string;
   readonly startedAt?: number;
   readonly endedAt?: number;
-  /** What it wrote into the graph state. */
+  /** Updates the node wrote to the graph state. */
   readonly updates?: Json;
 }
 
+/** A tree-of-thoughts search. */
 export interface TreeView {
-  /** In the order they were thought of. */
+  /** Thoughts in the order they were created. */
   readonly thoughts: readonly ThoughtView[];
-  /** The best thought of the last evaluation. */
+  /** ID of the best thought of the last evaluation. */
   readonly chosen?: string;
-  /** The thoughts from the root to the chosen one, as far as their parents are known. */
+  /** IDs from the root to the chosen thought, as far as the parents are known. */
   readonly path: readonly string[];
   readonly backtracks: readonly BacktrackView[];
 }
 
+/** A node of a tree-of-thoughts search. */
 export interface ThoughtView {
   readonly id: string;
   readonly text: string;
   readonly parent?: string;
   readonly depth: number;
   readonly score?: number;
-  /** open: not judged; kept: still searched; pruned: judged and left; abandoned: the search came back from it. */
+  /**
+   * - `open`: not evaluated yet
+   * - `kept`: evaluated and still explored
+   * - `pruned`: evaluated and dropped
+   * - `abandoned`: the search backtracked from it
+   */
   readonly status: "open" | "kept" | "pruned" | "abandoned";
 }
 
+/** A backtracking step of a search. */
 export interface BacktrackView {
   readonly reason: string;
   readonly toDepth: number;
@@ -332,29 +382,32 @@ export interface BacktrackView {
   readonly to?: string;
 }
 
+/** A graph of thoughts: its plan, progress and expansions. */
 export interface GraphView {
   readonly nodes: readonly GraphNodeView[];
   readonly edges: readonly (readonly [from: string, to: string])[];
   readonly expansions: readonly GraphExpansion[];
 }
 
+/** A node of a graph of thoughts. */
 export interface GraphNodeView {
   readonly id: string;
   readonly label?: string;
-  /** What it does with the results it needs. */
+  /** Operation the node applies to the results of its dependencies. */
   readonly operation?: string;
-  /** skipped: it was not begun, because one it needs has no result; interrupted: the run ended before it did. */
+  /** `skipped`: not started, because a dependency has no result. `interrupted`: the run ended before the node did. */
   readonly status: "planned" | "running" | "complete" | "failed" | "skipped" | "interrupted";
   readonly summary?: string;
-  /** Of one that has compared results: by the node they are of. */
+  /** For a node that compares results: the score of each compared node. */
   readonly scores?: readonly { readonly id: string; readonly score: number }[];
   readonly error?: string;
-  /** The node whose expansion added it. */
+  /** ID of the node whose expansion added this one. */
   readonly expandedFrom?: string;
   readonly startedAt?: number;
   readonly endedAt?: number;
 }
 
+/** Nodes and edges added to the graph while it runs. */
 export interface GraphExpansion {
   readonly nodeId: string;
   readonly nodesAdded: number;
@@ -362,12 +415,14 @@ export interface GraphExpansion {
   readonly nodes: readonly string[];
 }
 
+/** Token counts of a run. */
 export interface UsageView {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly totalTokens: number;
 }
 
+/** One request to a language model. */
 export interface ModelCallView {
   readonly id: string;
   readonly model?: string;
@@ -379,6 +434,7 @@ export interface ModelCallView {
   readonly durationMs?: number;
 }
 
+/** A checkpoint of the graph state. The state itself is not part of the view. */
 export interface CheckpointView {
   readonly id: string;
   readonly step: number;
@@ -386,9 +442,10 @@ export interface CheckpointView {
   readonly timestamp: string;
 }
 
+/** A compression of the prompt before a model call. */
 export interface CompressionView {
   readonly beforeTokens: number;
   readonly afterTokens: number;
-  /** `summary`: the oldest turns were summarised; `drop`: they were left out; `cut`: results of tools were cut. */
+  /** `summary`: the oldest turns were summarized. `drop`: they were removed. `cut`: tool results were shortened. */
   readonly method?: string;
 }

@@ -1,13 +1,13 @@
 /**
- * Passages as a model is told of them, whoever found them: each with a number, its title in quotes and where it stands,
- * then its lines, every one marked. It trusts no retriever and no document.
+ * Formats passages for a model: a number, the quoted title and the source, then the text with every line marked.
+ * Neither retrievers nor documents are trusted.
  *
- * Invariant: whatever a passage has in it, each of its lines begins with the mark, and its title and address are one line:
- * none can end itself, begin another, or speak as somebody else.
+ * Invariant: every line of a passage starts with the mark, and its title and address are one line. So no passage can
+ * end itself, start another one, or pose as another part of the prompt.
  */
 import type { Passage } from "./retriever.ts";
 
-/** What is known of a passage, as events and results have it. */
+/** Metadata of a passage, with the field names of events and tool results. */
 export interface PassageSource {
   readonly ref?: number;
   readonly title: string;
@@ -20,16 +20,17 @@ export interface PassageSource {
 
 const MAX_TITLE = 200;
 const MAX_URI = 1000;
-/** Nobody is told more of one passage. */
+/** Maximum characters of one passage. */
 const MAX_TEXT = 200_000;
+/** Starts every line of a passage. */
 export const PASSAGE_MARK = "| ";
 
-/** A line by any other name is a line. */
+/** All line break characters other than `\n`. */
 const BREAKS = /\r\n?|[\u0085\u2028\u2029\v\f]/g;
-/** What moves the cursor, reorders what stands around it, or is there unseen. */
+/** Control characters, bidirectional overrides and invisible characters. */
 const UNSAFE = /(?![\n\t])\p{Cc}|\p{Cf}|[\u{E0100}-\u{E01EF}]/gu;
 
-/** A passage of which nothing does harm; whoever writes no types may give anything. */
+/** Returns a safe copy of a passage. Accepts any value, because retrievers may be untyped. */
 export function cleanPassage(given: unknown): Passage {
   const { title, content, uri, snippet, score, firstLine, lastLine } = Object(given) as {
     [K in keyof Passage]?: unknown;
@@ -49,6 +50,7 @@ export function cleanPassage(given: unknown): Passage {
   };
 }
 
+/** Formats a passage. `text` must be cleaned with `cleanPassage`. */
 export function describePassage(source: PassageSource, text: string): string {
   const { ref, title, uri, score, first_line: first, last_line: last = first } = source;
   const where = [
@@ -64,6 +66,7 @@ function cleanText(text: string): string {
   return text.slice(0, MAX_TEXT).toWellFormed().replaceAll(BREAKS, "\n").replaceAll(UNSAFE, "").trim();
 }
 
+/** Removes unsafe characters and line breaks, and cuts the text. */
 export function cleanLine(text: string, maxCharacters: number): string {
   return cutCharacters(cleanText(text).replaceAll(/\s+/g, " "), maxCharacters);
 }

@@ -1,9 +1,9 @@
-/** What the model is sent beside the question: what was found for it, and what was left out so that it fits. */
+/** Entry point of context: knowledge base, retriever and compressor interfaces, and token counting. */
 export type { CompressionOptions } from "./compression/compression-options.ts";
 export type { Compressor, FitOptions, FittedPrompt, Prompt } from "./compression/compressor.ts";
 export { createCompressor } from "./compression/create-compressor.ts";
 export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
-export type { ImportFailure, Outcome } from "./knowledge-base/import-documents.ts";
+export type { ImportFailure, ImportOutcome as Outcome } from "./knowledge-base/import-documents.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
   type AddedDocument,

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readHtml, readHtmlInTurns } from "./read-html.ts";
+import { readHtml, readHtmlAsync } from "./read-html.ts";
 
 describe("readHtml", () => {
-  it("gives what there is to read", () => {
+  it("extracts the readable text", () => {
     const html = `<!doctype html><html><head><title>A &amp; B</title><style>p { color: red }</style>
       <script>if (a < b) document.write("<p>no</p>")</script></head>
       <body><!-- <p>no</p> --><h2>First</h2><p>One <b>bold</b>
@@ -48,19 +48,19 @@ describe("readHtml", () => {
     ['<script src="x.js"/><p>seen</p>', "seen"],
     ["<p>before <video src=x> seen <p>after", "before seen\n\nafter"],
     ["<svg><path/></svg>seen<svg>seen", "seenseen"],
-  ])("%j gives %j", (html, text) => expect(readHtml(html)).toBe(text));
+  ])("reads %j as %j", (html, text) => expect(readHtml(html)).toBe(text));
 
-  it("reads a long page the same in turns, entities on the seams and all, and stops when it is told", async () => {
+  it("reads a long page the same asynchronously, including entities at slice ends, and stops when aborted", async () => {
     for (const piece of ["word &amp; ", "&#x4e2d;", "<b>x</b> ", "  \n", "<pre>a\nb"]) {
       const html = piece.repeat(20_000);
-      expect(await readHtmlInTurns(html, undefined)).toBe(readHtml(html));
+      expect(await readHtmlAsync(html, undefined)).toBe(readHtml(html));
     }
     expect(readHtml("&amp;".repeat(30_000))).toBe("&".repeat(30_000));
-    const reading = readHtmlInTurns("<b>x".repeat(100_000), AbortSignal.abort(new Error("enough")));
+    const reading = readHtmlAsync("<b>x".repeat(100_000), AbortSignal.abort(new Error("enough")));
     await expect(reading).rejects.toThrow("enough");
   });
 
-  it("never throws and never shows a script", () => {
+  it("never throws and never returns a script", () => {
     const piece = fc.constantFrom(
       ..."<|>|</|script|<script>|</script>|<p|<p>|'|\"|=|&|&#|;|<!--|-->|<a href=|x| |\n|pre|<pre>|</pre>".split("|"),
     );
@@ -88,11 +88,11 @@ describe("readHtml", () => {
     "x<br>",
     "<video>",
     "<svg></",
-  ])("takes time in proportion to a page of %j", (piece) => {
+  ])("is linear for a page of %j", (piece) => {
     const html = piece.repeat(Math.ceil(300_000 / piece.length));
     const before = process.threadCpuUsage();
     readHtml(html);
-    // Microseconds. Squared it would be minutes.
+    // Microseconds. With quadratic cost it would be minutes.
     expect(process.threadCpuUsage(before).user).toBeLessThan(2_000_000);
   });
 });

@@ -1,16 +1,16 @@
 /**
- * What there is to read in a page of HTML: its words, with line breaks between blocks, marks for headings and lists, and
- * where links lead. It is no parser of HTML: broken pages give less nice text, never an error.
+ * Extracts readable text from HTML: paragraphs, headings, lists, tables and link targets. Not a full parser: malformed
+ * HTML gives less tidy text, never an error.
  *
- * Invariant: every character is looked at a bounded number of times, whatever the page.
+ * Invariant: the cost is linear in the length of the page.
  */
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 
-/** Their content is not for reading. */
-const SILENT: ReadonlySet<string> = new Set(
+/** Elements whose content is not text to read. */
+const SKIPPED: ReadonlySet<string> = new Set(
   "script style noscript template svg math iframe object canvas select textarea audio video".split(" "),
 );
-/** Those whose content is never markup, so that they reach to the end of a page that does not close them. */
+/** Elements whose content is never markup. If not closed, they extend to the end of the page. */
 const RAW: ReadonlySet<string> = new Set(["script", "style", "textarea"]);
 const BLOCKS: ReadonlySet<string> = new Set([
   ..."address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form header hr html".split(
@@ -18,7 +18,7 @@ const BLOCKS: ReadonlySet<string> = new Set([
   ),
   ..."li main nav ol p pre section summary table tbody tfoot thead tr ul h1 h2 h3 h4 h5 h6 title br".split(" "),
 ]);
-/** Blocks with an empty line around them. */
+/** Blocks separated by an empty line. */
 const WIDE: ReadonlySet<string> = new Set("p h1 h2 h3 h4 h5 h6 ul ol table pre blockquote title".split(" "));
 
 const ENTITIES: { readonly [name: string]: string | undefined } = {
@@ -53,11 +53,12 @@ const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi;
 const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i;
 const MAX_HREF = 500;
 
-/** Tags after which others get their turn, and characters of what stands between two of them. */
-const TURN_TAGS = 2000;
-const TURN_CHARACTERS = 50_000;
+/** Number of tags, and of characters between two tags, after which the async reader yields to the event loop. */
+const YIELD_TAGS = 2000;
+const YIELD_CHARACTERS = 50_000;
 const MAX_ENTITY = 10;
 
+/** Returns the readable text of an HTML page. */
 export function readHtml(html: string): string {
   const steps = readInSteps(html);
   for (;;) {
@@ -66,20 +67,20 @@ export function readHtml(html: string): string {
   }
 }
 
-/** The same for a page that may be long: others get their turn. Throws the reason of the signal. */
-export async function readHtmlInTurns(html: string, signal: AbortSignal | undefined): Promise<string> {
+/** Reads a page like `readHtml`, but yields to the event loop. Throws the reason of the signal if it is aborted. */
+export async function readHtmlAsync(html: string, signal: AbortSignal | undefined): Promise<string> {
   const steps = readInSteps(html);
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
-    await turn();
+    await yieldToLoop();
     signal?.throwIfAborted();
   }
 }
 
 function* readInSteps(html: string): Generator<undefined, string> {
-  const lines = new Lines();
-  /** Silent elements that nothing closes from here on. */
+  const lines = new HtmlLines();
+  /** Skipped elements that have no closing tag in the rest of the page. */
   const unclosed = new Set<string>();
   let href: string | undefined;
   let preformatted = 0;
@@ -87,7 +88,7 @@ function* readInSteps(html: string): Generator<undefined, string> {
   const write = (text: string): void => (preformatted > 0 ? lines.writeAsIs(text) : lines.write(text));
   for (let at = 0; at < html.length;) {
     tags += 1;
-    if (tags % TURN_TAGS === 0) yield;
+    if (tags % YIELD_TAGS === 0) yield;
     const open = html.indexOf("<", at);
     const until = open < 0 ? html.length : open;
     while (at < until) {
@@ -102,7 +103,7 @@ function* readInSteps(html: string): Generator<undefined, string> {
     if (kind === "text") write("<");
     if (kind === "text" || kind === "other") continue;
     const isOpening = kind === "open";
-    if (isOpening && SILENT.has(name)) {
+    if (isOpening && SKIPPED.has(name)) {
       if (attributes.endsWith("/") || unclosed.has(name)) continue;
       const closing = findClosing(html, name, at);
       if (closing !== undefined) at = closing;
@@ -123,29 +124,29 @@ function* readInSteps(html: string): Generator<undefined, string> {
   return lines.finish();
 }
 
-/** Not within an entity. */
+/** Avoids splitting an entity. */
 function findSliceEnd(html: string, from: number, until: number): number {
-  const end = from + TURN_CHARACTERS;
+  const end = from + YIELD_CHARACTERS;
   if (end >= until) return until;
   const entity = html.lastIndexOf("&", end);
   return entity > end - MAX_ENTITY ? entity : end;
 }
 
-/** Gathers lines. Parts are joined once, when the line ends: a page may be one line of many parts. */
-class Lines {
+/** Collects lines of text. The parts of a line are joined once, because a page can be one line of many parts. */
+class HtmlLines {
   readonly #lines: string[] = [];
   #parts: string[] = [];
-  /** White space folds into what is before it; at the start of a line, into nothing. */
-  #endsOpen = true;
+  /** True at the start of a line too: white space is dropped there. */
+  #endsWithSpace = true;
   #wantsGap = false;
 
-  /** White space is folded. */
+  /** Collapses white space. */
   write(text: string): void {
     const folded = text.replaceAll(/\s+/g, " ");
-    const part = this.#endsOpen && folded.startsWith(" ") ? folded.slice(1) : folded;
+    const part = this.#endsWithSpace && folded.startsWith(" ") ? folded.slice(1) : folded;
     if (part === "") return;
     this.#parts.push(part);
-    this.#endsOpen = part.endsWith(" ");
+    this.#endsWithSpace = part.endsWith(" ");
   }
 
   writeAsIs(text: string): void {
@@ -155,7 +156,7 @@ class Lines {
       this.#endLine();
       this.#parts.push(line);
     }
-    this.#endsOpen = false;
+    this.#endsWithSpace = false;
   }
 
   breakLine(isWide: boolean): void {
@@ -171,7 +172,7 @@ class Lines {
   #endLine(): void {
     const line = this.#parts.join("").trimEnd();
     this.#parts = [];
-    this.#endsOpen = true;
+    this.#endsWithSpace = true;
     if (line === "") return;
     if (this.#wantsGap && this.#lines.length > 0) this.#lines.push("");
     this.#wantsGap = false;
@@ -179,17 +180,17 @@ class Lines {
   }
 }
 
-interface Tag {
-  /** `text` where the sign is only a sign; `other` for comments and declarations. */
+interface HtmlTag {
+  /** `text`: a `<` that does not start a tag. `other`: a comment or declaration. */
   readonly kind: "open" | "close" | "other" | "text";
-  /** In small letters. */
+  /** In lower case. */
   readonly name: string;
   readonly attributes: string;
   readonly end: number;
 }
 
-/** The tag, comment or declaration that begins at `start`. */
-function readTag(html: string, start: number): Tag {
+/** Reads the tag, comment or declaration at `start`. */
+function readTag(html: string, start: number): HtmlTag {
   if (html.startsWith("<!--", start)) {
     const end = html.indexOf("-->", start + 4);
     return { ...NAMELESS, end: end < 0 ? html.length : end + 3 };
@@ -208,7 +209,7 @@ function readTag(html: string, start: number): Tag {
 
 const NAMELESS = { kind: "other", name: "", attributes: "" } as const;
 
-/** Just after the `>` that ends a tag, which may have others within quotes. */
+/** Returns the index after the `>` that ends a tag. Ignores `>` inside quoted attributes. */
 function findEnd(html: string, from: number): number {
   let quote = "";
   for (let at = from; at < html.length; at += 1) {
@@ -220,7 +221,7 @@ function findEnd(html: string, from: number): number {
   return html.length;
 }
 
-/** Just after the tag that ends what is not for reading; undefined where it is missing. */
+/** Returns the index after the closing tag of a skipped element; undefined if there is none. */
 function findClosing(html: string, name: string, from: number): number | undefined {
   for (let at = html.indexOf("</", from); at >= 0; at = html.indexOf("</", at + 2)) {
     if (html.slice(at + 2, at + 2 + name.length).toLowerCase() === name) return findEnd(html, at + 2);

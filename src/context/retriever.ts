@@ -1,34 +1,44 @@
 /**
- * The contract of a retriever: what finds passages for a question. The knowledge base is one; a search service can be
- * another. It knows no agent and no run.
+ * The contract of a retriever, which finds passages for a query. The knowledge base implements it; a search service can
+ * too. It does not know agents or runs.
  */
+
+/** Finds passages for a query. */
 export interface Retriever {
-  /** For messages about it; `retriever` when absent. */
+  /** Name used in messages. Default: `retriever`. */
   readonly name?: string;
-  /** Below this score a passage has hardly to do with the question. Automatic context leaves it out; a tool shows it. */
+  /**
+   * Passages with a lower score are probably irrelevant. Automatic retrieval omits them; the search tool returns them.
+   */
   readonly minScore?: number;
-  /** The best passages first; none is an answer too. What it throws is told, and the run goes on without. */
+  /**
+   * Returns the best passages first, or an empty array. If it throws, the error is reported and the run continues
+   * without passages.
+   */
   retrieve(query: string, options: RetrieveOptions): Promise<readonly Passage[]>;
 }
 
+/** Options of one search. */
 export interface RetrieveOptions {
-  /** At most so many passages. */
+  /** Maximum number of passages. */
   readonly limit: number;
+  /** Aborted when the run no longer waits for the result. */
   readonly signal: AbortSignal;
 }
 
+/** Part of a document that may answer a query. */
 export interface Passage {
-  /** Of the document it is from. */
+  /** Title of the document. */
   readonly title: string;
-  /** The text the model is given. */
+  /** Text for the model. */
   readonly content: string;
-  /** Where the document is: a path, an address. */
+  /** Address of the document: a path or URL. */
   readonly uri?: string;
-  /** The lines around what matched, for people; the beginning of the content when absent. */
+  /** Short excerpt around the match, for display. Default: the start of `content`. */
   readonly snippet?: string;
-  /** How well it matched: more is better. */
+  /** Relevance; higher is better. */
   readonly score?: number;
-  /** In lines of the document, from 1. */
+  /** First and last line in the document, starting at 1. */
   readonly firstLine?: number;
   readonly lastLine?: number;
 }

@@ -1,9 +1,6 @@
-/**
- * The stream doctor: reads a stream of one dialect and names every rule that is broken, first those of the wire, then
- * those of the life cycle.
- */
+/** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
 import {
-  createRaise,
+  createIssueFactory,
   type EventRecord,
   FRAME_RULES,
   type Issue,
@@ -12,29 +9,40 @@ import {
 } from "../protocol/index.ts";
 import type { Dialect } from "./dialect.ts";
 
-const raise = createRaise(FRAME_RULES);
+const createIssue = createIssueFactory(FRAME_RULES);
 
 export interface CheckOptions {
-  /** Check each frame by itself, without a life cycle. */
+  /** Check each frame on its own, without the life cycle (default: false). */
   readonly frames?: boolean;
 }
 
+/** The result of checking one frame. */
 export interface CheckedFrame {
-  /** What the frame says, as far as it could be read. */
+  /** The records of the frame, as far as it could be read. */
   readonly records: readonly EventRecord[];
   readonly issues: readonly Issue[];
   readonly eventId: number | undefined;
 }
 
+/** A check in progress. */
 export interface StreamCheck {
   check(text: string): CheckedFrame;
-  /** What the end of the stream shows: runs that were cut. */
+  /** Returns the issues found at the end of the stream: runs that did not end. */
   end(): readonly Issue[];
   readonly totals: VerifierTotals;
 }
 
+/**
+ * Creates a check for a stream of one dialect.
+ *
+ * ```ts
+ * const check = createStreamCheck(DIALECTS.loom);
+ * for (const frame of frames) report(check.check(frame).issues);
+ * report(check.end());
+ * ```
+ */
 export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOptions = {}): StreamCheck {
-  const verifier = new Verifier({ expectsToolStart: dialect.ledger.tool_start.fate !== "omitted" });
+  const verifier = new Verifier({ expectsToolStart: dialect.ledger.tool_start.support !== "omitted" });
   let decoder = dialect.createDecoder();
   return {
     totals: verifier.totals,
@@ -45,24 +53,24 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId, records };
       const found = [...issues];
       for (const record of records) for (const issue of verifier.check(record)) found.push(issue);
-      return { issues: found.filter((issue) => !dialect.unsaid.includes(issue.rule)), eventId, records };
+      return { issues: found.filter((issue) => !dialect.ignoredRules.includes(issue.rule)), eventId, records };
     },
     end() {
       if (frames) return [];
-      const { name, rule } = dialect.unended;
+      const { name, rule } = dialect.unendedRule;
       return [...verifier.liveRuns()].map(({ sessionId, runId }) => ({
         rule: name,
         level: rule.level,
         section: rule.section,
         perFrame: false,
-        message: `${runId === undefined ? "the run" : `run ${runId}`}${sessionId === undefined ? "" : ` of session ${sessionId}`} was still going: ${rule.about.en.toLowerCase()}`,
+        message: `${runId === undefined ? "the run" : `run ${runId}`}${sessionId === undefined ? "" : ` of session ${sessionId}`} did not end`,
       }));
     },
   };
 }
 
-/** The rule a framing fault breaks. */
-export function issueOfFraming(reason: "line_too_long" | "invalid_utf8" | "unfinished_event", detail: string): Issue {
-  if (reason === "line_too_long") return raise("frame-too-long", detail);
-  return raise(reason === "invalid_utf8" ? "frame-utf8" : "frame-unfinished", detail);
+/** Converts a framing fault to an issue. */
+export function framingIssue(reason: "line_too_long" | "invalid_utf8" | "unfinished_event", detail: string): Issue {
+  if (reason === "line_too_long") return createIssue("frame-too-long", detail);
+  return createIssue(reason === "invalid_utf8" ? "frame-utf8" : "frame-unfinished", detail);
 }

@@ -13,8 +13,8 @@ interface LoomFrame {
 }
 type Frame = { readonly [key: string]: { readonly [field: string]: unknown } };
 
-describe("states that are held as what changed", () => {
-  it("are whole where the target has no word for that", () => {
+describe("converting state deltas", () => {
+  it("restores full states for targets without deltas", () => {
     const texts = textsOf(makeGraphRun("run-1", { steps: 2 }));
     const strict = createStreamConverter(DIALECTS.loom, DIALECTS.loom, { strict: true });
     const plain = texts.flatMap((text) => strict.convert(text).frames).map((text) => JSON.parse(text) as LoomFrame);
@@ -33,13 +33,13 @@ describe("states that are held as what changed", () => {
     expect(exporter.lost.size).toBe(0);
   });
 
-  it("stay as they are where it has", () => {
+  it("keeps deltas for targets that support them", () => {
     const texts = textsOf(makeGraphRun("run-1", { steps: 2 }));
     const converter = createStreamConverter(DIALECTS.loom, DIALECTS.loom);
     expect(texts.flatMap((text) => converter.convert(text).frames)).toEqual(texts);
   });
 
-  it("are left out and counted where their beginning is not there", () => {
+  it("omits and counts deltas without a full state", () => {
     const records = makeGraphRun("run-1", { steps: 2 }).filter(({ event }) => !("step" in event && event.step === 0));
     const converter = createStreamConverter(DIALECTS.loom, DIALECTS.export);
     const frames = textsOf(records).flatMap((text) => converter.convert(text).frames);

@@ -1,31 +1,41 @@
 /**
- * One dialect to another, frame by frame: decode, stamp, encode. What the target cannot carry is counted, by type. States
- * that are held as deltas are put together for a form whose readers know of none.
+ * Converts a stream from one dialect to another, frame by frame: decode, stamp, encode. Events that the target cannot
+ * carry are counted by type. State deltas are expanded to full states if receivers of the target do not know deltas.
  */
 import { type EventRecord, isKnownEvent, type Issue, RunStates } from "../protocol/index.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
 
 export interface ConvertOptions extends EncoderOptions {
-  /** The session of records that name none. */
+  /** Session ID for records that have none (default: `session`). */
   readonly session?: string;
 }
 
+/** The result of converting one frame. */
 export interface Converted {
   readonly frames: readonly string[];
   readonly issues: readonly Issue[];
 }
 
+/** A conversion in progress. */
 export interface StreamConverter {
   convert(text: string): Converted;
-  /** How many events of each type the target left out. */
+  /** Number of omitted events by type. */
   readonly lost: ReadonlyMap<string, number>;
-  /** Records that still wait for a later one. */
+  /** Number of records that wait for a later one. */
   readonly held: number;
-  /** Records left out because they belong to no run. */
+  /** Number of records dropped because they belong to no run. */
   readonly dropped: number;
 }
 
+/**
+ * Creates a converter from one dialect to another.
+ *
+ * ```ts
+ * const converter = createStreamConverter(DIALECTS.loom, DIALECTS.lumine);
+ * for (const frame of frames) send(converter.convert(frame).frames);
+ * ```
+ */
 export function createStreamConverter(from: Dialect, to: Dialect, options: ConvertOptions = {}): StreamConverter {
   const decoder = from.createDecoder();
   const encoder = to.createEncoder(options);
@@ -50,16 +60,16 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   function write(record: EventRecord): readonly string[] {
     const { type } = record.event;
     states?.add(record);
-    const event = states === undefined ? record.event : states.show(record);
+    const event = states === undefined ? record.event : states.withFullState(record);
     if (event === undefined || !isCarried(to, record)) lost.set(type, (lost.get(type) ?? 0) + 1);
     if (event === undefined) return NO_FRAMES;
     return encoder.encode(stamp(event === record.event ? record : { ...record, event }));
   }
 }
 
-/** Whether anything of the event arrives in the dialect. */
+/** True if any part of the event arrives in the dialect. */
 export function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
   if (!isKnownEvent(event)) return dialect.name === "loom" || dialect.name === "export";
   const row = dialect.ledger[event.type];
-  return row.fate !== "omitted" && (event.type === "tool_approval_result" || row.back(event) !== undefined);
+  return row.support !== "omitted" && (event.type === "tool_approval_result" || row.roundTrip(event) !== undefined);
 }

@@ -1,11 +1,11 @@
-/** What a page loads to read frames: the decoders alone, whatever the bundler leaves out. */
+/** Checks what a page loads to decode frames: only the decoders, before any tree shaking. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 const SOURCE = join(import.meta.dirname, "..");
 
-/** The files that are loaded with this one. Imports of types alone are erased, and load nothing. */
+/** Returns the files loaded with this one. Type-only imports load nothing. */
 function listLoaded(file: string, seen = new Set<string>()): Set<string> {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -14,21 +14,21 @@ function listLoaded(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-describe("the decoders", () => {
+describe("decoders.ts", () => {
   const loaded = [...listLoaded(join(import.meta.dirname, "decoders.ts"))];
   const names = loaded.map((file) => file.slice(SOURCE.length + 1).replaceAll("\\", "/"));
 
-  test("load the five dialects", () => {
+  test("loads all dialects", () => {
     for (const dialect of ["loom", "engine", "lumine", "stream-event", "export"])
       expect(names).toContain(`dialects/${dialect}/decode.ts`);
   });
 
-  test("load no encoder, no declaration, and no index that would bring them all", () => {
+  test("loads no encoder, no declaration and no index", () => {
     const unwanted = /encod|ledger|schema|\/(frames|rules|envelope|frame-rules|index)\.ts$|protocol\/events\//;
     expect(names.filter((name) => unwanted.test(name) && name !== "protocol/rules.ts")).toEqual([]);
   });
 
-  test("load no sentence of the documentation", () => {
+  test("loads no documentation", () => {
     for (const file of loaded) expect(readFileSync(file, "utf8"), file).not.toMatch(/\p{Script=Han}/u);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The decoding half of every dialect, for receivers: a page loads this and nothing of the other half. It imports no
- * encoder, no declaration and no text of the documentation, so that it stays small; a test reads the imports.
+ * The decoders of all dialects, for receivers. Imports no encoder, no declarations and no documentation, so that pages
+ * stay small; a test checks the imports.
  */
 import type { JsonObject } from "../protocol/json.ts";
 import { detectAmong } from "./detect.ts";
@@ -11,6 +11,7 @@ import { LOOM_DECODING } from "./loom/decode.ts";
 import { LUMINE_DECODING } from "./lumine/decode.ts";
 import { STREAM_EVENT_DECODING } from "./stream-event/decode.ts";
 
+/** All decoders by dialect name. */
 export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   loom: LOOM_DECODING,
   engine: ENGINE_DECODING,
@@ -20,8 +21,8 @@ export const DECODERS: { readonly [N in DialectName]: Decoding } = {
 };
 
 /**
- * The dialect of a stream, from its first frames, as texts or parsed; undefined when no dialect knows any of them. At a
- * tie `loom` stands back: it allows any further field, so what another wire claims as surely is more likely of that wire.
+ * Detects the dialect of a stream from its first frames, as strings or parsed; undefined if no dialect matches. In a
+ * tie, `loom` loses: it allows unknown fields, so the other dialect is more likely.
  */
 export function detectDecoder(frames: readonly (string | JsonObject)[]): DialectName | undefined {
   const { loom, ...others } = DECODERS;

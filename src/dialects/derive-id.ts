@@ -1,6 +1,6 @@
 /**
- * Ids that follow from what they name: the same parts give the same id in every process, now and in a replay. They have
- * the form of a UUID (version 8, whose bits are free) and are not secret.
+ * Derives an ID from its parts: the same parts give the same ID in every process and every replay. IDs have the format
+ * of a UUID version 8 and are not secret.
  */
 export function deriveId(...parts: readonly (string | number)[]): string {
   const text = parts.join("\u0000");
@@ -10,7 +10,7 @@ export function deriveId(...parts: readonly (string | number)[]): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** 32 bits of FNV-1a over the UTF-16 units, then mixed so that near texts lie far apart. */
+/** 32-bit FNV-1a over UTF-16 code units, with a final mix so that similar texts get different hashes. */
 function hash(text: string, seed: number): number {
   let h = seed;
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);

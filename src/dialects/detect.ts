@@ -1,14 +1,17 @@
 /**
- * Tells the dialect of a stream from its first frames: each dialect says how surely a frame is its own, and the one
- * that claims most wins; at a tie, the first in the list.
+ * Detects the dialect of a stream from its first frames. Each dialect rates the frames; the highest sum wins, and in a
+ * tie the first dialect in the list.
  */
 import { isJsonObject, type JsonObject } from "../protocol/json.ts";
 import type { Decoding } from "./dialect.ts";
 
-/** As many frames as detection looks at. */
+/** Number of frames used for detection. */
 export const DETECTION_FRAMES = 8;
 
-/** The name that claims most; a frame may be given as its text, or parsed. */
+/**
+ * Returns the name of the dialect with the highest confidence, or undefined if it is 0 for all. Frames may be strings
+ * or parsed.
+ */
 export function detectAmong<N extends string>(
   given: readonly (string | JsonObject)[],
   decodings: readonly (readonly [N, Decoding])[],
@@ -22,12 +25,12 @@ export function detectAmong<N extends string>(
     }
   });
   let best: N | undefined;
-  let bestClaim = 0;
+  let bestScore = 0;
   for (const [name, decoding] of decodings) {
-    const claim = frames.reduce((sum, frame) => sum + decoding.claim(frame), 0);
-    if (claim > bestClaim) {
+    const score = frames.reduce((sum, frame) => sum + decoding.confidence(frame), 0);
+    if (score > bestScore) {
       best = name;
-      bestClaim = claim;
+      bestScore = score;
     }
   }
   return best;

@@ -1,6 +1,4 @@
-/**
- * What every dialect owes, whatever its wire. A new dialect calls this and nothing more to be held to it.
- */
+/** The contract of a dialect. Each dialect calls it from its tests. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { EVENT_TYPES, isJsonObject, type JsonObject, type StampedRecord } from "../protocol/index.ts";
@@ -8,7 +6,7 @@ import type { Dialect } from "./dialect.ts";
 
 const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
-/** Texts no decoder may trip over. */
+/** Texts that no decoder may throw on. */
 const HOSTILE: readonly string[] = [
   "",
   " ",
@@ -43,11 +41,11 @@ const HOSTILE: readonly string[] = [
 ];
 
 export interface DialectSamples {
-  /** Frames of one whole run, as texts. */
+  /** Frames of a complete run. */
   readonly run: readonly string[];
-  /** Whole streams of the dialect, each as texts. */
+  /** Complete streams of the dialect. */
   readonly streams: readonly (readonly string[])[];
-  /** Records of a whole session. */
+  /** Records of a complete session. */
   readonly records: readonly StampedRecord[];
 }
 
@@ -57,22 +55,22 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
     return list.map((record) => encoder.encode(record));
   };
 
-  describe(`${dialect.name}: the contract of a dialect`, () => {
-    test("reads its own run without complaint", () => {
+  describe(`${dialect.name}: dialect contract`, () => {
+    test("decodes its own run without issues", () => {
       const decoder = dialect.createDecoder();
       for (const text of run) expect(decoder.decode(text).issues).toEqual([]);
     });
 
-    test("reads a frame that is parsed already as it reads its text", () => {
+    test("decodes a parsed frame like its text", () => {
       expect(streams.length).toBeGreaterThan(0);
-      // The longest nest too deeply to be compared.
+      // The longest texts are nested too deeply to compare.
       for (const stream of [...streams, HOSTILE.filter((text) => text.length < 1000)]) {
         const [fromText, fromParsed] = [dialect.createDecoder(), dialect.createDecoder()];
         for (const text of stream) expect(fromParsed.decode(text, parseObject(text))).toEqual(fromText.decode(text));
       }
     });
 
-    test("does not parse again what is parsed, nor change it", () => {
+    test("neither parses a parsed frame again nor changes it", () => {
       const decoder = dialect.createDecoder();
       const calm = dialect.createDecoder();
       for (const text of run) {
@@ -82,7 +80,7 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       }
     });
 
-    test("refuses hostile texts by name, throws at none, and reads on as if they had not come", () => {
+    test("rejects hostile texts with a rule and decodes the frames after them", () => {
       const calm = dialect.createDecoder();
       const expected = run.map((text) => calm.decode(text).records);
       const decoder = dialect.createDecoder();
@@ -99,7 +97,7 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       expect(({} as { type?: unknown }).type).toBeUndefined();
     });
 
-    test("throws at no text at all", () => {
+    test("never throws on text", () => {
       const decoder = dialect.createDecoder();
       fc.assert(
         fc.property(fc.oneof(fc.string(), fc.json(), fc.constantFrom(...HOSTILE)), (text) => {
@@ -110,7 +108,7 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       );
     });
 
-    test("throws at no frame that was changed at random", () => {
+    test("never throws on mutated frames", () => {
       fc.assert(
         fc.property(
           fc.constantFrom(...run),
@@ -127,7 +125,7 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       );
     });
 
-    test("writes one JSON text per frame, without a line break", () => {
+    test("writes one JSON text per frame, without line breaks", () => {
       for (const frames of encodeAll(records)) {
         for (const frame of frames) {
           expect(frame).not.toMatch(/[\r\n]/);
@@ -140,23 +138,23 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       expect(encodeAll(records)).toEqual(encodeAll(records));
     });
 
-    test("does not change what it is given", () => {
+    test("does not change its input", () => {
       const before = JSON.stringify(records);
       encodeAll(records);
       expect(JSON.stringify(records)).toBe(before);
     });
 
-    test("has a ledger row for every event type, with a reason for what it leaves out", () => {
+    test("has a ledger row for every event type, with a reason for each omission", () => {
       expect(Object.keys(dialect.ledger).sort()).toEqual([...EVENT_TYPES].sort());
       for (const row of Object.values(dialect.ledger)) {
-        if (row.fate === "omitted") expect(row.reason.length).toBeGreaterThan(10);
-        else expect(row.as).not.toBe("");
+        if (row.support === "omitted") expect(row.reason.length).toBeGreaterThan(10);
+        else expect(row.frame).not.toBe("");
       }
     });
 
-    test("claims the frames of its own run", () => {
+    test("recognizes its own frames", () => {
       const frames = run.map((text) => JSON.parse(text) as { readonly [key: string]: unknown });
-      for (const frame of frames) expect(dialect.claim(frame)).toBeGreaterThan(0);
+      for (const frame of frames) expect(dialect.confidence(frame)).toBeGreaterThan(0);
     });
   });
 }
@@ -170,7 +168,7 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** A hostile text that the dialect takes as a frame of its own is not one for it. */
+/** A hostile text that is a valid frame of the dialect does not count. */
 function starts(dialect: Dialect, text: string): boolean {
   const { records, issues } = dialect.createDecoder().decode(text);
   return records.length > 0 || (issues.length > 0 && text.trim() === "[DONE]");

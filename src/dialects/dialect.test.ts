@@ -1,4 +1,4 @@
-/** Every dialect is held to the contract, and all of them to what only the whole list can show. */
+/** Runs the contract for every dialect, and checks what needs all of them. */
 import { describe, expect, test } from "vitest";
 import { FRAME_RULES, type JsonObject, LIFECYCLE_RULES, type StampedRecord } from "../protocol/index.ts";
 import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
@@ -22,14 +22,14 @@ for (const dialect of Object.values(DIALECTS)) {
   describeDialect(dialect, { run: textsOf(REACT), streams: [...RUNS.map(textsOf), ...samples], records });
 }
 
-describe("the list of dialects", () => {
-  test("rule names are unique", () => {
+describe("dialects", () => {
+  test("have unique rule names", () => {
     const tables = [FRAME_RULES, LIFECYCLE_RULES, ...Object.values(DIALECTS).map((dialect) => dialect.rules)];
     const names = tables.flatMap((table) => Object.keys(table));
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("each whole run is recognised in every dialect, from its first frames", () => {
+  test("are detected from the first frames of a run", () => {
     for (const vector of RUNS) {
       for (const name of Object.keys(DIALECTS)) {
         const texts = (vector.encodings[name] ?? []).flat().map((frame) => JSON.stringify(frame));
@@ -40,18 +40,18 @@ describe("the list of dialects", () => {
     }
   });
 
-  test("the decoders are the decoding halves of the dialects", () => {
-    for (const [name, { createDecoder, claim }] of Object.entries(DIALECTS)) {
-      expect(DECODERS[name as DialectName]).toEqual({ createDecoder, claim });
+  test("have the same decoders as decoders.ts", () => {
+    for (const [name, { createDecoder, confidence }] of Object.entries(DIALECTS)) {
+      expect(DECODERS[name as DialectName]).toEqual({ createDecoder, confidence });
     }
     expect(Object.keys(DECODERS)).toEqual(Object.keys(DIALECTS));
   });
 
-  test("nothing is recognised in garbage", () => {
-    expect(detectDialect(["{}", "[]", "nonsense", '{"type":"never heard of"}'])).toBeUndefined();
+  test("are not detected in other text", () => {
+    expect(detectDialect(["{}", "[]", "nonsense", '{"type":"unknown"}'])).toBeUndefined();
   });
 
-  test("a batch of records gives the same bytes as their frames, in every form", () => {
+  test("give the same bytes in batches as frame by frame", () => {
     for (const dialect of Object.values(DIALECTS)) {
       for (const options of [{}, { strict: true }, { envelope: false }]) {
         const encoder = dialect.createEncoder(options);

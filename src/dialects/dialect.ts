@@ -1,11 +1,12 @@
 /**
- * The contract of a wire dialect: a decoder from frames to records, an encoder from records to frames, and a ledger
- * that says what becomes of every event type. A frame is one JSON text; how frames are cut from bytes is not known here.
+ * The dialect interface: a decoder from frames to records, an encoder from records to frames, and a ledger of how each
+ * event type is represented. A frame is one JSON text; how frames are split from bytes is the job of the framing.
  *
  * Invariants:
- * - Decoders and encoders keep state per stream and hold no more than their limits allow.
- * - A decoder never throws on input. A frame it cannot read gives an issue and no record, and harms nothing after it.
- * - An encoder acts only on a record: no clock, no randomness, no look-ahead. The same records give the same bytes.
+ * - Decoders and encoders hold state per stream, within fixed limits.
+ * - A decoder never throws on input. A frame it cannot read gives an issue and no record, and does not affect later
+ *   frames.
+ * - An encoder uses only the records: no clock, no randomness, no look-ahead. The same records give the same bytes.
  */
 import type {
   EventRecord,
@@ -17,70 +18,83 @@ import type {
   Shape,
   StampedRecord,
 } from "../protocol/index.ts";
-import type { Fate } from "./ledger.ts";
+import type { LedgerEntry } from "./ledger.ts";
 
 export type DialectName = "loom" | "export" | "engine" | "lumine" | "stream-event";
 
+/** The records of a frame, and the rules it breaks. */
 export interface Decoded {
   readonly records: readonly EventRecord[];
   readonly issues: readonly Issue[];
 }
 
+/** Decodes the frames of one stream. */
 export interface Decoder {
-  /** Takes the text of one frame; `parsed` is the same frame, where the caller has parsed it already. */
+  /** Decodes one frame. `parsed` is the same frame, if the caller has already parsed it. */
   decode(text: string, parsed?: JsonObject): Decoded;
 }
 
+/** Encodes the records of one stream. */
 export interface Encoder {
-  /** The frames this record gives rise to, in order; often one, sometimes none. */
+  /** Returns the frames of a record in order: usually one, sometimes none. */
   encode(record: StampedRecord): readonly string[];
-  /** Records that wait for a later one before they may be sent. */
+  /** Number of records that wait for a later one before they are sent. */
   readonly held?: number;
-  /** Records left out because they belong to no run, where the dialect has no place for such. */
+  /** Number of records dropped because they belong to no run, in a dialect that cannot carry them. */
   readonly dropped?: number;
 }
 
-/** Many records at once, as NDJSON bytes: what a server writes in one go. */
+/** Encodes many records at once as NDJSON bytes. */
 export interface BatchEncoder {
   encode(records: readonly StampedRecord[]): Uint8Array;
 }
 
+/** Options of an encoder. Each applies to one dialect and is ignored by the others. */
 export interface EncoderOptions {
-  /** loom only: types of ours travel as `custom`, for receivers that know the 23 types alone. */
+  /**
+   * `loom` only: send extension types as `custom`, for receivers that know only the 23 types of 001 (default: false).
+   */
   readonly strict?: boolean;
-  /** loom only: false leaves the envelope out. */
+  /** `loom` only: include the envelope (default: true). */
   readonly envelope?: boolean;
-  /** lumine only: send what happens outside a request at once; otherwise it waits for the next request, as 004 asks. */
+  /**
+   * `lumine` only: send records outside a request immediately. By default they wait for the next request, as 004
+   * requires.
+   */
   readonly follow?: boolean;
-  /** engine only: send `details.stack_trace`. Off unless the server runs in debug mode. */
+  /** `engine` only: send `details.stack_trace`. For servers in debug mode (default: false). */
   readonly debug?: boolean;
 }
 
-/** The half of a dialect a receiver needs. */
+/** The decoding part of a dialect; all that a receiver needs. */
 export interface Decoding {
   createDecoder(): Decoder;
-  /** How surely a parsed frame is of this dialect: 0 not, 1 by its tag, 2 by its tag and fields. */
-  claim(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
+  /** Rates how certainly a parsed frame belongs to this dialect: 0 not at all, 1 by its tag, 2 by tag and fields. */
+  confidence(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
 }
 
+/** A wire dialect. */
 export interface Dialect extends Decoding {
   readonly name: DialectName;
-  /** Name of the specification. */
+  /** Title of the specification. */
   readonly title: string;
   createEncoder(options?: EncoderOptions): Encoder;
-  /** A faster way to the same bytes, where there is one. */
+  /** A faster encoder for the same bytes, if there is one. */
   createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
-  /** Whether a record's frames depend on those before it: then one who begins midway must first be shown its run. */
-  readonly folds: boolean;
-  /** What becomes of each event type. */
-  readonly ledger: { readonly [T in EventType]: Fate };
-  /** Rules of this wire beyond those of frames and life cycles. */
+  /**
+   * True if a record's frames depend on earlier records. A reader that starts in the middle of a run then needs the run
+   * from its start.
+   */
+  readonly isStateful: boolean;
+  /** How each event type is represented. */
+  readonly ledger: { readonly [T in EventType]: LedgerEntry };
+  /** Rules of this dialect, in addition to those for frames and life cycles. */
   readonly rules: RuleTable;
-  /** The rule a stream breaks that stops while a run is going. */
-  readonly unended: { readonly name: string; readonly rule: Rule };
-  /** Rules of the `loom` wire that say nothing new of this one: it has no envelope, or a rule of its own for the same. */
-  readonly unsaid: readonly string[];
-  /** The frames, for schemas: tag to shape. Absent where they follow from the events mechanically. */
+  /** The rule that is broken by a stream that ends during a run. */
+  readonly unendedRule: { readonly name: string; readonly rule: Rule };
+  /** Life-cycle rules that do not apply: the dialect has no envelope, or its own rule for the same fault. */
+  readonly ignoredRules: readonly string[];
+  /** Frame declarations by tag, for schemas. Absent if they are derived from the events. */
   readonly frames?: { readonly [tag: string]: Shape };
 }
 

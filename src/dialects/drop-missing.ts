@@ -1,4 +1,4 @@
-/** Fields that are there: what is undefined or null is left out, the rest keeps its order. */
+/** Removes fields that are undefined or null; the others keep their order. */
 import { keepFields } from "../protocol/json.ts";
 
 type Present<T> = { readonly [K in keyof T]: NonNullable<T[K]> };

@@ -1,10 +1,11 @@
 /**
- * Many records to NDJSON bytes in any dialect: the dialect's own fast way where it has one, otherwise its frames put
- * together and converted once.
+ * Encodes many records as NDJSON bytes. Uses the dialect's batch encoder if it has one; otherwise encodes each record
+ * and converts the text once.
  */
 import { encodeNdjsonBatch } from "../framing/index.ts";
 import type { BatchEncoder, Dialect, EncoderOptions } from "./dialect.ts";
 
+/** Creates a batch encoder for a dialect. */
 export function createBatchEncoder(dialect: Dialect, options: EncoderOptions = {}): BatchEncoder {
   const own = dialect.createBatchEncoder?.(options);
   if (own !== undefined) return own;

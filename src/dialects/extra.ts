@@ -1,12 +1,15 @@
 /**
- * What a foreign frame holds that no field of ours does. It is kept beside the event (`envelope.ext`, by dialect) and
- * laid back into the frame when the record is written in that dialect again: nothing is lost on the way through.
+ * Keeps fields of a foreign frame that the event has no field for. They are stored in `envelope.ext`, keyed by dialect,
+ * and restored when the record is encoded in that dialect again.
  */
 import type { Envelope } from "../protocol/index.ts";
 import type { FormFields } from "../protocol/form.ts";
 import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
-/** The parts of `value` that `fields` do not declare, nor its `tag`, however deep; undefined when there are none. */
+/**
+ * Returns the parts of `value` that `fields` and `tag` do not declare, including nested ones; undefined if there are
+ * none.
+ */
 export function collectExtra(value: JsonObject, fields: FormFields, tag?: string): JsonObject | undefined {
   let extra: [string, Json][] | undefined;
   for (const [name, inner] of Object.entries(value)) {
@@ -20,7 +23,7 @@ export function collectExtra(value: JsonObject, fields: FormFields, tag?: string
   return extra === undefined ? undefined : Object.fromEntries(extra);
 }
 
-/** Lays `extra` into `target`; what the target has stays, objects are joined. */
+/** Merges `extra` into `target`. Existing values are kept; objects are merged. */
 export function mergeExtra(target: JsonObject, extra: JsonObject | undefined): JsonObject {
   if (extra === undefined) return target;
   const merged: [string, Json][] = Object.entries(target).map(([name, value]) => {
@@ -31,11 +34,13 @@ export function mergeExtra(target: JsonObject, extra: JsonObject | undefined): J
   return Object.fromEntries(merged);
 }
 
+/** Returns the extra fields of a dialect. */
 export function extraOf(envelope: Envelope, dialect: string): JsonObject | undefined {
   const extra = envelope.ext?.[dialect];
   return isJsonObject(extra) ? extra : undefined;
 }
 
+/** Returns the envelope with extra fields of a dialect. */
 export function withExtra(envelope: Envelope, dialect: string, extra: JsonObject | undefined): Envelope {
   return extra === undefined ? envelope : { ...envelope, ext: { [dialect]: extra } };
 }

@@ -1,6 +1,6 @@
 /**
- * The encoder of a dialect that is not mechanical: a map of per-run folds, and a table with a row per event type.
- * A fold is made by the first record of its run and dropped with the last; a record of no run gets a fold for itself.
+ * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
+ * A fold is created by the first record of its run and removed with the last.
  */
 import {
   BoundedMap,
@@ -10,27 +10,28 @@ import {
   mayLackRun,
   type StampedRecord,
 } from "../protocol/index.ts";
-import type { Step, Table } from "./ledger.ts";
+import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
-/** Runs that can be live at once in one encoder; beyond that the oldest is forgotten. */
+/** Maximum number of live runs per encoder; beyond it the oldest is evicted. */
 const MAX_LIVE_RUNS = 1000;
 const NOTHING: readonly never[] = [];
 
-/** An encoder whose frames may still be objects. */
+/** An encoder that produces frames of type `Out`: strings, or objects to serialize. */
 export interface FoldEncoder<Out> {
   encode(record: StampedRecord): readonly Out[];
   readonly held: number;
   readonly dropped: number;
 }
 
+/** The dialect-specific parts of a fold encoder. */
 export interface FoldHooks<Fold, Out = string> {
-  readonly table: Table<Fold, Out>;
+  readonly table: LedgerTable<Fold, Out>;
   create(record: StampedRecord): Fold;
-  /** Frames that must precede the record's own: a run whose run_start was never seen must be opened all the same. */
+  /** Returns frames to send before those of the record, for example to open a run whose run_start was not received. */
   before?(fold: Fold, record: StampedRecord): readonly Out[];
-  /** Frames that follow the record's own. */
+  /** Returns frames to send after those of the record. */
   after?(fold: Fold, record: StampedRecord): readonly Out[];
-  /** The frames of a record that belongs to no run; none when absent. */
+  /** Encodes a record outside a run. Without it, such records are dropped. */
   encodeRunless?(record: StampedRecord): readonly Out[];
   readonly held?: () => number;
 }
@@ -51,14 +52,14 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
       const session = envelope.session_id;
       let run = envelope.run_id;
       if (run === undefined) {
-        // A foreign stream may name no run at all: its frames belong to the run without a name. Where runs are named,
-        // a record without one belongs to the session alone.
+        // A foreign stream may have no run IDs; its records belong to one unnamed run. In a stream with run IDs, a
+        // record without one belongs only to the session.
         if (last.get(session) !== "" && mayLackRun(event)) {
           if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
-          if (hooks.table[event.type as EventType].fate !== "omitted") dropped++;
+          if (hooks.table[event.type as EventType].support !== "omitted") dropped++;
           return NOTHING;
         }
-        // An event nobody here knows opens no run.
+        // An event of unknown type does not open a run.
         if (last.get(session) !== "" && !isKnownEvent(event)) return NOTHING;
         run = "";
       }
@@ -69,7 +70,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
       const opening = hooks.before?.(fold, record) ?? NOTHING;
       let frames: readonly Out[] = NOTHING;
       if (isKnownEvent(event)) {
-        const row = hooks.table[event.type] as { readonly encode?: Step<Fold, EventType, Out> };
+        const row = hooks.table[event.type] as { readonly encode?: EventEncoder<Fold, EventType, Out> };
         frames = row.encode?.(fold, event, record) ?? NOTHING;
       }
       const closing = hooks.after?.(fold, record) ?? NOTHING;

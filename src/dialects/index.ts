@@ -1,6 +1,4 @@
-/**
- * The dialects, by name. This list is the only place that knows them all.
- */
+/** All dialects by name, with detection, conversion and checking of streams. */
 import { detectDecoder } from "./decoders.ts";
 import type { Dialect, DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
@@ -9,6 +7,7 @@ import { loom } from "./loom/index.ts";
 import { lumine } from "./lumine/index.ts";
 import { streamEvent } from "./stream-event/index.ts";
 
+/** All dialects by name. */
 export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   loom,
   engine,
@@ -17,13 +16,15 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   export: exportDialect,
 };
 
+/** Names of all dialects. */
 export const DIALECT_NAMES = /* @__PURE__ */ Object.keys(DIALECTS) as readonly DialectName[];
 
+/** True for the name of a dialect. */
 export function isDialectName(name: string): name is DialectName {
   return Object.hasOwn(DIALECTS, name);
 }
 
-/** The dialect of a stream, from the texts of its first frames; undefined when no dialect knows any of them. */
+/** Detects the dialect from the first frames of a stream; undefined if no dialect matches. */
 export function detectDialect(texts: readonly string[]): Dialect | undefined {
   const name = detectDecoder(texts);
   return name === undefined ? undefined : DIALECTS[name];
@@ -41,12 +42,12 @@ export type {
   Encoder,
   EncoderOptions,
 } from "./dialect.ts";
-export type { Fate } from "./ledger.ts";
+export type { LedgerEntry } from "./ledger.ts";
 export {
   type CheckedFrame,
   type CheckOptions,
   createStreamCheck,
-  issueOfFraming,
+  framingIssue,
   type StreamCheck,
 } from "./check-stream.ts";
 export {

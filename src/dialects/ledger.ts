@@ -1,65 +1,71 @@
 /**
- * What becomes of an event in a dialect: carried, carried as something else, or left out with the reason.
- * The rows also encode, so that the ledger cannot say one thing and the encoder do another; a table must have a row for
- * every event type, and the documentation is generated from it.
+ * The ledger of a dialect: how it represents each event type. An event is carried, converted to another kind of frame,
+ * or omitted for a reason. The rows also do the encoding, so ledger and encoder cannot disagree. The documentation is
+ * generated from the ledger.
  */
 import type { EventOf, EventType, LoomEvent, StampedRecord } from "../protocol/index.ts";
 
-export type Fate =
+/** How a dialect represents an event type. */
+export type LedgerEntry =
   | {
-      readonly fate: "carried" | "as";
-      /** The frame that carries it. */
-      readonly as: string;
+      readonly support: "carried" | "converted";
+      /** Name of the frame that carries the event. */
+      readonly frame: string;
       readonly note?: string;
-      /** Fields that do not arrive. */
-      readonly loses: readonly string[];
-      /** What a decoder of the same dialect gives back for it; undefined when nothing does. */
-      readonly back: (event: LoomEvent) => LoomEvent | undefined;
+      /** Fields that are not transmitted. */
+      readonly lostFields: readonly string[];
+      /** Returns the event as this dialect's decoder reads it back; undefined if it does not. */
+      readonly roundTrip: (event: LoomEvent) => LoomEvent | undefined;
     }
-  | { readonly fate: "omitted"; readonly reason: string };
+  | { readonly support: "omitted"; readonly reason: string };
 
-/** Encodes one event within the fold of its run. `Out` is a frame: its text, or the object that becomes one. */
-export type Step<Fold, T extends EventType, Out = string> = (
+/** Encodes one event, using the fold of its run. `Out` is a frame as a string or as an object. */
+export type EventEncoder<Fold, T extends EventType, Out = string> = (
   fold: Fold,
   event: EventOf<T>,
   record: StampedRecord,
 ) => readonly Out[];
 
-export type Row<Fold, T extends EventType, Out = string> = Fate & { readonly encode?: Step<Fold, T, Out> };
+/** A ledger entry with the function that encodes the event. */
+export type LedgerRow<Fold, T extends EventType, Out = string> = LedgerEntry & {
+  readonly encode?: EventEncoder<Fold, T, Out>;
+};
 
-/** One row per event type: leaving one out does not compile, and the error names it. */
-export type Table<Fold, Out = string> = { readonly [T in EventType]: Row<Fold, T, Out> };
+/** One row per event type. A missing row is a compile error that names the type. */
+export type LedgerTable<Fold, Out = string> = { readonly [T in EventType]: LedgerRow<Fold, T, Out> };
 
 interface CarryOptions<T extends EventType> {
   readonly note?: string;
-  readonly loses?: readonly string[];
-  readonly back?: (event: EventOf<T>) => LoomEvent | undefined;
+  readonly lostFields?: readonly string[];
+  readonly roundTrip?: (event: EventOf<T>) => LoomEvent | undefined;
 }
 
+/** The dialect has a frame for the event. */
 export function carried<Fold, T extends EventType, Out = string>(
-  as: string,
-  encode: Step<Fold, T, Out>,
+  frame: string,
+  encode: EventEncoder<Fold, T, Out>,
   options: CarryOptions<T> = {},
-): Row<Fold, T, Out> {
-  return { fate: "carried", as, encode, ...describe(options) };
+): LedgerRow<Fold, T, Out> {
+  return { support: "carried", frame, encode, ...describe(options) };
 }
 
-export function carriedAs<Fold, T extends EventType>(
-  as: string,
-  encode: Step<Fold, T>,
+/** The event is sent as a frame of another kind. */
+export function converted<Fold, T extends EventType>(
+  frame: string,
+  encode: EventEncoder<Fold, T>,
   options: CarryOptions<T> = {},
-): Row<Fold, T> {
-  return { fate: "as", as, encode, ...describe(options) };
+): LedgerRow<Fold, T> {
+  return { support: "converted", frame, encode, ...describe(options) };
 }
 
-/** `observe` lets the fold learn from an event that gives no frame. */
+/** `observe` updates the fold for an event that produces no frame. */
 export function omitted<Fold, T extends EventType, Out = string>(
   reason: string,
   observe?: (fold: Fold, event: EventOf<T>) => void,
-): Row<Fold, T, Out> {
-  if (observe === undefined) return { fate: "omitted", reason };
+): LedgerRow<Fold, T, Out> {
+  if (observe === undefined) return { support: "omitted", reason };
   return {
-    fate: "omitted",
+    support: "omitted",
     reason,
     encode: (fold, event) => {
       observe(fold, event);
@@ -68,17 +74,16 @@ export function omitted<Fold, T extends EventType, Out = string>(
   };
 }
 
-function describe<T extends EventType>({ note, loses = [], back }: CarryOptions<T>) {
+function describe<T extends EventType>({ note, lostFields = [], roundTrip }: CarryOptions<T>) {
   return {
     ...(note === undefined ? {} : { note }),
-    loses,
-    back:
-      (back as ((event: LoomEvent) => LoomEvent | undefined) | undefined) ??
-      ((event: LoomEvent) => without(event, loses)),
+    lostFields,
+    roundTrip:
+      (roundTrip as ((event: LoomEvent) => LoomEvent | undefined) | undefined) ??
+      ((event: LoomEvent) => without(event, lostFields)),
   };
 }
 
-/** The event less some of its fields. */
 function without(event: LoomEvent, fields: readonly string[]): LoomEvent {
   if (fields.length === 0) return event;
   return Object.fromEntries(Object.entries(event).filter(([name]) => !fields.includes(name))) as unknown as LoomEvent;

@@ -1,17 +1,17 @@
 /**
- * The answer of a run: gathered from its pieces, for dialects whose last frame does not repeat it, and remembered as far
- * as it was streamed, so that what is missing of a reply can still be sent.
+ * The answer text of a run. `ReplyText` collects it for dialects whose last frame does not contain it; `StreamedAnswer`
+ * tracks how much was streamed, so that the rest of a reply can be sent.
  */
 
-/** Characters of answers one decoder holds, over all requests that are going. */
+/** Maximum number of characters of all answers in one decoder. */
 const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
 
-/** What all answers of one decoder share. */
+/** Shared by all answers of one decoder. */
 export interface ReplyBudget {
   held: number;
 }
 
-/** An answer as it is gathered. Beyond the budget nothing more is kept, and `overflowed` says so. */
+/** Collects the text of an answer. Beyond the budget nothing is added and `overflowed` is true. */
 export class ReplyText {
   readonly #budget: ReplyBudget;
   #text = "";
@@ -33,7 +33,7 @@ export class ReplyText {
     this.add(text);
   }
 
-  /** Gives back what it held. */
+  /** Releases the budget. */
   clear(): void {
     this.#budget.held -= this.#text.length;
     this.#text = "";
@@ -48,12 +48,12 @@ export class ReplyText {
 const MAX_NODES = 10_000;
 const MAX_TAIL = 64 * 1024;
 
-/** The answer of one run as it was streamed: by which node runs, and how the last of them ended. */
+/** Tracks the streamed answer of a run: which node runs contributed, and the end of the last one's text. */
 export class StreamedAnswer {
   readonly #nodes = new Set<string>();
   #last: string | undefined;
   #tail = "";
-  /** The tail is not all that the last node run said. */
+  /** True if the tail is not the complete text of the last node run. */
   #cut = false;
 
   add(node: string | undefined, text: string): void {
@@ -71,8 +71,8 @@ export class StreamedAnswer {
   }
 
   /**
-   * What of the reply is still to be sent: all of it where its node run streamed nothing, or something else; the rest
-   * where only its beginning was streamed.
+   * Returns the part of the reply that still has to be sent: all of it if its node run streamed nothing or a different
+   * text, the rest if only the beginning was streamed.
    */
   missing(node: string | undefined, reply: string): string {
     const spoke = node === undefined ? this.#nodes.size > 0 : this.#nodes.has(node);

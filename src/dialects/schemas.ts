@@ -1,6 +1,6 @@
 /**
- * The JSON Schema of every dialect, for `loom schema` and `spec/`. For the two mechanical dialects it follows from the
- * events, for the others from their frames.
+ * JSON Schemas of the dialects, for `loom schema` and `spec/schema`. They are derived from the event declarations
+ * (`loom`, `export`) or from the dialect's frames.
  */
 import {
   ENVELOPE,
@@ -15,13 +15,14 @@ import {
 import type { Dialect } from "./dialect.ts";
 import { exportSchemas } from "./export/schema.ts";
 
-/** Tag to schema. */
+/** Returns the schema of each frame, keyed by tag. */
 export function dialectSchemas(dialect: Dialect): { readonly [tag: string]: JsonObject } {
   if (dialect.name === "loom") return Object.fromEntries(EVENT_TYPES.map((type) => [type, loomSchema(type)]));
   if (dialect.name === "export") return exportSchemas();
   return Object.fromEntries(Object.entries(dialect.frames ?? {}).map(([tag, shape]) => [tag, shapeSchema(tag, shape)]));
 }
 
+/** Returns the JSON Schema that matches every frame of a dialect. */
 export function dialectSchema(dialect: Dialect): JsonObject {
   return unionSchema(dialect.title, dialectSchemas(dialect));
 }

@@ -1,12 +1,15 @@
 /**
- * Gives records a place in a session where they have none, so that any stream can be written in any dialect. Ids that
- * are there are kept; missing ones go on from the last. Times are never made up: an encoder that needs one and has none
+ * Adds session and event IDs to records that have none, so that any stream can be encoded in any dialect. Existing IDs
+ * are kept; missing ones continue from the last. Times are never invented: an encoder that needs one and has none
  * writes 0.
  */
 import { BoundedMap, type EventRecord, type StampedRecord } from "../protocol/index.ts";
 
 const MAX_SESSIONS = 10_000;
 
+/**
+ * Creates a function that stamps the records of one stream. `defaultSession` is used for records without a session ID.
+ */
 export function createStamper(defaultSession = "session"): (record: EventRecord) => StampedRecord {
   const lastIds = new BoundedMap<number>(MAX_SESSIONS);
   return ({ envelope, event }) => {

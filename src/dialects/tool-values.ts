@@ -1,23 +1,27 @@
 /**
- * A tool's result is text for the model (`result`) and perhaps data (`output`); dialects have one field for both.
+ * Converts tool results. An event has text (`result`) and optional data (`output`); other dialects have one field for
+ * both.
  */
 import type { ToolEndEvent } from "../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
-/** Dialects without node names: what `message_chunk.id` says when it comes from one of them. */
-export const NODE_NAME = "agent";
+/** Value of `message_chunk.id` for text from dialects without node names. */
+export const DEFAULT_NODE_NAME = "agent";
 
-/** The one value that stands for a tool's result. */
+/** Returns the data of a tool result if there is any, otherwise its text. */
 export function resultValue({ result, output }: ToolEndEvent): Json {
   return output === undefined ? result : output;
 }
 
-/** Splits it again: text is the result itself, anything else is data with its JSON as text. */
+/** Reverses `resultValue`: a string becomes the text; any other value becomes data, with its JSON as text. */
 export function splitResult(value: Json): Pick<ToolEndEvent, "result" | "output"> {
   return typeof value === "string" ? { result: value } : { result: JSON.stringify(value), output: value };
 }
 
-/** The same for a dialect whose result is an object: text and bare values get a key of their own, no text is no result. */
+/**
+ * Like `resultValue`, for a dialect whose result is an object. Text goes under `content`, other values under `value`;
+ * empty text gives undefined.
+ */
 export function resultObject(event: ToolEndEvent): JsonObject | undefined {
   const value = resultValue(event);
   if (value === "") return undefined;
@@ -25,6 +29,7 @@ export function resultObject(event: ToolEndEvent): JsonObject | undefined {
   return typeof value === "string" ? { content: value } : { value };
 }
 
+/** Reverses `resultObject`. */
 export function splitResultObject(object: JsonObject | undefined): Pick<ToolEndEvent, "result" | "output"> {
   if (object === undefined) return { result: "" };
   const [only, more] = Object.entries(object);
@@ -36,11 +41,12 @@ export function splitResultObject(object: JsonObject | undefined): Pick<ToolEndE
   return splitResult(object);
 }
 
-/** Data beside an error: an object as it is, any other value under a key of its own. */
+/** Returns the data of a failed call as an object; other values go under `value`. */
 export function outputObject(output: Json): JsonObject {
   return isJsonObject(output) ? output : { value: output };
 }
 
+/** Reverses `outputObject`. */
 export function splitOutputObject(object: JsonObject): Json {
   const { value, ...rest } = object;
   return value !== undefined && !isJsonObject(value) && Object.keys(rest).length === 0 ? value : object;

@@ -1,10 +1,12 @@
 /**
- * The answer as it is streamed, for a reply that nobody else puts together. Text of a node run is held while that node
- * run may still be the last that answers.
+ * Collects the answer text of a run, for replies that the agent does not provide itself.
+ *
+ * The reply is the text of the node run that answered last. The text of another node run is kept only while that node
+ * run is open, because it may answer again.
  */
 import { type EventRecord, isKnownEvent, LoomError } from "../protocol/index.ts";
 
-interface Answer {
+interface NodeAnswer {
   readonly pieces: string[];
   length: number;
   open: boolean;
@@ -12,17 +14,20 @@ interface Answer {
 
 export class AnswerText {
   readonly #limit: number;
-  readonly #answers = new Map<string, Answer>();
+  readonly #answers = new Map<string, NodeAnswer>();
   #last: string | undefined;
   #length = 0;
   #isTooLong = false;
 
-  /** `limit` is in characters; past it nothing is held, and `toString` throws. */
+  /** `limit` is in characters. Beyond it, no text is kept and `toString` throws. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** The node run that answered last; undefined when none did, or text came from no node run. */
+  /**
+   * Id of the node run that answered last. Undefined when there is no answer, or the text came from outside any node
+   * run.
+   */
   get nodeId(): string | undefined {
     return this.#last === "" ? undefined : this.#last;
   }
@@ -35,7 +40,7 @@ export class AnswerText {
       if (answer !== undefined) answer.open = false;
     }
     if (event.type !== "message_chunk" || event.channel === "thought") return;
-    if (key !== this.#last) this.#turnTo(key);
+    if (key !== this.#last) this.#switchTo(key);
     this.#length += event.content.length;
     if (this.#length > this.#limit) this.#giveUp();
     if (this.#isTooLong) return;
@@ -45,15 +50,19 @@ export class AnswerText {
     answer.length += event.content.length;
   }
 
-  /** Throws `event_too_large` where it was more than may be held. */
+  /** Returns the reply. Throws `event_too_large` when the answer exceeded the limit. */
   toString(): string {
     if (this.#isTooLong)
-      throw new LoomError("event_too_large", `an answer may have ${this.#limit} characters`, { limit: this.#limit });
+      throw new LoomError(
+        "event_too_large",
+        `the answer exceeds ${this.#limit} characters; finish the run with an explicit reply`,
+        { limit: this.#limit },
+      );
     return this.#answers.get(this.#last ?? "")?.pieces.join("") ?? "";
   }
 
-  /** A node run that is over and was not the last to answer never will be. */
-  #turnTo(key: string): void {
+  /** Drops the text of closed node runs: they cannot become the last to answer. */
+  #switchTo(key: string): void {
     this.#last = key;
     for (const [other, { open, length }] of this.#answers) {
       if (open || other === key) continue;

@@ -25,8 +25,8 @@ async function setUp(options: SessionOptions = {}) {
 
 const request = { callId: "c", name: "rm", arguments: { path: "/tmp/x" } };
 
-describe("an approval", () => {
-  it("is asked for, answered once, and the tool goes on", async () => {
+describe("approvals", () => {
+  it("asks, takes one answer and lets the tool continue", async () => {
     const { log, run, node } = await setUp();
     const answer = run.requestApproval(request, node);
     const { outcome } = await sendCommand(log, approve({ reason: "fine", actor: "user:mei", name: "rm" }));
@@ -49,7 +49,7 @@ describe("an approval", () => {
     });
   });
 
-  it("is refused where the question does not fit into a record, and the run goes on", async () => {
+  it("rejects a question that is too large for a record, and the run continues", async () => {
     const { log, run, node } = await setUp();
     const asked = run.requestApproval({ ...request, arguments: { path: "x".repeat(2_000_000) } }, node);
     await expect(asked).rejects.toMatchObject({ code: "event_too_large" });
@@ -58,7 +58,7 @@ describe("an approval", () => {
     await expectValid(log);
   });
 
-  it("may change the arguments", async () => {
+  it("lets the user edit the arguments", async () => {
     const { log, run, node } = await setUp();
     const args = { path: "/tmp/x" };
     const answer = run.requestApproval({ ...request, arguments: args }, node);
@@ -67,7 +67,7 @@ describe("an approval", () => {
     expect(await answer).toMatchObject({ decision: "approved", arguments: { path: "/tmp/y" } });
   });
 
-  it("asks about the arguments as they were", async () => {
+  it("asks with the arguments as they were at the time of the call", async () => {
     const { log, run, node } = await setUp();
     const args = { path: "/tmp/x" };
     const answer = run.requestApproval({ ...request, arguments: args }, node);
@@ -76,7 +76,7 @@ describe("an approval", () => {
     expect(await answer).toMatchObject({ arguments: { path: "/tmp/x" } });
   });
 
-  it("may be refused; the tool cannot start then", async () => {
+  it("prevents the tool from starting after a rejection", async () => {
     const { log, run, node } = await setUp();
     const answer = run.requestApproval(request, node);
     await sendCommand(log, approve({ decision: "rejected", reason: "no", arguments: { path: "/" } }));
@@ -89,7 +89,7 @@ describe("an approval", () => {
     await expectValid(log);
   });
 
-  it("runs out, and fails closed", async () => {
+  it("expires and counts as not approved", async () => {
     const { log, run, node } = await setUp();
     expect(await run.requestApproval({ ...request, expiresInMs: 5 }, node)).toMatchObject({ decision: "expired" });
     expect((await sendCommand(log, approve({}))).outcome).toMatchObject({ code: "already_answered" });
@@ -98,7 +98,7 @@ describe("an approval", () => {
     expect(records.flatMap(({ event }) => (event.type === "tool_approval_result" ? [event] : []))).toHaveLength(1);
   });
 
-  it("is expired by the clock, even if nobody has noticed yet", async () => {
+  it("expires by the clock even if the timer is late", async () => {
     let now = 1000;
     const { log, run, node } = await setUp({ now: () => now });
     const answer = run.requestApproval({ ...request, expiresInMs: 60_000 }, node);
@@ -107,7 +107,7 @@ describe("an approval", () => {
     expect(await answer).toMatchObject({ decision: "expired" });
   });
 
-  it("takes the first of two answers", async () => {
+  it("accepts the first of two answers", async () => {
     const { log, run, node } = await setUp();
     const answer = run.requestApproval(request, node);
     const outcomes = await Promise.all([
@@ -121,7 +121,7 @@ describe("an approval", () => {
     expect((await sendCommand(log, approve({}))).outcome?.code).toBe("already_answered");
   });
 
-  it("gives the same answer to the same command", async () => {
+  it("returns the same outcome for the same command", async () => {
     const { log, run, node } = await setUp();
     void run.requestApproval(request, node);
     const command = approve({});
@@ -138,8 +138,8 @@ describe("an approval", () => {
     ["no decision", { decision: "maybe" }, "invalid_command"],
     ["no call", { call_id: 7 }, "invalid_command"],
     ["no run", { run_id: null }, "invalid_command"],
-    ["arguments that are none", { arguments: "x" }, "invalid_command"],
-  ])("refuses %s, and waits on", async (_name, body, code) => {
+    ["invalid arguments", { arguments: "x" }, "invalid_command"],
+  ])("rejects %s and keeps waiting", async (_name, body, code) => {
     const { log, run, node } = await setUp();
     const answer = run.requestApproval(request, node);
     expect((await sendCommand(log, approve(body))).outcome).toMatchObject({ code });
@@ -149,13 +149,13 @@ describe("an approval", () => {
     await expectValid(log);
   });
 
-  it("is refused for a run that is over", async () => {
+  it("rejects an answer for an ended run", async () => {
     const { log, run } = await setUp();
     await run.cancel();
     expect((await sendCommand(log, approve({ call_id: "x" }))).outcome).toMatchObject({ code: "run_ended" });
   });
 
-  it("answers parallel calls one by one", async () => {
+  it("answers parallel calls independently", async () => {
     const { log, run, node } = await setUp();
     void node.emit({ type: "tool_call", call_id: "d", name: "rm", arguments: {} });
     const first = run.requestApproval(request, node);
@@ -177,7 +177,7 @@ describe("an approval", () => {
     expect(typesOf(records).slice(-4)).toEqual(["tool_approval_result", "tool_end", "node_exit", "run_end"]);
   });
 
-  it("is asked once, however often the program asks", async () => {
+  it("asks once when the program asks repeatedly", async () => {
     const { log, run, node } = await setUp();
     const [first, again] = [run.requestApproval(request, node), run.requestApproval(request, node)];
     await expect(run.requestApproval({ ...request, arguments: { path: "/" } }, node)).rejects.toMatchObject({
@@ -190,7 +190,7 @@ describe("an approval", () => {
     await expectValid(log);
   });
 
-  it("is answered when the answer is durable, not before", async () => {
+  it("resolves when the answer is durable", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun({ runId: "r" });
@@ -218,7 +218,7 @@ describe("an approval", () => {
     await expectValid(log);
   });
 
-  it("asked about again while the answer is on its way, waits until it is durable", async () => {
+  it("waits for durability when asked again while the answer is being written", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000 });
     const run = await session.startRun({ runId: "r" });
@@ -236,7 +236,7 @@ describe("an approval", () => {
     await expect(second).rejects.toMatchObject({ code: "store_failed" });
   });
 
-  it("asked about again after the answer was durable, gives it at once", async () => {
+  it("resolves at once when asked again after the answer is durable", async () => {
     const { run } = await setUp();
     const first = run.requestApproval(request);
     const again = (async () => {

@@ -1,6 +1,6 @@
 /**
- * Tries something again after a failure, with pauses that double up to a limit, until it works or is stopped. It keeps
- * no process alive.
+ * Retries a failed operation with exponential back-off until it succeeds or is stopped. The timer does not keep the
+ * process alive.
  */
 export class BackOff {
   readonly #firstMs: number;
@@ -14,7 +14,7 @@ export class BackOff {
     this.#attempt = attempt;
   }
 
-  /** Plans the next try; one that fails plans another. */
+  /** Schedules the next attempt. An attempt that fails schedules another. */
   plan(): void {
     clearTimeout(this.#timer);
     if (this.#isStopped) return;
@@ -24,7 +24,7 @@ export class BackOff {
     this.#timer.unref();
   }
 
-  /** It worked: the next failure begins anew. */
+  /** Starts over with the shortest pause. Call it after a success. */
   reset(): void {
     clearTimeout(this.#timer);
     this.#tries = 0;
@@ -37,5 +37,5 @@ export class BackOff {
 }
 
 const MAX_PAUSE_MS = 10_000;
-/** So that the pause stays a number. */
+/** Keeps the exponent small enough for a finite pause. */
 const MAX_DOUBLINGS = 30;

@@ -3,21 +3,21 @@ import type { AnyEvent } from "../protocol/index.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 
 const custom = (value: unknown): AnyEvent => ({ type: "custom", value }) as AnyEvent;
-const refused = (path?: string): unknown =>
+const rejected = (path?: string): unknown =>
   expect.objectContaining({
     code: "invalid_event",
     ...(path === undefined ? {} : { details: expect.objectContaining({ path }) as unknown }),
   });
 
 describe("checkEvent", () => {
-  it("gives plain events as they are", () => {
+  it("returns plain events unchanged", () => {
     const chunk = { type: "message_chunk", content: "x", id: "n" };
     expect(checkEvent(chunk)).toBe(chunk);
     const nested = custom({ list: [1, "a", null, { deep: true }] });
     expect(checkEvent(nested)).toBe(nested);
   });
 
-  it("gives all others as JSON writes them", () => {
+  it("returns other events in their JSON form", () => {
     class Point {
       readonly x = 1;
     }
@@ -27,9 +27,9 @@ describe("checkEvent", () => {
   });
 
   it.each([
-    ["has no text", custom({ toJSON: () => undefined })],
+    ["has no JSON text", custom({ toJSON: () => undefined })],
     ["is a function", custom(() => 1)],
-    ["JSON has no form for", custom({ n: 1n })],
+    ["JSON cannot represent", custom({ n: 1n })],
     [
       "throws",
       custom({
@@ -38,20 +38,20 @@ describe("checkEvent", () => {
         },
       }),
     ],
-    ["makes something else of the event", { type: "custom", value: 1, toJSON: () => 5 } as unknown as AnyEvent],
+    ["turns the event into a number", { type: "custom", value: 1, toJSON: () => 5 } as unknown as AnyEvent],
     [
-      "holds itself",
+      "contains itself",
       (() => {
         const loop: unknown[] = [];
         loop.push(loop);
         return custom(loop);
       })(),
     ],
-  ])("refuses a value that %s", (_what, event) => {
-    expect(() => checkEvent(event)).toThrow(refused());
+  ])("rejects a value that %s", (_what, event) => {
+    expect(() => checkEvent(event)).toThrow(rejected());
   });
 
-  it("judges the event by what is written, not by what it says it is", () => {
+  it("checks the JSON form of the event, not the object", () => {
     const disguised = { type: "custom", value: 1, toJSON: () => ({ type: "run_end", status: "completed" }) };
     expect(checkEvent(disguised as unknown as AnyEvent).type).toBe("run_end");
   });
@@ -64,24 +64,24 @@ describe("checkEvent", () => {
     ["llm_call_id", { type: "llm_start" }],
     ["list_id", { type: "todo_update", item_id: "i" }],
     ["code", { type: "error", message: "" }],
-  ])("bounds `%s` of %o", (field, event) => {
+  ])("limits the length of `%s` in %o", (field, event) => {
     const name = "n".repeat(MAX_EVENT_NAME_LENGTH);
     expect(checkEvent({ ...event, [field]: name })).toMatchObject({ [field]: name });
-    expect(() => checkEvent({ ...event, [field]: `${name}n` })).toThrow(refused(field));
-    expect(() => checkEvent({ ...event, [field]: "four" }, 3)).toThrow(refused(field));
+    expect(() => checkEvent({ ...event, [field]: `${name}n` })).toThrow(rejected(field));
+    expect(() => checkEvent({ ...event, [field]: "four" }, 3)).toThrow(rejected(field));
   });
 
-  it("does not bound what is no name", () => {
+  it("does not limit the length of texts", () => {
     const content = "x".repeat(MAX_EVENT_NAME_LENGTH + 1);
     expect(checkEvent({ type: "message_chunk", content, id: "n" })).toMatchObject({ content });
   });
 });
 
 describe("assertNodeId", () => {
-  it("takes ids and nothing else", () => {
+  it("accepts only ids", () => {
     assertNodeId(undefined);
     assertNodeId(`run-${"n".repeat(MAX_EVENT_NAME_LENGTH)}-1`);
     for (const wrong of [5, null, {}, "n".repeat(MAX_EVENT_NAME_LENGTH * 2)])
-      expect(() => assertNodeId(wrong)).toThrow(refused("node_id"));
+      expect(() => assertNodeId(wrong)).toThrow(rejected("node_id"));
   });
 });

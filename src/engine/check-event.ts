@@ -1,7 +1,10 @@
 /**
- * What every event must pass on its way in: its declaration, no field that could be mistaken for the envelope's, names
- * that are short enough to be repeated in the record that closes what they began, and values that read back from their
- * text as what they were checked as.
+ * Validates every event before it is written. An event must
+ *
+ * - match the declaration of its type,
+ * - have no field that belongs to the envelope,
+ * - have short names and ids, because the events that close its calls and node runs repeat them,
+ * - be plain JSON, so that the stored text reads back as the value that was checked.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
 import {
@@ -14,7 +17,7 @@ import {
 } from "../protocol/index.ts";
 import { copyJson, isPlainJson } from "./plain-json.ts";
 
-/** Characters of a name or id within an event. Code `invalid_event`. */
+/** Maximum characters of a name or id in an event. Code `invalid_event`. */
 export const MAX_EVENT_NAME_LENGTH = 1024;
 
 const ENVELOPE_NAMES: ReadonlySet<string> = new Set([...Object.keys(ENVELOPE.fields), "span_node_id"]);
@@ -36,7 +39,7 @@ const NAMES: ReadonlySet<string> = new Set([
   "error_code",
 ]);
 
-/** The event without nulls in optional fields; throws `invalid_event`, which names the field. */
+/** Returns the event without null optional fields. Throws `invalid_event` with the path of the invalid field. */
 export function checkEvent(event: AnyEvent, maxNameLength: number = MAX_EVENT_NAME_LENGTH): AnyEvent {
   assertDeclared(event);
   const own = isPlainJson(event) ? event : rewrite(event);
@@ -44,13 +47,17 @@ export function checkEvent(event: AnyEvent, maxNameLength: number = MAX_EVENT_NA
   const clean = dropEnvelopeNames(own);
   const spoofed = own.type === "got_expand" && "span_node_id" in own ? "span_node_id" : findMissing(own, clean);
   if (spoofed !== undefined)
-    throw new LoomError("invalid_event", `\`${own.type}\`: \`${spoofed}\` belongs to the envelope`, { path: spoofed });
+    throw new LoomError(
+      "invalid_event",
+      `\`${own.type}\`: \`${spoofed}\` is a field of the envelope and cannot be set in an event`,
+      { path: spoofed },
+    );
   return dropNulls(own);
 }
 
-/** Throws unless the node run an event is said to belong to can be written into its envelope. */
+/** Throws `invalid_event` unless `nodeId` can be used as the `node_id` of an envelope. */
 export function assertNodeId(nodeId: unknown, maxNameLength: number = MAX_EVENT_NAME_LENGTH): void {
-  // An id made of a name is a little longer than the name.
+  // A node run id is its node's name with a prefix and a number.
   if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= maxNameLength + 32)) return;
   throw new LoomError("invalid_event", "`node_id` must be the id of a node run", { path: "node_id" });
 }
@@ -62,7 +69,7 @@ function assertDeclared(event: AnyEvent): void {
   throw new LoomError("invalid_event", `\`${type}\`: ${fault.message}`, { path: fault.path, rule: fault.rule });
 }
 
-/** True where a field is null, or named like one of the envelope; throws where a name is too long. */
+/** Returns true if a field is null or has the name of an envelope field. Throws if a name is too long. */
 function isUnusual(event: AnyEvent, limit: number): boolean {
   const values = event as { readonly [name: string]: unknown };
   let found = false;
@@ -70,15 +77,19 @@ function isUnusual(event: AnyEvent, limit: number): boolean {
     const value = values[name];
     if (value === null || ENVELOPE_NAMES.has(name)) found = true;
     if (typeof value !== "string" || value.length <= limit || !NAMES.has(name)) continue;
-    throw new LoomError("invalid_event", `\`${event.type}\`: \`${name}\` may have ${limit} characters`, {
-      path: name,
-      limit,
-    });
+    throw new LoomError(
+      "invalid_event",
+      `\`${event.type}\`: \`${name}\` has at most ${limit} characters, not ${value.length}`,
+      {
+        path: name,
+        limit,
+      },
+    );
   }
   return found;
 }
 
-/** What is written is what JSON makes of the event: that is what must be right, not the object it was made of. */
+/** Replaces the event with its JSON form and validates that: JSON is what gets stored. */
 function rewrite(event: AnyEvent): AnyEvent {
   let copy: AnyEvent;
   try {

@@ -13,11 +13,11 @@ const command = (kind: CommandKind, body: JsonObject, commandId = `${kind}-${++c
   body,
 });
 
-/** The same log as another process sees it. */
+/** The same log as seen by another process. */
 const otherProcess = wrapLog;
 
 describe("cancel", () => {
-  it("reaches a run in another process, once", async () => {
+  it("cancels a run of another process, once", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun({ runId: "r", requestId: "q" });
@@ -30,7 +30,7 @@ describe("cancel", () => {
     expect(typesOf(await expectValid(log)).slice(-2)).toEqual(["node_exit", "run_end"]);
   });
 
-  it("means the live run when it names none, by request id the one of that request", async () => {
+  it("cancels the live run by default, or the run of a request id", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -45,7 +45,7 @@ describe("cancel", () => {
     await expectValid(log);
   });
 
-  it("takes a message out of the queue", async () => {
+  it("removes a message from the queue", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const live = await session.startRun();
@@ -61,7 +61,7 @@ describe("cancel", () => {
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end", "reply"]);
   });
 
-  it("is right even before the run is known, and after a restart", async () => {
+  it("applies to a run that starts later, also after a restart", async () => {
     const log = await createLog();
     await (await openSession(log, SESSION)).close();
     const cancel = command("cancel", { run_id: "r", reason: "changed my mind" });
@@ -78,7 +78,7 @@ describe("cancel", () => {
     await (await session.startRun({ runId: "s" })).finish();
   });
 
-  it("is right even if it comes just before the run", async () => {
+  it("applies to a run that starts right after it", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     await session.idle();
@@ -87,10 +87,10 @@ describe("cancel", () => {
     await expectValid(log);
   });
 
-  it("gives up on a run that does not appear", async () => {
+  it("expires if its run does not start", async () => {
     let now = 1000;
     const log = await createLog({ now: () => now });
-    const session = await openSession(log, SESSION, { now: () => now, cancelAheadMs: 500 });
+    const session = await openSession(log, SESSION, { now: () => now, earlyCancelMs: 500 });
     const cancel = command("cancel", { run_id: "r" });
     await log.submit(cancel);
     await session.idle();
@@ -101,7 +101,7 @@ describe("cancel", () => {
     expect((await session.startRun({ runId: "r" })).status).toBe("live");
   });
 
-  it("is looked up once, whatever else is looked for", async () => {
+  it("looks up each target once", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION, { inboxMs: 0 });
     await (await session.startRun({ runId: "old", requestId: "over" })).finish();
@@ -116,16 +116,16 @@ describe("cancel", () => {
       gets++;
       return getRun.apply(log, args);
     };
-    for (let i = 0; i < 10; i++) await log.submit(command("cancel", { request_id: `nobody-${i}` }));
+    for (let i = 0; i < 10; i++) await log.submit(command("cancel", { request_id: `unknown-${i}` }));
     for (let i = 0; i < 10; i++) await log.submit(command("cancel", { run_id: `no-run-${i}` }));
     await session.idle();
-    // Each hint was a look of its own; none of them asked twice.
+    // One lookup per cancel, in any number of passes.
     expect(gets).toBe(10);
     expect(lists).toBeLessThanOrEqual(10);
     const before = lists;
     for (let i = 0; i < 5; i++) await session.idle();
     expect([lists, gets]).toEqual([before, 10]);
-    // A run that begins now is still found, and so is one that was over.
+    // A run that starts now is still found, and so is one that has ended.
     const late = await session.startRun({ runId: "no-run-3" });
     expect((await late.ended).status).toBe("cancelled");
     expect((await sendCommand(log, command("cancel", { request_id: "over" }))).outcome).toMatchObject({
@@ -135,7 +135,7 @@ describe("cancel", () => {
     await expectValid(log);
   });
 
-  it("of the same run, twice and before it, is answered twice", async () => {
+  it("settles two early cancels of the same run", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const [first, second] = [command("cancel", { request_id: "q" }), command("cancel", { request_id: "q" })];
@@ -150,12 +150,12 @@ describe("cancel", () => {
     await session.close();
   });
 
-  it("past the limit of those that wait is given up at once", async () => {
+  it("rejects early cancels over the limit", async () => {
     const log = wrapLog(await createLog());
-    const commands = Array.from({ length: 250 }, (_, i) => command("cancel", { request_id: `nobody-${i}` }));
+    const commands = Array.from({ length: 250 }, (_, i) => command("cancel", { request_id: `unknown-${i}` }));
     await log.createSession(SESSION);
     for (const one of commands) await log.submit(one);
-    const session = await openSession(log, SESSION, { maxCancelsAhead: 7 });
+    const session = await openSession(log, SESSION, { maxEarlyCancels: 7 });
     await session.idle();
     expect(await log.listPending(SESSION)).toHaveLength(7);
     const last = await log.getCommand(SESSION, commands.at(-1)?.commandId ?? "");
@@ -164,7 +164,7 @@ describe("cancel", () => {
     await session.close();
   });
 
-  it("is carried out once, though the log failed in between", async () => {
+  it("executes once even if the log fails in between", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 1 });
     const run = await session.startRun({ runId: "r" });
@@ -183,7 +183,7 @@ describe("cancel", () => {
 describe("toggle", () => {
   const items = [{ id: "i", text: "milk", completed: false }];
 
-  it("becomes a record of the session, also in the middle of a run", async () => {
+  it("writes a record of the session, also during a run", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -196,7 +196,7 @@ describe("toggle", () => {
     expect(record?.envelope.run_id).toBeUndefined();
   });
 
-  it("works where nobody holds the session", async () => {
+  it("works if the session has no holder", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     await session.record({ type: "todo_list", list_id: "l", items });
@@ -214,7 +214,7 @@ describe("toggle", () => {
     [{ list_id: "l", item_id: "i", completed: "yes" }, "invalid_command"],
     [{ list_id: "l", item_id: "i", text: 1 }, "invalid_command"],
     [{ item_id: "i", completed: true }, "invalid_command"],
-  ])("refuses %j as %s", async (body, code) => {
+  ])("rejects %j as %s", async (body, code) => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     await session.record({ type: "todo_list", list_id: "l", items });
@@ -225,7 +225,7 @@ describe("toggle", () => {
 });
 
 describe("enqueue", () => {
-  it("from another process is carried out by the session's agent, one after the other", async () => {
+  it("lets the session's agent execute messages of another process in order", async () => {
     const log = await createLog();
     let live = 0;
     await using session = await openSession(log, SESSION, {
@@ -251,7 +251,7 @@ describe("enqueue", () => {
     expect(replies).toEqual(["re: a", "re: b", "re: c"]);
   });
 
-  it("waits for a session with an agent, and does not keep others from running", async () => {
+  it("waits for a session with an agent and does not block other runs", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
     const enqueued = command("enqueue", { message: "later" });
@@ -271,7 +271,7 @@ describe("enqueue", () => {
     [{ source: "elsewhere" }, "invalid_command"],
     [{ run_id: "used" }, "run_exists"],
     [{ run_id: "" }, "invalid_name"],
-  ])("refuses %j as %s", async (body, code) => {
+  ])("rejects %j as %s", async (body, code) => {
     const log = await createLog();
     const session = await openSession(log, SESSION, { onRun: async () => undefined });
     await (await session.startRun({ runId: "used" })).finish();
@@ -280,7 +280,7 @@ describe("enqueue", () => {
     await session.close();
   });
 
-  it("that cannot be written does not keep those behind it waiting", async () => {
+  it("does not block the queue if a message cannot be written", async () => {
     const log = await createLog({ limits: { maxEventBytes: 2000 } });
     const seen: string[] = [];
     const session = await openSession(log, SESSION, {
@@ -299,7 +299,7 @@ describe("enqueue", () => {
     await expectValid(log);
   });
 
-  it("past the limit is refused, the oldest stay", async () => {
+  it("rejects messages over the limit and keeps the oldest", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
     const commands = [1, 2, 3].map((n) => command("enqueue", { message: `${n}` }));
@@ -312,29 +312,29 @@ describe("enqueue", () => {
 });
 
 describe("sendCommand", () => {
-  it("is refused where there is no session", async () => {
+  it("rejects an unknown session", async () => {
     await expect(sendCommand(await createLog(), command("cancel", {}))).rejects.toMatchObject({
       code: "unknown_session",
     });
   });
 
-  it("has somebody else hold the session where it is told who", async () => {
+  it("calls ensureHolder if the session has no holder", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
     const opened: Promise<unknown>[] = [];
-    const attend = (sessionId: string): void => {
+    const ensureHolder = (sessionId: string): void => {
       if (opened.length === 0)
         opened.push(openSession(log, sessionId, { onRun: (run) => run.finish().then(() => undefined) }));
     };
-    const { outcome } = await sendCommand(log, command("enqueue", { run_id: "r" }), { attend });
+    const { outcome } = await sendCommand(log, command("enqueue", { run_id: "r" }), { ensureHolder });
     expect(outcome).toMatchObject({ code: "done", details: { run_id: "r" } });
     expect(opened).toHaveLength(1);
   });
 
-  it("stops waiting when told to; the command stays", async () => {
+  it("stops waiting on abort and leaves the command in the log", async () => {
     const log = await createLog();
-    // Holds the session, and does nothing.
-    await log.acquire(SESSION, { holder: "somebody", ttlMs: 60_000 });
+    // A holder that does nothing.
+    await log.acquire(SESSION, { holder: "other", ttlMs: 60_000 });
     const controller = new AbortController();
     const cancel = command("cancel", {});
     const sent = sendCommand(log, cancel, { signal: controller.signal });
@@ -344,7 +344,7 @@ describe("sendCommand", () => {
     expect((await sendCommand(log, cancel, { timeoutMs: 5 })).outcome).toBeUndefined();
   });
 
-  it("lets two takers race: one carries out, both learn the outcome", async () => {
+  it("executes each command once when several processes open the session", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     await session.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "", completed: false }] });
@@ -355,7 +355,7 @@ describe("sendCommand", () => {
     expect(await expectValid(log)).toHaveLength(6);
   });
 
-  it("must not end a run that an agent could resume", async () => {
+  it("does not end a run that an agent could resume", async () => {
     const log = await createLog();
     const dead = await openSession(log, SESSION);
     await dead.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "", completed: false }] });
@@ -391,7 +391,7 @@ describe("sendCommand", () => {
     await expectValid(log);
   });
 
-  it("ends a run that nobody could resume, and cancels one that somebody could", async () => {
+  it("ends a run that cannot be resumed, and cancels one that can", async () => {
     const log = await createLog();
     const dead = await openSession(log, SESSION);
     const run = await dead.startRun({ runId: "r" });

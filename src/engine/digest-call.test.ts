@@ -5,7 +5,7 @@ import { digestCall } from "./digest-call.ts";
 
 const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject;
 
-describe("the digest of a call", () => {
+describe("digestCall", () => {
   it.each([
     ['{"a":1,"b":[{"c":2,"d":3}]}', '{"b":[{"d":3,"c":2}],"a":1}'],
     ['{"a":-0}', '{"a":0}'],
@@ -26,11 +26,11 @@ describe("the digest of a call", () => {
     ['{"__proto__":{"x":1}}', "{}"],
     ['{"a":{"__proto__":1}}', '{"a":{}}'],
     ['{"a":"b\\",\\"c\\":\\"d"}', '{"a":"b","c":"d"}'],
-  ])("tells %s from %s", (one, other) => {
+  ])("distinguishes %s and %s", (one, other) => {
     expect(digestCall("t", parse(one))).not.toBe(digestCall("t", parse(other)));
   });
 
-  it("tells tools apart, also where a name runs into the arguments", () => {
+  it("distinguishes tools even if a name looks like arguments", () => {
     const all = [
       digestCall("t", {}),
       digestCall("T", {}),
@@ -41,7 +41,7 @@ describe("the digest of a call", () => {
     expect(new Set(all).size).toBe(all.length);
   });
 
-  it("is the same before and after the log, whatever the arguments", () => {
+  it("is the same before and after a round trip through JSON", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: "binary" }), fc.jsonValue()), (input) => {
         const read = JSON.parse(JSON.stringify(input)) as JsonObject;

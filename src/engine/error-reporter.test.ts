@@ -1,32 +1,31 @@
-// Those who are told of errors may do anything, at once or later.
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ErrorReporter } from "./error-reporter.ts";
 
-const broken = new Error("nobody can be told");
+const broken = new Error("broken");
 const fail = (): never => {
   throw broken;
 };
 
-describe("whoever is told of an error", () => {
+describe("ErrorReporter", () => {
   it.each<[string, () => unknown]>([
     ["throws", fail],
     ["rejects", async () => fail()],
-    ["gives something that cannot be looked at", () => new Proxy({}, { get: fail, has: fail })],
-  ])("%s: it is a warning, and nothing else", async (_, onError) => {
+    ["returns a proxy that throws on access", () => new Proxy({}, { get: fail, has: fail })],
+  ])("warns if onError %s", async (_, onError) => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     onTestFinished(() => warn.mockRestore());
     expect(new ErrorReporter(onError).report(new Error("first"))).toMatch(/^[0-9a-f-]{36}$/);
     await new Promise(setImmediate);
-    // What is rejected and not caught fails the test by itself.
+    // An unhandled rejection would fail the test.
     expect(warn.mock.calls).toEqual([[broken]]);
   });
 
-  it("is told what listeners throw or reject with", async () => {
-    const told: unknown[] = [];
-    const reporter = new ErrorReporter((error) => told.push(error));
+  it("reports what listeners throw or reject with", async () => {
+    const reported: unknown[] = [];
+    const reporter = new ErrorReporter((error) => reported.push(error));
     const late = new Error("later");
-    reporter.tell([fail, () => Promise.reject(late)] as ((news: string) => void)[], "news");
+    reporter.notify([fail, () => Promise.reject(late)] as ((news: string) => void)[], "news");
     await new Promise(setImmediate);
-    expect(told).toEqual([broken, late]);
+    expect(reported).toEqual([broken, late]);
   });
 });

@@ -1,23 +1,25 @@
 /**
- * Tells the session's owner what went wrong and is nobody's result: what agents and listeners throw, and events that
- * were refused while their run went on. Whatever those do who are told, it disturbs nothing.
+ * Reports errors that no caller receives to the session's `onError`: errors of agents and listeners, and rejected
+ * events of runs that continue. A callback that throws or rejects does not affect the session.
  */
 import { randomUUID } from "node:crypto";
 import { showWarning } from "./show-warning.ts";
 
+/** Receives an error and the id under which users see it. */
 export type OnError = (error: unknown, errorId: string) => unknown;
 
+/** Reports errors to an `onError` callback, each error object once. */
 export class ErrorReporter {
   readonly #onError: OnError | undefined;
   #hasWarned = false;
-  /** An error on its way up is met by many, and told of once. */
+  /** Several layers may report the same error object; it is reported once. */
   readonly #ids = new WeakMap<object, string>();
 
   constructor(onError: OnError | undefined) {
     this.#onError = onError;
   }
 
-  /** Gives the id under which somebody was told. */
+  /** Calls `onError` and returns the id of the report. */
   report(error: unknown): string {
     const isObject = typeof error === "object" && error !== null;
     const known = isObject ? this.#ids.get(error) : undefined;
@@ -28,15 +30,18 @@ export class ErrorReporter {
     return errorId;
   }
 
-  /** Where nobody listens, the first is shown: many may follow, and whoever awaits them knows. */
-  reportRefusal(error: unknown): void {
+  /**
+   * Reports a rejected event. Without `onError`, the first one is shown as a process warning; more are not, because
+   * callers that await their events already see them.
+   */
+  reportRejection(error: unknown): void {
     if (this.#onError === undefined && !this.#hasWarned) showWarning(error);
     this.#hasWarned = true;
     this.report(error);
   }
 
-  /** Calls each listener, and reports what one throws. */
-  tell<T>(listeners: Iterable<(news: T) => void>, news: T): void {
+  /** Calls each listener and reports what it throws. */
+  notify<T>(listeners: Iterable<(news: T) => void>, news: T): void {
     for (const listener of listeners)
       guard(
         () => listener(news),
@@ -45,7 +50,7 @@ export class ErrorReporter {
   }
 }
 
-/** What an asynchronous function rejects with is caught too: nobody waits for it, and it would end the process. */
+/** Also catches rejections of asynchronous callbacks. They are not awaited and would otherwise end the process. */
 function guard(call: () => unknown, onError: (error: unknown) => void): void {
   try {
     const answer = call();

@@ -1,6 +1,6 @@
 /**
- * Looks for cancels of a session that somebody else's runs are written into, and passes them on. Other commands are left
- * to whoever holds the session next: there is nobody here who could carry them out.
+ * Watches a session that receives foreign runs for `cancel` commands and passes them on. Other commands stay in the log
+ * for the next holder of the session.
  */
 import type { CommandState, Log } from "../log/log.ts";
 import type { Settle } from "./run-contract.ts";
@@ -12,7 +12,7 @@ export interface CancelTarget {
   readonly requestId: string | undefined;
 }
 
-/** False: no live run is meant. */
+/** Returns false when no live run matches. */
 type Cancel = (target: CancelTarget, reason: string, settle: Settle) => boolean;
 
 export class ForeignCancels {
@@ -27,12 +27,12 @@ export class ForeignCancels {
     this.#log = log;
     this.#sessionId = sessionId;
     this.#cancel = cancel;
-    this.#waker = new Waker(SESSION_DEFAULTS.inboxMs, () => this.#pass());
+    this.#waker = new Waker(SESSION_DEFAULTS.inboxMs, () => this.#poll());
     this.#unwatch = log.watch(sessionId, () => this.#waker.hint(), { hintsOnly: true });
   }
 
-  /** There may be one. */
-  look(): void {
+  /** Checks for new commands soon. */
+  check(): void {
     this.#waker.hint();
   }
 
@@ -42,15 +42,15 @@ export class ForeignCancels {
     this.#waker.stop();
   }
 
-  async #pass(): Promise<void> {
+  async #poll(): Promise<void> {
     this.#waker.begin();
     for (const command of await this.#log.listPending(this.#sessionId)) {
       if (this.#isStopped) return;
-      if (command.kind === "cancel") this.#passOn(command);
+      if (command.kind === "cancel") this.#forward(command);
     }
   }
 
-  #passOn({ commandId, body }: CommandState): void {
+  #forward({ commandId, body }: CommandState): void {
     const { run_id, request_id, reason } = body;
     const target = { runId: readText(run_id), requestId: readText(request_id) };
     const settle: Settle = (eventId) => ({ commandId, outcome: { code: "done", eventId } });

@@ -1,13 +1,15 @@
 /**
- * A session into which runs are written that somebody else carries out: their records come decoded and checked, get
- * their ids here and become durable like ours. It knows no dialect, and no rule of a run's life beyond what is open.
+ * A session that stores runs executed elsewhere. The records arrive decoded and checked, get their ids here, and become
+ * durable like those of local runs. It knows no dialect, and of the run life cycle only what is open.
  *
  * Invariants:
- * - It holds the session's lease from `open` to `close`; no run of the session is live when it begins, none when it ends.
- * - Records keep their order, their node runs and what dialects had beside. Ids are the session's. A run keeps its name
- *   unless that is taken.
- * - The first record of a run is marked: should this process be killed, whoever opens the session next ends the run.
- * - A `run_end` that a reply must follow is written with that reply, in one append: without it the run has not ended.
+ * - It holds the session's lease from `open` to `close`. No run of the session is live at either time.
+ * - Records keep their order, node runs and extra envelope fields. The session assigns the event ids. A run keeps
+ *   its id unless the session already has a run with that id.
+ * - The first record of a run is marked as foreign. If this process is killed, the next holder of the session ends
+ *   the run.
+ * - The `run_end` of a completed run is written together with its reply, in one append. Without the reply, the run
+ *   has not ended.
  */
 import { setTimeout } from "node:timers/promises";
 import { markForeign } from "../log/foreign-mark.ts";
@@ -32,27 +34,38 @@ import { OpenWork } from "./open-work.ts";
 import { listLiveRuns, readLastTime } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost, Settle } from "./run-contract.ts";
-import { type Draft, type Pushed, Sequencer } from "./sequencer.ts";
+import { type EventDraft, type PushResult, Sequencer } from "./sequencer.ts";
 import { openSession } from "./session.ts";
 import { SESSION_DEFAULTS } from "./session-options.ts";
 
+/** Options of `ForeignSession.open`. */
 export interface ForeignSessionOptions {
+  /** Name of the writer in the lease. Default: `describeHolder()`. */
   readonly holder?: string;
+  /** Milliseconds until the lease expires without renewal. Default: 10,000. */
   readonly ttlMs?: number;
+  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
+  /** Maximum bytes that are not yet durable. Default: 1 MiB. */
   readonly maxBacklogBytes?: number;
-  /** How long a session is waited for that somebody holds without a live run; not at all when absent. */
+  /** Milliseconds to wait for a session whose lease is held while no run is live. Default: 0. */
   readonly waitMs?: number;
+  /** Stops waiting for the session. */
   readonly signal?: AbortSignal;
-  /** What becomes of a run whose name the session has already: another name (the default), or `run_exists`. */
+  /**
+   * What to do with a run whose id the session already has: assign another id (`rename`, the default) or throw
+   * `run_exists` (`refuse`).
+   */
   readonly whenTaken?: "rename" | "refuse";
-  /** Who sends the runs: their records name nobody else as the one who asked for them. As they say when absent. */
+  /** Actor to store in `run_start`, in place of the one in the records. Default: the one in the records. */
   readonly actor?: string;
-  /** Keeps what was thrown from users; the id they are told instead. */
+  /** Reports an error that users must not see, and returns the id to show instead. */
   readonly report?: (error: unknown) => string;
 }
 
+/** A foreign run and its state so far. */
 export interface ForeignRun {
+  /** Id in this session, which may differ from the incoming one. */
   readonly runId: string;
   status: RunStatus;
   code?: string;
@@ -60,19 +73,23 @@ export interface ForeignRun {
   lastId: number;
 }
 
-interface Open extends ForeignRun {
+interface OpenForeignRun extends ForeignRun {
   readonly requestId: string | undefined;
   readonly work: OpenWork;
-  /** `run_end` of a completed run, until its reply comes. */
-  ending: Draft | undefined;
+  /** The `run_end` of a completed run, held back until its reply arrives. */
+  ending: EventDraft | undefined;
 }
 
-/** Of one body: they are all told of in its answer. Code `too_many_open`. */
+/** Maximum runs in one request, because its response lists them all. Code `too_many_open`. */
 const MAX_RUNS = 10_000;
 
-/** Made to end a run as our own end: of its answer nothing is kept. */
+/** The `Run` objects made here only end a run and need no answer text. */
 const NO_ANSWER = 0;
 
+/**
+ * Writes runs that are executed elsewhere into a session. Open it with `ForeignSession.open`, pass each record to
+ * `write`, and end with `end` or `settled`, then `close`.
+ */
 export class ForeignSession {
   readonly sessionId: string;
   readonly #log: Log;
@@ -83,8 +100,8 @@ export class ForeignSession {
   readonly #host: RunHost;
   readonly #now: () => number;
   readonly #stop = new AbortController();
-  /** By the name it came under; that without one under none. */
-  readonly #open = new Map<string | undefined, Open>();
+  /** Keyed by the run id in the incoming records, which may be absent. */
+  readonly #open = new Map<string | undefined, OpenForeignRun>();
   readonly #runs: ForeignRun[] = [];
   readonly #names = new Set<string>();
   #lastTs: number;
@@ -116,7 +133,7 @@ export class ForeignSession {
         this.#sequencer.fail(error);
         giveUp(error);
       },
-      onRenewed: () => this.#cancels.look(),
+      onRenewed: () => this.#cancels.check(),
     });
     this.#host = {
       sessionId,
@@ -124,21 +141,24 @@ export class ForeignSession {
       push: (drafts, pushOptions) => this.#sequencer.push(drafts, pushOptions),
       now: this.#now,
       maxNameLength: MAX_EVENT_NAME_LENGTH,
-      onRefused: () => undefined,
+      onRejected: () => undefined,
       report: options.report ?? (() => ""),
       onCommit: () => () => undefined,
       onEnd: () => undefined,
     };
   }
 
-  /** Takes the lease. Refused as `run_live` where a run of the session is live, else as `lease_held`. */
+  /**
+   * Takes the session's lease, after ending the runs of a dead writer. Throws `run_live` if a run of the session is
+   * live, or `lease_held` if another writer holds the session.
+   */
   static async open(log: Log, sessionId: string, options: ForeignSessionOptions = {}): Promise<ForeignSession> {
     assertName("session", sessionId);
-    await endLeftovers(log, sessionId);
+    await endDeadRuns(log, sessionId);
     const lease = await acquireIdle(log, sessionId, options);
     try {
       const [live] = await listLiveRuns(log, sessionId);
-      if (live !== undefined) throw runLive(live.runId);
+      if (live !== undefined) throw runLiveError(live.runId);
       return new ForeignSession(log, lease, await readLastTime(log, lease), options);
     } catch (error) {
       await log.release(lease).catch(() => undefined);
@@ -146,50 +166,50 @@ export class ForeignSession {
     }
   }
 
-  /** All runs so far, in the order they began. */
+  /** All runs so far, in the order of their start. */
   get runs(): readonly ForeignRun[] {
     return this.#runs;
   }
 
-  /** Aborted when nothing more can be written: a run was cancelled, the lease is lost, the log fails. */
+  /** Aborted when nothing more can be written: a run was cancelled, the lease was lost, or the log failed. */
   get signal(): AbortSignal {
     return this.#stop.signal;
   }
 
-  /** Takes the next record; resolves when there is room for another, which is not when it is durable. */
-  async take({ envelope, event }: EventRecord): Promise<void> {
+  /** Writes the next record. Resolves when there is room for another one, which is before the record is durable. */
+  async write({ envelope, event }: EventRecord): Promise<void> {
     if (this.#sequencer.isBehind) await this.#sequencer.drained();
     this.#stop.signal.throwIfAborted();
     const checked = checkEvent(event);
     assertNodeId(envelope.node_id);
     const name = envelope.run_id;
     const ts = this.#timeOf(envelope.ts);
-    const came = { ext: envelope.ext, isFiltered: envelope.prev_event_id !== undefined };
-    const isPlain = envelope.ext === undefined && !came.isFiltered;
-    const draft: Draft = { nodeId: envelope.node_id, event: checked, ...(isPlain ? {} : { came }) };
+    const extras = { ext: envelope.ext, isFiltered: envelope.prev_event_id !== undefined };
+    const isPlain = envelope.ext === undefined && !extras.isFiltered;
+    const draft: EventDraft = { nodeId: envelope.node_id, event: checked, ...(isPlain ? {} : { extras }) };
     let run = this.#open.get(name);
-    // A run without a name that is started again is another run.
+    // Without run ids, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
-      this.#endAs(run, { message: "the next run began before this one had ended", code: "stream_cut" });
+      this.#failRun(run, { message: "the next run started before this one ended", code: "stream_cut" });
       run = undefined;
     }
     if (run === undefined && name === undefined && (mayLackRun(checked) || !isKnownEvent(checked)))
       this.#sequencer.push([draft], { ts });
-    else this.#write(name, run ?? (await this.#begin(name, checked)), draft, ts);
+    else this.#writeToRun(name, run ?? (await this.#begin(name, checked)), draft, ts);
   }
 
-  #write(name: string | undefined, run: Open, draft: Draft, ts: number): void {
+  #writeToRun(name: string | undefined, run: OpenForeignRun, draft: EventDraft, ts: number): void {
     this.#stop.signal.throwIfAborted();
-    const named = { ...draft, runId: run.runId, event: this.#sign(rename(draft.event, run.runId)) };
+    const named = { ...draft, runId: run.runId, event: this.#setActor(renameRun(draft.event, run.runId)) };
     const isFirst = run.work.frames === 0 && run.ending === undefined;
-    const own = isFirst ? { ...named, came: { ...named.came, ext: markForeign(named.came?.ext) } } : named;
+    const own = isFirst ? { ...named, extras: { ...named.extras, ext: markForeign(named.extras?.ext) } } : named;
     if (run.ending === undefined && own.event.type === "run_end" && !isTerminal(own.event)) {
       run.ending = own;
       return;
     }
     const drafts = run.ending === undefined ? [own] : [run.ending, own];
-    const counted = drafts.map((each) => ({ ...each, event: this.#count(each.event, run, drafts.length) }));
-    const { lastId } = this.#pushOf(name, run, counted, ts);
+    const counted = drafts.map((each) => ({ ...each, event: this.#setCounts(each.event, run, drafts.length) }));
+    const { lastId } = this.#push(name, run, counted, ts);
     run.ending = undefined;
     run.lastId = lastId;
     for (const [index, { event, nodeId }] of counted.entries()) {
@@ -203,13 +223,13 @@ export class ForeignSession {
     this.#open.delete(name);
   }
 
-  #sign(event: AnyEvent): AnyEvent {
+  #setActor(event: AnyEvent): AnyEvent {
     const { actor } = this.#options;
     return actor === undefined || event.type !== "run_start" ? event : { ...event, actor };
   }
 
-  /** A run whose first record cannot be written has not begun. */
-  #pushOf(name: string | undefined, run: Open, drafts: readonly Draft[], ts: number): Pushed {
+  /** Removes a run whose first record cannot be written. */
+  #push(name: string | undefined, run: OpenForeignRun, drafts: readonly EventDraft[], ts: number): PushResult {
     try {
       return this.#sequencer.push(drafts, { ts });
     } catch (error) {
@@ -221,8 +241,8 @@ export class ForeignSession {
     }
   }
 
-  /** What `run_end` says of ids and counts is said of those here. */
-  #count(event: AnyEvent, { work, firstId }: Open, records: number): AnyEvent {
+  /** Replaces the event ids and counts of `run_end` with those of the stored records. */
+  #setCounts(event: AnyEvent, { work, firstId }: OpenForeignRun, records: number): AnyEvent {
     if (event.type !== "run_end") return event;
     const end = event as EventOf<"run_end">;
     return {
@@ -233,16 +253,17 @@ export class ForeignSession {
     };
   }
 
-  async #begin(name: string | undefined, event: AnyEvent): Promise<Open> {
-    if (this.#runs.length >= MAX_RUNS) throw new LoomError("too_many_open", `${MAX_RUNS} runs came one after another`);
-    // A wire without an envelope may name the run in its first record alone.
+  async #begin(name: string | undefined, event: AnyEvent): Promise<OpenForeignRun> {
+    if (this.#runs.length >= MAX_RUNS)
+      throw new LoomError("too_many_open", `the request has more than ${MAX_RUNS} runs`);
+    // A dialect without an envelope may name the run only in its `run_start`.
     const runId = await this.#findName(
       name ?? (event.type === "run_start" ? (event as EventOf<"run_start">).run_id : undefined),
     );
-    // Nobody else writes: what the name was looked up for is still so.
+    // This session is the only writer, so the run id is still free.
     const firstId = this.#sequencer.nextId;
     const requestId = event.type === "run_start" ? (event as EventOf<"run_start">).request_id : undefined;
-    const run: Open = {
+    const run: OpenForeignRun = {
       runId,
       status: "live",
       firstId,
@@ -254,11 +275,11 @@ export class ForeignSession {
     this.#open.set(name, run);
     this.#runs.push(run);
     this.#names.add(runId);
-    this.#cancels.look();
+    this.#cancels.check();
     return run;
   }
 
-  /** Its own, or one that says where the run begins. */
+  /** Returns the given run id, or one derived from the position of the run's first record. */
   async #findName(name: string | undefined): Promise<string> {
     const own = name ?? `run-${this.#sequencer.nextId}`;
     for (let id = own, tries = 1; ; id = `${own}-${this.#sequencer.nextId}${tries === 1 ? "" : `-${tries}`}`, tries++) {
@@ -266,7 +287,7 @@ export class ForeignSession {
       const isTaken = this.#names.has(id) || (await this.#isStored(id));
       if (!isTaken) return id;
       if (name !== undefined && this.#options.whenTaken === "refuse")
-        throw new LoomError("run_exists", `session "${this.sessionId}" has a run ${name} already`, { run_id: name });
+        throw new LoomError("run_exists", `session "${this.sessionId}" already has a run "${name}"`, { run_id: name });
     }
   }
 
@@ -274,7 +295,7 @@ export class ForeignSession {
     return (await this.#log.getRun(this.sessionId, runId)) !== undefined;
   }
 
-  /** The sender's, as long as it lies between the last record and now. */
+  /** The sender's time, limited to the range from the last record to now. */
   #timeOf(ts: number | undefined): number {
     const now = Math.round(this.#now());
     const given = ts === undefined ? now : Math.round(ts);
@@ -282,8 +303,8 @@ export class ForeignSession {
     return this.#lastTs;
   }
 
-  #endAs(run: Open, failure: RunFailure): void {
-    this.#ended(run, this.#asOurs(run).fail(failure), "error", failure.code);
+  #failRun(run: OpenForeignRun, failure: RunFailure): void {
+    this.#markEnded(run, this.#asRun(run).fail(failure), "error", failure.code);
   }
 
   #cancel(
@@ -296,13 +317,13 @@ export class ForeignSession {
         (target.runId ?? runId) === runId && (target.requestId === undefined || target.requestId === requestId),
     );
     if (run === undefined) return false;
-    this.#ended(run, this.#asOurs(run).cancel(reason, { settle }), "cancelled", "cancelled");
-    this.#stop.abort(new LoomError("run_ended", `run ${run.runId} was cancelled`, { run_id: run.runId }));
+    this.#markEnded(run, this.#asRun(run).cancel(reason, { settle }), "cancelled", "cancelled");
+    this.#stop.abort(new LoomError("run_ended", `run "${run.runId}" was cancelled`, { run_id: run.runId }));
     return true;
   }
 
-  #ended(run: Open, ending: Promise<unknown>, status: RunStatus, code: string | undefined): void {
-    // Where it could not be written, whoever waits for the log is told.
+  #markEnded(run: OpenForeignRun, ending: Promise<unknown>, status: RunStatus, code: string | undefined): void {
+    // `settled` and `end` reject if it could not be written.
     ending.catch(() => undefined);
     run.status = status;
     if (code !== undefined) run.code = code;
@@ -314,44 +335,44 @@ export class ForeignSession {
     }
   }
 
-  #asOurs({ runId, requestId, work }: Open): Run {
+  #asRun({ runId, requestId, work }: OpenForeignRun): Run {
     return new Run(this.#host, { runId, requestId }, work, new AnswerText(NO_ANSWER));
   }
 
-  /** Ends every run that is live as an error; resolves when all is durable. */
+  /** Fails every live run. Resolves when all records are durable. */
   async end(failure: RunFailure): Promise<void> {
-    for (const run of this.#open.values()) this.#endAs(run, failure);
+    for (const run of this.#open.values()) this.#failRun(run, failure);
     await this.#sequencer.idle();
   }
 
-  /** Resolves when all that was taken is durable. */
+  /** Resolves when all records written so far are durable. */
   settled(): Promise<void> {
     return this.#sequencer.idle();
   }
 
-  /** Lets somebody else write the session. */
+  /** Waits until all records are durable and releases the lease. */
   async close(): Promise<void> {
     this.#cancels.stop();
     await this.#sequencer.idle().catch(() => undefined);
     this.#keeper.stop();
-    this.#sequencer.fail(new LoomError("session_closed", `session "${this.sessionId}" was closed`));
-    // A lease that cannot be given back runs out.
+    this.#sequencer.fail(new LoomError("session_closed", `session "${this.sessionId}" is closed`));
+    // A lease that cannot be released expires.
     await this.#log.release(this.#keeper.lease).catch(() => undefined);
   }
 }
 
-/** What a dead writer left is ended as ever; what waits for the user, or for whoever can resume it, is live. */
-async function endLeftovers(log: Log, sessionId: string): Promise<void> {
+/** Ends the runs of a dead writer. A run that waits for the user, or that another process can resume, stays live. */
+async function endDeadRuns(log: Log, sessionId: string): Promise<void> {
   const info = await log.getSession(sessionId);
   if (info === undefined || info.holder !== undefined) return;
   if ((await listLiveRuns(log, sessionId)).length === 0) return;
   const session = await openSession(log, sessionId, { deadRuns: "leave" });
   const live = session.liveRun?.runId;
   await session.close({ run: "leave" });
-  if (live !== undefined) throw runLive(live);
+  if (live !== undefined) throw runLiveError(live);
 }
 
-/** Between two tries for a session that somebody is about to let go of. */
+/** Milliseconds between two attempts to take the lease. */
 const PAUSE_MS = 20;
 
 async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionOptions): Promise<Lease> {
@@ -363,18 +384,18 @@ async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionO
     } catch (error) {
       if (!isLoomError(error, "lease_held")) throw error;
       const [live] = await listLiveRuns(log, sessionId);
-      if (live !== undefined) throw runLive(live.runId);
+      if (live !== undefined) throw runLiveError(live.runId);
       if (performance.now() >= patience) throw error;
     }
     await setTimeout(PAUSE_MS, undefined, signal === undefined ? {} : { signal });
   }
 }
 
-function runLive(run_id: string): LoomError {
+function runLiveError(run_id: string): LoomError {
   return new LoomError("run_live", "another run is live", { run_id });
 }
 
-function rename(event: AnyEvent, runId: string): AnyEvent {
+function renameRun(event: AnyEvent, runId: string): AnyEvent {
   if (event.type !== "run_start") return event;
   const { run_id } = event as EventOf<"run_start">;
   return run_id === undefined || run_id === runId ? event : { ...event, run_id: runId };

@@ -24,7 +24,7 @@ const NAMES: readonly (readonly [kind: CommandKind, body: JsonObject])[] = [
   ["toggle", { list_id: "l", item_id: HALF, completed: true }],
 ];
 
-it.each(NAMES)("refuses a name with half a character in it: %s %j", async (kind, body) => {
+it.each(NAMES)("rejects an id with a lone surrogate: %s %j", async (kind, body) => {
   const log = await createLog();
   await using session = await openSession(log, SESSION, { onRun });
   const { outcome } = await sendCommand(log, { commandId: "c", sessionId: SESSION, kind, body });
@@ -33,7 +33,7 @@ it.each(NAMES)("refuses a name with half a character in it: %s %j", async (kind,
   expect(await log.listRuns(SESSION)).toEqual([]);
 });
 
-it("takes a message with half a character in its text: nothing is found by that", async () => {
+it("accepts a message text with a lone surrogate", async () => {
   const log = await createLog();
   await using session = await openSession(log, SESSION, { onRun });
   await sendCommand(log, { commandId: "c", sessionId: SESSION, kind: "enqueue", body: { message: HALF } });

@@ -1,9 +1,11 @@
 /**
- * Carries out what others ask of a session: cancel, approve, toggle, enqueue. A command is answered in the same append
- * as the record it becomes, so it is carried out exactly once, whatever dies when.
+ * Executes the commands of a session: cancel, approve, toggle, enqueue.
  *
- * Two kinds of commands go on waiting in the log: messages whose turn has not come, and a cancel whose run has not
- * appeared. The second is given up after a while.
+ * A command is settled in the same append as the record it produces. So each command is executed exactly once, even if
+ * a process dies in between.
+ *
+ * Two kinds of commands stay pending: queued messages, and early cancels, which arrive before their run starts. An
+ * early cancel expires after a while.
  */
 import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../log/log.ts";
 import {
@@ -19,36 +21,36 @@ import {
 } from "../protocol/index.ts";
 import type { Run } from "./run.ts";
 import type { ApprovalReply, RunOrigin } from "./run-contract.ts";
-import type { Draft, Pushed, PushOptions } from "./sequencer.ts";
+import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 
 export interface InboxHost {
   readonly log: Log;
   readonly sessionId: string;
   readonly now: () => number;
   liveRun(): Run | undefined;
-  /** The id the next record gets. */
+  /** Id of the next record. */
   nextId(): number;
-  push(drafts: readonly Draft[], options?: PushOptions): Pushed;
-  /** A message was taken out of the queue, and will not start. */
-  onRefused(commandId: string, error: LoomError): void;
+  push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
+  /** A queued message was removed and will not start. */
+  onRejected(commandId: string, error: LoomError): void;
 }
 
 export interface InboxOptions {
-  /** Messages that wait for their turn; code `queue_full`. */
+  /** Maximum queued messages; code `queue_full`. */
   readonly maxQueuedRuns: number;
-  /** How long a cancel waits for a run nobody has heard of; then `unknown_run`. */
-  readonly cancelAheadMs: number;
-  /** Cancels that wait so; more are answered `unknown_run` at once. */
-  readonly maxCancelsAhead: number;
+  /** Milliseconds that a cancel waits for its run to start; then it is settled as `unknown_run`. */
+  readonly earlyCancelMs: number;
+  /** Maximum early cancels; further ones are settled as `unknown_run` at once. */
+  readonly maxEarlyCancels: number;
 }
 
-interface Target {
+interface CommandTarget {
   readonly runId: string | undefined;
   readonly requestId: string | undefined;
 }
 
-/** What a command can be answered with. Any other error is not the command's fault, and it waits on. */
-const ANSWERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Errors that settle a command. After any other error, the command stays pending. */
+const COMMAND_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "invalid_command",
   "invalid_event",
   "event_too_large",
@@ -62,21 +64,21 @@ const ANSWERS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 const MAX_ANSWERED = 1000;
 const RUNS_SEARCHED = 100;
-/** Answers that go into one append. */
+/** Maximum commands settled in one append. */
 const MAX_SETTLED_AT_ONCE = 100;
 
 export class Inbox {
   readonly #host: InboxHost;
   readonly #options: InboxOptions;
   #queue: CommandState[] = [];
-  #aheads: CommandState[] = [];
-  /** Cancels whose run was looked for in vain: only a run that begins from now on can be theirs. */
-  readonly #lookedUp = new Set<string>();
-  /** Cancels that are given up in this pass. */
+  #earlyCancels: CommandState[] = [];
+  /** Cancels without a matching run in the log. Only a run that starts later can match. */
+  readonly #unmatchedCancels = new Set<string>();
+  /** Cancels that expired in this pass. */
   #unknown: Settlement[] = [];
-  /** The latest runs, read once in a pass. */
+  /** The latest runs, read once per pass. */
   #latest: Promise<readonly RunInfo[]> | undefined;
-  /** Questions answered through this inbox, also those of runs that are over. */
+  /** Approvals answered through this inbox, including those of ended runs. */
   readonly #answered = new BoundedMap<true>(MAX_ANSWERED);
 
   constructor(host: InboxHost, options: InboxOptions) {
@@ -84,62 +86,68 @@ export class Inbox {
     this.#options = options;
   }
 
-  /** Messages that wait for their turn, in order. */
+  /** Queued messages, oldest first. */
   get queue(): readonly CommandState[] {
     return this.#queue;
   }
 
-  /** Nothing waits that the last pass has seen. */
+  /** True if the last pass left no command pending. */
   get isEmpty(): boolean {
-    return this.#queue.length === 0 && this.#aheads.length === 0;
+    return this.#queue.length === 0 && this.#earlyCancels.length === 0;
   }
 
-  /** Carries out all that can be. Rejects when the log fails; what was not done then still waits. */
-  async pass(): Promise<void> {
+  /**
+   * Executes all commands that can be executed. Rejects when the log fails; commands that were not settled stay
+   * pending.
+   */
+  async processPending(): Promise<void> {
     const { log, sessionId } = this.#host;
     const pending = await log.listPending(sessionId, log.limits.maxPendingCommands);
-    this.#aheads = [];
+    this.#earlyCancels = [];
     this.#unknown = [];
     this.#latest = undefined;
     const ids = new Set(pending.map(({ commandId }) => commandId));
-    for (const commandId of this.#lookedUp) if (!ids.has(commandId)) this.#lookedUp.delete(commandId);
+    for (const commandId of this.#unmatchedCancels) if (!ids.has(commandId)) this.#unmatchedCancels.delete(commandId);
     this.#queue = pending.filter(({ kind }) => kind === "enqueue");
     for (const command of pending) {
       try {
-        await this.#carryOut(command);
+        await this.#execute(command);
       } catch (error) {
-        if (!isLoomError(error) || !ANSWERS.has(error.code)) throw error;
+        if (!isLoomError(error) || !COMMAND_ERRORS.has(error.code)) throw error;
         await this.#settle({ commandId: command.commandId, outcome: { code: error.code, message: error.message } });
       }
     }
     for (let at = 0; at < this.#unknown.length; at += MAX_SETTLED_AT_ONCE)
       await this.#settle(...this.#unknown.slice(at, at + MAX_SETTLED_AT_ONCE));
     for (const { commandId } of this.#queue.slice(this.#options.maxQueuedRuns))
-      await this.refuse(commandId, new LoomError("queue_full", `${this.#options.maxQueuedRuns} messages wait already`));
+      await this.reject(
+        commandId,
+        new LoomError("queue_full", `the queue is full: ${this.#options.maxQueuedRuns} messages are waiting`),
+      );
   }
 
-  /** Takes a message out of the queue for good. */
-  async refuse(commandId: string, error: LoomError, ...settle: readonly Settlement[]): Promise<void> {
+  /** Removes a message from the queue and settles it with the error. */
+  async reject(commandId: string, error: LoomError, ...settle: readonly Settlement[]): Promise<void> {
     this.drop(commandId);
     await this.#settle({ commandId, outcome: { code: error.code, message: error.message } }, ...settle);
-    this.#host.onRefused(commandId, error);
+    this.#host.onRejected(commandId, error);
   }
 
-  /** The message's turn has come, and its command is answered by its run_start. */
+  /** Removes a message from the queue. Its command is settled by its `run_start`. */
   drop(commandId: string): void {
     this.#queue = this.#queue.filter((command) => command.commandId !== commandId);
   }
 
-  /** The cancel that came before its run, if one did. */
-  takeAhead(origin: RunOrigin): CommandState | undefined {
-    const [found, ...others] = this.#aheads.filter(({ body }) => isTarget(readTarget(body), origin));
-    if (found !== undefined) this.#aheads = this.#aheads.filter((command) => command !== found);
-    // Now there is a run they may have meant.
-    for (const { commandId } of others) this.#lookedUp.delete(commandId);
+  /** Returns and removes the early cancel of this run, if there is one. */
+  takeEarlyCancel(origin: RunOrigin): CommandState | undefined {
+    const [found, ...others] = this.#earlyCancels.filter(({ body }) => isTarget(readTarget(body), origin));
+    if (found !== undefined) this.#earlyCancels = this.#earlyCancels.filter((command) => command !== found);
+    // The other cancels may match the run that starts now.
+    for (const { commandId } of others) this.#unmatchedCancels.delete(commandId);
     return found;
   }
 
-  async #carryOut(command: CommandState): Promise<void> {
+  async #execute(command: CommandState): Promise<void> {
     switch (command.kind) {
       case "cancel":
         await this.#cancel(command);
@@ -169,29 +177,29 @@ export class Inbox {
     const [first, ...others] = isNamed ? queued : [];
     if (first !== undefined) {
       const error = new LoomError("cancelled", reason ?? "cancelled before it started");
-      for (const other of others) await this.refuse(other.commandId, error);
-      await this.refuse(first.commandId, error, { commandId, outcome: done({ cancelled: first.commandId }) });
+      for (const other of others) await this.reject(other.commandId, error);
+      await this.reject(first.commandId, error, { commandId, outcome: done({ cancelled: first.commandId }) });
       return;
     }
-    const statuses = isNamed && !this.#lookedUp.has(commandId) ? await this.#findStatuses(target) : [];
+    const statuses = isNamed && !this.#unmatchedCancels.has(commandId) ? await this.#findStatuses(target) : [];
     if (!isNamed || statuses.some((status) => status !== "live")) {
       await this.#settle({ commandId, outcome: done({ effect: false }) });
       return;
     }
-    // One that the log holds as live has just ended, and will be found so.
-    if (statuses.length === 0) this.#lookedUp.add(commandId);
-    const { cancelAheadMs, maxCancelsAhead } = this.#options;
-    const isLate = this.#host.now() - createdAt >= cancelAheadMs;
-    if (!isLate && this.#aheads.length < maxCancelsAhead) {
-      this.#aheads.push({ commandId, body, createdAt } as CommandState);
+    // A run that is live in the log but not here has just ended; the next pass finds it ended.
+    if (statuses.length === 0) this.#unmatchedCancels.add(commandId);
+    const { earlyCancelMs, maxEarlyCancels } = this.#options;
+    const isLate = this.#host.now() - createdAt >= earlyCancelMs;
+    if (!isLate && this.#earlyCancels.length < maxEarlyCancels) {
+      this.#earlyCancels.push({ commandId, body, createdAt } as CommandState);
       return;
     }
-    const message = isLate ? "no such run appeared" : `${maxCancelsAhead} cancels wait for their runs already`;
+    const message = isLate ? "no such run started in time" : `too many cancels wait for their run (${maxEarlyCancels})`;
     this.#unknown.push({ commandId, outcome: { code: "unknown_run", message } });
   }
 
-  /** Of the runs in the log that are meant. */
-  async #findStatuses({ runId, requestId }: Target): Promise<readonly RunInfo["status"][]> {
+  /** Statuses of the stored runs that match the target. */
+  async #findStatuses({ runId, requestId }: CommandTarget): Promise<readonly RunInfo["status"][]> {
     const { log, sessionId } = this.#host;
     if (runId !== undefined) {
       const run = await log.getRun(sessionId, runId);
@@ -209,12 +217,15 @@ export class Inbox {
     const liveRun = this.#host.liveRun();
     if (liveRun?.runId !== runId) {
       if (this.#answered.get(key) === true)
-        throw new LoomError("already_answered", `call ${reply.callId} was answered before`);
+        throw new LoomError("already_answered", `call "${reply.callId}" was already answered`);
       if (liveRun?.work.findCall(reply.callId) !== undefined)
-        throw new LoomError("approval_mismatch", `call ${reply.callId} is of run ${liveRun.runId}, not of ${runId}`);
+        throw new LoomError(
+          "approval_mismatch",
+          `call "${reply.callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
+        );
       const [status = "live"] = await this.#findStatuses({ runId, requestId: undefined });
-      if (status !== "live") throw new LoomError("run_ended", `run ${runId} is over`);
-      throw new LoomError("unknown_call", `there is no call ${reply.callId} that waits`);
+      if (status !== "live") throw new LoomError("run_ended", `run "${runId}" has ended`);
+      throw new LoomError("unknown_call", `no call "${reply.callId}" waits for an approval`);
     }
     const settle = (eventId: number): Settlement => ({ commandId, outcome: { code: "done", eventId } });
     const { durable } = liveRun.answerApproval(reply, settle);
@@ -226,12 +237,12 @@ export class Inbox {
     const { completed, text } = body;
     const list_id = readName(body, "list_id");
     const item_id = readName(body, "item_id");
-    if (list_id === undefined || item_id === undefined) throw invalid("`list_id` and `item_id` must be texts");
+    if (list_id === undefined || item_id === undefined) throw invalid("`list_id` and `item_id` must be strings");
     const hasState = typeof completed === "boolean";
     if (!hasState && completed != null) throw invalid("`completed` must be true or false");
     const hasText = typeof text === "string";
-    if (!hasText && text != null) throw invalid("`text` must be a text");
-    if (!hasState && !hasText) throw invalid("neither `completed` nor `text` is given");
+    if (!hasText && text != null) throw invalid("`text` must be a string");
+    if (!hasState && !hasText) throw invalid("`completed` or `text` is required");
     const event = {
       type: "todo_update",
       list_id,
@@ -247,13 +258,13 @@ export class Inbox {
   }
 
   async #checkMessage({ commandId, body }: CommandState): Promise<void> {
-    // A cancel before it may have taken it out.
+    // An earlier cancel may have removed it.
     if (!this.#queue.some((command) => command.commandId === commandId)) return;
     try {
       readOrigin(body);
     } catch (error) {
       if (!isLoomError(error, "invalid_command")) throw error;
-      await this.refuse(commandId, error);
+      await this.reject(commandId, error);
     }
   }
 
@@ -262,13 +273,14 @@ export class Inbox {
   }
 }
 
-/** Files that may come with one message; code `invalid_command`. */
+/** Maximum attachments of one message; code `invalid_command`. */
 export const MAX_ATTACHMENTS = 20;
 
-/** What an `enqueue` asks for. */
+/** Reads the body of an `enqueue` command. Throws `invalid_command`. */
 export function readOrigin(body: JsonObject): Partial<RunOrigin> {
   const source = readText(body, "source");
-  if (source !== undefined && source !== "execute" && source !== "stream") throw invalid("`source` is unknown");
+  if (source !== undefined && source !== "execute" && source !== "stream")
+    throw invalid("`source` must be execute or stream");
   const { context } = body;
   if (context != null && !isJsonObject(context)) throw invalid("`context` must be an object");
   return {
@@ -284,10 +296,10 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
   } as Partial<RunOrigin>;
 }
 
-/** Of whoever asks, as the server knows them. */
+/** The tool rules of the caller, which the server sets. */
 function readRules({ tools }: JsonObject): ToolRules | undefined {
   if (tools == null) return undefined;
-  if (!isToolRules(tools)) throw invalid("`tools` must say allow, ask or deny for each tool");
+  if (!isToolRules(tools)) throw invalid("`tools` must map tool names to allow, ask or deny");
   return tools;
 }
 
@@ -295,7 +307,8 @@ function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] 
   if (attachments == null) return undefined;
   const fault = findEventFault({ type: "run_start", attachments });
   if (fault !== undefined || !Array.isArray(attachments)) throw invalid("`attachments` must be a list of files");
-  if (attachments.length > MAX_ATTACHMENTS) throw invalid(`a message may have ${MAX_ATTACHMENTS} attachments`);
+  if (attachments.length > MAX_ATTACHMENTS)
+    throw invalid(`a message has at most ${MAX_ATTACHMENTS} attachments, not ${attachments.length}`);
   return attachments as RunOrigin["attachments"];
 }
 
@@ -317,20 +330,23 @@ function readReply(body: JsonObject): ApprovalReply {
   };
 }
 
-function readTarget(body: JsonObject): Target {
+function readTarget(body: JsonObject): CommandTarget {
   return { runId: readName(body, "run_id"), requestId: readName(body, "request_id") };
 }
 
-/** Of a message that may be malformed: that is for its own answer to say. */
-function readTargetOf({ body: { run_id, request_id } }: CommandState): Target {
+/** Reads the target of a message that may be malformed. Its own command reports the error. */
+function readTargetOf({ body: { run_id, request_id } }: CommandState): CommandTarget {
   return {
     runId: typeof run_id === "string" ? run_id : undefined,
     requestId: typeof request_id === "string" ? request_id : undefined,
   };
 }
 
-/** True when all that the command names is this run's; a command that names nothing means the live run. */
-function isTarget({ runId, requestId }: Target, run: { runId?: string | undefined; requestId?: string | undefined }) {
+/** True if the run has the ids of the target. A target without ids matches any run. */
+function isTarget(
+  { runId, requestId }: CommandTarget,
+  run: { runId?: string | undefined; requestId?: string | undefined },
+) {
   if (runId !== undefined && run.runId !== runId) return false;
   return requestId === undefined || run.requestId === requestId;
 }
@@ -338,14 +354,14 @@ function isTarget({ runId, requestId }: Target, run: { runId?: string | undefine
 function readText(body: JsonObject, name: string): string | undefined {
   const value = body[name];
   if (value == null) return undefined;
-  if (typeof value !== "string") throw invalid(`\`${name}\` must be a text`);
+  if (typeof value !== "string") throw invalid(`\`${name}\` must be a string`);
   return value;
 }
 
-/** What something is found by again: with half a character in it, it would be found under another. */
+/** Reads a string that is used as a key. A lone surrogate would be stored as another character. */
 function readName(body: JsonObject, name: string): string | undefined {
   const text = readText(body, name);
-  if (text?.isWellFormed() === false) throw invalid(`\`${name}\` has half a character in it`);
+  if (text?.isWellFormed() === false) throw invalid(`\`${name}\` contains a lone surrogate`);
   return text;
 }
 

@@ -1,9 +1,11 @@
 /**
- * The sender: sessions that are written, runs and what they need, commands, recovery, and the engine of 003 on top.
- * Everything goes through a log; no connection is known here.
+ * The engine: writes sessions. It starts runs, executes commands, recovers interrupted runs, and has the
+ * `StreamingEngine` of specification 003.
+ *
+ * Everything goes through a log; the engine knows no connections.
  */
-export type { ApprovalAnswer, CallState, Checkpoint, OpenCall, OpenSpan } from "./open-work.ts";
-export { describeFailure } from "./drivers.ts";
+export type { ApprovalAnswer, ToolCallState, RunCheckpoint, OpenToolCall, OpenNodeRun } from "./open-work.ts";
+export { describeFailure } from "./run-executor.ts";
 export { ErrorReporter } from "./error-reporter.ts";
 export { type ForeignRun, ForeignSession, type ForeignSessionOptions } from "./foreign-session.ts";
 export { describeError, NodeRun } from "./node-run.ts";
@@ -24,7 +26,7 @@ export type {
 } from "./run-contract.ts";
 export { sendCommand, type SendCommandOptions } from "./send-command.ts";
 export type { Send, SentFrame } from "./send-queue.ts";
-export type { Pushed } from "./sequencer.ts";
+export type { PushResult } from "./sequencer.ts";
 export { openSession, Session } from "./session.ts";
 export type { CloseOptions, RunRequest, SessionEnd, SessionOptions } from "./session-options.ts";
 export { StreamingEngine, type StreamingEngineOptions } from "./streaming-engine.ts";

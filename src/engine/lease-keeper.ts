@@ -1,19 +1,19 @@
 /**
- * Keeps a lease from running out, and says when it has passed to somebody else. Other failures are tried again: the
- * epoch protects the log meanwhile.
+ * Renews a lease and reports when it is lost. Other renewal failures are retried; meanwhile the epoch protects the log
+ * from two writers.
  */
 import type { Lease, Log } from "../log/log.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 
 export interface LeaseKeeperOptions {
   readonly ttlMs: number;
-  /** Somebody else writes the session now, or nobody can. */
+  /** Another writer holds the session now, or the session was deleted. */
   readonly onLost: (error: LoomError) => void;
-  /** Each time it was renewed: an occasion to look for what hints did not tell. */
+  /** Called after each renewal. Use it to check for changes whose hints were lost. */
   readonly onRenewed: () => void;
 }
 
-/** A longer one would overflow the clock, and a lease is an occasion to look around. */
+/** Keeps the interval within the range of timers. Renewals also drive periodic checks, so they must not be rare. */
 const MAX_INTERVAL_MS = 60 * 60 * 1000;
 
 export class LeaseKeeper {
@@ -31,7 +31,7 @@ export class LeaseKeeper {
     this.#timer.unref();
   }
 
-  /** While this is true, the process lives on for the session, whatever else it has to do. */
+  /** While `isNeeded` is true, the lease keeps the process alive. */
   keepAlive(isNeeded: boolean): void {
     if (isNeeded) this.#timer.ref();
     else this.#timer.unref();

@@ -1,62 +1,62 @@
 /**
- * The runs that a session's last writer left live, as far as they need looking after: one that waits for the user and has
- * nobody who goes on with it, and one that is for somebody else to go on with. What becomes of each is decided by
- * `recoverRun`.
+ * Recovers the runs that the last writer of a session left live, and tracks the two kinds that stay live: a run that
+ * waits for the user and cannot be resumed here, and a run left for another process. `recoverRun` decides about each
+ * run.
  */
 import type { RunInfo } from "../log/log.ts";
-import type { Drivers } from "./drivers.ts";
-import { endRun, INTERRUPTED, type RecoveredRun, recoverRun } from "./recovery.ts";
+import type { RunExecutor } from "./run-executor.ts";
+import { endInterrupted, INTERRUPTED, type RecoveredRun, recoverRun } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-export interface LeftoverHost {
+export interface LeftoverRunsHost {
   readonly options: SessionOptions;
-  readonly drivers: Drivers;
+  readonly executor: RunExecutor;
   restore(info: RunInfo): Promise<Run>;
-  /** It is the session's live run now. */
+  /** The run is now the live run of the session. */
   onLive(run: Run): void;
-  /** The questions of a run nobody goes on with are answered: `endAnswered` should be called. */
+  /** The user answered a run that cannot be resumed here. The session should call `endAnswered`. */
   onAnswered(): void;
 }
 
 export class LeftoverRuns {
-  readonly #host: LeftoverHost;
+  readonly #host: LeftoverRunsHost;
   readonly #recovered: RecoveredRun[] = [];
-  /** It has nobody who goes on with it, and ends when the user has answered. */
+  /** The run that waits for the user and ends when the user has answered. */
   #abandoned: Run | undefined;
-  /** It is for somebody else to go on with. */
+  /** The run that was left for another process. */
   #left: Run | undefined;
 
-  constructor(host: LeftoverHost) {
+  constructor(host: LeftoverRunsHost) {
     this.#host = host;
   }
 
-  /** What became of each. */
+  /** Outcome of each recovered run. */
   get recovered(): readonly RecoveredRun[] {
     return this.#recovered;
   }
 
-  /** Puts right what was left, oldest first. */
+  /** Recovers the runs, oldest first. */
   async recover(dead: readonly RunInfo[]): Promise<void> {
-    const { options, drivers } = this.#host;
+    const { options, executor } = this.#host;
     const mayLeave = options.deadRuns === "leave" && options.onRun === undefined;
     for (const [index, info] of dead.entries()) {
       const run = await this.#host.restore(info);
-      // One run is live at a time: only the newest can go on.
+      // A session has one live run, so only the newest can continue.
       const isLast = index === dead.length - 1;
       this.#host.onLive(run);
-      const { outcome, going } = isLast ? recoverRun(run, { ...options, mayLeave }) : endRun(run);
+      const { outcome, completion } = isLast ? recoverRun(run, { ...options, mayLeave }) : endInterrupted(run);
       this.#recovered.push({ runId: run.runId, outcome });
-      if (outcome === "resumed") drivers.drive(run, async () => going);
-      else await going;
+      if (outcome === "resumed") executor.execute(run, async () => completion);
+      else await completion;
       if (outcome === "left") this.#left = run;
       if (outcome !== "waiting") continue;
       this.#abandoned = run;
-      void run.answered().then(() => this.#host.onAnswered());
+      void run.approvalsSettled().then(() => this.#host.onAnswered());
     }
   }
 
-  /** Ends the run that only waited for the user, once it does no more. */
+  /** Ends the run that waited for the user, once it has no open approval. */
   async endAnswered(): Promise<void> {
     if (this.#abandoned !== undefined && this.#abandoned.work.waiting.length === 0)
       await this.#abandoned.fail(INTERRUPTED);
@@ -66,7 +66,7 @@ export class LeftoverRuns {
     return run === this.#left;
   }
 
-  /** The run is over; all are when none is named. */
+  /** Forgets a run that has ended, or all runs. */
   forget(runId?: string): void {
     if (runId === undefined || this.#abandoned?.runId === runId) this.#abandoned = undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * One node run of a live run: what is emitted through it carries its `node_id`, and it is left exactly once. It knows
- * nothing of how records are stored.
+ * One node run of a live run. Events emitted through it carry its `node_id`, and it ends exactly once. It does not know
+ * how records are stored.
  */
 import {
   type AnyEvent,
@@ -11,36 +11,37 @@ import {
   type NodeExitEvent,
   type ToolEndEvent,
 } from "../protocol/index.ts";
-import { type Pushed, refuse } from "./sequencer.ts";
+import { type PushResult, rejectHandled } from "./sequencer.ts";
 
-/** What a node run needs of its run. */
+/** The part of a run that its node runs use. */
 export interface NodeHost {
   emit(event: AnyEvent, options: { readonly nodeId: string }): Promise<number>;
-  /** Writes the node_exit, with the events before it inside the node run and those after it outside, in one append. */
-  leave(nodeId: string, name: string, result: NodeExitEvent["result"], around: Around): Pushed;
-  /** What went wrong, in words that may be shown. */
+  /** Writes the `node_exit` and the events of `options` in one append. */
+  exit(nodeId: string, name: string, result: NodeExitEvent["result"], around: ExitOptions): PushResult;
+  /** Describes an error in text that users may see. */
   describe(error: unknown): string;
 }
 
-/** What is written together with the end of a node run. */
-export interface Around {
-  /** These belong to the node run. */
+/** Events to write together with the end of a node run. */
+export interface ExitOptions {
+  /** Events inside the node run, written before its `node_exit`. */
   readonly before?: readonly AnyEvent[];
-  /** These belong to none. */
+  /** Events outside any node run, written after its `node_exit`. */
   readonly after?: readonly AnyEvent[];
-  /** They are right, and need not be checked: whoever made them made them so. */
+  /** True if the events are known to be valid and need no check. */
   readonly areChecked?: boolean;
-  /** The node run has failed with this, and its end is all the same a result. */
+  /** Ends the node run as failed with this error. */
   readonly failure?: { readonly error: unknown } | undefined;
 }
 
-const NOTHING: Around = {};
+const NOTHING: ExitOptions = {};
 
+/** A node run, as returned by `Run.enter`. Emit events through it, then end it with `done` or `fail`. */
 export class NodeRun implements Disposable {
   readonly nodeId: string;
   readonly name: string;
   readonly #host: NodeHost;
-  #left: Pick<Pushed, "durable"> | undefined;
+  #exited: Pick<PushResult, "durable"> | undefined;
   #answered = false;
   #ended: Map<string, ToolEndEvent> | undefined;
 
@@ -50,29 +51,29 @@ export class NodeRun implements Disposable {
     this.name = name;
   }
 
-  /** Resolves to the event's id once it is durable. */
+  /** Emits an event inside the node run. Resolves to the event's id when it is durable. */
   emit(event: LoomEvent | AnyEvent): Promise<number> {
     if (event.type === "message_chunk") this.#noteChunk(event as MessageChunkEvent);
     else if (event.type === "tool_end") this.#noteEnd(event as ToolEndEvent);
     return this.#host.emit(event, { nodeId: this.nodeId });
   }
 
-  /** A piece of the answer; `more` can put it on the channel `thought`. */
+  /** Emits a piece of the answer. Set `channel` to `thought` for text that is not part of the answer. */
   write(content: string, more: Partial<Pick<MessageChunkEvent, "channel" | "format" | "is_complete">> = {}) {
     return this.emit({ type: "message_chunk", content, id: this.name, ...more });
   }
 
-  /** A piece of reasoning, which is never part of the answer. */
+  /** Emits a piece of reasoning, which is never part of the answer. */
   think(content: string, stage?: string): Promise<number> {
     return this.emit({ type: "reasoning_chunk", content, id: this.name, ...(stage === undefined ? {} : { stage }) });
   }
 
-  /** It has sent answer text, which cannot be taken back. */
-  get answered(): boolean {
+  /** True if the node run has emitted answer text. Such text cannot be taken back, so the node is not retried. */
+  get hasAnswered(): boolean {
     return this.#answered;
   }
 
-  /** Tool calls that have ended in it, by their id. */
+  /** Tool calls that ended in this node run, by call id. */
   get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
     return this.#ended ?? NONE;
   }
@@ -85,43 +86,49 @@ export class NodeRun implements Disposable {
     if (event.call_id !== undefined) (this.#ended ??= new Map()).set(event.call_id, event);
   }
 
-  /** The node run did its work. How it was left first is how it was left. */
+  /** Ends the node run successfully. Has no effect if it has ended before. */
   done(): Promise<number> {
-    return this.#leave("Ok");
+    return this.#exit("Ok");
   }
 
-  /** The same together with events, in one append. Throws, and has left nothing, where they cannot be written. */
-  commit(around: Around): Pushed {
-    if (this.#left !== undefined)
-      throw new LoomError("invalid_event", `node run ${this.nodeId} was left before its result was there`);
+  /**
+   * Ends the node run together with other events, in one append. If they cannot be written, it throws and the node run
+   * stays open.
+   */
+  commit(around: ExitOptions): PushResult {
+    if (this.#exited !== undefined)
+      throw new LoomError("invalid_event", `node run ${this.nodeId} ended before its result was written`);
     const { failure } = around;
     const result = failure === undefined ? "Ok" : { Err: this.#host.describe(failure.error) };
-    const pushed = this.#host.leave(this.nodeId, this.name, result, around);
-    this.#left = pushed;
+    const pushed = this.#host.exit(this.nodeId, this.name, result, around);
+    this.#exited = pushed;
     return pushed;
   }
 
-  /** The node run failed. Of errors that are not ours its record has an id only, under which the program was told. */
+  /**
+   * Ends the node run as failed. Has no effect if it has ended before. For an error that is not a `LoomError`, users
+   * see only the id of its report.
+   */
   fail(error: unknown): Promise<number> {
-    if (this.#left !== undefined) return this.#left.durable;
-    return this.#leave({ Err: this.#host.describe(error) });
+    if (this.#exited !== undefined) return this.#exited.durable;
+    return this.#exit({ Err: this.#host.describe(error) });
   }
 
-  /** A `using` block cannot know whether it was left by a throw, so success has to be said by `done`. */
+  /** Ends the node run as failed unless `done` was called: a `using` block cannot tell success from an exception. */
   [Symbol.dispose](): void {
-    void this.#leave({ Err: "left without a result" });
+    void this.#exit({ Err: "ended without a result" });
   }
 
-  #leave(result: NodeExitEvent["result"]): Promise<number> {
-    this.#left ??= this.#write(result);
-    return this.#left.durable;
+  #exit(result: NodeExitEvent["result"]): Promise<number> {
+    this.#exited ??= this.#write(result);
+    return this.#exited.durable;
   }
 
-  #write(result: NodeExitEvent["result"]): Pick<Pushed, "durable"> {
+  #write(result: NodeExitEvent["result"]): Pick<PushResult, "durable"> {
     try {
-      return this.#host.leave(this.nodeId, this.name, result, NOTHING);
+      return this.#host.exit(this.nodeId, this.name, result, NOTHING);
     } catch (error) {
-      return { durable: refuse(error) };
+      return { durable: rejectHandled(error) };
     }
   }
 }
@@ -131,8 +138,8 @@ const NONE: ReadonlyMap<string, ToolEndEvent> = new Map();
 const MAX_REASON_LENGTH = 1000;
 
 /**
- * What went wrong, in words that may be shown: errors of ours have them. What others say may hold what is nobody's
- * business; `report` tells the program instead, and gives the id to ask for.
+ * Describes an error in text that users may see. The message of a `LoomError` is safe to show. Other messages may
+ * contain secrets: they go to `report`, and the text has only the id of the report.
  */
 export function describeError(error: unknown, report?: (error: unknown) => string): string {
   if (isLoomError(error)) return shorten(error.message);
@@ -140,12 +147,12 @@ export function describeError(error: unknown, report?: (error: unknown) => strin
   return report === undefined ? "an unexpected error" : `an unexpected error (${report(error)})`;
 }
 
-/** What an error says, for the program alone. */
+/** The message of an error, for developers. It may contain secrets. */
 export function quoteError(error: unknown): string {
   try {
     return shorten(String(error instanceof Error ? error.message : error));
   } catch {
-    return "an error without words";
+    return "an error without a message";
   }
 }
 

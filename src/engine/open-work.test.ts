@@ -21,7 +21,7 @@ function fold(...records: readonly EventRecord[]): OpenWork {
 }
 
 describe("OpenWork", () => {
-  it("closes all that is open, questions first and node runs from the inside out", () => {
+  it("closes approvals first and node runs last, from the inside out", () => {
     const records = [
       enter("outer", "run-outer-1"),
       enter("inner", "run-inner-2"),
@@ -70,7 +70,7 @@ describe("OpenWork", () => {
     expect(whole.flatMap((each) => verifier.check(each)).filter(({ level }) => level === "error")).toEqual([]);
   });
 
-  it("closes a call outside a node run that is over", () => {
+  it("closes a call outside a node run that has ended", () => {
     const work = fold(
       enter("n", "run-n-1"),
       call("c", "run-n-1"),
@@ -79,7 +79,7 @@ describe("OpenWork", () => {
     expect(work.listClosings({ reason: "x", code: "interrupted", now: 0 })).toMatchObject([{ nodeId: undefined }]);
   });
 
-  it("leaves open what is to be kept", () => {
+  it("keeps calls open that match `keep`", () => {
     const work = fold(call("a"), call("b"));
     const closings = work.listClosings({
       reason: "x",
@@ -90,7 +90,7 @@ describe("OpenWork", () => {
     expect(closings.map(({ event }) => event)).toMatchObject([{ type: "tool_end", call_id: "b" }]);
   });
 
-  it("reads calls without ids, which others wrote", () => {
+  it("reads calls without ids from other writers", () => {
     const work = fold(
       record({ type: "tool_call", name: "t", arguments: {} }),
       record({ type: "tool_call", name: "t", arguments: {} }),
@@ -105,7 +105,7 @@ describe("OpenWork", () => {
     ]);
   });
 
-  it("knows whether what is being done has answered", () => {
+  it("reports whether the current work has sent answer text", () => {
     const text = (content: string, nodeId?: string, channel?: "thought") =>
       record({ type: "message_chunk", content, id: "n", ...(channel === undefined ? {} : { channel }) }, nodeId);
     expect(fold(enter("n", "run-n-1"), text("", "run-n-1"), text("x", "run-n-1", "thought")).hasAnswered).toBe(false);
@@ -113,7 +113,7 @@ describe("OpenWork", () => {
     const left = record({ type: "node_exit", id: "n", result: "Ok" }, "run-n-1");
     expect(fold(enter("n", "run-n-1"), text("x", "run-n-1"), left).hasAnswered).toBe(false);
     expect(fold(text("x")).hasAnswered).toBe(true);
-    // Whoever goes on from a checkpoint repeats nothing that was before it.
+    // A resumed run repeats only what came after its checkpoint.
     const checkpoint = (ns?: string) =>
       record({
         type: "checkpoint",
@@ -131,24 +131,28 @@ describe("OpenWork", () => {
   it.each<[string, readonly EventRecord[], EventRecord]>([
     ["a node run that is not open", [], record({ type: "custom", value: 1 }, "run-n-1")],
     ["a call without an id", [], record({ type: "tool_call", name: "t", arguments: {} })],
-    ["a first piece without an id", [], record({ type: "tool_call_chunk", arguments_delta: "" })],
-    ["a piece after the call", [call("c")], record({ type: "tool_call_chunk", call_id: "c", arguments_delta: "" })],
+    ["a first chunk without an id", [], record({ type: "tool_call_chunk", arguments_delta: "" })],
+    ["a chunk after the call", [call("c")], record({ type: "tool_call_chunk", call_id: "c", arguments_delta: "" })],
     ["a second call", [call("c")], call("c")],
     ["a second start", [call("c"), start("c")], start("c")],
-    ["a start while the user is asked", [call("c"), ask("c")], start("c")],
+    ["a start while an approval is open", [call("c"), ask("c")], start("c")],
     [
-      "a start after a refusal",
+      "a start after a rejection",
       [call("c"), ask("c"), record({ type: "tool_approval_result", call_id: "c", decision: "rejected" })],
       start("c"),
     ],
     ["output before the start", [call("c")], record({ type: "tool_output", call_id: "c", name: "t", content: "" })],
-    ["progress of nothing", [], record({ type: "tool_progress", call_id: "c", progress: 1 })],
-    ["the end of nothing", [], record({ type: "tool_end", call_id: "c", name: "t", result: "", is_error: true })],
-    ["another name", [call("c")], record({ type: "tool_start", call_id: "c", name: "u" })],
-    ["a question after the start", [call("c"), start("c")], ask("c")],
-    ["a second question", [call("c"), ask("c")], ask("c")],
+    ["progress of an unknown call", [], record({ type: "tool_progress", call_id: "c", progress: 1 })],
     [
-      "an answer nobody asked for",
+      "the end of an unknown call",
+      [],
+      record({ type: "tool_end", call_id: "c", name: "t", result: "", is_error: true }),
+    ],
+    ["another tool name", [call("c")], record({ type: "tool_start", call_id: "c", name: "u" })],
+    ["an approval request after the start", [call("c"), start("c")], ask("c")],
+    ["a second approval request", [call("c"), ask("c")], ask("c")],
+    [
+      "an answer without an approval request",
       [call("c")],
       record({ type: "tool_approval_result", call_id: "c", decision: "approved" }),
     ],
@@ -157,17 +161,17 @@ describe("OpenWork", () => {
       [record({ type: "llm_start", llm_call_id: "m" })],
       record({ type: "llm_start", llm_call_id: "m" }),
     ],
-    ["the id of a call that is over", [call("c"), over("c")], call("c")],
+    ["the id of an ended call", [call("c"), over("c")], call("c")],
     ["a second end", [call("c"), over("c")], over("c")],
-    ["the end of no model call", [], record({ type: "llm_end", llm_call_id: "m" })],
-  ])("refuses %s", (_name, before, next) => {
+    ["the end of an unknown model call", [], record({ type: "llm_end", llm_call_id: "m" })],
+  ])("rejects %s", (_name, before, next) => {
     const work = fold(...before);
     expect(() => work.assertNext(next.event, next.envelope.node_id)).toThrow(
       expect.objectContaining({ code: "invalid_event" }),
     );
   });
 
-  it("is bounded", () => {
+  it("limits the number of calls", () => {
     const work = fold();
     for (let index = 0; index < MAX_CALLS; index++) work.add(call(`c${index}`));
     expect(() => work.assertNext(call("one more").event, undefined)).toThrow(

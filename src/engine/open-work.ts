@@ -1,9 +1,10 @@
 /**
- * What of a run is open: node runs, tool calls, questions to the user, model calls; and its totals. A fold over the
- * run's records that holds none of their text. The live run and the recovery of a dead one use the same, so both close
- * what is open in the same way. It does no input or output and knows no clock.
+ * Tracks what is open in a run (node runs, tool calls, approvals, model calls) and its totals. It is a fold over the
+ * run's records and keeps none of their text. Live runs and the recovery of dead runs both use it, so both close open
+ * work in the same way. It does no I/O and has no clock.
  *
- * Invariant: the events of `listClosings`, in their order, leave nothing open, and break no rule of a run's life.
+ * Invariant: the events of `listClosings`, written in order, close everything that is open and break no life-cycle
+ * rule.
  */
 import { isForeign } from "../log/foreign-mark.ts";
 import {
@@ -18,143 +19,155 @@ import {
 } from "../protocol/index.ts";
 
 /** chunk* → call → (approval → answer) → start → (output | progress)* → end */
-export type CallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started";
+export type ToolCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started";
 
+/** The answer to a tool approval. */
 export interface ApprovalAnswer {
   readonly decision: "approved" | "rejected" | "expired";
-  /** Those to use: as the user edited them, or as they were asked about. */
+  /** The arguments to use: those the user edited, or those of the approval request. */
   readonly arguments: JsonObject;
   readonly reason?: string;
   readonly actor?: string;
 }
 
-export interface OpenCall {
+/** A tool call that has not ended. */
+export interface OpenToolCall {
   readonly callId: string | undefined;
   readonly name: string | undefined;
-  readonly state: CallState;
+  readonly state: ToolCallState;
   /** The node run of its latest record. */
   readonly nodeId: string | undefined;
-  /** Those that were asked about; undefined when nobody was asked. */
-  readonly asked: JsonObject | undefined;
+  /** The arguments of the approval request; undefined if no approval was requested. */
+  readonly approvalArguments: JsonObject | undefined;
+  /** Milliseconds since 1970. */
   readonly expiresAt: number | undefined;
   readonly answer: ApprovalAnswer | undefined;
+  /** True if its `tool_call` was written. */
   readonly called: boolean;
 }
 
-export interface OpenSpan {
-  /** Undefined where somebody else wrote the record, who gives none. */
+/** A node run that has not ended. */
+export interface OpenNodeRun {
+  /** Undefined for records of other writers, which may have no `node_id`. */
   readonly nodeId: string | undefined;
   readonly name: string;
-  /** It has sent answer text, which cannot be taken back. */
-  readonly answered: boolean;
+  /** True if the node run has sent answer text, which cannot be taken back. */
+  readonly hasAnswered: boolean;
 }
 
-export interface Checkpoint {
+/** The last checkpoint of a run. */
+export interface RunCheckpoint {
   readonly checkpointId: string;
   readonly eventId: number | undefined;
   readonly step: number;
 }
 
+/** An event that closes open work, and the node run it belongs to. */
 export interface Closing {
   readonly nodeId: string | undefined;
   readonly event: LoomEvent;
 }
 
-export interface CloseOptions {
-  /** For `node_exit`: why the node run ended. */
+export interface ClosingOptions {
+  /** Why the node runs end, for `node_exit`. */
   readonly reason: string;
-  /** For calls that end with it. */
+  /** Error code for the calls that end. */
   readonly code: "cancelled" | "interrupted";
-  /** Approvals that ran out by then are `expired`; all others `rejected`. */
+  /** Approvals that expired by this time end as `expired`, all others as `rejected`. */
   readonly now: number;
-  /** Calls for which this is true stay open. */
-  readonly keep?: (call: OpenCall) => boolean;
-  /** Leave model calls and node runs open. */
+  /** Calls for which this returns true stay open. */
+  readonly keep?: (call: OpenToolCall) => boolean;
+  /** With `calls`, model calls and node runs stay open. */
   readonly only?: "calls";
 }
 
-/** Open at once, or call ids over the whole run; code `too_many_open`. */
+/** Maximum open node runs, and maximum tool calls of a run. Code `too_many_open`. */
 const MAX_OPEN_SPANS = 10_000;
 export const MAX_CALLS = 10_000;
 
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type MutableFields<T> = { -readonly [K in keyof T]: T[K] };
 
+/** The open work and the totals of one run. */
 export class OpenWork {
-  readonly #spans = new Map<string, Mutable<OpenSpan>>();
-  readonly #calls = new Map<string, Mutable<OpenCall>>();
-  /** Calls that are over, and whether the user was asked. */
+  readonly #spans = new Map<string, MutableFields<OpenNodeRun>>();
+  readonly #calls = new Map<string, MutableFields<OpenToolCall>>();
+  /** Ended calls. The value is true if an approval was requested. */
   readonly #over = new Map<string, boolean>();
   readonly #models = new Map<string, string | undefined>();
-  /** The call the next piece of arguments belongs to, by node run and index. */
+  /** The call that the next argument chunk belongs to, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
-  /** Since the last checkpoint, answer text was sent outside of node runs. */
+  /** True if answer text was sent outside any node run since the last checkpoint. */
   #answeredOutside = false;
-  /** Since then, a node run has sent answer text and failed. */
-  #answeredInVain = false;
+  /** True if a node run sent answer text and failed since the last checkpoint. */
+  #answeredAndFailed = false;
   readonly totals = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, tool_calls: 0 };
   frames = 0;
-  /** Node runs that were begun. */
+  /** Number of node runs started so far. */
   nodeRuns = 0;
   firstId: number | undefined;
   startedAt: number | undefined;
-  checkpoint: Checkpoint | undefined;
-  /** Somebody else carries it out, and tells of it here. */
+  checkpoint: RunCheckpoint | undefined;
+  /** True if the run is executed elsewhere and only stored here. */
   isForeign = false;
 
-  get spans(): IterableIterator<OpenSpan> {
+  get spans(): IterableIterator<OpenNodeRun> {
     return this.#spans.values();
   }
 
-  get calls(): IterableIterator<OpenCall> {
+  get calls(): IterableIterator<OpenToolCall> {
     return this.#calls.values();
   }
 
-  /** Calls that wait for the user. */
-  get waiting(): readonly OpenCall[] {
+  /** Calls that wait for an approval. */
+  get waiting(): readonly OpenToolCall[] {
     return [...this.#calls.values()].filter(({ state }) => state === "waiting");
   }
 
-  /** What is being done now has sent answer text: it can be neither repeated nor taken back. */
+  /** True if the work since the last checkpoint has sent answer text. Such work cannot be repeated. */
   get hasAnswered(): boolean {
-    return this.#answeredOutside || this.#answeredInVain || [...this.#spans.values()].some(({ answered }) => answered);
+    return (
+      this.#answeredOutside ||
+      this.#answeredAndFailed ||
+      [...this.#spans.values()].some(({ hasAnswered }) => hasAnswered)
+    );
   }
 
   isOpen(nodeId: string): boolean {
     return this.#spans.has(nodeId);
   }
 
-  findCall(callId: string): OpenCall | undefined {
+  findCall(callId: string): OpenToolCall | undefined {
     return this.#calls.get(callId);
   }
 
-  /** The run has or had a call of this id, and may not have another. */
-  knows(callId: string): boolean {
+  /** True if the run has, or had, a call with this id. Call ids are unique within a run. */
+  hasUsedCallId(callId: string): boolean {
     return this.#calls.has(callId) || this.#over.has(callId);
   }
 
-  /** The user was asked about this call, which is over. */
-  wasAsked(callId: string): boolean {
+  /** True if the call has ended and an approval was requested for it. */
+  hadApproval(callId: string): boolean {
     return this.#over.get(callId) === true;
   }
 
-  /** Throws unless the event may come next. The sender names every call by its id, so that no two are mixed up. */
+  /** Throws `invalid_event` unless the event may come next. The sender must give every call an id. */
   assertNext(event: AnyEvent, nodeId: string | undefined): void {
     if (nodeId !== undefined && !this.#spans.has(nodeId) && event.type !== "node_enter")
       throw invalid(event, `node run ${nodeId} is not open`);
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "node_enter":
-        if (this.#spans.size >= MAX_OPEN_SPANS) throw tooMany(`${MAX_OPEN_SPANS} node runs are open`);
+        if (this.#spans.size >= MAX_OPEN_SPANS) throw tooMany(`${MAX_OPEN_SPANS} node runs are already open`);
         return;
       case "tool_call_chunk": {
         const key = event.call_id ?? this.#streaming.get(slotOf(nodeId, event.index));
-        if (key === undefined) throw invalid(event, "the first piece of a call must have its call_id");
+        if (key === undefined) throw invalid(event, "the first chunk of a call must have a call_id");
         this.#assertCall(event, key, ["streaming"], true);
         return;
       }
       case "tool_call":
-        if (this.#calls.get(event.call_id ?? "")?.called === true) throw invalid(event, "the call was made before");
+        if (this.#calls.get(event.call_id ?? "")?.called === true) throw invalid(event, "the call was already made");
         this.#assertCall(event, event.call_id, ["streaming", "waiting", "approved", "rejected", "started"], true);
         return;
       case "tool_approval":
@@ -174,11 +187,13 @@ export class OpenWork {
         this.#assertCall(event, event.call_id, ["streaming", "called", "approved", "rejected", "started"]);
         return;
       case "llm_start":
-        if (this.#models.has(event.llm_call_id)) throw invalid(event, `model call ${event.llm_call_id} is going`);
-        if (this.#models.size >= MAX_CALLS) throw tooMany(`${MAX_CALLS} model calls are going`);
+        if (this.#models.has(event.llm_call_id))
+          throw invalid(event, `model call ${event.llm_call_id} is already running`);
+        if (this.#models.size >= MAX_CALLS) throw tooMany(`${MAX_CALLS} model calls are already running`);
         return;
       case "llm_end":
-        if (!this.#models.has(event.llm_call_id)) throw invalid(event, `model call ${event.llm_call_id} is not going`);
+        if (!this.#models.has(event.llm_call_id))
+          throw invalid(event, `model call ${event.llm_call_id} is not running`);
         return;
       default:
     }
@@ -187,23 +202,23 @@ export class OpenWork {
   #assertCall(
     event: LoomEvent & { readonly name?: string },
     callId: string | undefined,
-    states: readonly CallState[],
+    states: readonly ToolCallState[],
     mayBegin = false,
   ): void {
-    if (callId === undefined) throw invalid(event, "a call must be named by its call_id");
-    if (this.#over.has(callId)) throw invalid(event, `call ${callId} is over`);
+    if (callId === undefined) throw invalid(event, "it must have a call_id");
+    if (this.#over.has(callId)) throw invalid(event, `call ${callId} has ended`);
     const call = this.#calls.get(callId);
     if (call === undefined) {
       if (!mayBegin) throw invalid(event, `there is no call ${callId}`);
-      if (this.#calls.size + this.#over.size >= MAX_CALLS) throw tooMany(`a run may have ${MAX_CALLS} tool calls`);
+      if (this.#calls.size + this.#over.size >= MAX_CALLS) throw tooMany(`a run has at most ${MAX_CALLS} tool calls`);
       return;
     }
-    if (!states.includes(call.state)) throw invalid(event, `call ${callId} is ${call.state}`);
+    if (!states.includes(call.state)) throw invalid(event, `call ${callId} is in state "${call.state}"`);
     if (event.name !== undefined && call.name !== undefined && event.name !== call.name)
-      throw invalid(event, `call ${callId} is of ${call.name}, not of ${event.name}`);
+      throw invalid(event, `call ${callId} is a call of ${call.name}, not of ${event.name}`);
   }
 
-  /** Takes any record of the run, whoever wrote it. */
+  /** Adds any record of the run, including records of other writers. */
   add({ envelope, event }: EventRecord): void {
     const { node_id: nodeId, event_id: eventId, ts } = envelope;
     this.frames++;
@@ -214,19 +229,19 @@ export class OpenWork {
     switch (event.type) {
       case "node_enter":
         this.nodeRuns++;
-        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id, answered: false });
+        this.#spans.set(nodeId ?? event.id, { nodeId, name: event.id, hasAnswered: false });
         return;
       case "node_exit":
-        // Whoever did it again would say it again.
-        if (event.result !== "Ok" && this.#spans.get(nodeId ?? event.id)?.answered === true)
-          this.#answeredInVain = true;
+        // A retry would send the same text again.
+        if (event.result !== "Ok" && this.#spans.get(nodeId ?? event.id)?.hasAnswered === true)
+          this.#answeredAndFailed = true;
         this.#spans.delete(nodeId ?? event.id);
         return;
       case "message_chunk": {
         if (event.channel === "thought" || event.content === "") return;
         const span = this.#spans.get(nodeId ?? event.id);
         if (span === undefined) this.#answeredOutside = true;
-        else span.answered = true;
+        else span.hasAnswered = true;
         return;
       }
       case "usage":
@@ -235,10 +250,10 @@ export class OpenWork {
         this.totals.total_tokens += event.total_tokens;
         return;
       case "checkpoint":
-        // That of a subgraph is part of what its parent is doing.
+        // A checkpoint of a subgraph is part of the parent's step.
         if ((event.checkpoint_ns ?? "") !== "") return;
         this.#answeredOutside = false;
-        this.#answeredInVain = false;
+        this.#answeredAndFailed = false;
         this.checkpoint = { checkpointId: event.checkpoint_id, eventId, step: event.step };
         return;
       case "llm_start":
@@ -271,7 +286,7 @@ export class OpenWork {
       case "tool_approval": {
         const call = this.#open(this.#keys.keyOf(event, "before"), event.call_id, event.name, nodeId);
         call.state = "waiting";
-        call.asked = event.arguments;
+        call.approvalArguments = event.arguments;
         call.expiresAt = event.expires_at;
         return;
       }
@@ -281,7 +296,7 @@ export class OpenWork {
         call.state = event.decision === "approved" ? "approved" : "rejected";
         call.answer = {
           decision: event.decision,
-          arguments: event.arguments ?? call.asked ?? {},
+          arguments: event.arguments ?? call.approvalArguments ?? {},
           ...(event.reason === undefined ? {} : { reason: event.reason }),
           ...(event.actor === undefined ? {} : { actor: event.actor }),
         };
@@ -292,9 +307,9 @@ export class OpenWork {
         return;
       case "tool_end": {
         const key = this.#keys.keyOf(event, "end");
-        const asked = this.#calls.get(key)?.asked !== undefined;
+        const hadApproval = this.#calls.get(key)?.approvalArguments !== undefined;
         this.#calls.delete(key);
-        if (event.call_id !== undefined && this.#over.size < MAX_CALLS) this.#over.set(key, asked);
+        if (event.call_id !== undefined && this.#over.size < MAX_CALLS) this.#over.set(key, hadApproval);
         return;
       }
       default:
@@ -309,7 +324,7 @@ export class OpenWork {
         name,
         state: "streaming",
         nodeId,
-        asked: undefined,
+        approvalArguments: undefined,
         expiresAt: undefined,
         answer: undefined,
         called: false,
@@ -321,8 +336,11 @@ export class OpenWork {
     return call;
   }
 
-  /** The events that end all that is open: questions, model calls, tools, then node runs from the inside out. */
-  listClosings({ reason, code, now, keep = () => false, only }: CloseOptions): readonly Closing[] {
+  /**
+   * Returns the events that close everything open: approvals, model calls, tool calls, then node runs from the inside
+   * out.
+   */
+  listClosings({ reason, code, now, keep = () => false, only }: ClosingOptions): readonly Closing[] {
     const closings: Closing[] = [];
     const inside = (nodeId: string | undefined) =>
       nodeId !== undefined && this.#spans.has(nodeId) ? nodeId : undefined;
@@ -345,7 +363,7 @@ export class OpenWork {
       closings.push({ nodeId: inside(nodeId), event: { type: "llm_end", llm_call_id, finish_reason } });
     }
     for (const call of calls) {
-      // Pieces of arguments that name no tool are no call yet.
+      // Argument chunks without a tool name are not a call yet.
       if (call.name === undefined) continue;
       closings.push({
         nodeId: inside(call.nodeId),
@@ -369,7 +387,7 @@ export class OpenWork {
   }
 }
 
-function named({ callId, name }: OpenCall): { readonly call_id?: string; readonly name?: string } {
+function named({ callId, name }: OpenToolCall): { readonly call_id?: string; readonly name?: string } {
   return { ...(callId === undefined ? {} : { call_id: callId }), ...(name === undefined ? {} : { name }) };
 }
 
@@ -378,27 +396,30 @@ function slotOf(nodeId: string | undefined, index: number | undefined): string {
 }
 
 function invalid(event: AnyEvent, message: string): LoomError {
-  return new LoomError("invalid_event", `\`${event.type}\` cannot come now: ${message}`, { type: event.type });
+  return new LoomError("invalid_event", `\`${event.type}\` is not possible now: ${message}`, { type: event.type });
 }
 
 function tooMany(message: string): LoomError {
   return new LoomError("too_many_open", message);
 }
 
-/** Those whose values are kept here: they must not change with the caller's objects. */
-export function isKept({ type }: AnyEvent): boolean {
+/** True for events whose values are kept here. They must be copied, because the caller may change the objects. */
+export function needsCopy({ type }: AnyEvent): boolean {
   return type === "tool_approval" || type === "tool_approval_result";
 }
 
-const CUT_LENGTH = 100;
+const MAX_TEXT_LENGTH = 100;
 
 const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message"]);
 
-/** A closing event with short texts; names and ids stay, or it would be about something else. */
-export function cutTexts(event: AnyEvent): AnyEvent {
+/** Shortens the texts of a closing event. Names and ids stay, because they say what is closed. */
+export function truncateTexts(event: AnyEvent): AnyEvent {
   const entries = Object.entries(event).map(([name, value]: [string, unknown]) => {
     if (name === "result" && typeof value === "object") return [name, { Err: "interrupted" }];
-    return [name, typeof value === "string" && TEXTS.has(name) ? value.slice(0, CUT_LENGTH).toWellFormed() : value];
+    return [
+      name,
+      typeof value === "string" && TEXTS.has(name) ? value.slice(0, MAX_TEXT_LENGTH).toWellFormed() : value,
+    ];
   });
   return Object.fromEntries(entries) as AnyEvent;
 }

@@ -1,10 +1,7 @@
-/**
- * Values that are written as JSON and read back the same. What a program holds may be more: dates, instances of classes,
- * holes in lists. What is stored must be what was checked.
- */
+/** Checks whether a value survives a round trip through JSON. Dates, class instances and holes in arrays do not. */
 import { MAX_JSON_DEPTH } from "../protocol/index.ts";
 
-/** True when JSON writes the value as it is and it reads back the same; false also past `depth`. */
+/** True if JSON writes the value unchanged. False if it is nested deeper than `depth`. */
 export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boolean {
   switch (typeof value) {
     case "string":

@@ -1,5 +1,6 @@
 /**
- * Goes over the sessions that need somebody and have nobody: a process that starts puts right what others left.
+ * Recovers all orphaned sessions of a log: those with a live run or a pending command, but without a holder. A process
+ * calls it when it starts.
  */
 import type { Log } from "../log/log.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
@@ -7,27 +8,37 @@ import type { RecoveredRun } from "./recovery.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
+/** Options of `recoverOrphans`, and of the sessions it opens. */
 export interface RecoverOptions extends SessionOptions {
-  /** Sessions in one sweep; all when absent. */
+  /** Maximum sessions to recover. Default: all. */
   readonly limit?: number;
-  /** Sessions that are being recovered at once. One whose `resume` takes long keeps its place for that long. */
+  /** Sessions recovered at the same time. A session counts until its resumed run has ended. Default: 8. */
   readonly concurrency?: number;
 }
 
+/** What happened to one orphaned session. */
 export interface RecoveredSession {
   readonly sessionId: string;
   readonly runs: readonly RecoveredRun[];
-  /** Why it could not be opened, or not be carried through. */
+  /** Why the session could not be opened or recovered. */
   readonly error?: LoomError;
 }
 
 const CONCURRENCY = 8;
 const PAGE_OF_SESSIONS = 100;
 
-/** One session that cannot be recovered keeps none of the others from it. Resolves when all are carried through. */
+/**
+ * Opens every orphaned session, recovers its runs and executes its commands. Resolves when all of them are done. A
+ * session that fails is reported in the result and does not stop the others.
+ *
+ * ```ts
+ * const resume = async (dead: DeadRun) => void (await resumeGraph(graph, dead, { log }));
+ * const sessions = await recoverOrphans(log, { resume });
+ * ```
+ */
 export async function recoverOrphans(log: Log, options: RecoverOptions = {}): Promise<readonly RecoveredSession[]> {
   const { limit = Number.POSITIVE_INFINITY, concurrency = CONCURRENCY, ...sessionOptions } = options;
-  // All are known before the first is opened: one that is recovered is no orphan any more, and could not be gone on after.
+  // List all before opening the first: a recovered session is no longer an orphan and cannot be a list position.
   const orphans = await listOrphans(log, limit);
   const report = new Map<string, RecoveredSession>();
   const waiting = orphans.values();
@@ -55,7 +66,7 @@ async function nextPage(log: Log, limit: number, after: string | undefined): Pro
   try {
     return await log.listOrphans({ limit, ...(after === undefined ? {} : { after }) });
   } catch (error) {
-    // The session to go on after was deleted meanwhile; the next sweep finds the rest.
+    // The session to continue after was deleted. The next call finds the rest.
     if (after !== undefined && isLoomError(error, "cursor_invalid")) return [];
     throw error;
   }

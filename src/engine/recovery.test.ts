@@ -9,13 +9,13 @@ import { createLog, expectValid, readRecords, SESSION, typesOf, waitUntil } from
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
 
-/** A process that does something, and is gone without a word. */
+/** Runs work in a process that then dies. */
 async function die(log: Log, work: (run: Run) => Promise<unknown>, sessionId = SESSION): Promise<void> {
   const session = await openSession(log, sessionId);
   const run = await session.startRun({ runId: "dead", message: "Hi", agent: "react" });
   await work(run);
-  // What it leaves is what is stored: nothing is closed, and its lease is taken.
-  await log.release(await log.acquire(sessionId, { holder: "nobody", ttlMs: 1, takeover: true }));
+  // The takeover keeps the records as they are: nothing is closed.
+  await log.release(await log.acquire(sessionId, { holder: "other", ttlMs: 1, takeover: true }));
 }
 
 const checkpoint = {
@@ -41,7 +41,7 @@ async function ask(run: Run, expiresInMs?: number): Promise<void> {
 }
 
 describe("a run whose process died", () => {
-  it("ends with a recoverable error when it had answered", async () => {
+  it("ends with a recoverable error if it had sent answer text", async () => {
     const log = await createLog();
     await die(log, async (run) => {
       await run.emit(checkpoint);
@@ -72,7 +72,7 @@ describe("a run whose process died", () => {
     await expectValid(log);
   });
 
-  it("ends where there is no checkpoint, or nobody who could go on", async () => {
+  it("ends if it has no checkpoint or cannot be resumed", async () => {
     for (const [work, options] of [
       [async (run: Run) => run.enter("n").think("hm"), { resume: async () => undefined }],
       [async (run: Run) => run.emit(checkpoint), {}],
@@ -148,7 +148,7 @@ describe("a run whose process died", () => {
     expect(records.at(-1)?.event).toEqual({ type: "reply", reply: "done" });
   });
 
-  it("finishes with what it had said before, when it has nothing to add", async () => {
+  it("finishes with its earlier text if the resumed work adds none", async () => {
     const log = await createLog();
     await die(log, async (run) => {
       await run.span("answer", (node) => node.write("all said"));
@@ -162,7 +162,7 @@ describe("a run whose process died", () => {
     });
   });
 
-  it("fails when whoever resumes it does", async () => {
+  it("fails if `resume` fails", async () => {
     const log = await createLog();
     await die(log, (run) => run.emit(checkpoint));
     const session = await openSession(log, SESSION, {
@@ -177,7 +177,7 @@ describe("a run whose process died", () => {
 });
 
 describe("runs of another writer", () => {
-  /** Appends records as they are, with none of the sender's checks. */
+  /** Appends records without the sender's checks. */
   async function write(log: Log, drafts: readonly { runId: string; nodeId?: string; event: AnyEvent }[]) {
     const { epoch, lastId, ...lease } = await log.acquire(SESSION, { holder: "other", ttlMs: 1000 });
     const entries = drafts.map(({ runId, nodeId, event }, index) => {
@@ -190,7 +190,7 @@ describe("runs of another writer", () => {
   const start = (runId: string) => ({ runId, event: { type: "run_start", run_id: runId } });
   const end = (runId: string) => ({ runId, event: { type: "run_end", status: "cancelled" } });
 
-  it("are found behind many that are over", async () => {
+  it("are found behind many ended runs", async () => {
     const log = await createLog();
     const over = Array.from({ length: 250 }, (_, i) => `over-${i}`);
     await write(log, [start("first"), start("second"), ...over.flatMap((id) => [start(id), end(id)])]);
@@ -200,7 +200,7 @@ describe("runs of another writer", () => {
     expect(await log.getRun(SESSION, "first")).toMatchObject({ status: "error", code: "interrupted" });
   });
 
-  it("end though the records that close them would be too large", async () => {
+  it("end even if their closing records would be too large", async () => {
     const log = await createLog({ limits: { maxEventBytes: 3000 } });
     const name = "n".repeat(2850);
     await write(log, [
@@ -217,8 +217,8 @@ describe("runs of another writer", () => {
   });
 });
 
-describe("a run that waits for the user", () => {
-  it("still waits after a restart, and after the next", async () => {
+describe("a run that waits for an approval", () => {
+  it("still waits after several restarts", async () => {
     const log = await createLog();
     await die(log, ask);
     for (let restart = 0; restart < 2; restart++) {
@@ -233,7 +233,7 @@ describe("a run that waits for the user", () => {
     expect(typesOf(records).at(-1)).toBe("custom");
   });
 
-  it("is left waiting when the session of its own process is closed", async () => {
+  it("is left waiting when its session is closed", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun({ runId: "dead" });
@@ -247,7 +247,7 @@ describe("a run that waits for the user", () => {
     await next.close();
   });
 
-  it("is answered though its process is gone, and then ends", async () => {
+  it("ends after the answer if it cannot be resumed", async () => {
     const log = await createLog();
     await die(log, ask);
     const session = await openSession(log, SESSION);
@@ -259,7 +259,7 @@ describe("a run that waits for the user", () => {
     expect(typesOf(records).slice(-5)).toEqual(["tool_approval_result", "error", "tool_end", "node_exit", "run_end"]);
   });
 
-  it("is answered where nobody holds the session", async () => {
+  it("can be answered if the session has no holder", async () => {
     const log = await createLog();
     await die(log, ask);
     expect((await sendCommand(log, approve("rejected"))).outcome?.code).toBe("done");
@@ -267,7 +267,7 @@ describe("a run that waits for the user", () => {
     await expectValid(log);
   });
 
-  it("is left waiting by a command about something else", async () => {
+  it("is left waiting by an unrelated command", async () => {
     const log = await createLog();
     await die(log, ask);
     const other = { ...approve(), body: { run_id: "dead", call_id: "x", decision: "approved" } };
@@ -275,7 +275,7 @@ describe("a run that waits for the user", () => {
     expect(await log.getRun(SESSION, "dead")).toMatchObject({ status: "live" });
   });
 
-  it("runs out while nobody is there", async () => {
+  it("expires while the session has no holder", async () => {
     const log = await createLog();
     let now = Date.now();
     await die(log, (run) => ask(run, 1000));
@@ -286,7 +286,7 @@ describe("a run that waits for the user", () => {
     expect(results.map(({ event }) => event)).toMatchObject([{ decision: "expired" }]);
   });
 
-  it("runs out while somebody else holds it", async () => {
+  it("expires while another process holds the session", async () => {
     const log = await createLog();
     await die(log, (run) => ask(run, 60));
     const session = await openSession(log, SESSION);
@@ -295,7 +295,7 @@ describe("a run that waits for the user", () => {
     await expectValid(log);
   });
 
-  it("runs out though the log gives no hints", async () => {
+  it("expires even if the log sends no hints", async () => {
     const log = await createLog();
     await die(log, (run) => ask(run, 60));
     log.watch = () => () => undefined;
@@ -303,7 +303,7 @@ describe("a run that waits for the user", () => {
     expect(await session.liveRun?.ended).toMatchObject({ status: "error", code: "interrupted" });
   });
 
-  it("is resumed where it has a checkpoint, and asks no second time", async () => {
+  it("is resumed from its checkpoint and does not ask again", async () => {
     for (const answeredFirst of [false, true]) {
       const log = await createLog();
       await die(log, async (run) => {
@@ -312,7 +312,7 @@ describe("a run that waits for the user", () => {
       });
       const answers: unknown[] = [];
       const resume = async ({ run }: DeadRun): Promise<void> => {
-        if (answeredFirst) await run.answered();
+        if (answeredFirst) await run.approvalsSettled();
         await run.span("act", async (node) => {
           answers.push(await run.requestApproval(request, node));
           await node.emit({ type: "tool_start", call_id: "c", name: "rm" });
@@ -330,7 +330,7 @@ describe("a run that waits for the user", () => {
     }
   });
 
-  it("ends when it had answered meanwhile", async () => {
+  it("ends if it had sent answer text meanwhile", async () => {
     const log = await createLog();
     await die(log, async (run) => {
       await ask(run);
@@ -343,7 +343,7 @@ describe("a run that waits for the user", () => {
 });
 
 describe("recoverOrphans", () => {
-  it("goes over all sessions nobody holds, whatever becomes of one", async () => {
+  it("recovers all sessions without a holder, even if one fails", async () => {
     const log = await createLog();
     await die(log, (run) => run.emit({ type: "custom", value: 1 }), "a");
     await die(log, ask, "b");
@@ -368,7 +368,7 @@ describe("recoverOrphans", () => {
     expect(await readRecords(log, "held")).toHaveLength(1);
   });
 
-  it("carries out messages that wait, where it has an agent", async () => {
+  it("executes queued messages if it has an agent", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
     await log.submit({ commandId: "m", sessionId: SESSION, kind: "enqueue", body: { message: "hi" } });
@@ -377,7 +377,7 @@ describe("recoverOrphans", () => {
     expect(await recoverOrphans(log)).toEqual([]);
   });
 
-  it("finds those behind many that stay as they are", async () => {
+  it("finds sessions behind many that stay orphans", async () => {
     const log = await createLog();
     for (let i = 0; i < 105; i++) await die(log, async (run) => run.emit({ type: "custom", value: 1 }), `dead-${i}`);
     const report = await recoverOrphans(log);
@@ -388,7 +388,7 @@ describe("recoverOrphans", () => {
     expect(await recoverOrphans(log, { limit: 1 })).toHaveLength(1);
   });
 
-  it("lets none wait for another whose agent hangs", async () => {
+  it("does not let a hanging agent block other sessions", async () => {
     const log = await createLog();
     for (const id of ["hangs", "quick", "last"]) await die(log, async (run) => run.emit(checkpoint), id);
     const stuck = Promise.withResolvers<void>();

@@ -1,63 +1,68 @@
 /**
- * What becomes of a run whose process died. Its records say how far it came; this reads them and decides:
+ * Decides what happens to a run whose process died, from its records:
  *
- * - it was somebody else's, who told of it here: it ends as an error, `interrupted`, since only its sender could go on;
- * - nothing of it but its start is there, and somebody begins it again: it is carried out as if it began now;
- * - there is a checkpoint, somebody who can go on from it, and no answer text of the work in progress: it is resumed;
- * - there is nobody here who can, but might be elsewhere, and the session was opened for something else: it is left;
- * - it waits for the user, nothing was said meanwhile, and somebody may still come who goes on with it: it waits on;
- * - otherwise it ends as an error, `interrupted`, since text that was sent cannot be taken back.
+ * - A foreign run ends as `interrupted`, because only its sender could continue it.
+ * - A run with nothing but its start is executed from the beginning, if `restart` is given.
+ * - A run with a checkpoint is resumed, if `resume` accepts it and no answer text was sent since the checkpoint.
+ * - It is left live for another process, if `mayLeave` allows that.
+ * - A run that waits for an approval keeps waiting, if no answer text was sent and `mayWait` allows it.
+ * - Any other run ends as `interrupted`, because sent text cannot be taken back.
  *
- * It knows no session and takes no lease.
+ * It does not know sessions and takes no lease.
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
 import { DENY_ALL, type EventOf, readToolRules, type ToolRules } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
-import { type Checkpoint, type OpenCall, OpenWork } from "./open-work.ts";
+import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost } from "./run-contract.ts";
-import { refuse } from "./sequencer.ts";
+import { rejectHandled } from "./sequencer.ts";
 import { showWarning } from "./show-warning.ts";
 
+/** A run whose process died, as passed to `resume`. */
 export interface DeadRun {
-  /** Goes on with the same run: its counts and ids continue. */
+  /** The same run, which continues its event ids and counts. */
   readonly run: Run;
-  readonly checkpoint: Checkpoint;
-  /** Calls that may still be carried out: those that had not started, and started ones that may be repeated. */
-  readonly calls: readonly OpenCall[];
+  readonly checkpoint: RunCheckpoint;
+  /** Calls that may still be executed: calls that had not started, and started calls of idempotent tools. */
+  readonly calls: readonly OpenToolCall[];
 }
 
+/** How a session continues the runs of a dead process. */
 export interface RecoveryOptions {
-  /** Goes on from the checkpoint; `undefined` declines. */
+  /** Resumes the run from its checkpoint. Return undefined to decline. */
   readonly resume?: (dead: DeadRun) => Promise<void> | undefined;
-  /** Carries out a run that had only started: nothing was done for it, and nobody was told more. Without it, it ends. */
-  readonly beginAgain?: (run: Run) => Promise<void>;
-  /** False: a run that `resume` declines ends even where it waits for the user, since nobody else will come. */
+  /** Executes a run that had only been started. Without it, such a run ends as `interrupted`. */
+  readonly restart?: (run: Run) => Promise<void>;
+  /** If false, a run that `resume` declines ends even if it waits for an approval. Default: true. */
   readonly mayWait?: boolean;
-  /** True for a tool that may be run again although it had started. */
+  /** Returns true for a tool that may be run again after it had started. Default: no tool. */
   readonly isIdempotent?: (name: string, run: Run) => boolean;
 }
 
+/** What happened to a run whose process died. */
 export interface RecoveredRun {
   readonly runId: string;
-  /** `left`: it is live, and whoever can resume it may. */
+  /** `left`: the run is live, and another process may resume it. */
   readonly outcome: "resumed" | "waiting" | "left" | "ended";
 }
 
 export const INTERRUPTED: RunFailure = {
-  message: "the process that carried out this run is gone",
+  message: "the process that executed this run ended unexpectedly",
   code: "interrupted",
   recoverable: true,
 };
 
 const PAGE_OF_RUNS = 100;
 
-/** Runs without an end, oldest first. A sender of ours leaves one at most, and it is the newest; imports may hold more. */
+/**
+ * Lists the live runs of a session, oldest first. A local writer leaves at most one; imported sessions may have more.
+ */
 export async function listLiveRuns(log: Log, sessionId: string): Promise<readonly RunInfo[]> {
   const found: RunInfo[] = [];
   const { lastId = 0 } = (await log.getSession(sessionId)) ?? {};
-  // No run that is live at the end began before this.
+  // Runs that are live at the end of the log started after this record.
   const from = await log.findFoldStart(sessionId, lastId);
   let after: string | undefined;
   for (;;) {
@@ -69,7 +74,7 @@ export async function listLiveRuns(log: Log, sessionId: string): Promise<readonl
   }
 }
 
-/** When the session was last written, by the clock of whoever did. */
+/** Returns the time of the session's last record, by its writer's clock. */
 export async function readLastTime(
   log: Log,
   { sessionId, lastId }: { sessionId: string; lastId: number },
@@ -81,7 +86,7 @@ export async function readLastTime(
   return records[0]?.envelope.ts ?? 0;
 }
 
-/** A run as its records left it, which are read back page by page. */
+/** Restores a run from its records, which are read page by page. */
 export async function restoreRun(
   host: RunHost,
   log: Log,
@@ -93,7 +98,7 @@ export async function restoreRun(
   let message: string | undefined;
   let attachments: EventOf<"run_start">["attachments"];
   let actor: string | undefined;
-  // A run whose beginning cannot be read may do nothing.
+  // A run whose start cannot be read may use no tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {
@@ -110,36 +115,36 @@ export async function restoreRun(
   return new Run(host, { runId, requestId, agent, message, attachments, actor, toolRules }, work, answer);
 }
 
-/** What becomes of a run that nobody goes on with. */
-export function endRun(run: Run): { readonly outcome: "ended"; readonly going: Promise<unknown> } {
-  return { outcome: "ended", going: run.fail(INTERRUPTED) };
+/** Ends a run that cannot be continued. */
+export function endInterrupted(run: Run): { readonly outcome: "ended"; readonly completion: Promise<unknown> } {
+  return { outcome: "ended", completion: run.fail(INTERRUPTED) };
 }
 
-/** Decides, and begins what was decided; `going` is what must be waited for. */
+/** Decides what happens to the run and starts that. `completion` is the work to wait for. */
 export function recoverRun(
   run: Run,
   options: RecoveryOptions & { readonly mayLeave?: boolean },
-): { readonly outcome: RecoveredRun["outcome"]; readonly going?: Promise<unknown> } {
-  const { resume, beginAgain, isIdempotent = () => false, mayWait = true, mayLeave = false } = options;
+): { readonly outcome: RecoveredRun["outcome"]; readonly completion?: Promise<unknown> } {
+  const { resume, restart, isIdempotent = () => false, mayWait = true, mayLeave = false } = options;
   const { work } = run;
-  if (work.isForeign) return endRun(run);
-  if (beginAgain !== undefined && work.frames === 1) return { outcome: "resumed", going: beginAgain(run) };
-  run.expire();
+  if (work.isForeign) return endInterrupted(run);
+  if (restart !== undefined && work.frames === 1) return { outcome: "resumed", completion: restart(run) };
+  run.expireApprovals();
   const mayGoOn = !work.hasAnswered;
   const { checkpoint } = work;
   if (mayGoOn && resume !== undefined && checkpoint !== undefined) {
-    const mayStillRun = ({ state, name = "" }: OpenCall) =>
+    const mayStillRun = ({ state, name = "" }: OpenToolCall) =>
       state === "started" ? isTrue(() => isIdempotent(name, run)) : state !== "streaming";
     run.close({ reason: "interrupted", code: "interrupted", keep: mayStillRun });
-    const going = attempt(resume, { run, checkpoint, calls: [...work.calls].map((call) => ({ ...call })) });
-    if (going !== undefined) return { outcome: "resumed", going };
+    const completion = attempt(resume, { run, checkpoint, calls: [...work.calls].map((call) => ({ ...call })) });
+    if (completion !== undefined) return { outcome: "resumed", completion };
   }
   if (mayGoOn && mayLeave && checkpoint !== undefined) return { outcome: "left" };
   if (mayGoOn && mayWait && work.waiting.some(({ callId }) => callId !== undefined)) return { outcome: "waiting" };
-  return endRun(run);
+  return endInterrupted(run);
 }
 
-/** A tool nobody can speak for is not run again. */
+/** If the check throws, the tool counts as not idempotent. */
 function isTrue(ask: () => boolean): boolean {
   try {
     return ask();
@@ -149,11 +154,11 @@ function isTrue(ask: () => boolean): boolean {
   }
 }
 
-/** A function that throws at once is like one that fails later. */
+/** Turns a synchronous exception into a rejection. */
 function attempt(resume: NonNullable<RecoveryOptions["resume"]>, dead: DeadRun): Promise<void> | undefined {
   try {
     return resume(dead);
   } catch (error) {
-    return refuse(error);
+    return rejectHandled(error);
   }
 }

@@ -1,20 +1,19 @@
-/**
- * What a run is asked for and answers with, and what it needs of its session.
- */
+/** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
 import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent, ToolRules } from "../protocol/index.ts";
-import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
+import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 
+/** The part of a session that its runs use. */
 export interface RunHost {
   readonly sessionId: string;
   readonly sequencer: Sequencer;
-  push(drafts: readonly Draft[], options?: PushOptions): Pushed;
+  push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
   readonly now: () => number;
-  /** Characters of a name or id within an event. */
+  /** Maximum characters of a name or id in an event. */
   readonly maxNameLength: number;
-  /** An event was refused, the run goes on without it, and perhaps nobody looks at the promise. */
-  onRefused(error: unknown): void;
-  /** Tells the program of an error that is not to be shown, and gives the id under which it did. */
+  /** An event was rejected and the run continues; its promise may be ignored. */
+  onRejected(error: unknown): void;
+  /** Reports an error that users must not see, and returns the id of the report. */
   report(error: unknown): string;
   /** See `Session.onCommit`. */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
@@ -22,29 +21,36 @@ export interface RunHost {
   onEnd(run: { readonly runId: string }): void;
 }
 
+/** The request that a run was started with. */
 export interface RunOrigin {
   readonly runId: string;
+  /** The client's id of the request; cancels can name it. */
   readonly requestId?: string | undefined;
+  /** The message of the user. */
   readonly message?: string | undefined;
+  /** Name of the agent that executes the run. */
   readonly agent?: string | undefined;
   readonly source?: RunStartEvent["source"] | undefined;
-  /** The caller's own, for whoever observes the run: kept in the log. */
+  /** Data of the caller for observers of the run. Stored in the log. */
   readonly context?: JsonObject | undefined;
-  /** Files that came with the message, by reference. */
+  /** Files of the message, by reference. */
   readonly attachments?: RunStartEvent["attachments"] | undefined;
-  /** Who asked for it; never a secret. */
+  /** Who requested the run. Never a secret. */
   readonly actor?: string | undefined;
-  /** What it may do with tools, whoever carries it out and whenever. */
+  /** Tool rules of the run. They also apply when another process resumes it. */
   readonly toolRules?: ToolRules | undefined;
 }
 
+/** Options of `Run.emit` and `Run.post`. */
 export interface EmitOptions {
-  /** The node run it belongs to, which must be open. */
+  /** Id of the node run the event belongs to, which must be open. */
   readonly nodeId?: string | undefined;
 }
 
+/** Why a run failed: the fields of its error event. */
 export type RunFailure = Omit<ErrorEvent, "type">;
 
+/** How a run ended. */
 export interface RunEnd {
   readonly status: Exclude<RunStatus, "live">;
   readonly code?: string;
@@ -52,54 +58,63 @@ export interface RunEnd {
   readonly lastEventId: number;
 }
 
+/** Options of `Run.finish`. */
 export interface FinishOptions {
-  /** The whole answer; the text of the node run that answered last when absent. */
+  /** The full answer. Default: the text of the node run that answered last. */
   readonly reply?: string | undefined;
-  /** The node run that made the reply. */
+  /** Id of the node run that made the reply. Default: the one that answered last. */
   readonly nodeId?: string | undefined;
-  /** Added to the totals the run has counted, or in their place. */
+  /** Added to the counted totals; its fields take precedence. */
   readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
+/** A request to the user to approve a tool call. */
 export interface ApprovalRequest {
   readonly callId: string;
   readonly name: string;
   readonly arguments: JsonObject;
-  /** One hour when absent. */
+  /** Milliseconds until the approval expires. Default: one hour. */
   readonly expiresInMs?: number;
 }
 
+/** The answer of a user to an approval request. */
 export interface ApprovalReply {
   readonly callId: string;
   readonly decision: "approved" | "rejected";
+  /** Tool name; it must match the request. Not checked when absent. */
   readonly name?: string | undefined;
-  /** Of the question that is answered: it must be the one that stands. */
+  /** Digest of the approval request; it must match the open one. */
   readonly digest?: string | undefined;
+  /** Arguments edited by the user, which replace those of the request. */
   readonly arguments?: JsonObject | undefined;
   readonly reason?: string | undefined;
   readonly actor?: string | undefined;
-  /** What whoever answers may do with tools: nobody agrees to what is denied to them. */
+  /** Tool rules of the caller that answers. A caller cannot approve a tool it may not use. */
   readonly toolRules?: ToolRules | undefined;
 }
 
+/** Options of `Run.fail`. */
 export interface FailOptions {
-  /** Its error record was written already. */
+  /** True if the error record was already written. */
   readonly recorded?: boolean;
   readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
+/** Options of `Run.cancel`. */
 export interface CancelOptions {
   readonly summary?: RunEndEvent["summary"] | undefined;
+  /** Settles the command that requested the cancel. */
   readonly settle?: Settle | undefined;
 }
 
+/** Options of `Run.closeCalls`. */
 export interface CloseCallsOptions {
-  /** Words for the calls' results. */
+  /** Text for the results of the calls. Default: "not executed". */
   readonly reason?: string;
   readonly code?: "cancelled" | "interrupted";
 }
 
-/** The command a record answers, made when the record's id is known. */
+/** Creates the settlement of a command, once the id of its record is known. */
 export type Settle = (eventId: number) => Settlement;
 
 export type RunEndFields = Omit<RunEndEvent, "type">;

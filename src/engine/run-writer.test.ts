@@ -13,8 +13,8 @@ const custom = (value: string) => ({ type: "custom", value }) as const;
 const call = { call_id: "c", name: "t" };
 const end = { type: "tool_end", ...call, result: "", is_error: false } as const;
 
-describe("a unit", () => {
-  it("goes into the log whole, with what belongs to the node run before its end and what belongs to none after", async () => {
+describe("a unit of events", () => {
+  it("writes events before and after node_exit in one append", async () => {
     const { log, run } = await setUp({ maxBatchRecords: 4 });
     const node = run.enter("a");
     void node.emit(custom("x"));
@@ -30,14 +30,14 @@ describe("a unit", () => {
       ["run-a-1", "node_exit"],
       [undefined, "custom"],
     ]);
-    // How it was left first is how it was left.
+    // Only the first exit counts.
     expect(await node.fail("late")).toBe(8);
     run.postUnit([custom("one"), custom("two")]);
     await run.settled();
     expect(log.appends.at(-1)?.entries).toHaveLength(2);
   });
 
-  it("leaves nothing where one of its events is refused, and the node run open", async () => {
+  it("leaves the node run open if one of its events is rejected", async () => {
     const { log, run } = await setUp({ maxEventBytes: 500 });
     const node = run.enter("a");
     const refused = [
@@ -54,7 +54,7 @@ describe("a unit", () => {
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "node_enter", "node_exit"]);
   });
 
-  it("may take a call through several states", async () => {
+  it("can take a call through several states", async () => {
     const { log, run } = await setUp();
     const node = run.enter("a");
     node.commit({ before: [{ type: "tool_call", ...call, arguments: {} }, { type: "tool_start", ...call }, end] });
@@ -64,22 +64,22 @@ describe("a unit", () => {
 });
 
 describe("a node run", () => {
-  it("knows what was sent through it", async () => {
+  it("tracks answer text and ended calls", async () => {
     const { run } = await setUp();
     const node = run.enter("a");
     void node.write("aloud", { channel: "thought" });
     void node.write("");
-    expect([node.answered, node.endedCalls.size]).toEqual([false, 0]);
+    expect([node.hasAnswered, node.endedCalls.size]).toEqual([false, 0]);
     void node.write("word");
     run.postToolStart({ ...call, arguments: {} }, node);
     void node.emit(end);
-    expect(node.answered).toBe(true);
+    expect(node.hasAnswered).toBe(true);
     expect(node.endedCalls.get("c")).toEqual(end);
   });
 });
 
 describe("closeCalls", () => {
-  it("ends the calls it names, whatever their state, and nothing else", async () => {
+  it("ends only the named calls, in any state", async () => {
     const { log, run } = await setUp();
     const node = run.enter("a");
     for (const call_id of ["called", "started", "other"])

@@ -1,50 +1,50 @@
 /**
- * How a live run's records are written: each unit is checked against what is open, pushed whole, and folded into what is
- * open then. It does not decide when a run ends, and stamps no ids.
+ * Writes the records of a live run in units. A unit is checked against the open work, pushed as a whole, and then added
+ * to the open work. It does not decide when a run ends and assigns no ids.
  *
- * Invariant: what was folded was pushed, and what was refused was not folded.
+ * Invariant: the open work contains exactly the events that were pushed.
  */
-import { given } from "../dialects/given.ts";
+import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { type AnyEvent, type ErrorCode, type ErrorEvent, isLoomError, type LoomError } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
-import { type CloseOptions, cutTexts, isKept, type OpenWork } from "./open-work.ts";
+import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./open-work.ts";
 import { copyJson } from "./plain-json.ts";
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
-import type { Draft, Pushed, PushOptions } from "./sequencer.ts";
+import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 
-/** An event of a unit, and the node run it belongs to. */
-export interface Part {
+/** An event of a unit and the node run it belongs to. */
+export interface UnitEvent {
   readonly event: AnyEvent;
   readonly nodeId?: string | undefined;
 }
 
-/** The whole answer, and the node run that gave it. */
+/** The full answer and the node run it came from. */
 export interface Reply {
   readonly text: string;
   readonly nodeId: string | undefined;
 }
 
 export interface WriteOptions extends PushOptions {
-  /** True for what closes a run that others wrote, whatever they wrote. */
+  /** True to skip life-cycle checks: closing events must work even for records of other writers. */
   readonly unchecked?: boolean;
-  /** Whoever writes it waits for what comes of it, and learns that it was not written: the run can go on without. */
-  readonly isAwaited?: boolean;
+  /** True if the caller handles a storage failure, so that the run can continue. */
+  readonly isHandled?: boolean;
 }
 
 const NO_OPTIONS: WriteOptions = {};
 
-/** What the writer needs of its run. */
+/** The part of a run that its writer uses. */
 export interface WriterOwner {
   readonly runId: string;
   assertLive(): void;
-  /** A right event could not be stored: the log is no longer faithful. */
+  /** A valid event could not be stored, so the log is incomplete. */
   onLost(error: LoomError): void;
-  /** Told of each event that was pushed and folded. */
-  onWritten(event: AnyEvent, pushed: Pushed): void;
+  /** Called for each event after it was pushed. */
+  onWritten(event: AnyEvent, pushed: PushResult): void;
 }
 
-/** An event that is lost for one of these makes the log unfaithful: the run must not go on as if it were there. */
+/** Storage errors that end the run: it must not continue as if the event were stored. */
 export const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large"];
 
 export class RunWriter {
@@ -64,13 +64,13 @@ export class RunWriter {
     return checkEvent(event, this.#host.maxNameLength);
   }
 
-  /** A failure of which not all can be written is a failure all the same: details are left out, then the code. */
+  /** Returns the error event of a failure. If it cannot be written, leaves out the details, then the code. */
   checkFailure(failure: RunFailure, onRefused: (error: unknown) => void): ErrorEvent {
     const { message, code } = failure;
     let refusal: unknown;
-    for (const said of [failure, { message, ...given({ code }) }, { message }]) {
+    for (const attempt of [failure, { message, ...dropUndefined({ code }) }, { message }]) {
       try {
-        const error = this.check({ ...said, type: "error" }) as ErrorEvent;
+        const error = this.check({ ...attempt, type: "error" }) as ErrorEvent;
         if (refusal !== undefined) onRefused(refusal);
         return error;
       } catch (cause) {
@@ -80,23 +80,23 @@ export class RunWriter {
     throw refusal;
   }
 
-  /** Writes a unit of events that were checked; takes it whole, or throws. */
-  write(parts: readonly Part[], options: WriteOptions = NO_OPTIONS): Pushed {
+  /** Writes checked events as one unit: all of them, or none and it throws. */
+  write(parts: readonly UnitEvent[], options: WriteOptions = NO_OPTIONS): PushResult {
     const { runId } = this.#owner;
     this.#owner.assertLive();
-    const drafts: Draft[] = [];
+    const drafts: EventDraft[] = [];
     for (const { event, nodeId } of parts) {
       assertNodeId(nodeId, Number.POSITIVE_INFINITY);
-      drafts.push({ runId, nodeId, event: isKept(event) ? copyJson(event) : event });
+      drafts.push({ runId, nodeId, event: needsCopy(event) ? copyJson(event) : event });
     }
     if (options.unchecked !== true) this.#assertNext(drafts);
-    let pushed: Pushed;
+    let pushed: PushResult;
     try {
       pushed = this.#host.push(drafts, options);
     } catch (error) {
-      // What is forced has a caller who is told, and can do something about it.
-      const isTold = options.force === true || options.isAwaited === true;
-      if (!isTold && isLoomError(error, ...FATAL)) this.#owner.onLost(error);
+      // Forced writes have a caller that handles the failure.
+      const isHandled = options.force === true || options.isHandled === true;
+      if (!isHandled && isLoomError(error, ...FATAL)) this.#owner.onLost(error);
       throw error;
     }
     let eventId = pushed.lastId - drafts.length;
@@ -104,8 +104,8 @@ export class RunWriter {
     return pushed;
   }
 
-  /** Within a unit, only the first event about a call is held against the call: those behind it go on from there. */
-  #assertNext(drafts: readonly Draft[]): void {
+  /** Checks only the first event of each call in a unit; the later ones follow from it. */
+  #assertNext(drafts: readonly EventDraft[]): void {
     let seen: Set<unknown> | undefined;
     for (const { event, nodeId } of drafts) {
       const callId = drafts.length === 1 ? undefined : (event as { readonly call_id?: unknown }).call_id;
@@ -115,7 +115,7 @@ export class RunWriter {
     }
   }
 
-  #add(event: AnyEvent, nodeId: string | undefined, event_id: number, pushed: Pushed): void {
+  #add(event: AnyEvent, nodeId: string | undefined, event_id: number, pushed: PushResult): void {
     const { ts } = pushed;
     const envelope = nodeId === undefined ? { event_id, ts } : { event_id, ts, node_id: nodeId };
     const record = { envelope, event };
@@ -124,23 +124,23 @@ export class RunWriter {
     this.#owner.onWritten(event, pushed);
   }
 
-  /** The node run, if it is open; what comes after it belongs to none. */
+  /** Returns the node run if it is open, else undefined. */
   insideOf(nodeId: string | undefined): string | undefined {
     return nodeId !== undefined && this.#work.isOpen(nodeId) ? nodeId : undefined;
   }
 
-  /** Closes what is open; see `OpenWork.listClosings`. */
-  close(options: Omit<CloseOptions, "now">): void {
+  /** Closes open work; see `OpenWork.listClosings`. */
+  close(options: Omit<ClosingOptions, "now">): void {
     for (const { event, nodeId } of this.#work.listClosings({ ...options, now: this.#host.now() }))
       this.writeClosing(event, nodeId);
   }
 
   /**
-   * A run must be able to end. Names were bounded on their way in, but a record of somebody else's may hold longer ones:
-   * then texts are cut, and what cannot be written even so is left open.
+   * Writes a closing event. A run must be able to end, so an event that is too large is written with shorter texts; if
+   * it is still too large, it is skipped.
    */
   writeClosing(event: AnyEvent, nodeId: string | undefined): void {
-    for (const fitting of [event, cutTexts(event)]) {
+    for (const fitting of [event, truncateTexts(event)]) {
       try {
         this.write([{ event: fitting, nodeId }], { force: true, unchecked: true });
         return;
@@ -150,8 +150,8 @@ export class RunWriter {
     }
   }
 
-  /** The last records of the run: `run_end`, which counts them all, and the reply. */
-  writeEnd(end: RunEndFields, reply: Reply | undefined, settle: Settle | undefined): Pushed {
+  /** Writes the last records of the run: `run_end` with the counts, and the reply. */
+  writeEnd(end: RunEndFields, reply: Reply | undefined, settle: Settle | undefined): PushResult {
     const { sequencer } = this.#host;
     const { runId } = this.#owner;
     const { frames, firstId = sequencer.nextId, startedAt, totals } = this.#work;
@@ -165,7 +165,7 @@ export class RunWriter {
       last_event_id: sequencer.nextId + records - 1,
       frame_count: frames + records,
     });
-    const drafts: Draft[] = [{ runId, event: runEnd }];
+    const drafts: EventDraft[] = [{ runId, event: runEnd }];
     if (reply !== undefined) drafts.push({ runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text } });
     const settled = settle === undefined ? [] : [settle(sequencer.nextId)];
     return this.#host.push(drafts, { force: true, settle: settled, ts });

@@ -15,7 +15,7 @@ import type { SessionOptions } from "./session-options.ts";
 
 async function setUp(options: SessionOptions = {}, limits: Partial<LogLimits> = {}) {
   const log = wrapLog(await createLog({ limits }));
-  // Refusals are what many tests are about.
+  // Many tests cause rejected events.
   const session = await openSession(log, SESSION, { onError: () => undefined, ...options });
   return { log, session, run: await session.startRun({ runId: "r1", requestId: "q1", message: "Hi", agent: "react" }) };
 }
@@ -24,7 +24,7 @@ const endOf = (records: readonly StampedRecord[]) =>
   records.find(({ event }) => event.type === "run_end")?.event as EventOf<"run_end">;
 
 describe("a run", () => {
-  it("lives from its start to its reply", async () => {
+  it("writes records from run_start to reply", async () => {
     const { log, run } = await setUp();
     expect(run.status).toBe("live");
     await run.span("think", async (node) => {
@@ -64,7 +64,7 @@ describe("a run", () => {
     expect(log.appends.at(-1)?.entries.map(({ record }) => record.event.type)).toEqual(["run_end", "reply"]);
   });
 
-  it("numbers node runs over all names", async () => {
+  it("numbers node runs across all names", async () => {
     const { log, run } = await setUp();
     for (const name of ["think", "act", "think"]) await run.span(name, () => undefined);
     await run.finish();
@@ -72,7 +72,7 @@ describe("a run", () => {
     expect(ids.map(({ envelope }) => envelope.node_id)).toEqual(["run-think-1", "run-act-2", "run-think-3"]);
   });
 
-  it("takes the reply from the node run that answered last, however they mix", async () => {
+  it("takes the reply from the node run that answered last", async () => {
     const { log, run } = await setUp();
     const [first, second] = [run.enter("a"), run.enter("b")];
     void first.write("one ");
@@ -88,9 +88,9 @@ describe("a run", () => {
     expect(records.flatMap((record) => verifier.check(record))).toEqual([]);
   });
 
-  it("closes a span that throws with what was thrown, if it is ours; else with the id the program was told", async () => {
-    const told = new Map<string, unknown>();
-    const { log, run } = await setUp({ onError: (error, errorId) => told.set(errorId, error) });
+  it("ends a span that throws with the message of a LoomError, or with a report id", async () => {
+    const reported = new Map<string, unknown>();
+    const { log, run } = await setUp({ onError: (error, errorId) => reported.set(errorId, error) });
     const thrown = [
       new LoomError("tool_failed", "no such tool"),
       new DOMException("of /home/ann", "AbortError"),
@@ -107,12 +107,12 @@ describe("a run", () => {
     const reasons = exits.map(({ result }) => (result === "Ok" ? "" : result.Err));
     expect(reasons.slice(0, 4)).toEqual(["no such tool", "no such tool", "aborted", "aborted"]);
     const ids = reasons.slice(4).map((reason) => /^an unexpected error \((.+)\)$/.exec(reason)?.[1] ?? "");
-    expect(ids.map((id) => told.get(id))).toEqual([thrown[2], thrown[2], thrown[3], thrown[3]]);
-    // On its way up an error is told of once.
+    expect(ids.map((id) => reported.get(id))).toEqual([thrown[2], thrown[2], thrown[3], thrown[3]]);
+    // An error that passes several layers is reported once.
     expect(ids[0]).toBe(ids[1]);
   });
 
-  it("closes a span that goes out of scope; success has to be said", async () => {
+  it("fails a span that goes out of scope without done", async () => {
     const { log, run } = await setUp();
     {
       using node = run.enter("good");
@@ -124,10 +124,10 @@ describe("a run", () => {
     }
     await run.finish();
     const exits = (await expectValid(log)).flatMap(({ event }) => (event.type === "node_exit" ? [event] : []));
-    expect(exits).toMatchObject([{ result: "Ok" }, { result: { Err: "left without a result" } }]);
+    expect(exits).toMatchObject([{ result: "Ok" }, { result: { Err: "ended without a result" } }]);
   });
 
-  it("leaves a node run once: how it was left first is how it was left", async () => {
+  it("ends a node run once: the first exit wins", async () => {
     const { log, run } = await setUp();
     const node = run.enter("n");
     const left = await node.fail(new LoomError("tool_failed", "first"));
@@ -139,7 +139,7 @@ describe("a run", () => {
     expect(exits.map(({ event }) => event)).toMatchObject([{ result: { Err: "first" } }]);
   });
 
-  it("closes what was left open when it finishes", async () => {
+  it("closes open work when it finishes", async () => {
     const { log, run } = await setUp();
     const node = run.enter("n");
     void node.emit({ type: "tool_call", call_id: "c", name: "t", arguments: {} });
@@ -151,36 +151,33 @@ describe("a run", () => {
     await expect(node.done()).rejects.toMatchObject({ code: "run_ended" });
   });
 
-  it.each(["fail", "cancel"] as const)(
-    "closes everything by a typed terminal at %s, and keeps what was said",
-    async (how) => {
-      const { log, run } = await setUp();
-      const outer = run.enter("outer");
-      const inner = run.enter("inner");
-      void inner.write("partial");
-      void inner.emit({ type: "llm_start", llm_call_id: "m" });
-      run.postToolStart({ call_id: "running", name: "t", arguments: {} }, { nodeId: outer.nodeId });
-      void outer.emit({ type: "tool_call", call_id: "waiting", name: "t", arguments: {} });
-      const answer = run.requestApproval({ callId: "waiting", name: "t", arguments: {} }, outer);
-      const end =
-        how === "fail" ? await run.fail({ message: "broken", code: "model_failed" }) : await run.cancel("by mei");
-      await expect(answer).rejects.toMatchObject({ code: how === "fail" ? "run_ended" : "cancelled" });
-      expect(run.signal.aborted).toBe(true);
-      const records = await expectValid(log);
-      const closing = ["tool_approval_result", "llm_end", "tool_end", "tool_end", "node_exit", "node_exit", "run_end"];
-      expect(typesOf(records).slice(-8 + (how === "fail" ? 0 : 1))).toEqual(
-        how === "fail" ? ["error", ...closing] : closing,
-      );
-      expect(typesOf(records)).toContain("message_chunk");
-      expect(endOf(records)).toMatchObject(
-        how === "fail"
-          ? { status: "error", code: "model_failed", reason: "broken" }
-          : { status: "cancelled", code: "cancelled", reason: "by mei" },
-      );
-      expect(end.status).toBe(how === "fail" ? "error" : "cancelled");
-      expect(await log.getRun(SESSION, "r1")).toMatchObject({ status: end.status });
-    },
-  );
+  it.each(["fail", "cancel"] as const)("closes everything and keeps the text on %s", async (how) => {
+    const { log, run } = await setUp();
+    const outer = run.enter("outer");
+    const inner = run.enter("inner");
+    void inner.write("partial");
+    void inner.emit({ type: "llm_start", llm_call_id: "m" });
+    run.postToolStart({ call_id: "running", name: "t", arguments: {} }, { nodeId: outer.nodeId });
+    void outer.emit({ type: "tool_call", call_id: "waiting", name: "t", arguments: {} });
+    const answer = run.requestApproval({ callId: "waiting", name: "t", arguments: {} }, outer);
+    const end =
+      how === "fail" ? await run.fail({ message: "broken", code: "model_failed" }) : await run.cancel("by mei");
+    await expect(answer).rejects.toMatchObject({ code: how === "fail" ? "run_ended" : "cancelled" });
+    expect(run.signal.aborted).toBe(true);
+    const records = await expectValid(log);
+    const closing = ["tool_approval_result", "llm_end", "tool_end", "tool_end", "node_exit", "node_exit", "run_end"];
+    expect(typesOf(records).slice(-8 + (how === "fail" ? 0 : 1))).toEqual(
+      how === "fail" ? ["error", ...closing] : closing,
+    );
+    expect(typesOf(records)).toContain("message_chunk");
+    expect(endOf(records)).toMatchObject(
+      how === "fail"
+        ? { status: "error", code: "model_failed", reason: "broken" }
+        : { status: "cancelled", code: "cancelled", reason: "by mei" },
+    );
+    expect(end.status).toBe(how === "fail" ? "error" : "cancelled");
+    expect(await log.getRun(SESSION, "r1")).toMatchObject({ status: end.status });
+  });
 
   it("ends once: the first end wins", async () => {
     const { log, run } = await setUp();
@@ -204,27 +201,27 @@ describe("a run", () => {
   it.each<[string, AnyEvent, string]>([
     ["a missing field", { type: "message_chunk", content: "x" }, "id"],
     ["a wrong type", { type: "tool_progress", call_id: "c", progress: 101 }, "progress"],
-    ["an end by hand", { type: "run_end", status: "completed" }, "type"],
-    ["a span by hand", { type: "node_enter", id: "n" }, "type"],
-    ["a reply by hand", { type: "reply", reply: "" }, "type"],
+    ["an event that ends the run", { type: "run_end", status: "completed" }, "type"],
+    ["an event that starts a span", { type: "node_enter", id: "n" }, "type"],
+    ["a reply event", { type: "reply", reply: "" }, "type"],
     [
       "a field of the envelope",
       { type: "usage", prompt_tokens: 1, completion_tokens: 1, total_tokens: 2, event_id: 9 },
       "event_id",
     ],
     [
-      "a span's id in a payload",
+      "the id of a span in an event",
       { type: "got_expand", node_id: "x", nodes_added: 0, edges_added: 0, span_node_id: "y" },
       "span_node_id",
     ],
-  ])("refuses %s and names it", async (_name, event, path) => {
+  ])("rejects %s and names it", async (_name, event, path) => {
     const { log, run } = await setUp();
     await expect(run.emit(event)).rejects.toMatchObject({ code: "invalid_event", details: { path } });
     await run.finish();
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end", "reply"]);
   });
 
-  it("drops nulls of optional fields, and stores what it was given at that time", async () => {
+  it("drops null optional fields and stores a copy", async () => {
     const { log, run } = await setUp();
     const value: { [key: string]: JsonObject[string] } = { n: 1 };
     void run.emit({ type: "custom", value });
@@ -244,7 +241,7 @@ describe("a run", () => {
     expect(endOf(await expectValid(log))).toMatchObject({ frame_count: 4, first_event_id: 1, last_event_id: 5 });
   });
 
-  it("is failed by an event that could not be taken", async () => {
+  it("fails if an event exceeds the backlog", async () => {
     const { log, run } = await setUp({ maxBacklogBytes: 2000 });
     const node = run.enter("n");
     const emitted = Array.from({ length: 100 }, () => node.write("x".repeat(100)));
@@ -256,7 +253,7 @@ describe("a run", () => {
     expect(stored).toHaveLength(results.filter(({ status }) => status === "fulfilled").length);
   });
 
-  it("never fills the backlog of a producer that paces itself", async () => {
+  it("never fills the backlog if the producer awaits ready", async () => {
     const { log, run } = await setUp({ maxBacklogBytes: 2000 });
     const node = run.enter("n");
     for (let index = 0; index < 100; index++) {
@@ -268,13 +265,13 @@ describe("a run", () => {
     expect(await expectValid(log)).toHaveLength(105);
   });
 
-  it("fails when the reply is too large to store", async () => {
+  it("fails if the reply is too large to store", async () => {
     const { log, run } = await setUp({}, { maxEventBytes: 1000 });
     await expect(run.finish({ reply: "x".repeat(2000) })).rejects.toMatchObject({ code: "event_too_large" });
     expect(endOf(await expectValid(log))).toMatchObject({ status: "error", code: "event_too_large" });
   });
 
-  it("fails when the answer is longer than may be kept, unless the reply is given", async () => {
+  it("fails if the answer exceeds the limit, unless a reply is given", async () => {
     const { log, session, run } = await setUp({ maxReplyCharacters: 10 });
     await run.span("n", (node) => node.write("x".repeat(11)));
     await expect(run.finish()).rejects.toMatchObject({ code: "event_too_large" });
@@ -284,7 +281,7 @@ describe("a run", () => {
     await expectValid(log);
   });
 
-  it("stores a failure whose details are too large without them", async () => {
+  it("stores a failure without details that are too large", async () => {
     const { log, run } = await setUp({}, { maxEventBytes: 2000 });
     await run.fail({ message: "m".repeat(3000), code: "tool_failed", details: { dump: "x".repeat(5000) } });
     expect(endOf(await expectValid(log))).toMatchObject({ status: "error", code: "tool_failed" });
@@ -293,7 +290,7 @@ describe("a run", () => {
   it.each([
     ["details", { message: "m", code: "tool_failed", details: { big: 1n } }, { message: "m", code: "tool_failed" }],
     ["a code", { message: "m", code: "c".repeat(5000), details: { a: 1 } }, { message: "m" }],
-  ])("ends though %s of its failure cannot be written", async (_what, failure, stored) => {
+  ])("ends even if %s of its failure cannot be written", async (_what, failure, stored) => {
     const seen: unknown[] = [];
     const { log, run } = await setUp({ onError: (error) => seen.push(error) });
     expect(await run.fail(failure as unknown as RunFailure)).toMatchObject({ status: "error", reason: "m" });
@@ -302,14 +299,14 @@ describe("a run", () => {
     expect(errors.map(({ event }) => event)).toEqual([{ type: "error", ...stored }]);
   });
 
-  it("refuses a summary that is none, and is still live", async () => {
+  it("rejects an invalid summary and stays live", async () => {
     const { run } = await setUp();
     await expect(run.finish({ summary: { total_tokens: -1 } })).rejects.toMatchObject({ code: "invalid_event" });
     expect(run.status).toBe("live");
     await run.finish({ summary: { total_tokens: 5 } });
   });
 
-  it("measures its time on a clock that goes backwards", async () => {
+  it("has no negative duration if the clock goes back", async () => {
     const times = [1000, 2000, 500, 400];
     const { log, run } = await setUp({ now: () => times.shift() ?? 300 });
     await run.span("n", (node) => node.write("x"));
@@ -319,7 +316,7 @@ describe("a run", () => {
     expect(endOf(records).summary?.duration_ms).toBe(1000);
   });
 
-  it("shares appends between the many small pieces of a tick", async () => {
+  it("batches the small events of a tick", async () => {
     const { log, run } = await setUp();
     const before = log.appends.length;
     const node = run.enter("n");
@@ -332,9 +329,9 @@ describe("a run", () => {
   });
 
   it.each([
-    ["a reply that is no text", { reply: 5 as unknown as string }, "reply"],
-    ["a node that is no text", { reply: "x", nodeId: 5 as unknown as string }, "node_id"],
-  ])("refuses to finish with %s, and is still live", async (_what, options, path) => {
+    ["a reply that is not a string", { reply: 5 as unknown as string }, "reply"],
+    ["a node id that is not a string", { reply: "x", nodeId: 5 as unknown as string }, "node_id"],
+  ])("rejects %s on finish and stays live", async (_what, options, path) => {
     const seen: unknown[] = [];
     const { log, run } = await setUp({ onError: (error) => seen.push(error) });
     const refusal = { code: "invalid_event", details: { path } };
@@ -345,14 +342,14 @@ describe("a run", () => {
     await expectValid(log);
   });
 
-  it("refuses a cancel for a reason that is no text", async () => {
+  it("rejects a cancel reason that is not a string", async () => {
     const { run } = await setUp();
     await expect(run.cancel(5 as unknown as string)).rejects.toMatchObject({ code: "invalid_event" });
     expect(run.status).toBe("live");
     expect(await run.cancel("enough")).toMatchObject({ status: "cancelled", reason: "enough" });
   });
 
-  it("is failed by an event that is too large, though nobody looks at the promise", async () => {
+  it("fails on an event that is too large, even if its promise is ignored", async () => {
     const { log, run } = await setUp({}, { maxEventBytes: 2000 });
     const node = run.enter("n");
     void node.write("before ");
@@ -363,10 +360,10 @@ describe("a run", () => {
     expect(JSON.stringify(await expectValid(log))).not.toContain("after");
   });
 
-  it("tells the owner of an event that was refused, and goes on", async () => {
+  it("reports a rejected event to onError and continues", async () => {
     const seen: unknown[] = [];
     const { log, run } = await setUp({ onError: (error) => seen.push(error) });
-    void run.emit({ type: "tool_end", call_id: "nobody", name: "t", result: "" });
+    void run.emit({ type: "tool_end", call_id: "unknown", name: "t", result: "" });
     await run.finish({ reply: "." });
     expect(seen).toMatchObject([{ code: "invalid_event" }]);
     void run.emit({ type: "custom", value: 1 });
@@ -374,7 +371,7 @@ describe("a run", () => {
     await expectValid(log);
   });
 
-  it("warns once of refused events where nobody listens", async () => {
+  it("warns once about rejected events without onError", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const session = await openSession(await createLog(), SESSION);
     const run = await session.startRun();
@@ -384,7 +381,7 @@ describe("a run", () => {
     await session.close();
   });
 
-  it("ends even where the records that close it must be cut", async () => {
+  it("ends even if its closing records must be truncated", async () => {
     const { log, session, run } = await setUp({}, { maxEventBytes: 700 });
     const node = run.enter("n".repeat(200));
     await node.emit({ type: "tool_call", call_id: "c", name: "t", arguments: {} });
@@ -395,7 +392,7 @@ describe("a run", () => {
     expect(types.slice(-4)).toEqual(["error", "tool_end", "node_exit", "run_end"]);
   });
 
-  it("is cancelled even if the summary does not fit", async () => {
+  it("is cancelled even if the summary is too large", async () => {
     const { log, run } = await setUp({}, { maxEventBytes: 2000 });
     const summary = { total_tokens: 1, notes: "x".repeat(3000) };
     expect(await run.cancel("enough", { summary })).toMatchObject({ status: "cancelled" });

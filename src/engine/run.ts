@@ -1,10 +1,9 @@
 /**
- * A live run: the handle agents write through. It stamps node ids, counts frames, and ends the run exactly once, with
- * all that is open closed before. It knows its session only by what it needs of it.
+ * A live run: the object agents write through. It knows its session only through `RunHost`.
  *
- * Invariant: whatever is called in whatever order, the records it writes are a valid run, and `run_end` counts them.
+ * Invariant: in any order of calls, its records form a valid run, and `run_end` counts them.
  */
-import { given } from "../dialects/given.ts";
+import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
 import {
   type AnyEvent,
@@ -17,10 +16,10 @@ import {
 } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
-import { type Around, describeError, type NodeHost, NodeRun, shorten } from "./node-run.ts";
-import type { ApprovalAnswer, CloseOptions, OpenWork } from "./open-work.ts";
+import { type ExitOptions, describeError, type NodeHost, NodeRun, shorten } from "./node-run.ts";
+import type { ApprovalAnswer, ClosingOptions, OpenWork } from "./open-work.ts";
 import { copyJson } from "./plain-json.ts";
-import { Questions } from "./questions.ts";
+import { RunApprovals } from "./run-approvals.ts";
 import type {
   ApprovalReply,
   ApprovalRequest,
@@ -36,51 +35,64 @@ import type {
   RunOrigin,
   Settle,
 } from "./run-contract.ts";
-import { FATAL, type Part, type Reply, RunWriter } from "./run-writer.ts";
-import { type Pushed, refuse } from "./sequencer.ts";
+import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
+import { type PushResult, rejectHandled } from "./sequencer.ts";
 
-interface Ending extends Pick<CloseOptions, "reason" | "code"> {
+interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
   readonly end: RunEndFields;
   readonly reply?: Reply;
   readonly settle?: Settle | undefined;
 }
 
-/** Only the engine writes these: ids, spans and ends are stamped here and nowhere else. */
+/** Event types that only the engine writes. */
 const STAMPED: ReadonlySet<string> = new Set(["run_start", "node_enter", "node_exit", "run_end", "reply"]);
 
+/**
+ * A run of a session: one request and everything an agent does for it. Start one with `Session.startRun`.
+ *
+ * Emit events with `emit`, or inside a node run with `enter` or `span`. End the run exactly once with `finish`, `fail`
+ * or `cancel`; the first call wins, and everything still open is closed. Afterwards, writing fails with `run_ended`.
+ *
+ * ```ts
+ * const run = await session.startRun({ message: "What is 6 × 7?" });
+ * await run.span("answer", async (node) => {
+ *   await node.write("42");
+ * });
+ * await run.finish();
+ * ```
+ */
 export class Run {
   readonly sessionId: string;
   readonly runId: string;
   readonly requestId: string | undefined;
   readonly message: string | undefined;
   readonly agent: string | undefined;
-  /** Files that came with the message. */
+  /** Files of the message. */
   readonly attachments: NonNullable<RunOrigin["attachments"]>;
-  /** Who asked for it. */
+  /** Who requested the run. */
   readonly actor: string | undefined;
-  /** What it may do with tools: as it was when it began. */
+  /** Tool rules of the run, fixed at its start. */
   readonly toolRules: ToolRules | undefined;
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
   readonly #writer: RunWriter;
-  readonly #questions: Questions;
+  readonly #approvals: RunApprovals;
   readonly #abort = new AbortController();
   readonly #ended = Promise.withResolvers<RunEnd>();
   #status: RunStatus = "live";
-  #death: LoomError | undefined;
+  #fatalError: LoomError | undefined;
   #lastNodeId: string | undefined;
 
-  /** Node runs write through this. */
   readonly #nodeHost: NodeHost = {
     emit: (event, options) => this.emit(event, options),
-    leave: (nodeId, name, result, around) => this.#leave(nodeId, name, result, around),
-    // Of a run that is over nothing is written: nobody would be shown the id.
+    exit: (nodeId, name, result, around) => this.#exitNode(nodeId, name, result, around),
+    // An ended run writes nothing, so the id of a report would not be visible.
     describe: (error) =>
       describeError(error, this.#status === "live" ? (thrown) => this.#host.report(thrown) : undefined),
   };
 
-  /** `work` and `answer` hold what was written before, where the run goes on after its process died. */
+  /** `work` and `answer` have the state of earlier records, when a run is recovered. */
   constructor(host: RunHost, origin: RunOrigin, work: OpenWork, answer: AnswerText) {
     this.#host = host;
     this.sessionId = host.sessionId;
@@ -97,19 +109,19 @@ export class Run {
       runId: origin.runId,
       assertLive: () => this.#assertLive(),
       onLost: ({ message, code }: LoomError) => void this.fail({ message, code, recoverable: true }),
-      onWritten: (event: AnyEvent, pushed: Pushed) => this.#questions.onWritten(event, pushed),
+      onWritten: (event: AnyEvent, pushed: PushResult) => this.#approvals.onWritten(event, pushed),
     };
     this.#writer = new RunWriter(host, owner, work, answer);
-    this.#questions = new Questions(host, this.#writer, work);
+    this.#approvals = new RunApprovals(host, this.#writer, work);
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Writes the first record of the run. */
-  start(origin: RunOrigin, settle?: Settle): Pushed {
+  /** Writes `run_start`. */
+  start(origin: RunOrigin, settle?: Settle): PushResult {
     const { runId, message, agent, source, requestId, context, attachments, actor } = origin;
     const event = this.#writer.check({
       type: "run_start",
-      ...given({
+      ...dropUndefined({
         run_id: runId,
         message,
         agent,
@@ -128,72 +140,78 @@ export class Run {
     });
   }
 
+  /** `live` until the run has ended. */
   get status(): RunStatus {
     return this.#status;
   }
 
-  /** Calls `listener` with what has become durable in its session, in order; returns how to stop it. */
+  /**
+   * Calls `listener` with each batch of entries of the session that becomes durable, in order. Returns a function that
+   * removes the listener.
+   */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void {
     return this.#host.onCommit(listener);
   }
 
-  /** Aborted when the run is cancelled, fails, or may write no more. */
+  /** Aborted when the run is cancelled, fails, or can no longer be written. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Resolves when the end is durable; rejects when it could not be written. */
+  /** Resolves when the end of the run is durable. Rejects if the end could not be written. */
   get ended(): Promise<RunEnd> {
     return this.#ended.promise;
   }
 
-  /** What is open, for those who recover, approve or close. */
+  /** The open node runs, calls and approvals, and the totals. */
   get work(): OpenWork {
     return this.#work;
   }
 
   /**
-   * Resolves to the event's id once it is durable. Nobody has to look at the promise: a failure ends the run, and an
-   * event that is refused as wrong is told to the session's `onError`.
+   * Emits an event. Resolves to its id when it is durable.
+   *
+   * The promise may be ignored: a storage failure ends the run, and an invalid event is reported to the session's
+   * `onError`.
    */
   emit(event: AnyEvent, options: EmitOptions = {}): Promise<number> {
     try {
       return this.post(event, options).durable;
     } catch (error) {
-      this.noteRefusal(error);
-      return refuse(error);
+      this.reportRejection(error);
+      return rejectHandled(error);
     }
   }
 
-  /** Sees to it that somebody is told of an event the run goes on without. */
-  noteRefusal(error: unknown): void {
-    if (this.#status === "live") this.#host.onRefused(error);
+  /** Reports an event that was rejected while the run continues. */
+  reportRejection(error: unknown): void {
+    if (this.#status === "live") this.#host.onRejected(error);
   }
 
-  /** The same, with the id at once; throws where `emit` rejects. */
-  post(event: AnyEvent, { nodeId }: EmitOptions = {}): Pushed {
+  /** Emits an event and returns its id at once. Throws where `emit` rejects. */
+  post(event: AnyEvent, { nodeId }: EmitOptions = {}): PushResult {
     this.#assertLive();
     return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
   }
 
   /**
-   * Several events of one node run, or of none, in one append. A run whose records cannot be stored ends, unless whoever
-   * writes them `isTold` so and goes on without.
+   * Emits several events of one node run, or of none, in one append. If they cannot be stored, the run ends, unless
+   * `isHandled` says that the caller handles the error.
    */
   postUnit(
     events: readonly AnyEvent[],
-    { nodeId, isTold = false }: EmitOptions & { readonly isTold?: boolean } = {},
-  ): Pushed {
+    { nodeId, isHandled = false }: EmitOptions & { readonly isHandled?: boolean } = {},
+  ): PushResult {
     this.#assertLive();
     const parts = events.map((event) => ({ event: this.#checkOwn(event), nodeId }));
-    return this.#writer.write(parts, { isAwaited: isTold });
+    return this.#writer.write(parts, { isHandled });
   }
 
-  /** A call and its start, in one append. */
+  /** Emits a tool call and its start, in one append. */
   postToolStart(
     call: Omit<ToolCallEvent, "type"> & { readonly call_id: string },
     { nodeId }: EmitOptions = {},
-  ): Pushed {
+  ): PushResult {
     this.#assertLive();
     const { call_id, name } = call;
     const event = this.#writer.check({ ...call, type: "tool_call" });
@@ -204,48 +222,51 @@ export class Run {
     ]);
   }
 
-  /** Resolves when half of the backlog is free; for producers that pace themselves. */
+  /** Resolves when at least half of the backlog is free. Producers of many events should await it. */
   ready(): Promise<void> {
-    return this.#status === "live" ? this.#host.sequencer.drained() : refuse(this.#endedError());
+    return this.#status === "live" ? this.#host.sequencer.drained() : rejectHandled(this.#endedError());
   }
 
-  /** Whoever writes more should wait for `ready` first. */
+  /** True if more than half of the backlog is used. Await `ready` before writing more. */
   get isBehind(): boolean {
     return this.#host.sequencer.isBehind;
   }
 
-  /** Resolves when all that was written so far is durable. */
+  /** Resolves when everything written so far is durable. */
   settled(): Promise<void> {
     return this.#host.sequencer.idle();
   }
 
-  /** The session's clock. */
+  /** The session's clock, in milliseconds since 1970. */
   now(): number {
     return this.#host.now();
   }
 
-  /** Begins a node run, inside of another or not. Leave it with `done` or `fail`; with `using` it cannot be forgotten. */
+  /**
+   * Starts a node run, optionally inside the node run `parent`. End it with `done` or `fail`; a `using` declaration
+   * ends it in any case.
+   */
   enter(name: string, parent?: string): NodeRun {
     this.#assertLive();
-    const event = this.#writer.check({ type: "node_enter", id: name, ...given({ parent }) });
+    const event = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent }) });
     const nodeId = `run-${name}-${this.#work.nodeRuns + 1}`;
     this.#writer.write([{ event, nodeId }]);
     this.#lastNodeId = nodeId;
     return new NodeRun(this.#nodeHost, nodeId, name);
   }
 
-  #leave(nodeId: string, id: string, result: NodeExitEvent["result"], around: Around): Pushed {
-    // The end of the run has closed it.
+  #exitNode(nodeId: string, id: string, result: NodeExitEvent["result"], around: ExitOptions): PushResult {
+    // The end of the run has closed the node run.
     if (!this.#work.isOpen(nodeId)) throw this.#endedError();
     const { before = [], after = [], areChecked = false } = around;
-    const parts: Part[] = [];
+    const parts: UnitEvent[] = [];
     for (const event of before) parts.push({ event: areChecked ? event : this.#checkOwn(event), nodeId });
     parts.push({ event: { type: "node_exit", id, result }, nodeId });
     for (const event of after) parts.push({ event: areChecked ? event : this.#checkOwn(event), nodeId: undefined });
     return this.#writer.write(parts, { force: true });
   }
 
-  /** A node run around a function: done when it returns, failed when it throws. */
+  /** Runs a function inside a node run, which is done when the function returns and failed when it throws. */
   async span<T>(name: string, work: (node: NodeRun) => T | Promise<T>): Promise<T> {
     const node = this.enter(name);
     try {
@@ -259,37 +280,40 @@ export class Run {
   }
 
   /**
-   * Asks the user, and resolves to the answer once it is durable. Asked again after a restart about the same call, it
-   * gives the answer that came meanwhile, or waits on.
+   * Asks the user to approve a tool call. Resolves to the answer when it is durable. When called again for the same
+   * call, for example after a restart, it returns the answer that was given meanwhile or keeps waiting.
    */
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
-      return this.#questions.ask(request, nodeId);
+      return this.#approvals.request(request, nodeId);
     } catch (error) {
-      return refuse(error);
+      return rejectHandled(error);
     }
   }
 
-  /** Answers a question; the first answer wins. Throws `already_answered`, `unknown_call` or `approval_mismatch`. */
-  answerApproval(reply: ApprovalReply, settle?: Settle): Pushed {
+  /**
+   * Answers an approval; the first answer wins. Throws `unknown_call`, `already_answered`, `approval_mismatch` or
+   * `forbidden`.
+   */
+  answerApproval(reply: ApprovalReply, settle?: Settle): PushResult {
     this.#assertLive();
-    return this.#questions.answer(reply, settle);
+    return this.#approvals.answer(reply, settle);
   }
 
-  /** Answers the questions that have run out. */
-  expire(): void {
-    if (this.#status === "live") this.#questions.expire();
+  /** Answers expired approvals as `expired`. */
+  expireApprovals(): void {
+    if (this.#status === "live") this.#approvals.expire();
   }
 
-  /** Resolves when no question of this run is open any more. */
-  answered(): Promise<void> {
-    return this.#questions.answered();
+  /** Resolves when no approval of this run is open. */
+  approvalsSettled(): Promise<void> {
+    return this.#approvals.allAnswered();
   }
 
-  /** Completes the run: `run_end` and the reply are one append. What is still open was forgotten, and closed as such. */
+  /** Completes the run. `run_end` and the reply are one append. Open calls and node runs are closed as failed. */
   finish(options: FinishOptions = {}): Promise<RunEnd> {
-    return this.#told(this.#finish(options));
+    return this.#reportIfRejected(this.#finish(options));
   }
 
   async #finish({ reply, nodeId, summary }: FinishOptions): Promise<RunEnd> {
@@ -307,21 +331,24 @@ export class Run {
         code: "interrupted",
       });
     } catch (error) {
-      // A reply that cannot be stored is the end all the same, and not a good one.
+      // A run whose reply cannot be stored ends as failed.
       if (this.#status === "live" && isLoomError(error, ...FATAL))
         await this.fail({ message: error.message, code: error.code });
       throw error;
     }
   }
 
-  /** Ends the run as an error: its record, what closes all that is open, and `run_end`. */
+  /**
+   * Ends the run as failed: writes the error, closes open work and writes `run_end`. Has no effect if the run has
+   * ended.
+   */
   fail(failure: RunFailure, options: FailOptions = {}): Promise<RunEnd> {
-    return this.#told(this.#fail(failure, options));
+    return this.#reportIfRejected(this.#fail(failure, options));
   }
 
   async #fail(failure: RunFailure, options: FailOptions): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
-    const error = this.#writer.checkFailure(failure, (refusal) => this.noteRefusal(refusal));
+    const error = this.#writer.checkFailure(failure, (refusal) => this.reportRejection(refusal));
     const { message, code } = error;
     if (options.recorded !== true) this.#record(error);
     return this.#end({
@@ -336,14 +363,14 @@ export class Run {
     });
   }
 
-  /** Ends the run as cancelled; what it has said so far stays. Does nothing when the run is over. */
+  /** Ends the run as cancelled. The text sent so far stays. Has no effect if the run has ended. */
   cancel(reason = "cancelled", options: CancelOptions = {}): Promise<RunEnd> {
     if (this.#status !== "live") return this.#ended.promise;
     if (typeof reason !== "string")
-      return this.#told(
-        refuse(new LoomError("invalid_event", "the reason of a cancel must be a text", { path: "reason" })),
+      return this.#reportIfRejected(
+        rejectHandled(new LoomError("invalid_event", "the reason of a cancel must be a string", { path: "reason" })),
       );
-    return this.#told(
+    return this.#reportIfRejected(
       this.#end({
         end: {
           status: "cancelled",
@@ -358,24 +385,24 @@ export class Run {
     );
   }
 
-  /** Closes what the dead process left open, so that somebody else can go on; see `OpenWork.listClosings`. */
-  close(options: Omit<CloseOptions, "now">): void {
+  /** Closes the open work of a dead process before the run continues; see `OpenWork.listClosings`. */
+  close(options: Omit<ClosingOptions, "now">): void {
     this.#writer.close(options);
   }
 
-  /** Ends calls that are open and that nobody will carry out: as an error, before or while they ran. */
-  closeCalls(callIds: Iterable<string>, { reason = "not carried out", code = "interrupted" }: CloseCallsOptions = {}) {
+  /** Ends open calls that will not be executed, as errors. */
+  closeCalls(callIds: Iterable<string>, { reason = "not executed", code = "interrupted" }: CloseCallsOptions = {}) {
     this.#assertLive();
     const ids = new Set(callIds);
     this.#writer.close({ reason, code, keep: ({ callId }) => callId === undefined || !ids.has(callId), only: "calls" });
   }
 
-  /** The run may write no more: its session is fenced or closed, or the log failed. */
-  die(error: LoomError): void {
+  /** Stops the run without writing: its session was closed or fenced, or the log failed. */
+  abort(error: LoomError): void {
     if (this.#status !== "live") return;
     this.#status = "error";
-    this.#death = error;
-    this.#questions.close(error);
+    this.#fatalError = error;
+    this.#approvals.close(error);
     this.#ended.reject(error);
     this.#abort.abort(error);
   }
@@ -385,19 +412,19 @@ export class Run {
   }
 
   #endedError(): LoomError {
-    return this.#death ?? new LoomError("run_ended", `run ${this.runId} is over: ${this.#status}`);
+    return this.#fatalError ?? new LoomError("run_ended", `run ${this.runId} has ended: ${this.#status}`);
   }
 
-  /** An end that was refused leaves the run live: somebody must hear of it. */
-  #told(ending: Promise<RunEnd>): Promise<RunEnd> {
-    ending.catch((error: unknown) => this.noteRefusal(error));
+  /** A rejected end leaves the run live, so it must be reported. */
+  #reportIfRejected(ending: Promise<RunEnd>): Promise<RunEnd> {
+    ending.catch((error: unknown) => this.reportRejection(error));
     return ending;
   }
 
   #checkOwn(event: AnyEvent): AnyEvent {
     const checked = this.#writer.check(event);
     if (!STAMPED.has(checked.type)) return checked;
-    throw new LoomError("invalid_event", `\`${checked.type}\` is written by the engine alone`, { path: "type" });
+    throw new LoomError("invalid_event", `only the engine writes \`${checked.type}\``, { path: "type" });
   }
 
   #record(error: ErrorEvent): void {
@@ -406,21 +433,21 @@ export class Run {
     } catch (cause) {
       if (!isLoomError(cause, "event_too_large")) throw cause;
       const { message, code } = error;
-      const short = { type: "error", message: shorten(message), ...given({ code }) } as const;
+      const short = { type: "error", message: shorten(message), ...dropUndefined({ code }) } as const;
       this.#writer.writeClosing(short, undefined);
     }
   }
 
-  async #end({ end, reply, reason, code, settle }: Ending): Promise<RunEnd> {
+  async #end({ end, reply, reason, code, settle }: RunEnding): Promise<RunEnd> {
     this.#writer.check({ ...end, type: "run_end" });
     this.close({ reason, code });
-    let pushed: Pushed;
+    let pushed: PushResult;
     try {
       pushed = this.#writer.writeEnd(end, reply, settle);
     } catch (error) {
       const { summary, reason: why, ...bare } = end;
       const isCut = summary === undefined && why === undefined;
-      // A completed run whose end cannot be stored has a caller who makes it an error; others must end all the same.
+      // `#finish` handles the error of a completed run. Any other run must end, if need be without summary and reason.
       if (reply !== undefined || isCut || !isLoomError(error, "event_too_large")) throw error;
       return this.#end({ end: bare, reason, code, settle });
     }
@@ -431,7 +458,7 @@ export class Run {
   #settle({ status, code, reason }: RunEndFields, lastEventId: number, durable: Promise<number>): void {
     this.#status = status;
     const cause = new LoomError(status === "cancelled" ? "cancelled" : "run_ended", reason ?? `run ${status}`);
-    this.#questions.close(cause);
+    this.#approvals.close(cause);
     this.#host.onEnd(this);
     durable.then(
       () =>
@@ -443,7 +470,7 @@ export class Run {
         }),
       (error: unknown) => {
         this.#status = "error";
-        if (isLoomError(error)) this.#death = error;
+        if (isLoomError(error)) this.#fatalError = error;
         this.#ended.reject(error);
       },
     );

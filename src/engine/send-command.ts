@@ -1,28 +1,38 @@
 /**
- * How anybody asks something of a session: the command is written into the log, whoever holds the session carries it
- * out, and where nobody does, the caller holds it for that long.
+ * Sends commands to a session. A command is written to the log, and the holder of the session executes it. If the
+ * session has no holder, the caller opens the session for that purpose.
  */
 import type { Command, CommandState, Log } from "../log/log.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
+/** Options of `sendCommand`. */
 export interface SendCommandOptions {
-  /** How long to wait for the outcome. */
+  /** Milliseconds to wait for the outcome. Default: 10,000. */
   readonly timeoutMs?: number;
-  /** Stops the waiting; the command stays where it is. */
+  /** Stops waiting. The command stays in the log. */
   readonly signal?: AbortSignal;
-  /** Hints can be lost: how often to look without one. */
+  /** Milliseconds between checks without a hint, because hints can be lost. Default: 500. */
   readonly recheckMs?: number;
-  /** For the session that is opened where nobody holds it. */
+  /** Options for the session that is opened when it has no holder. */
   readonly session?: SessionOptions;
-  /** Sees to it that somebody holds the session, where nobody does; the caller then does not. May be called again. */
-  readonly attend?: (sessionId: string) => void;
+  /**
+   * Makes another part of the program hold the session when it has no holder; `sendCommand` then does not open it. May
+   * be called more than once.
+   */
+  readonly ensureHolder?: (sessionId: string) => void;
 }
 
 /**
- * Resolves to the command with its outcome. The outcome is still undefined where the command goes on waiting: a message
- * whose turn has not come, a cancel whose run has not appeared, or a holder that did not answer in time.
+ * Sends a command and waits for its outcome.
+ *
+ * Resolves to the command with its outcome. `outcome` is undefined if the command is still pending: a queued message, a
+ * cancel whose run has not started, or a holder that did not respond in time.
+ *
+ * ```ts
+ * const { outcome } = await sendCommand(log, { commandId, sessionId, kind: "cancel", body: { run_id } });
+ * ```
  */
 export async function sendCommand(log: Log, command: Command, options: SendCommandOptions = {}): Promise<CommandState> {
   const { timeoutMs = 10_000, recheckMs = 500, signal } = options;
@@ -43,11 +53,11 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
       const left = deadline - performance.now();
       if (state.outcome !== undefined || left <= 0) return state;
       const info = await log.getSession(sessionId);
-      if (info?.holder === undefined && options.attend !== undefined) options.attend(sessionId);
+      if (info?.holder === undefined && options.ensureHolder !== undefined) options.ensureHolder(sessionId);
       else if (info?.holder === undefined) {
-        // A message needs an agent; it waits for a session that has one.
+        // A message needs an agent, so it waits for a session that has one.
         if (command.kind === "enqueue") return state;
-        const isDone = await carryOut(log, sessionId, options.session);
+        const isDone = await processInOwnSession(log, sessionId, options.session);
         if (isDone) return (await log.getCommand(sessionId, commandId)) ?? state;
       }
       await waitFor(hint, Math.min(left, recheckMs));
@@ -58,10 +68,10 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
   }
 }
 
-/** False when somebody else was quicker, and carries it out. */
-async function carryOut(log: Log, sessionId: string, options: SessionOptions | undefined): Promise<boolean> {
+/** Returns false if another process took the lease and executes the command. */
+async function processInOwnSession(log: Log, sessionId: string, options: SessionOptions | undefined): Promise<boolean> {
   try {
-    // Whoever only asks must not end what an agent, perhaps just starting again, could go on with.
+    // Sending a command must not end a run that an agent could resume.
     await using session = await openSession(log, sessionId, { deadRuns: "leave", ...options });
     await session.idle();
     return true;

@@ -1,26 +1,28 @@
 /**
- * Sends frames one after the other through a function that may be slow, stall or fail. It never makes the run wait: the
- * log has everything, so what cannot be sent is counted and left out.
+ * Sends frames one at a time through a function that may be slow, stall or fail. It never blocks the run: frames that
+ * cannot be sent are counted and dropped, because the log has them.
  */
 import { Buffer } from "node:buffer";
 import { LoomError } from "../protocol/index.ts";
 import { quoteError } from "./node-run.ts";
 
+/** Sends a frame; may return a promise. Frames are sent one at a time. */
 export type Send = (frame: string) => unknown;
 
+/** A frame and whether it was sent. */
 export interface SentFrame {
   readonly frame: string;
-  /** When it was handed over, in milliseconds since 1970. */
+  /** Milliseconds since 1970, when the frame was queued. */
   readonly time: number;
-  /** Why it was not sent; undefined while it waits, and when all went well. */
+  /** Why the frame was not sent. Undefined while it is queued and after success. */
   failure?: { readonly code: "send_failed" | "backlog_full"; readonly message: string };
 }
 
 export interface SendQueueOptions {
   readonly send?: Send | undefined;
-  /** Bytes that wait to be sent; beyond it frames are dropped, with the code `backlog_full`. */
+  /** Maximum bytes in the queue. Beyond it, frames are dropped with the code `backlog_full`. */
   readonly maxBytes: number;
-  /** Frames remembered for whoever debugs. */
+  /** Number of recent frames to keep in `frames`. */
   readonly keep: number;
   readonly now: () => number;
 }
@@ -37,7 +39,7 @@ export class SendQueue {
     this.#options = options;
   }
 
-  /** The latest frames, oldest first. */
+  /** The most recent frames, oldest first. */
   get frames(): readonly SentFrame[] {
     return this.#frames;
   }
@@ -50,16 +52,16 @@ export class SendQueue {
     if (send === undefined) return;
     const bytes = Buffer.byteLength(frame);
     if (this.#bytes + bytes > maxBytes) {
-      this.#fail(sent, "backlog_full", new LoomError("backlog_full", `${this.#bytes} bytes wait to be sent`));
+      this.#fail(sent, "backlog_full", new LoomError("backlog_full", `the send queue is full (${this.#bytes} bytes)`));
       return;
     }
     this.#bytes += bytes;
     this.#queue.push(sent);
-    // Not at once: a send that throws at once would end the work before it is known that it began.
+    // Deferred, so that `#waiting` is set before a `send` that throws at once.
     this.#waiting ??= Promise.resolve().then(() => this.#work(send));
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when the queue is empty. */
   async drained(): Promise<void> {
     await this.#waiting;
   }

@@ -1,5 +1,5 @@
-// Whatever is done to a session, in whatever order, and whatever fails meanwhile: what is stored is a valid session, and
-// every run that has ended proves it.
+// Property test: after any sequence of operations and failures, the stored session is valid, and the counts of every
+// ended run are right.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
@@ -209,7 +209,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-it("stores valid sessions only, whatever is done to them", async () => {
+it("stores only valid sessions", async () => {
   let runs = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
@@ -218,7 +218,7 @@ it("stores valid sessions only, whatever is done to them", async () => {
       world.runs.push(await world.session.startRun());
       for (const each of steps) await each(world);
       log.onAppend = undefined;
-      // Let it settle as a restart would, and look at what is there.
+      // Recover as after a restart, then check the records.
       await world.session.close();
       const last = await openSession(log, SESSION, { ...options, takeover: true });
       await last.idle();
@@ -226,7 +226,7 @@ it("stores valid sessions only, whatever is done to them", async () => {
       const records = await expectValid(log);
       runs += records.filter(({ event: { type } }) => type === "run_end").length;
       const live = (await log.listRuns(SESSION, { limit: 1000 })).filter(({ status }) => status === "live");
-      // A run is live for one reason only: it waits for the user.
+      // A run stays live only if it waits for an approval.
       for (const { runId } of live) {
         const own = records.filter(({ envelope }) => envelope.run_id === runId).map(({ event: { type } }) => type);
         expect(own).toContain("tool_approval");
@@ -235,6 +235,6 @@ it("stores valid sessions only, whatever is done to them", async () => {
     }),
     { numRuns: SAMPLES },
   );
-  // The samples must have done something.
+  // Check that the samples did something.
   expect(runs).toBeGreaterThan(SAMPLES);
 }, 600_000);

@@ -1,6 +1,6 @@
 /**
- * What the tests of the sender share: the one place that says which log they run on, a log that fails on demand, and
- * the checks every stored session must pass.
+ * Shared helpers of the engine tests: the log they run on, a log that fails on demand, and the checks every stored
+ * session must pass.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { MemoryLog } from "../log/memory-log.ts";
 import { openSqliteLog } from "../log/sqlite/sqlite-log.ts";
 import { type EventOf, type StampedRecord, Verifier } from "../protocol/index.ts";
 
-/** The log the tests run on: in memory, or in a file where LOOM_LOG says `sqlite`. */
+/** Creates the log under test: in memory, or in a file if LOOM_LOG is `sqlite`. */
 export async function createLog(
   options: { readonly limits?: Partial<LogLimits>; readonly now?: () => number } = {},
 ): Promise<Log> {
@@ -28,13 +28,13 @@ export async function createLog(
 export const SESSION = "sess-1";
 
 export interface FaultyLog extends Log {
-  /** Batches that were asked for. */
+  /** All attempted appends. */
   readonly appends: Append[];
-  /** Called in place of each append; it may call `next`, which is the real one. */
+  /** Replaces each append. It may call `next`, the real append. */
   onAppend: ((batch: Append, next: () => Promise<{ lastId: number }>) => Promise<{ lastId: number }>) | undefined;
 }
 
-/** Another view of the same log, through which appends can be made to fail. */
+/** Wraps a log so that its appends can be made to fail. */
 export function wrapLog(log: Log): FaultyLog {
   const state = { appends: [] as Append[], onAppend: undefined as FaultyLog["onAppend"] };
   const append = async (batch: Append): Promise<{ lastId: number }> => {
@@ -71,7 +71,10 @@ export async function readRecords(log: Log, sessionId: string = SESSION): Promis
   }
 }
 
-/** Reads the session back: no rule may be broken, times must not go back, ended runs must be proven. */
+/**
+ * Reads the session back and checks that it breaks no rule, its times do not decrease, and the counts of ended runs are
+ * right.
+ */
 export async function expectValid(log: Log, sessionId: string = SESSION): Promise<readonly StampedRecord[]> {
   const records = await readRecords(log, sessionId);
   const verifier = new Verifier();
@@ -100,7 +103,7 @@ export function typesOf(records: readonly StampedRecord[]): readonly string[] {
   return records.map(({ event }) => event.type);
 }
 
-/** Resolves when `isTrue` does, looking again at every hint of the log. */
+/** Resolves when `isTrue` returns true. It is checked at every hint of the log. */
 export async function waitUntil(
   log: Log,
   isTrue: () => Promise<boolean> | boolean,

@@ -3,9 +3,9 @@ import { describe, expect, it, vi } from "vitest";
 import type { LogLimits } from "../log/log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { createLog, readRecords, SESSION, type FaultyLog, wrapLog } from "./sender.contract.ts";
-import { type Draft, Sequencer, type SequencerOptions } from "./sequencer.ts";
+import { type EventDraft, Sequencer, type SequencerOptions } from "./sequencer.ts";
 
-const chunk = (content: string): Draft => ({ runId: "r", event: { type: "message_chunk", content, id: "n" } });
+const chunk = (content: string): EventDraft => ({ runId: "r", event: { type: "message_chunk", content, id: "n" } });
 
 async function setUp(options: Partial<SequencerOptions> = {}, limits: Partial<LogLimits> = {}) {
   const log = wrapLog(await createLog({ limits }));
@@ -14,7 +14,7 @@ async function setUp(options: Partial<SequencerOptions> = {}, limits: Partial<Lo
   return { log, sequencer };
 }
 
-/** Holds appends back until `release`. */
+/** Blocks appends until `release`. */
 function hold(log: FaultyLog): { release: () => void } {
   const gate = Promise.withResolvers<void>();
   log.onAppend = async (_batch, next) => {
@@ -28,7 +28,7 @@ const contents = async (log: FaultyLog) =>
   (await readRecords(log)).map(({ event }) => (event as { content?: string }).content);
 
 describe("Sequencer", () => {
-  it("puts all that comes in one tick into one append, in order", async () => {
+  it("writes all events of a tick in one append, in order", async () => {
     const { log, sequencer } = await setUp();
     const pieces = Array.from({ length: 500 }, (_, index) => `piece ${index}`);
     const ids = await Promise.all(pieces.map((piece) => sequencer.push([chunk(piece)]).durable));
@@ -37,7 +37,7 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(pieces);
   });
 
-  it("has one append in flight, and gathers meanwhile", async () => {
+  it("has one append in flight and collects units meanwhile", async () => {
     const { log, sequencer } = await setUp();
     const gate = hold(log);
     const first = sequencer.push([chunk("a")]);
@@ -51,7 +51,7 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("stores the first of a turn at once, the others at its end, or when much has gathered", async () => {
+  it("stores the first unit of a turn at once and the others at its end or at 64 KiB", async () => {
     const { log, sequencer } = await setUp();
     const sizes = () => log.appends.map(({ entries }) => entries.length);
     await nextTurn();
@@ -69,7 +69,7 @@ describe("Sequencer", () => {
     expect(sizes()).toEqual([1, 2, 1, 2]);
   });
 
-  it("stores what was said before the loop is kept busy", async () => {
+  it("stores the first event before the producer blocks the event loop", async () => {
     const { log, sequencer } = await setUp();
     await nextTurn();
     const { durable } = sequencer.push([chunk("working…")]);
@@ -79,7 +79,7 @@ describe("Sequencer", () => {
     await durable;
   });
 
-  it("tells when a unit is durable, whenever it is asked", async () => {
+  it("resolves `durable` before and after the append", async () => {
     const { log, sequencer } = await setUp();
     const unit = sequencer.push([chunk("a")]);
     await sequencer.idle();
@@ -90,7 +90,7 @@ describe("Sequencer", () => {
     await expect(lost.durable).rejects.toMatchObject({ code: "store_failed" });
   });
 
-  it("never splits a unit, and keeps to the log's limits", async () => {
+  it("never splits a unit and respects the log's limits", async () => {
     const { log, sequencer } = await setUp({}, { maxBatchRecords: 3 });
     const units = [["a", "b"], ["c", "d"], ["e"], ["f", "g", "h"]].map((texts) => sequencer.push(texts.map(chunk)));
     await Promise.all(units.map(({ durable }) => durable));
@@ -100,14 +100,14 @@ describe("Sequencer", () => {
     );
   });
 
-  it("keeps to the bytes of a batch too", async () => {
+  it("respects the byte limit of a batch", async () => {
     const { log, sequencer } = await setUp({}, { maxBatchBytes: 400 });
     await Promise.all(["a", "b", "c", "d", "e"].map((text) => sequencer.push([chunk(text.repeat(60))]).durable));
     expect(log.appends.length).toBeGreaterThan(1);
     expect(await contents(log)).toHaveLength(5);
   });
 
-  it("refuses an event that is too large, and has taken nothing", async () => {
+  it("rejects an event that is too large and accepts nothing of its unit", async () => {
     const { log, sequencer } = await setUp({}, { maxEventBytes: 300 });
     expect(() => sequencer.push([chunk("ok"), chunk("x".repeat(400))])).toThrow(
       expect.objectContaining({ code: "event_too_large" }),
@@ -118,7 +118,7 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(["next"]);
   });
 
-  it("takes events while the backlog is below its limit, and then says so", async () => {
+  it("accepts events below the backlog limit and then throws", async () => {
     const { log, sequencer } = await setUp({ maxBacklogBytes: 250 });
     const gate = hold(log);
     const first = sequencer.push([chunk("x".repeat(300))]);
@@ -136,7 +136,7 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(["x".repeat(300), "z"]);
   });
 
-  it("rejects all that waits when an append fails, and goes on where the log ends", async () => {
+  it("rejects queued units after a failed append, and resumes at the end of the log", async () => {
     const failures: LoomError[] = [];
     const { log, sequencer } = await setUp({ onFailure: (error) => failures.push(error) });
     await sequencer.push([chunk("a")]).durable;
@@ -158,7 +158,7 @@ describe("Sequencer", () => {
     expect(await contents(log)).toEqual(["a", "e"]);
   });
 
-  it("keeps the code of the log's own errors, and tells nobody of what was not committed", async () => {
+  it("keeps the code of log errors and reports only committed entries", async () => {
     const committed: string[] = [];
     const { log, sequencer } = await setUp({
       onCommit: (entries) => committed.push(...entries.map(({ text }) => text)),
@@ -170,21 +170,21 @@ describe("Sequencer", () => {
     expect(committed).toEqual([]);
   });
 
-  it("tells of a commit before those who wait for it", async () => {
+  it("calls onCommit before units resolve", async () => {
     const order: string[] = [];
     const { sequencer } = await setUp({ onCommit: () => order.push("commit") });
     await sequencer.push([chunk("a")]).durable.then(() => order.push("durable"));
     expect(order).toEqual(["commit", "durable"]);
   });
 
-  it("never goes back in time", async () => {
+  it("never decreases ts", async () => {
     const times = [50, 10, 60, 59.6, 0];
     const { log, sequencer } = await setUp({ now: () => times.shift() ?? 0, lastTs: 40 });
     for (const text of ["a", "b", "c", "d", "e"]) await sequencer.push([chunk(text)]).durable;
     expect((await readRecords(log)).map(({ envelope }) => envelope.ts)).toEqual([50, 50, 60, 60, 60]);
   });
 
-  it("answers commands in an append without records", async () => {
+  it("settles commands in an append without records", async () => {
     const { log, sequencer } = await setUp();
     await log.submit({ commandId: "c", sessionId: SESSION, kind: "cancel", body: {} });
     await sequencer.push([], { settle: [{ commandId: "c", outcome: { code: "done" } }] }).durable;
@@ -192,13 +192,13 @@ describe("Sequencer", () => {
     expect(sequencer.nextId).toBe(1);
   });
 
-  it("refuses what JSON has no form for", async () => {
+  it("rejects values that JSON cannot represent", async () => {
     const { sequencer } = await setUp();
     const event = { type: "custom", value: { n: 1n as unknown as number } };
     expect(() => sequencer.push([{ event }])).toThrow(expect.objectContaining({ code: "invalid_event" }));
   });
 
-  it("is drained when half of its limit is free, so that some fit before it is asked again", async () => {
+  it("drains at half of its limit", async () => {
     const { log, sequencer } = await setUp({ maxBacklogBytes: 1000 }, { maxBatchRecords: 1 });
     const gate = hold(log);
     const size = sequencer.push([chunk("x".repeat(300))]);
@@ -214,7 +214,7 @@ describe("Sequencer", () => {
     expect(sequencer.backlogBytes).toBeLessThanOrEqual(500);
   });
 
-  it("resolves what is durable though whoever is told of it throws", async () => {
+  it("resolves durable units even if onCommit throws", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const { sequencer } = await setUp({
       onCommit: () => {

@@ -1,13 +1,14 @@
 /**
- * The one place where records of a session get their ids, times and texts, and the queue they wait in until they are
- * durable. It knows no run and no rule of a run's life.
+ * Assigns ids, times and texts to the records of a session, and queues them until they are durable. It knows no runs
+ * and no life-cycle rules.
  *
  * Invariants:
- * - Ids are given at once and without a gap; one append is in flight, what gathers meanwhile goes into the next.
- * - Nothing waits longer than for the append before it and the end of a turn of the event loop.
+ * - Ids are assigned at once and without gaps. One append is in flight at a time; units pushed meanwhile go into the
+ *   next.
+ * - A unit waits at most for the append before it and the end of the current event loop turn.
  * - A unit is never split over two appends.
- * - `ts` never goes backwards.
- * - After a failed append nothing is taken until somebody has looked where the log ends, and called `resume`.
+ * - `ts` never decreases.
+ * - After a failed append, nothing is accepted until `resume` is called with the end of the log.
  */
 import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
@@ -16,34 +17,38 @@ import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { type AnyEvent, type Envelope, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
 import { showWarning } from "./show-warning.ts";
 
-export interface Draft {
+/** An event that has no id and time yet. */
+export interface EventDraft {
   readonly runId?: string | undefined;
   readonly nodeId?: string | undefined;
   readonly event: AnyEvent;
-  /** What a record that came from elsewhere has beside. */
-  readonly came?: CameWith | undefined;
+  /** Extra envelope fields of a record from another writer. */
+  readonly extras?: EnvelopeExtras | undefined;
 }
 
-export interface CameWith {
+export interface EnvelopeExtras {
   readonly ext?: Envelope["ext"] | undefined;
-  /** Its stream left something out: `prev_event_id` is written, so that nobody misses it. */
+  /** True if its stream was filtered. `prev_event_id` is then written, so that readers see no gap. */
   readonly isFiltered?: boolean;
 }
 
 export interface PushOptions {
-  /** Commands that are answered by this unit. */
+  /** Commands settled by this unit. */
   readonly settle?: readonly Settlement[];
-  /** Take it although the backlog is full: what ends a run, or answers a command, is bounded elsewhere. */
+  /**
+   * Accept the unit even if the backlog is full. For ends of runs and settled commands, which are limited elsewhere.
+   */
   readonly force?: boolean;
-  /** The time of all its records; see `tick`. */
+  /** Time of all its records; see `tick`. */
   readonly ts?: number;
 }
 
-export interface Pushed {
-  /** Of the unit's last record. */
+/** Records that were accepted and will become durable. */
+export interface PushResult {
+  /** Id of the unit's last record. */
   readonly lastId: number;
   readonly ts: number;
-  /** Resolves to `lastId` once durable. Nobody has to look at it. */
+  /** Resolves to `lastId` when the unit is durable. May be ignored. */
   readonly durable: Promise<number>;
 }
 
@@ -54,20 +59,20 @@ export interface SequencerOptions {
   readonly lastId: number;
   readonly lastTs?: number;
   readonly now?: () => number;
-  /** Bytes that are not durable yet; code `backlog_full`. */
+  /** Maximum bytes that are not yet durable; code `backlog_full`. Default: 1 MiB. */
   readonly maxBacklogBytes?: number;
-  /** Told of what became durable, before those who wait for it. */
+  /** Called with entries that became durable, before the promises of their units resolve. */
   readonly onCommit?: (entries: readonly LogEntry[]) => void;
   readonly onFailure?: (error: LoomError) => void;
 }
 
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
-/** What waits for the end of a turn of the event loop goes at once when it has grown to this. */
+/** Queued bytes at which an append starts before the end of the event loop turn. */
 const EAGER_BYTES = 64 * 1024;
 
-/** Records that are stored together. Most producers of tokens never ask when: the promise is made for those who do. */
-class Unit implements Pushed {
+/** Records that are stored together. The promise is created on demand, because most callers do not use it. */
+class Unit implements PushResult {
   readonly entries: readonly LogEntry[];
   readonly settle: readonly Settlement[];
   readonly bytes: number;
@@ -86,9 +91,9 @@ class Unit implements Pushed {
 
   get durable(): Promise<number> {
     if (this.#outcome === "durable") return Promise.resolve(this.lastId);
-    if (this.#outcome !== "waiting") return refuse(this.#outcome);
+    if (this.#outcome !== "waiting") return rejectHandled(this.#outcome);
     this.#waiter ??= Promise.withResolvers<number>();
-    return quiet(this.#waiter.promise);
+    return markHandled(this.#waiter.promise);
   }
 
   resolve(): void {
@@ -121,16 +126,16 @@ export class Sequencer {
   readonly #onFailure: (error: LoomError) => void;
   #queue: Unit[] = [];
   #inFlight = false;
-  /** Something was stored in this turn of the event loop; what comes now waits for its end. */
+  /** An append was started in this event loop turn; later units wait for its end. */
   #isTurn = false;
-  /** It goes as soon as what is being done is done. */
+  /** An append is scheduled as a microtask. */
   #isDue = false;
   #waiters: Waiter[] = [];
   #durableId: number;
   #lastId: number;
   #lastTs: number;
   #backlog = 0;
-  /** Bytes of the queue. */
+  /** Bytes in the queue. */
   #waiting = 0;
   #failure: LoomError | undefined;
 
@@ -147,7 +152,7 @@ export class Sequencer {
     this.#onFailure = options.onFailure ?? (() => undefined);
   }
 
-  /** The id the next record gets. */
+  /** Id of the next record. */
   get nextId(): number {
     return this.#lastId + 1;
   }
@@ -156,7 +161,7 @@ export class Sequencer {
     return this.#backlog;
   }
 
-  /** Somebody should wait for `drained`. */
+  /** True if more than half of the backlog is used. Await `drained` before pushing more. */
   get isBehind(): boolean {
     return this.#backlog > this.#maxBacklogBytes / 2;
   }
@@ -165,26 +170,30 @@ export class Sequencer {
     return this.#backlog >= this.#maxBacklogBytes;
   }
 
-  /** Why nothing is taken; undefined when all is well. */
+  /** Why nothing is accepted; undefined while the sequencer works. */
   get failure(): LoomError | undefined {
     return this.#failure;
   }
 
-  /** The time for the next record: now, or that of the last one where the clock was set back. */
+  /** The time for the next record: now, or the time of the last record if the clock went back. */
   tick(): number {
     this.#lastTs = Math.max(Math.round(this.#now()), this.#lastTs);
     return this.#lastTs;
   }
 
-  /** Takes a unit whole, or throws and has taken nothing. */
-  push(drafts: readonly Draft[], options: PushOptions = NOTHING_SPECIAL): Pushed {
+  /** Accepts the whole unit, or throws and accepts nothing. */
+  push(drafts: readonly EventDraft[], options: PushOptions = NOTHING_SPECIAL): PushResult {
     const { settle = NO_COMMANDS, force = false, ts = this.tick() } = options;
     if (this.#failure !== undefined) throw this.#failure;
     if (!force && this.congested)
-      throw new LoomError("backlog_full", `${this.#backlog} bytes wait to be stored`, {
-        bytes: this.#backlog,
-        limit: this.#maxBacklogBytes,
-      });
+      throw new LoomError(
+        "backlog_full",
+        `the write queue is full (${this.#backlog} bytes); await \`ready\` before writing more`,
+        {
+          bytes: this.#backlog,
+          limit: this.#maxBacklogBytes,
+        },
+      );
     const entries: LogEntry[] = [];
     for (const draft of drafts) entries.push(this.#stamp(draft, this.nextId + entries.length, ts));
     const bytes = this.#measure(entries);
@@ -197,24 +206,24 @@ export class Sequencer {
     return unit;
   }
 
-  /** Resolves when half of the backlog is free: then many events fit before anybody has to ask again. */
+  /** Resolves when at least half of the backlog is free, so that many events fit before the next wait. */
   drained(): Promise<void> {
     return this.#wait(() => this.#backlog <= this.#maxBacklogBytes / 2);
   }
 
-  /** Resolves when all that was pushed is durable. */
+  /** Resolves when everything pushed is durable. */
   idle(): Promise<void> {
     return this.#wait(() => this.#queue.length === 0 && !this.#inFlight);
   }
 
-  /** Goes on after a failure, from where the log is known to end. */
+  /** Continues after a failure. `lastId` is the last id in the log. */
   resume(lastId: number): void {
     this.#failure = undefined;
     this.#durableId = lastId;
     this.#lastId = lastId;
   }
 
-  /** Gives up: all that waits is refused with this error, and all that comes. */
+  /** Stops: rejects everything queued, and everything pushed later, with this error. */
   fail(error: LoomError): void {
     this.#failure = error;
     this.#lastId = this.#durableId;
@@ -222,12 +231,12 @@ export class Sequencer {
     this.#queue = [];
     this.#waiting = 0;
     for (const unit of units) this.#drop(unit, error);
-    this.#tellWaiters();
+    this.#notifyWaiters();
   }
 
-  #stamp({ runId, nodeId, event, came }: Draft, id: number, ts: number): LogEntry {
+  #stamp({ runId, nodeId, event, extras }: EventDraft, id: number, ts: number): LogEntry {
     const session_id = this.#sessionId;
-    // An object made whole is much cheaper than one put together.
+    // Object literals are much faster here than spreading.
     const envelope: StampedEnvelope =
       runId === undefined
         ? { session_id, ...(nodeId === undefined ? {} : { node_id: nodeId }), event_id: id, ts }
@@ -235,9 +244,9 @@ export class Sequencer {
           ? { session_id, run_id: runId, event_id: id, ts }
           : { session_id, run_id: runId, node_id: nodeId, event_id: id, ts };
     try {
-      return createEntry({ envelope: came === undefined ? envelope : addRest(envelope, came), event });
+      return createEntry({ envelope: extras === undefined ? envelope : addExtras(envelope, extras), event });
     } catch (cause) {
-      // A value that JSON has no form for, such as a bigint deep inside.
+      // A value that JSON cannot represent, such as a nested bigint.
       throw new LoomError("invalid_event", `\`${event.type}\` cannot be written as JSON`, {}, { cause });
     }
   }
@@ -248,20 +257,21 @@ export class Sequencer {
     for (const { text } of entries) {
       const bytes = Buffer.byteLength(text);
       if (bytes > maxEventBytes)
-        throw new LoomError("event_too_large", `an event may have ${maxEventBytes} bytes, not ${bytes}`, {
+        throw new LoomError("event_too_large", `an event has at most ${maxEventBytes} bytes, not ${bytes}`, {
           bytes,
           limit: maxEventBytes,
         });
       sum += bytes;
     }
     if (sum > maxBatchBytes || entries.length > maxBatchRecords)
-      throw new LoomError("batch_too_large", `${entries.length} records of ${sum} bytes are too much for one append`);
+      throw new LoomError("batch_too_large", `${entries.length} records of ${sum} bytes are too large for one append`);
     return sum;
   }
 
   /**
-   * The first of a turn of the event loop goes at once, so that a producer that then keeps the loop busy has said it; the
-   * others go together when the turn is over, or when much has gathered.
+   * Schedules an append. The first unit of an event loop turn is stored at once, so that it is durable even if the
+   * producer then blocks the loop. The others are stored together at the end of the turn, or when `EAGER_BYTES` are
+   * queued.
    */
   #schedule(): void {
     if (this.#inFlight || this.#isDue) return;
@@ -302,7 +312,7 @@ export class Sequencer {
       error = asStoreError(cause);
     }
     this.#inFlight = false;
-    // `fail` may have been called meanwhile: then nobody is told that it worked.
+    // `fail` may have been called during the append; then it must not count as a success.
     error ??= this.#failure;
     if (error === undefined) this.#commit(units, entries);
     else {
@@ -311,7 +321,7 @@ export class Sequencer {
       this.fail(error);
       if (isNews) this.#onFailure(error);
     }
-    // Not at once: a log that answers quickly would be given everything one by one.
+    // Scheduled rather than flushed, so that a fast log still gets batches.
     if (this.#queue.length > 0) this.#schedule();
   }
 
@@ -337,11 +347,11 @@ export class Sequencer {
     try {
       if (entries.length > 0) this.#onCommit(entries);
     } catch (error) {
-      // What is durable stays so, whatever those make of it who are told.
+      // The entries are durable even if a listener throws.
       showWarning(error);
     }
     for (const unit of units) unit.resolve();
-    this.#tellWaiters();
+    this.#notifyWaiters();
   }
 
   #drop(unit: Unit, error: LoomError): void {
@@ -350,7 +360,7 @@ export class Sequencer {
   }
 
   #wait(isMet: () => boolean): Promise<void> {
-    if (this.#failure !== undefined) return refuse(this.#failure);
+    if (this.#failure !== undefined) return rejectHandled(this.#failure);
     if (isMet()) return Promise.resolve();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => undefined);
@@ -358,7 +368,7 @@ export class Sequencer {
     return promise;
   }
 
-  #tellWaiters(): void {
+  #notifyWaiters(): void {
     const failure = this.#failure;
     this.#waiters = this.#waiters.filter((waiter) => {
       if (failure !== undefined) waiter.reject(failure);
@@ -369,19 +379,19 @@ export class Sequencer {
   }
 }
 
-function addRest(envelope: StampedEnvelope, { ext, isFiltered = false }: CameWith): StampedEnvelope {
+function addExtras(envelope: StampedEnvelope, { ext, isFiltered = false }: EnvelopeExtras): StampedEnvelope {
   const prev_event_id = envelope.event_id - 1;
   return { ...envelope, ...(isFiltered ? { prev_event_id } : {}), ...(ext === undefined ? {} : { ext }) };
 }
 
-/** A rejection that harms nobody who does not look at it. */
-export function refuse(reason: unknown): Promise<never> {
-  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- it is what was thrown, whatever that is
-  return quiet(Promise.reject(reason));
+/** Returns a rejected promise that may be ignored without an unhandled rejection. */
+export function rejectHandled(reason: unknown): Promise<never> {
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- passes on the value that was thrown
+  return markHandled(Promise.reject(reason));
 }
 
-/** The same promise, which harms nobody who does not look at it. */
-export function quiet<T>(promise: Promise<T>): Promise<T> {
+/** Returns the same promise, which may be ignored without an unhandled rejection. */
+export function markHandled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;
 }

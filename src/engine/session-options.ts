@@ -1,6 +1,4 @@
-/**
- * What a session can be told, and what it does when it is told nothing.
- */
+/** Options of sessions and their defaults. */
 import { LOG_LIMITS, type LogEntry } from "../log/log.ts";
 import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
@@ -8,70 +6,82 @@ import type { RecoveryOptions } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { RunOrigin } from "./run-contract.ts";
 
+/** What to start a run with. `runId` defaults to a random id. */
 export interface RunRequest extends Partial<RunOrigin> {
   /**
-   * When another run is live: wait for its turn (`enqueue`, the default; durable, in order), fail with `run_live`
-   * (`reject`), or cancel the live one first (`interrupt`).
+   * What to do while another run is live: wait in the durable queue (`enqueue`, the default), throw `run_live`
+   * (`reject`), or cancel the live run (`interrupt`).
    */
   readonly whenBusy?: "enqueue" | "reject" | "interrupt";
 }
 
+/** Options of `openSession`. */
 export interface SessionOptions extends RecoveryOptions {
-  /** Who writes; see `describeHolder`. */
+  /** Name of the writer in the lease. Default: `describeHolder()`. */
   readonly holder?: string;
-  /** How long the lease lasts without being renewed; it is renewed three times as often. */
+  /** Milliseconds until the lease expires without renewal. It is renewed three times as often. Default: 10,000. */
   readonly ttlMs?: number;
-  /** Take the session even from a living writer. */
+  /** Take the lease even from a live writer. Default: false. */
   readonly takeover?: boolean;
-  /** Milliseconds since 1970. */
+  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
-  /** Bytes of a session that are not durable yet; code `backlog_full`. */
+  /** Maximum bytes that are not yet durable; code `backlog_full`. Default: 1 MiB. */
   readonly maxBacklogBytes?: number;
-  /** Messages that wait for their turn; code `queue_full`. */
+  /** Maximum queued messages; code `queue_full`. Default: 100. */
   readonly maxQueuedRuns?: number;
-  /** Cancels that wait for a run nobody has heard of; code `unknown_run`. */
-  readonly maxCancelsAhead?: number;
-  /** Characters of a name or id within an event; code `invalid_event`. */
+  /** Maximum cancels that wait for their run to start; code `unknown_run`. Default: 100. */
+  readonly maxEarlyCancels?: number;
+  /** Maximum characters of a name or id in an event; code `invalid_event`. Default: 1024. */
   readonly maxNameLength?: number;
-  /** Characters of an answer that are kept for the reply: by default what an event may hold. Code `event_too_large`. */
+  /**
+   * Maximum characters of the answer kept for the reply; code `event_too_large`. Default: the log's default event size.
+   */
   readonly maxReplyCharacters?: number;
-  /** How long a cancel waits for a run nobody has heard of; code `unknown_run`. */
-  readonly cancelAheadMs?: number;
-  /** The first pause before a failed log is tried again; each is twice the one before. */
+  /** Milliseconds that a cancel waits for its run to start; code `unknown_run`. Default: 600,000. */
+  readonly earlyCancelMs?: number;
+  /**
+   * Milliseconds before the first retry after a log failure. Each further pause is twice as long, up to 10 s. Default:
+   * 100.
+   */
   readonly repairMs?: number;
-  /** Pauses between two looks into the inbox while records are being written. */
+  /** Milliseconds between two checks for commands while records are being written. Default: 50. */
   readonly inboxMs?: number;
-  /** Told what has become durable, in order, from the first record on: also of what is put right while it opens. */
+  /**
+   * Called with entries that became durable, in order, starting with the first record. Includes records written during
+   * recovery.
+   */
   readonly onCommit?: (entries: readonly LogEntry[]) => void;
-  /** Told once that this process writes the session no more, or could not open it. */
+  /** Called once when this process no longer writes the session, or could not open it. */
   readonly onEnd?: (sessionId: string) => void;
-  /** Told, now and then, that the session has no live run and no command that waits: a good time to let go of it. */
+  /** Called when the session has no live run and no pending command, possibly repeatedly. A good time to close it. */
   readonly onIdle?: (sessionId: string) => void;
-  /** Carries out messages that were enqueued, by whomever. Without it they wait for a session that has one. */
+  /** Executes queued messages. Without it, they wait for a session that has it. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
-  /** The agent's name in runs of messages that name none. */
+  /** Agent name for messages that name none. */
   readonly agent?: string;
   /**
-   * What becomes of a dead run that somebody else could resume: it ends (the default), or is left live for a session that
-   * has `resume`, as those need it who open the session only to carry out a command.
+   * What to do with a dead run that another process could resume: end it (`end`, the default), or leave it live
+   * (`leave`). Use `leave` to open a session only to execute a command.
    */
   readonly deadRuns?: "end" | "leave";
   /**
-   * Told of what was thrown and must not be shown to users; the error record has the same id in its details. Also of
-   * events that were refused while their run went on, and of what listeners throw.
+   * Called with errors that users must not see: errors of agents and listeners, and rejected events of runs that
+   * continue. The error record has the same `errorId` in its details.
    */
   readonly onError?: (error: unknown, errorId: string) => void;
 }
 
+/** Why this process no longer writes a session. `fenced`: another process took it over, or it was deleted. */
 export interface SessionEnd {
   readonly reason: "closed" | "fenced";
   readonly error?: LoomError;
 }
 
+/** Options of `Session.close`. */
 export interface CloseOptions {
   /**
-   * What becomes of a live run: it ends as `interrupted`, or is left as it is for whoever opens the session next. A run
-   * that waits for the user is always left.
+   * What to do with the live run: end it as interrupted (`interrupt`, the default), or leave it for the next holder
+   * (`leave`). A run that waits for an approval and has sent no answer text is always left.
    */
   readonly run?: "interrupt" | "leave";
 }
@@ -79,11 +89,11 @@ export interface CloseOptions {
 export const SESSION_DEFAULTS = {
   ttlMs: 10_000,
   maxQueuedRuns: 100,
-  maxCancelsAhead: 100,
+  maxEarlyCancels: 100,
   maxNameLength: MAX_EVENT_NAME_LENGTH,
-  // A longer answer could not be written as one event, unless the log's limit is raised too.
+  // A longer answer does not fit into one event, unless the log's limit is raised too.
   maxReplyCharacters: LOG_LIMITS.maxEventBytes,
-  cancelAheadMs: 10 * 60 * 1000,
+  earlyCancelMs: 10 * 60 * 1000,
   repairMs: 100,
   inboxMs: 50,
 };

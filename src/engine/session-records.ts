@@ -1,11 +1,11 @@
 /**
- * Where all records of a session pass on their way to the sequencer: those of its runs, and those that belong to none. It
- * knows the to-do lists, which outlive runs, and nothing else of what is written.
+ * Passes all records of a session to the sequencer: those of its runs, and those outside any run. It checks updates of
+ * to-do lists, which outlive runs.
  */
 import type { Log } from "../log/log.ts";
 import { type AnyEvent, LoomError, mayLackRun } from "../protocol/index.ts";
 import { checkEvent } from "./check-event.ts";
-import type { Draft, Pushed, PushOptions, Sequencer } from "./sequencer.ts";
+import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 import { TodoLists } from "./todo-lists.ts";
 
 export class SessionRecords {
@@ -18,24 +18,24 @@ export class SessionRecords {
     this.#maxNameLength = maxNameLength;
   }
 
-  /** Reads back what the log holds. */
+  /** Reads the to-do lists from the log. */
   async load(log: Log, sessionId: string): Promise<void> {
     this.#todos = new TodoLists();
     await this.#todos.load(log, sessionId);
   }
 
-  /** Takes a unit whole, or throws and has taken nothing. */
-  push(drafts: readonly Draft[], options?: PushOptions): Pushed {
+  /** Accepts the whole unit, or throws and accepts nothing. */
+  push(drafts: readonly EventDraft[], options?: PushOptions): PushResult {
     for (const { event } of drafts) this.#todos.assert(event);
     const pushed = this.#sequencer.push(drafts, options);
     for (const { event } of drafts) this.#todos.add(event);
     return pushed;
   }
 
-  /** A record outside any run; throws `invalid_event` where the event belongs into one. */
-  pushRunless(event: AnyEvent): Pushed {
+  /** Writes a record outside any run. Throws `invalid_event` if the event must belong to a run. */
+  pushRunless(event: AnyEvent): PushResult {
     const checked = checkEvent(event, this.#maxNameLength);
     if (mayLackRun(checked)) return this.push([{ event: checked }]);
-    throw new LoomError("invalid_event", `\`${checked.type}\` belongs to a run`, { path: "type" });
+    throw new LoomError("invalid_event", `\`${checked.type}\` must belong to a run`, { path: "type" });
   }
 }

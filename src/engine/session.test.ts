@@ -14,7 +14,7 @@ describe("a session", () => {
     await (await openSession(log, SESSION)).close();
   });
 
-  it("refuses what comes after it was closed", async () => {
+  it("rejects calls after it was closed", async () => {
     const session = await openSession(await createLog(), SESSION);
     await session.close();
     await session.close();
@@ -22,7 +22,7 @@ describe("a session", () => {
     await expect(session.record({ type: "custom", value: 1 })).rejects.toMatchObject({ code: "session_closed" });
   });
 
-  it("says how a run ended that was live when it was closed", async () => {
+  it("ends the live run when it is closed", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -33,7 +33,7 @@ describe("a session", () => {
     expect(typesOf(await expectValid(log)).slice(-3)).toEqual(["error", "node_exit", "run_end"]);
   });
 
-  it("says when it has nothing to do, and begins nothing more when told so", async () => {
+  it("calls onIdle when idle, and starts no runs after drain", async () => {
     const log = await createLog();
     const onIdle = vi.fn();
     const gate = Promise.withResolvers<void>();
@@ -44,19 +44,19 @@ describe("a session", () => {
     await using session = await openSession(log, SESSION, { onIdle, onRun });
     await session.idle();
     expect(session.isIdle).toBe(true);
-    const told = onIdle.mock.calls.length;
+    const idleCalls = onIdle.mock.calls.length;
     for (const runId of ["a", "b"])
       await log.submit({ commandId: runId, sessionId: SESSION, kind: "enqueue", body: { run_id: runId } });
     await vi.waitFor(() => expect(session.liveRun?.runId).toBe("a"));
-    expect([session.isIdle, onIdle.mock.calls.length]).toEqual([false, told]);
+    expect([session.isIdle, onIdle.mock.calls.length]).toEqual([false, idleCalls]);
     await session.drain();
     gate.resolve();
     await session.idle();
-    expect([session.liveRun, session.isIdle, onIdle.mock.calls.length]).toEqual([undefined, false, told]);
+    expect([session.liveRun, session.isIdle, onIdle.mock.calls.length]).toEqual([undefined, false, idleCalls]);
     expect((await log.listPending(SESSION)).map(({ commandId }) => commandId)).toEqual(["b"]);
   });
 
-  it("refuses a run id that was used", async () => {
+  it("rejects a run id that was used", async () => {
     const session = await openSession(await createLog(), SESSION);
     const run = await session.startRun({ runId: "a" });
     await expect(session.startRun({ runId: "a" })).rejects.toMatchObject({ code: "run_exists" });
@@ -66,7 +66,7 @@ describe("a session", () => {
     expect((await session.runs()).map(({ runId }) => runId)).toEqual(["a"]);
   });
 
-  it("records what belongs to no run, and nothing else", async () => {
+  it("records only events that need no run", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const items = [{ id: "i", text: "milk", completed: false }];
@@ -91,7 +91,7 @@ describe("a session", () => {
   });
 
   describe("while a run is live", () => {
-    it("lets others wait for their turn, in order", async () => {
+    it("queues other runs in order", async () => {
       const log = await createLog();
       const session = await openSession(log, SESSION);
       const first = await session.startRun({ message: "1" });
@@ -111,7 +111,7 @@ describe("a session", () => {
       expect(await log.listPending(SESSION)).toEqual([]);
     });
 
-    it("rejects, or cancels the live one, when told to", async () => {
+    it("rejects the new run or cancels the live one, as requested", async () => {
       const log = await createLog();
       const session = await openSession(log, SESSION);
       const first = await session.startRun();
@@ -124,7 +124,7 @@ describe("a session", () => {
       await expectValid(log);
     });
 
-    it("lets only so many wait", async () => {
+    it("limits the queue", async () => {
       const log = await createLog();
       const session = await openSession(log, SESSION, { maxQueuedRuns: 1 });
       const first = await session.startRun();
@@ -134,7 +134,7 @@ describe("a session", () => {
       await (await waiting).finish();
     });
 
-    it("tells those who wait when it is closed; their messages stay in the log", async () => {
+    it("rejects waiting callers when it is closed and keeps their messages", async () => {
       const log = await createLog();
       const session = await openSession(log, SESSION);
       await session.startRun();
@@ -156,7 +156,7 @@ describe("a session", () => {
     });
   });
 
-  it("ends a run whose agent throws, and shows nothing of what was thrown", async () => {
+  it("fails a run whose agent throws, without showing the error", async () => {
     const log = await createLog();
     const seen: unknown[] = [];
     const errors = [new Error("secret"), new LoomError("model_failed", "the model is gone")];
@@ -178,12 +178,12 @@ describe("a session", () => {
     expect(JSON.stringify(records)).toContain(errorId);
   });
 
-  it("keeps its lease, and notices when it is lost", async () => {
+  it("renews its lease and notices when it is lost", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION, { ttlMs: 30 });
     const run = await session.startRun();
     const node = run.enter("n");
-    // Nothing is being written when the lease passes on: only the renewal can tell.
+    // Nothing is written when the lease is lost: only the renewal can notice.
     await node.write("before");
     const other = await openSession(log, SESSION, { takeover: true });
     expect(await session.closed).toMatchObject({ reason: "fenced", error: { code: "fenced" } });
@@ -198,7 +198,7 @@ describe("a session", () => {
     await expectValid(log);
   });
 
-  it("is fenced by an append that comes too late", async () => {
+  it("is fenced by a late append", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -208,7 +208,7 @@ describe("a session", () => {
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "error", "run_end"]);
   });
 
-  it("is renewed for as long as it is open, whatever fails in between", async () => {
+  it("renews its lease after failures, until it is closed", async () => {
     const log = await createLog();
     const enough = Promise.withResolvers<void>();
     const renew = log.renew.bind(log);
@@ -226,8 +226,8 @@ describe("a session", () => {
   });
 });
 
-describe("what others hand to a session", () => {
-  it("may throw, and disturbs nothing", async () => {
+describe("callbacks of a session", () => {
+  it("may throw without effect on the session", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const log = await createLog();
     const session = await openSession(log, SESSION, {
@@ -254,7 +254,7 @@ describe("what others hand to a session", () => {
     await expectValid(log);
   });
 
-  it("is told of records that were refused", async () => {
+  it("receive rejected records", async () => {
     const seen: unknown[] = [];
     const session = await openSession(await createLog(), SESSION, { onError: (error) => seen.push(error) });
     void session.record({ type: "reasoning_chunk", content: "x" });
@@ -266,7 +266,7 @@ describe("what others hand to a session", () => {
 });
 
 describe("the process", () => {
-  /** The timer that renews the lease, and keeps the process alive or does not. */
+  /** The timer that renews the lease and may keep the process alive. */
   async function openWatched(options: SessionOptions = {}) {
     const spy = vi.spyOn(globalThis, "setInterval");
     const log = await createLog();
@@ -277,13 +277,13 @@ describe("the process", () => {
     return { log, session, timer };
   }
 
-  it("may end while a session has nothing to do", async () => {
+  it("may end while a session is idle", async () => {
     const { session, timer } = await openWatched();
     expect(timer.hasRef()).toBe(false);
     await session.close();
   });
 
-  it("stays while a run is live, and for those who wait for their turn", async () => {
+  it("stays alive while a run is live or queued", async () => {
     const { session, timer } = await openWatched();
     const run = await session.startRun();
     const asked = run.requestApproval({ callId: "c", name: "rm", arguments: {} });
@@ -298,7 +298,7 @@ describe("the process", () => {
     await session.close();
   });
 
-  it("stays for a session with an agent, until it is closed", async () => {
+  it("stays alive for a session with an agent until it is closed", async () => {
     const { session, timer } = await openWatched({ onRun: async () => undefined });
     expect(timer.hasRef()).toBe(true);
     await (await session.startRun()).finish();
@@ -307,7 +307,7 @@ describe("the process", () => {
     expect((timer as unknown as { _destroyed: boolean })._destroyed).toBe(true);
   });
 
-  it("renews a lease of any length in time", async () => {
+  it("accepts a lease of any length", async () => {
     const { session, timer } = await openWatched({ ttlMs: 1e12 });
     expect(timer).toBeDefined();
     await session.close();
@@ -315,7 +315,7 @@ describe("the process", () => {
 });
 
 describe("a log that fails", () => {
-  it("fails the run, and the next one first ends it in the log", async () => {
+  it("fails the run, which the next run ends in the log", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000 });
     const run = await session.startRun({ runId: "cut" });
@@ -338,7 +338,7 @@ describe("a log that fails", () => {
     expect(await log.getRun(SESSION, "cut")).toMatchObject({ status: "error", code: "store_failed" });
   });
 
-  it("is not believed to have a list it did not take", async () => {
+  it("does not create a to-do list whose append failed", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000 });
     await session.record({ type: "todo_list", list_id: "kept", items: [{ id: "i", text: "", completed: false }] });
@@ -372,7 +372,7 @@ describe("a log that fails", () => {
     await expectValid(log);
   });
 
-  it("is tried again until it works, without anybody asking", async () => {
+  it("is retried until it works", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 1 });
     const run = await session.startRun({ runId: "cut" });
@@ -387,7 +387,7 @@ describe("a log that fails", () => {
     await session.close();
   });
 
-  it("is tried again for as long as the session is open", async () => {
+  it("is retried while the session is open", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 0 });
     const run = await session.startRun({ runId: "cut" });
@@ -403,7 +403,7 @@ describe("a log that fails", () => {
     await expectValid(log);
   });
 
-  it("is tried again when the lease is renewed", async () => {
+  it("is retried when the lease is renewed", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000, ttlMs: 30 });
     const run = await session.startRun({ runId: "cut" });
@@ -417,7 +417,7 @@ describe("a log that fails", () => {
     await expectValid(log);
   });
 
-  it("may have taken what it says it did not: nothing is written twice", async () => {
+  it("may have stored an append that it reported as failed: nothing is written twice", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000 });
     const run = await session.startRun({ runId: "a" });
@@ -451,7 +451,7 @@ describe("a log that fails", () => {
     expect(await log.getRun(SESSION, "b")).toMatchObject({ status: "completed" });
   });
 
-  it("may fail a run's first record", async () => {
+  it("may fail the first record of a run", async () => {
     const log = await createFaultyLog();
     const session = await openSession(log, SESSION, { repairMs: 100_000 });
     log.onAppend = async () => {
@@ -463,7 +463,7 @@ describe("a log that fails", () => {
     expect(typesOf(await expectValid(log))).toEqual(["run_start", "run_end", "reply"]);
   });
 
-  it("harms nobody who does not look at the promises", async () => {
+  it("causes no unhandled rejections", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown): unknown => unhandled.push(reason);
     process.on("unhandledRejection", note);

@@ -1,17 +1,17 @@
 /**
- * A session this process writes: it holds the lease, has one live run at a time, carries out commands, and puts right
- * what a dead process or a failing log left behind. A connection is nothing it knows of: runs live without.
+ * A session written by this process. It holds the lease, has one live run at a time, executes commands, and recovers
+ * after a dead process or a failing log. It knows no connections: runs live without them.
  *
- * Starting runs, carrying out commands and repairs take turns, so that each sees what the one before has done.
+ * Starting runs, executing commands and repairs are serialized, so that each sees the effects of the one before.
  */
 import { randomUUID } from "node:crypto";
 import { describeHolder } from "../log/holder.ts";
-import type { CommandState, Lease, ListOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
+import type { CommandState, Lease, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
 import { BackOff } from "./back-off.ts";
-import { Drivers } from "./drivers.ts";
+import { RunExecutor } from "./run-executor.ts";
 import { ErrorReporter } from "./error-reporter.ts";
 import { Inbox, readOrigin } from "./inbox.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
@@ -27,16 +27,31 @@ import {
   type SessionEnd,
   type SessionOptions,
 } from "./session-options.ts";
-import { quiet, Sequencer } from "./sequencer.ts";
+import { markHandled, Sequencer } from "./sequencer.ts";
 import { SessionRecords } from "./session-records.ts";
-import { Turns } from "./turns.ts";
+import { RunQueue } from "./run-queue.ts";
 import { Waker } from "./waker.ts";
 
-/** Takes the session's lease, recovers what its last writer left, and begins to carry out commands. */
+/**
+ * Opens a session for writing: takes its lease, recovers the runs of its last writer and starts to execute commands.
+ *
+ * Throws `lease_held` if another process writes the session. Close the session to release the lease.
+ *
+ * ```ts
+ * await using session = await openSession(log, "support-42");
+ * const run = await session.startRun({ message: "Hello" });
+ * await run.span("answer", (node) => node.write("Hi!"));
+ * await run.finish();
+ * ```
+ */
 export function openSession(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
   return Session.open(log, sessionId, options);
 }
 
+/**
+ * A session that this process writes. Open it with `openSession`, start runs with `startRun`, and close it to release
+ * its lease.
+ */
 export class Session implements AsyncDisposable {
   readonly sessionId: string;
   readonly log: Log;
@@ -51,11 +66,11 @@ export class Session implements AsyncDisposable {
   readonly #records: SessionRecords;
   readonly #host: RunHost;
   readonly #listeners = new Set<(entries: readonly LogEntry[]) => void>();
-  readonly #turns: Turns;
-  readonly #drivers: Drivers;
+  readonly #runQueue: RunQueue;
+  readonly #executor: RunExecutor;
   readonly #leftovers: LeftoverRuns;
   readonly #ended = Promise.withResolvers<SessionEnd>();
-  #turn: Promise<unknown> = Promise.resolve();
+  #lastTask: Promise<unknown> = Promise.resolve();
   #live: Run | undefined;
   #stopped: LoomError | undefined;
   #hasEnded = false;
@@ -71,7 +86,7 @@ export class Session implements AsyncDisposable {
     this.#now = options.now ?? Date.now;
     this.#reporter = new ErrorReporter(options.onError);
     if (options.onCommit !== undefined) this.#listeners.add(options.onCommit);
-    this.#drivers = new Drivers(this.#reporter);
+    this.#executor = new RunExecutor(this.#reporter);
     this.#keeper = new LeaseKeeper(log, lease, {
       ttlMs: this.#options.ttlMs,
       onLost: (error) => this.#fence(error),
@@ -88,10 +103,10 @@ export class Session implements AsyncDisposable {
       lastTs,
       now: this.#now,
       ...(options.maxBacklogBytes === undefined ? {} : { maxBacklogBytes: options.maxBacklogBytes }),
-      onCommit: (entries) => this.#reporter.tell(this.#listeners, entries),
+      onCommit: (entries) => this.#reporter.notify(this.#listeners, entries),
       onFailure: (error) => this.#onFailure(error),
     });
-    this.#waker = new Waker(this.#options.inboxMs, () => this.#takeTurn(() => this.#carryOut()));
+    this.#waker = new Waker(this.#options.inboxMs, () => this.#runExclusive(() => this.#processCommands()));
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
     this.#records = new SessionRecords(this.#sequencer, this.#options.maxNameLength);
     const push: RunHost["push"] = (drafts, pushOptions) => this.#records.push(drafts, pushOptions);
@@ -101,7 +116,7 @@ export class Session implements AsyncDisposable {
       push,
       now: this.#now,
       maxNameLength: this.#options.maxNameLength,
-      onRefused: (error) => this.#reporter.reportRefusal(error),
+      onRejected: (error) => this.#reporter.reportRejection(error),
       report: (error) => this.#reporter.report(error),
       onCommit: (listener) => this.onCommit(listener),
       onEnd: ({ runId }) => this.#onEnd(runId),
@@ -112,23 +127,23 @@ export class Session implements AsyncDisposable {
         sessionId,
         now: this.#now,
         push,
-        onRefused: (commandId, error) => this.#turns.refuse(commandId, error),
+        onRejected: (commandId, error) => this.#runQueue.reject(commandId, error),
         liveRun: () => this.#live,
         nextId: () => this.#sequencer.nextId,
       },
       this.#options,
     );
-    this.#turns = new Turns({
+    this.#runQueue = new RunQueue({
       log,
       sessionId,
       inbox: this.#inbox,
       maxQueuedRuns: this.#options.maxQueuedRuns,
-      carriesOutAll: options.onRun !== undefined,
-      onChange: () => this.#keepAlive(),
+      runsAllMessages: options.onRun !== undefined,
+      onChange: () => this.#updateKeepAlive(),
     });
     this.#leftovers = new LeftoverRuns({
       options,
-      drivers: this.#drivers,
+      executor: this.#executor,
       restore: (info) => this.#restore(info),
       onLive: (run) => {
         this.#live = run;
@@ -137,6 +152,7 @@ export class Session implements AsyncDisposable {
     });
   }
 
+  /** See `openSession`. */
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
     const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, holder = describeHolder() } = options;
     const lease = await log.acquire(sessionId, { holder, ttlMs, takeover });
@@ -154,67 +170,74 @@ export class Session implements AsyncDisposable {
   async #init(): Promise<void> {
     try {
       await this.#records.load(this.log, this.sessionId);
-      await this.#takeTurn(async () => this.#leftovers.recover(await listLiveRuns(this.log, this.sessionId)));
+      await this.#runExclusive(async () => this.#leftovers.recover(await listLiveRuns(this.log, this.sessionId)));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "the session could not be opened", {}, { cause: error });
-      this.#live?.die(this.#stopped);
+      this.#live?.abort(this.#stopped);
       this.#stopTimers();
       this.#keeper.stop();
       throw error;
     }
     this.#unwatch = this.log.watch(this.sessionId, () => this.#waker.hint(), { commandsOnly: true });
-    this.#keepAlive();
+    this.#updateKeepAlive();
     this.#waker.hint();
   }
 
-  /** What became of the runs that were live when the session was opened. */
+  /** Outcome of each run that was live when the session was opened. */
   get recovered(): readonly RecoveredRun[] {
     return this.#leftovers.recovered;
   }
 
+  /** The live run of the session, if there is one. */
   get liveRun(): Run | undefined {
     return this.#live;
   }
 
-  /** No run is live, and no command waits that was seen so far. */
+  /** True if no run is live and no command is pending, as of the last check. */
   get isIdle(): boolean {
-    return this.#live === undefined && this.#turns.size === 0 && this.#inbox.isEmpty;
+    return this.#live === undefined && this.#runQueue.size === 0 && this.#inbox.isEmpty;
   }
 
   /**
-   * Begins no more runs: messages wait for whoever opens the session next. Other commands are still carried out. Resolves
-   * when no run is about to begin.
+   * Stops starting runs: queued messages wait for the next holder of the session. Other commands are still executed.
+   * Resolves when no run is being started.
    */
   async drain(): Promise<void> {
     this.#isDraining = true;
-    await this.#turn;
+    await this.#lastTask;
   }
 
-  /** Resolves when this process writes the session no more, and says why. */
+  /** Resolves when this process no longer writes the session, with the reason. */
   get closed(): Promise<SessionEnd> {
     return this.#ended.promise;
   }
 
-  /** The session's runs, newest first. */
-  runs(options?: ListOptions): Promise<readonly RunInfo[]> {
+  /** Lists the runs of the session, newest first. */
+  runs(options?: PagingOptions): Promise<readonly RunInfo[]> {
     return this.log.listRuns(this.sessionId, options);
   }
 
-  /** Calls `listener` with what has become durable, in order; returns how to stop it. */
+  /**
+   * Calls `listener` with each batch of entries that becomes durable, in order. Returns a function that removes the
+   * listener.
+   */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Starts a run, or waits for its turn; resolves when its `run_start` is durable. */
+  /** Starts a run. If another run is live, `whenBusy` decides. Resolves when `run_start` is durable. */
   async startRun(request: RunRequest = {}): Promise<Run> {
-    const started = await this.#takeTurn(() => this.#startOrQueue(request));
+    const started = await this.#runExclusive(() => this.#startOrQueue(request));
     return "run" in started ? started.run : started.turn;
   }
 
-  /** A record of the session itself, outside any run: a to-do list, say, or `custom`; see `mayLackRun`. */
+  /**
+   * Writes an event outside any run, such as a to-do list or `custom`; see `mayLackRun`. Resolves to its id when it is
+   * durable.
+   */
   record(event: AnyEvent): Promise<number> {
-    return quiet(this.#record(event));
+    return markHandled(this.#record(event));
   }
 
   async #record(event: AnyEvent): Promise<number> {
@@ -223,26 +246,29 @@ export class Session implements AsyncDisposable {
     try {
       return await this.#records.pushRunless(event).durable;
     } catch (error) {
-      this.#reporter.reportRefusal(error);
+      this.#reporter.reportRejection(error);
       throw error;
     }
   }
 
-  /** After the log has failed: looks where it ends, and ends the run that was cut. Rejects while it still fails. */
+  /**
+   * Recovers from a log failure: finds the end of the log and fails the interrupted run. Rejects while the log still
+   * fails.
+   */
   async repair(): Promise<void> {
-    await this.#takeTurn(() => this.#repair());
+    await this.#runExclusive(() => this.#repair());
   }
 
-  /** Carries out what waits, and resolves when there is nothing left that this process could do by itself. */
+  /** Executes pending commands. Resolves when nothing is left that this process can do by itself. */
   async idle(): Promise<void> {
     for (;;) {
-      await this.#takeTurn(() => this.#carryOut());
-      if (this.#drivers.size === 0) return;
-      await this.#drivers.settled();
+      await this.#runExclusive(() => this.#processCommands());
+      if (this.#executor.size === 0) return;
+      await this.#executor.settled();
     }
   }
 
-  /** Waits until all is durable, and lets somebody else write the session. */
+  /** Waits until everything is durable and releases the lease. */
   close({ run = "interrupt" }: CloseOptions = {}): Promise<void> {
     this.#closing ??= this.#close(run);
     return this.#closing;
@@ -254,28 +280,28 @@ export class Session implements AsyncDisposable {
 
   async #close(how: "interrupt" | "leave"): Promise<void> {
     if (this.#stopped !== undefined) return;
-    const error = new LoomError("session_closed", `session "${this.sessionId}" was closed`);
+    const error = new LoomError("session_closed", `session "${this.sessionId}" is closed`);
     this.#stopped = error;
     this.#stopTimers();
-    await this.#turn;
+    await this.#lastTask;
     const live = this.#live;
     if (live !== undefined) {
       const waits = live.work.waiting.length > 0 && !live.work.hasAnswered;
-      if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.die(error);
+      if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.abort(error);
       else await live.fail({ ...INTERRUPTED, message: "the session was closed" }).catch(() => undefined);
     }
-    this.#turns.refuseAll(error);
+    this.#runQueue.rejectAll(error);
     await this.#sequencer.idle().catch(() => undefined);
     this.#sequencer.fail(error);
     this.#keeper.stop();
-    // A lease that cannot be given back runs out.
+    // A lease that cannot be released expires.
     await this.log.release(this.#keeper.lease).catch(() => undefined);
     this.#end({ reason: "closed" });
   }
 
-  /** The process stays for a run, for those who wait for one, and for messages it has an agent for. */
-  #keepAlive(): void {
-    const isNeeded = this.#live !== undefined || this.#turns.size > 0 || this.#options.onRun !== undefined;
+  /** Keeps the process alive for a live run, for callers that wait for one, and for messages that `onRun` executes. */
+  #updateKeepAlive(): void {
+    const isNeeded = this.#live !== undefined || this.#runQueue.size > 0 || this.#options.onRun !== undefined;
     this.#keeper.keepAlive(isNeeded && this.#stopped === undefined);
   }
 
@@ -284,19 +310,19 @@ export class Session implements AsyncDisposable {
     this.#stopTimers();
     this.#stopped ??= error;
     this.#sequencer.fail(error);
-    this.#live?.die(error);
+    this.#live?.abort(error);
     this.#live = undefined;
-    this.#turns.refuseAll(error);
+    this.#runQueue.rejectAll(error);
     this.#end({ reason: "fenced", error });
   }
 
-  /** The first time it does; a session that was closed can still be fenced. */
+  /** Reports the end once; a closed session can still be fenced. */
   #end(end: SessionEnd): void {
     this.#ended.resolve(end);
     const { onEnd } = this.#options;
     if (onEnd === undefined || this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#reporter.tell([onEnd], this.sessionId);
+    this.#reporter.notify([onEnd], this.sessionId);
   }
 
   #stopTimers(): void {
@@ -309,28 +335,28 @@ export class Session implements AsyncDisposable {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  /** One after the other. */
-  #takeTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(() => {
+  /** Runs tasks one after another. */
+  #runExclusive<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTask.then(() => {
       this.#assertOpen();
       return task();
     });
-    this.#turn = turn.catch(() => undefined);
+    this.#lastTask = turn.catch(() => undefined);
     return turn;
   }
 
   async #startOrQueue(request: RunRequest): Promise<{ readonly run: Run } | { readonly turn: Promise<Run> }> {
-    const { whenBusy = "enqueue", ...asked } = request;
+    const { whenBusy = "enqueue", ...requested } = request;
     if (this.#sequencer.failure !== undefined) await this.#repair();
-    // A cancel that came before must be known.
-    await this.#inbox.pass();
-    const origin = { ...asked, runId: asked.runId ?? randomUUID() };
+    // An early cancel of this run must be known before it starts.
+    await this.#inbox.processPending();
+    const origin = { ...requested, runId: requested.runId ?? randomUUID() };
     await this.#assertNew(origin);
     if (whenBusy === "interrupt") await this.#live?.cancel("interrupted by a new message");
-    else if (this.#live !== undefined || this.#turns.findNext() !== undefined) {
+    else if (this.#live !== undefined || this.#runQueue.findNext() !== undefined) {
       if (whenBusy === "reject")
         throw new LoomError("run_live", "another run is live", { run_id: this.#live?.runId ?? "" });
-      return this.#turns.enqueue(origin);
+      return this.#runQueue.enqueue(origin);
     }
     return { run: await this.#begin(origin) };
   }
@@ -338,17 +364,17 @@ export class Session implements AsyncDisposable {
   async #assertNew({ runId }: RunOrigin): Promise<void> {
     assertName("run", runId);
     if (this.#live?.runId === runId || (await this.log.getRun(this.sessionId, runId)) !== undefined)
-      throw new LoomError("run_exists", `session "${this.sessionId}" has a run ${runId} already`, { run_id: runId });
+      throw new LoomError("run_exists", `session "${this.sessionId}" already has a run "${runId}"`, { run_id: runId });
   }
 
   async #begin(origin: RunOrigin, settle?: Settle): Promise<Run> {
-    const ahead = this.#inbox.takeAhead(origin);
+    const earlyCancel = this.#inbox.takeEarlyCancel(origin);
     const run = new Run(this.#host, origin, new OpenWork(), new AnswerText(this.#options.maxReplyCharacters));
     const { durable } = run.start(origin, settle);
     this.#live = run;
-    this.#keepAlive();
-    if (ahead !== undefined) {
-      const { commandId, body } = ahead;
+    this.#updateKeepAlive();
+    if (earlyCancel !== undefined) {
+      const { commandId, body } = earlyCancel;
       const { reason } = body;
       void run.cancel(typeof reason === "string" ? reason : "cancelled before it started", {
         settle: (eventId) => ({ commandId, outcome: { code: "done", eventId } }),
@@ -358,28 +384,32 @@ export class Session implements AsyncDisposable {
     return run;
   }
 
-  async #carryOut(): Promise<void> {
+  async #processCommands(): Promise<void> {
     this.#waker.begin();
     if (this.#sequencer.failure !== undefined) return;
-    await this.#inbox.pass();
+    await this.#inbox.processPending();
     await this.#leftovers.endAnswered();
     while (this.#live === undefined && !this.#isDraining) {
-      const next = this.#turns.findNext();
+      const next = this.#runQueue.findNext();
       if (next === undefined) break;
       await this.#beginQueued(next);
     }
     const { onIdle } = this.#options;
-    if (onIdle !== undefined && this.isIdle) this.#reporter.tell([onIdle], this.sessionId);
+    if (onIdle !== undefined && this.isIdle) this.#reporter.notify([onIdle], this.sessionId);
   }
 
   async #beginQueued({ commandId, body }: CommandState): Promise<void> {
-    const asked = readOrigin(body);
-    const origin = { ...asked, agent: asked.agent ?? this.#options.agent, runId: asked.runId ?? randomUUID() };
+    const requested = readOrigin(body);
+    const origin = {
+      ...requested,
+      agent: requested.agent ?? this.#options.agent,
+      runId: requested.runId ?? randomUUID(),
+    };
     try {
       await this.#assertNew(origin);
     } catch (error) {
       if (!isLoomError(error, "run_exists", "invalid_name")) throw error;
-      await this.#inbox.refuse(commandId, error);
+      await this.#inbox.reject(commandId, error);
       return;
     }
     this.#inbox.drop(commandId);
@@ -388,19 +418,19 @@ export class Session implements AsyncDisposable {
     try {
       run = await this.#begin(origin, (eventId) => ({ commandId, outcome: { code: "done", eventId, details } }));
     } catch (error) {
-      // A message that cannot be written must not keep those behind it waiting.
+      // A message that cannot be written must not block the queue.
       if (!isLoomError(error, "invalid_event", "event_too_large", "batch_too_large")) throw error;
-      await this.#inbox.refuse(commandId, error);
+      await this.#inbox.reject(commandId, error);
       return;
     }
-    if (this.#turns.give(commandId, run) || run.status !== "live") return;
-    this.#drivers.drive(run, async () => this.#options.onRun?.(run, origin));
+    if (this.#runQueue.resolve(commandId, run) || run.status !== "live") return;
+    this.#executor.execute(run, async () => this.#options.onRun?.(run, origin));
   }
 
   #onEnd(runId: string): void {
     if (this.#live?.runId === runId) this.#live = undefined;
     this.#leftovers.forget(runId);
-    this.#keepAlive();
+    this.#updateKeepAlive();
     this.#waker.wake();
   }
 
@@ -409,10 +439,10 @@ export class Session implements AsyncDisposable {
       this.#fence(error);
       return;
     }
-    this.#live?.die(error);
+    this.#live?.abort(error);
     this.#live = undefined;
     this.#leftovers.forget();
-    this.#keepAlive();
+    this.#updateKeepAlive();
     this.#backOff.plan();
   }
 
@@ -421,7 +451,7 @@ export class Session implements AsyncDisposable {
     if (failure === undefined) return;
     const info = await this.log.getSession(this.sessionId);
     if (info?.epoch !== this.#keeper.lease.epoch) {
-      this.#fence(new LoomError("fenced", `session "${this.sessionId}" has passed to another writer`));
+      this.#fence(new LoomError("fenced", `session "${this.sessionId}" was taken over by another writer`));
       this.#assertOpen();
     }
     this.#sequencer.resume(info?.lastId ?? 0);

@@ -1,11 +1,9 @@
-/**
- * Where it goes what somebody's callback throws, or what nobody else was told: a warning of the process. It never throws.
- */
+/** Shows an error as a process warning, for errors that no caller receives. Never throws. */
 export function showWarning(error: unknown): void {
   try {
     process.emitWarning(error instanceof Error ? error : String(error));
   } catch {
-    // A value that has no text.
+    // The value cannot be converted to a string.
     process.emitWarning("a callback failed");
   }
 }

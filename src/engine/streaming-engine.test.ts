@@ -16,14 +16,14 @@ async function start(options: StreamingEngineOptions = {}) {
   return { log, engine };
 }
 
-/** What a reader of the log gets in the engine dialect. */
+/** The frames that a reader of the log gets in the engine dialect. */
 async function encode(log: Log): Promise<readonly string[]> {
   const encoder = DIALECTS.engine.createEncoder();
   return (await readRecords(log)).flatMap((record) => [...encoder.encode(record)]);
 }
 
 describe("StreamingEngine", () => {
-  it("gives the frames of the specification", async () => {
+  it("produces the frames of the specification", async () => {
     let now = 1_234_567_890;
     const log = await createLog();
     const sent: string[] = [];
@@ -109,7 +109,7 @@ describe("StreamingEngine", () => {
     expect(frames.flatMap((frame) => check.check(frame).issues)).toEqual([]);
   });
 
-  it("writes the records of an agent: one node run, the call and its start in one append, the reply", async () => {
+  it("writes the records of an agent", async () => {
     const log = await createFaultyLog();
     const { engine } = await start({ log });
     await engine.emitToolCallStart("t", "tool", "", {});
@@ -154,14 +154,14 @@ describe("StreamingEngine", () => {
     await expect(engine.emitSessionEnd(status)).rejects.toMatchObject({ code: "run_ended" });
   });
 
-  it("works with no log of anybody's", async () => {
+  it("works without a log", async () => {
     const engine = new StreamingEngine("q");
     expect(parse(await engine.emitSessionStart("s"))).toMatchObject({ type: "session_start" });
     expect(parse(await engine.emitContent("hi"))).toMatchObject({ metadata: { sequence: 1 } });
     expect(parse(await engine.emitSessionEnd("completed"))).toMatchObject({ metadata: { sequence: 2 } });
   });
 
-  it("numbers what is emitted at once in order", async () => {
+  it("numbers concurrent calls in order", async () => {
     const { log, engine } = await start();
     const frames = await Promise.all(Array.from({ length: 50 }, (_, index) => engine.emitContent(`${index}`)));
     expect(frames.map((frame) => (parse(frame)["metadata"] as JsonObject)["sequence"])).toEqual(
@@ -171,7 +171,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("refuses what is not in order", async () => {
+  it("rejects calls in the wrong order", async () => {
     const engine = new StreamingEngine("q");
     await expect(engine.emitThinking("x")).rejects.toMatchObject({ code: "unknown_run" });
     await expect(engine.emitSessionEnd("completed")).rejects.toMatchObject({ code: "unknown_run" });
@@ -181,7 +181,7 @@ describe("StreamingEngine", () => {
     await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "run_ended" });
   });
 
-  it("can be started again when it could not be", async () => {
+  it("can be started again after a failed start", async () => {
     const log = await createLog();
     const held = await openSession(log, SESSION);
     const engine = new StreamingEngine("q", { log });
@@ -194,7 +194,7 @@ describe("StreamingEngine", () => {
 
   it.each<[string, (engine: StreamingEngine) => Promise<string>, string]>([
     ["status", (engine) => engine.emitToolCallEnd("t", "done" as never), "status"],
-    ["tool id", (engine) => engine.emitToolCallEnd("nobody", "success"), "tool_id"],
+    ["tool id", (engine) => engine.emitToolCallEnd("unknown", "success"), "tool_id"],
     ["result", (engine) => engine.emitToolCallEnd("t", "success", "text" as never), "result"],
     ["duration", (engine) => engine.emitToolCallEnd("t", "success", {}, undefined, -1), "duration_ms"],
     ["progress", (engine) => engine.emitToolCallProgress("t", 101), "progress"],
@@ -206,7 +206,7 @@ describe("StreamingEngine", () => {
     ["message", (engine) => engine.emitError("system", undefined as never), "message"],
     ["end status", (engine) => engine.emitSessionEnd("done" as never), "status"],
     ["summary", (engine) => engine.emitSessionEnd("completed", { tool_calls: -1 }), "summary.tool_calls"],
-  ])("refuses a wrong %s, names it and writes nothing", async (_name, emit, path) => {
+  ])("rejects a wrong %s, names it and writes nothing", async (_name, emit, path) => {
     const { log, engine } = await start();
     await engine.emitToolCallStart("t", "tool", "", {});
     const before = await readRecords(log);
@@ -216,7 +216,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("survives a send that fails", async () => {
+  it("continues when send fails", async () => {
     const outcomes = [() => Promise.reject(new Error("socket closed")), () => undefined];
     const sent: string[] = [];
     const { log, engine } = await start({
@@ -241,7 +241,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("does not wait for a send that stalls, and drops what does not fit", async () => {
+  it("does not wait for a stalled send and drops frames over the limit", async () => {
     const sent: string[] = [];
     const gate = Promise.withResolvers<void>();
     const { log, engine } = await start({
@@ -264,14 +264,14 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("keeps only so many frames", async () => {
+  it("keeps only the latest frames", async () => {
     const { engine } = await start({ keep: 3 });
     for (let index = 0; index < 10; index++) await engine.emitContent(`${index}`);
     expect(engine.frames).toHaveLength(3);
     expect(engine.frames[2]?.frame).toContain('"9"');
   });
 
-  it("sends how it ended when somebody else cancelled it", async () => {
+  it("sends the end when another process cancels the request", async () => {
     const sent: string[] = [];
     const { log, engine } = await start({ send: (frame) => sent.push(frame) });
     await engine.emitToolCallStart("t", "tool", "", {});
@@ -289,7 +289,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("shares a session, and takes its turn in it", async () => {
+  it("shares a session and waits for its turn", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const other = await session.startRun();
@@ -308,7 +308,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("stores what it was given at that time", async () => {
+  it("stores a copy of its arguments", async () => {
     const { log, engine } = await start();
     const args = { path: "a" };
     const frame = engine.emitToolCallStart("t", "tool", "", args);
@@ -318,7 +318,7 @@ describe("StreamingEngine", () => {
     expect(engine.frames.map(({ frame: each }) => each)).toEqual(await encode(log));
   });
 
-  it("shows stack traces in debug mode only", async () => {
+  it("shows stack traces only in debug mode", async () => {
     for (const debug of [true, false]) {
       const { engine } = await start({ debug });
       const frame = await engine.emitError("system", "x", { stack_trace: "at y" });
@@ -326,28 +326,34 @@ describe("StreamingEngine", () => {
     }
   });
 
-  it("tells a listener of every frame and its record, whatever the listener does", async () => {
+  it("calls onFrame for every frame, even if it throws", async () => {
     const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     onTestFinished(() => warnings.mockRestore());
-    const told: [frame: string, type: string][] = [];
+    const notified: [frame: string, type: string][] = [];
     const { log, engine } = await start({
       onFrame: (frame, { event }) => {
-        told.push([frame, event.type]);
-        if (told.length === 2) throw new Error("at once");
-        return told.length === 3 ? Promise.reject(new Error("later")) : undefined;
+        notified.push([frame, event.type]);
+        if (notified.length === 2) throw new Error("at once");
+        return notified.length === 3 ? Promise.reject(new Error("later")) : undefined;
       },
     });
     await engine.emitThinking("hm");
     await engine.emitToolCallStart("t", "tool", "", {});
     await engine.emitSessionEnd("completed");
-    expect(told.map(([frame]) => frame)).toEqual(engine.frames.map(({ frame }) => frame));
-    expect(told.map(([frame]) => frame)).toEqual(await encode(log));
-    expect(told.map(([, type]) => type)).toEqual(["run_start", "reasoning_chunk", "tool_start", "tool_end", "reply"]);
+    expect(notified.map(([frame]) => frame)).toEqual(engine.frames.map(({ frame }) => frame));
+    expect(notified.map(([frame]) => frame)).toEqual(await encode(log));
+    expect(notified.map(([, type]) => type)).toEqual([
+      "run_start",
+      "reasoning_chunk",
+      "tool_start",
+      "tool_end",
+      "reply",
+    ]);
     expect(warnings.mock.calls.map(([warning]) => (warning as Error).message)).toEqual(["at once", "later"]);
     await expectValid(log);
   });
 
-  it("ends no process when nobody looks at what was refused", async () => {
+  it("does not end the process when rejections are ignored", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", note);
@@ -360,8 +366,8 @@ describe("StreamingEngine", () => {
     void engine.emitSessionStart(SESSION);
     void engine.emitThinking(7 as never);
     void engine.emitToolCallStart("t", "tool", "", null as never);
-    void engine.emitToolCallProgress("nobody", 1);
-    void engine.emitToolCallEnd("nobody", "success");
+    void engine.emitToolCallProgress("unknown", 1);
+    void engine.emitToolCallEnd("unknown", "success");
     void engine.emitContent(7 as never);
     void engine.emitData("table" as never, {});
     void engine.emitError("system", 7 as never);
@@ -373,10 +379,10 @@ describe("StreamingEngine", () => {
     void engine.emitContent("lost");
     void engine.emitSessionEnd("completed");
     await expect(engine.run?.ended).rejects.toMatchObject({ code: "store_failed" });
-    // What nobody handles is told once all that was due has been done.
+    // Unhandled rejections are reported after pending callbacks.
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
-    // Whoever looks is told all the same.
+    // The promise still rejects when it is awaited.
     await expect(engine.emitContent("x")).rejects.toMatchObject({ code: "run_ended" });
   });
 
@@ -393,7 +399,7 @@ describe("StreamingEngine", () => {
     await expect(engine.run?.ended).rejects.toMatchObject({ code: "store_failed" });
   });
 
-  it("keeps the order of calls that came before it was started", async () => {
+  it("keeps the order of calls made before the start", async () => {
     const log = await createLog();
     const engine = new StreamingEngine("req_xxx", { log });
     const frames = [
@@ -402,7 +408,7 @@ describe("StreamingEngine", () => {
       engine.emitToolCallStart("t", "tool", "", {}),
       engine.emitToolCallEnd("t", "success"),
       engine.emitContent("an"),
-      // Whoever awaits the start may be quicker than what waits behind it.
+      // Code after the awaited start may run before the queued calls.
       ...["swer", "!"].map((text) => engine.emitContent(text)),
       engine.emitSessionEnd("completed"),
     ];
@@ -411,7 +417,7 @@ describe("StreamingEngine", () => {
     expect((await expectValid(log)).at(-1)?.event).toEqual({ type: "reply", reply: "answer!" });
   });
 
-  it("refuses calls that wait for a start that fails, and can be started anew", async () => {
+  it("rejects queued calls when the start fails, and can be started again", async () => {
     const log = await createLog();
     const other = await openSession(log, SESSION);
     const engine = new StreamingEngine("req_xxx", { log });
@@ -425,7 +431,7 @@ describe("StreamingEngine", () => {
     await expectValid(log);
   });
 
-  it("fails when more calls wait for the start than may", async () => {
+  it("fails when too many calls wait for the start", async () => {
     const log = await createLog();
     const engine = new StreamingEngine("req_xxx", { log, sessionOptions: { maxBacklogBytes: 2 ** 26 } });
     const start = engine.emitSessionStart(SESSION);

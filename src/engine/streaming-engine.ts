@@ -1,14 +1,12 @@
 /**
- * The sender of specification 003: one request, nine methods, each giving the frame it sent. A thin layer over a run:
- * it writes the same records as any agent, and its frames are those a reader of the log gets in the `engine` dialect.
- *
- * Every method gives a promise that may be ignored: a rejection nobody looks at does not end the process. Whoever awaits
- * it is told; whoever does not finds out by `signal`, which aborts when the log fails or the request is cancelled.
+ * The sender of specification 003: one request with nine methods, each of which returns its frame. It is a thin
+ * layer over a run. It writes the same records as an agent, and its frames are those that a reader of the log gets in
+ * the `engine` dialect.
  */
 import { randomUUID } from "node:crypto";
 import { createRecordReader, DIALECTS, type Encoder } from "../dialects/index.ts";
-import { given } from "../dialects/given.ts";
-import { NODE_NAME, splitResultObject } from "../dialects/tool-values.ts";
+import { dropUndefined } from "../dialects/drop-undefined.ts";
+import { DEFAULT_NODE_NAME, splitResultObject } from "../dialects/tool-values.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import type { Log, LogEntry } from "../log/log.ts";
 import {
@@ -24,47 +22,69 @@ import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";
 import type { RunFailure } from "./run-contract.ts";
 import { type Send, type SentFrame, SendQueue } from "./send-queue.ts";
-import { type Pushed, quiet, refuse } from "./sequencer.ts";
+import { type PushResult, markHandled, rejectHandled } from "./sequencer.ts";
 import { openSession, type Session } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { showWarning } from "./show-warning.ts";
 
+/** Options of `StreamingEngine`. */
 export interface StreamingEngineOptions {
-  /** Where the run is stored; a log in memory when absent. */
+  /** Log that stores the run. Default: a new log in memory. */
   readonly log?: Log;
-  /** The session to write; without it one is opened at the start and closed at the end. */
+  /** Session to write. Default: a session is opened at the start and closed at the end. */
   readonly session?: Session;
+  /** Options for the session that the engine opens. */
   readonly sessionOptions?: SessionOptions;
-  /** Carries frames to the client. When it fails, the run goes on. */
+  /** Sends a frame to the client. If it fails, the run continues. */
   readonly send?: Send;
-  /** Bytes that wait to be sent; beyond it frames are not sent, and counted. */
+  /** Maximum bytes in the send queue. Beyond it, frames are counted and not sent. Default: 1 MiB. */
   readonly maxSendBacklogBytes?: number;
-  /** Frames kept in `frames`. */
+  /** Number of recent frames to keep in `frames`. Default: 1000. */
   readonly keep?: number;
   /**
-   * Told of every frame once it is durable, in order, with the record it was made of: for logging. What it throws, or
-   * its promise rejects with, is shown as a warning of the process and disturbs nothing.
+   * Called for every frame when it is durable, in order, with its record. For logging: an error or rejection becomes a
+   * process warning.
    */
   readonly onFrame?: (frame: string, record: StampedRecord) => unknown;
-  /** Sends `details.stack_trace` of errors. */
+  /** Include `details.stack_trace` of errors in frames. Default: false. */
   readonly debug?: boolean;
+  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-/** Calls that may wait while the request is being started; code `backlog_full`. */
+/** Maximum calls that wait for the request to start; code `backlog_full`. */
 const MAX_EARLY_CALLS = 10_000;
 
 const readRecord = createRecordReader();
 
+/**
+ * Streams one request to a client in the format of specification 003, and stores it in a log.
+ *
+ * Call `emitSessionStart` first and `emitSessionEnd` last. Every method resolves to its frame when the record is
+ * durable. Calls made while the request starts are queued and keep their order.
+ *
+ * The promises may be ignored: a rejection that is not handled does not end the process. To notice a failure anyway,
+ * use `signal`, which aborts when the log fails or the request is cancelled.
+ *
+ * ```ts
+ * const engine = new StreamingEngine("req-1", { send: (frame) => socket.send(frame) });
+ * await engine.emitSessionStart("session-1");
+ * await engine.emitThinking("The user greets me.");
+ * await engine.emitContent("Hello!", "markdown", true);
+ * await engine.emitSessionEnd("completed");
+ * ```
+ */
 export class StreamingEngine {
+  /** The client's id of the request. */
   readonly requestId: string;
+  /** When the engine was created, in milliseconds since 1970. */
   readonly startTime: number;
   readonly #options: StreamingEngineOptions;
   readonly #encoder: Encoder;
   readonly #queue: SendQueue;
   readonly #runId = randomUUID();
-  /** Frames somebody waits for, by the id of their record. */
-  readonly #wanted = new Map<number, string>();
+  /** Frames that a caller waits for, by the id of their record. */
+  readonly #awaitedFrames = new Map<number, string>();
   #firstFrame = "";
   #lastFrame = "";
   #sequence = 0;
@@ -73,9 +93,9 @@ export class StreamingEngine {
   #node: NodeRun | undefined;
   #stop: () => void = () => undefined;
   #isStarted = false;
-  /** Calls that came while the request was being started, in order; undefined when it is not. */
-  #early: (() => void)[] | undefined;
-  /** More came than may wait. */
+  /** Calls made while the request starts, in order; undefined at other times. */
+  #earlyCalls: (() => void)[] | undefined;
+  /** Set when too many calls waited for the start. */
   #overflow: LoomError | undefined;
   #lastError: RunFailure | undefined;
 
@@ -88,12 +108,12 @@ export class StreamingEngine {
     this.#queue = new SendQueue({ send, maxBytes: maxSendBacklogBytes, keep, now });
   }
 
-  /** The number the next frame gets. */
+  /** Sequence number of the next frame. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** The run underneath; undefined before the start. */
+  /** The run of this request; undefined before the start. */
   get run(): Run | undefined {
     return this.#run;
   }
@@ -103,63 +123,68 @@ export class StreamingEngine {
     return this.#run?.signal;
   }
 
-  /** The latest frames and what became of them, for whoever debugs. */
+  /** The most recent frames and whether they were sent, for debugging. */
   get frames(): readonly SentFrame[] {
     return this.#queue.frames;
   }
 
+  /** Number of frames that could not be sent. */
   get sendFailures(): number {
     return this.#queue.failures;
   }
 
-  /** Resolves when all frames were handed to `send`. */
+  /** Resolves when all frames have been passed to `send`. */
   drained(): Promise<void> {
     return this.#queue.drained();
   }
 
-  /** Begins the request; when another run of the session is live, it waits for its turn. */
+  /** Starts the request. If another run of the session is live, it waits for its turn. */
   emitSessionStart(sessionId: string): Promise<string> {
-    return quiet(this.#start(sessionId));
+    return markHandled(this.#start(sessionId));
   }
 
   async #start(sessionId: string): Promise<string> {
-    if (this.#isStarted) throw new LoomError("run_live", `request ${this.requestId} was started before`);
+    if (this.#isStarted) throw new LoomError("run_live", `request ${this.requestId} was already started`);
     this.#isStarted = true;
-    this.#early = [];
+    this.#earlyCalls = [];
     try {
       const session = await this.#openSession(sessionId);
       this.#session = session;
-      this.#stop = session.onCommit((entries) => this.#take(entries));
+      this.#stop = session.onCommit((entries) => this.#encodeCommitted(entries));
       const run = await session.startRun({ runId: this.#runId, requestId: this.requestId });
       this.#run = run;
-      // It may have been cancelled before it began.
-      if (run.status === "live") this.#node = run.enter(NODE_NAME);
+      // It may have been cancelled before it started.
+      if (run.status === "live") this.#node = run.enter(DEFAULT_NODE_NAME);
       const release = (): Promise<void> => this.#release();
       void run.ended.then(release, release);
-      this.#catchUp();
+      this.#runEarlyCalls();
       if (this.#overflow !== undefined) void run.fail({ message: this.#overflow.message, code: this.#overflow.code });
       return this.#firstFrame;
     } catch (error) {
       this.#isStarted = false;
-      this.#catchUp();
+      this.#runEarlyCalls();
       await this.#release();
       throw error;
     }
   }
 
+  /** Sends a piece of reasoning, which is not part of the reply. */
   emitThinking(content: string, stage?: string): Promise<string> {
-    return this.#emit({ type: "reasoning_chunk", ...given({ content, id: NODE_NAME, stage }) });
+    return this.#emit({ type: "reasoning_chunk", ...dropUndefined({ content, id: DEFAULT_NODE_NAME, stage }) });
   }
 
+  /** Starts a tool call. `toolId` must be unique within the request. */
   emitToolCallStart(toolId: string, toolName: string, description: string, args: JsonObject): Promise<string> {
-    const call = { call_id: toolId, name: toolName, arguments: args, ...given({ description }) };
+    const call = { call_id: toolId, name: toolName, arguments: args, ...dropUndefined({ description }) };
     return this.#post(({ run, node }) => run.postToolStart(call, { nodeId: node.nodeId }));
   }
 
+  /** Reports the progress of a started tool call. */
   emitToolCallProgress(toolId: string, progress: number, message?: string): Promise<string> {
-    return this.#emit({ type: "tool_progress", ...given({ call_id: toolId, progress, message }) });
+    return this.#emit({ type: "tool_progress", ...dropUndefined({ call_id: toolId, progress, message }) });
   }
 
+  /** Ends a tool call with a result, or with an error if `status` is `failed`. */
   emitToolCallEnd(
     toolId: string,
     status: "success" | "failed",
@@ -171,28 +196,34 @@ export class StreamingEngine {
       if (status !== "success" && status !== "failed") throw invalid("status", "`status` must be success or failed");
       if (result != null && !isJsonObject(result)) throw invalid("result", "`result` must be an object");
       const call = run.work.findCall(toolId);
-      if (call?.name === undefined) throw invalid("tool_id", `there is no call ${toolId} that is open`);
+      if (call?.name === undefined) throw invalid("tool_id", `there is no open call ${toolId}`);
       const value =
         status === "success"
           ? splitResultObject(result ?? undefined)
-          : { result: error?.message ?? "", ...given({ output: result ?? undefined, error_code: error?.code }) };
+          : {
+              result: error?.message ?? "",
+              ...dropUndefined({ output: result ?? undefined, error_code: error?.code }),
+            };
       const end = { type: "tool_end", call_id: toolId, name: call.name, is_error: status === "failed", ...value };
-      return run.post({ ...end, ...given({ duration_ms: durationMs }) }, { nodeId: node.nodeId });
+      return run.post({ ...end, ...dropUndefined({ duration_ms: durationMs }) }, { nodeId: node.nodeId });
     });
   }
 
+  /** Sends a piece of the answer. */
   emitContent(content: string, format = "markdown", isComplete = false): Promise<string> {
-    return this.#emit({ type: "message_chunk", content, id: NODE_NAME, format, is_complete: isComplete });
+    return this.#emit({ type: "message_chunk", content, id: DEFAULT_NODE_NAME, format, is_complete: isComplete });
   }
 
+  /** Sends structured data, such as a table or a chart. */
   emitData(
     dataType: "dataframe" | "chart" | "image" | "custom",
     data: JsonObject,
     metadata?: JsonObject,
   ): Promise<string> {
-    return this.#emit({ type: "data", ...given({ data_type: dataType, data, metadata }) });
+    return this.#emit({ type: "data", ...dropUndefined({ data_type: dataType, data, metadata }) });
   }
 
+  /** Sends an error. It does not end the request; call `emitSessionEnd("error")` for that. */
   emitError(
     errorType: "validation" | "execution" | "timeout" | "system",
     message: string,
@@ -200,14 +231,14 @@ export class StreamingEngine {
     recoverable = false,
   ): Promise<string> {
     return this.#post(({ run, node }) => {
-      const event = { type: "error", ...given({ error_type: errorType, message, details, recoverable }) };
+      const event = { type: "error", ...dropUndefined({ error_type: errorType, message, details, recoverable }) };
       const posted = run.post(event, { nodeId: node.nodeId });
       this.#lastError = { message };
       return posted;
     });
   }
 
-  /** Ends the request; the reply of a completed one is the content that was sent. */
+  /** Ends the request. The reply of a completed request is the content sent so far. */
   emitSessionEnd(status: RunEndEvent["status"], summary?: RunEndEvent["summary"]): Promise<string> {
     return this.#inOrder(() => this.#end(status, summary));
   }
@@ -215,9 +246,9 @@ export class StreamingEngine {
   async #end(status: RunEndEvent["status"], summary: RunEndEvent["summary"]): Promise<string> {
     const { run, node } = this.#live();
     try {
-      checkEvent({ type: "run_end", ...given({ status, summary }) });
+      checkEvent({ type: "run_end", ...dropUndefined({ status, summary }) });
     } catch (error) {
-      run.noteRefusal(error);
+      run.reportRejection(error);
       throw error;
     }
     const totals = summary == null ? {} : { summary };
@@ -242,7 +273,7 @@ export class StreamingEngine {
     return session;
   }
 
-  /** Stops listening, and closes the session unless it is somebody else's. */
+  /** Stops listening, and closes the session if the engine opened it. */
   async #release(): Promise<void> {
     this.#stop();
     if (this.#options.session === undefined) await this.#session?.close();
@@ -250,10 +281,11 @@ export class StreamingEngine {
 
   #live(): { readonly run: Run; readonly node: NodeRun } {
     const run = this.#run;
-    if (run === undefined) throw new LoomError("unknown_run", `request ${this.requestId} was not started`);
+    if (run === undefined)
+      throw new LoomError("unknown_run", `request ${this.requestId} was not started; call emitSessionStart first`);
     const node = this.#node;
     if (run.status !== "live" || node === undefined)
-      throw new LoomError("run_ended", `request ${this.requestId} is over: ${run.status}`);
+      throw new LoomError("run_ended", `request ${this.requestId} has ended: ${run.status}`);
     return { run, node };
   }
 
@@ -261,51 +293,54 @@ export class StreamingEngine {
     return this.#post(({ run, node }) => run.post(event, { nodeId: node.nodeId }));
   }
 
-  #post(push: (live: { readonly run: Run; readonly node: NodeRun }) => Pushed): Promise<string> {
+  #post(push: (live: { readonly run: Run; readonly node: NodeRun }) => PushResult): Promise<string> {
     return this.#inOrder(() => this.#frameOf(push));
   }
 
-  /** Does it now, or after what waits for the request to be started. */
+  /** Runs the task now, or after the calls that wait for the start. */
   #inOrder(task: () => Promise<string>): Promise<string> {
-    const early = this.#early;
-    if (early === undefined) return quiet(task());
+    const early = this.#earlyCalls;
+    if (early === undefined) return markHandled(task());
     if (early.length >= MAX_EARLY_CALLS) {
-      this.#overflow ??= new LoomError("backlog_full", `${MAX_EARLY_CALLS} calls wait for the request to be started`);
-      return refuse(this.#overflow);
+      this.#overflow ??= new LoomError(
+        "backlog_full",
+        `more than ${MAX_EARLY_CALLS} calls wait for the request to start`,
+      );
+      return rejectHandled(this.#overflow);
     }
     const { promise, resolve } = Promise.withResolvers<string>();
     early.push(() => resolve(task()));
-    return quiet(promise);
+    return markHandled(promise);
   }
 
-  #catchUp(): void {
-    const early = this.#early ?? [];
-    this.#early = undefined;
+  #runEarlyCalls(): void {
+    const early = this.#earlyCalls ?? [];
+    this.#earlyCalls = undefined;
     for (const call of early) call();
   }
 
-  /** Pushes at once; gives the frame of the last record that was pushed, once it is durable. */
-  async #frameOf(push: (live: { readonly run: Run; readonly node: NodeRun }) => Pushed): Promise<string> {
+  /** Pushes at once. Resolves to the frame of the last pushed record when it is durable. */
+  async #frameOf(push: (live: { readonly run: Run; readonly node: NodeRun }) => PushResult): Promise<string> {
     const live = this.#live();
-    let pushed: Pushed;
+    let pushed: PushResult;
     try {
       pushed = push(live);
     } catch (error) {
-      live.run.noteRefusal(error);
+      live.run.reportRejection(error);
       throw error;
     }
     const { lastId, durable } = pushed;
-    this.#wanted.set(lastId, "");
+    this.#awaitedFrames.set(lastId, "");
     try {
       await durable;
-      return this.#wanted.get(lastId) ?? "";
+      return this.#awaitedFrames.get(lastId) ?? "";
     } finally {
-      this.#wanted.delete(lastId);
+      this.#awaitedFrames.delete(lastId);
     }
   }
 
-  /** What was committed is read back from its text: frames are made of what a reader of the log will find. */
-  #take(entries: readonly LogEntry[]): void {
+  /** Decodes the stored text, so that frames match those a reader of the log gets. */
+  #encodeCommitted(entries: readonly LogEntry[]): void {
     for (const { record, text } of entries) {
       if (record.envelope.run_id !== this.#runId) continue;
       const stored = readRecord(text);
@@ -315,14 +350,14 @@ export class StreamingEngine {
         if (this.#firstFrame === "") this.#firstFrame = frame;
         this.#lastFrame = frame;
         this.#queue.push(frame);
-        this.#tell(frame, stored as StampedRecord);
+        this.#notifyFrame(frame, stored as StampedRecord);
       }
       const { event_id } = record.envelope;
-      if (this.#wanted.has(event_id)) this.#wanted.set(event_id, this.#lastFrame);
+      if (this.#awaitedFrames.has(event_id)) this.#awaitedFrames.set(event_id, this.#lastFrame);
     }
   }
 
-  #tell(frame: string, record: StampedRecord): void {
+  #notifyFrame(frame: string, record: StampedRecord): void {
     const { onFrame } = this.#options;
     if (onFrame === undefined) return;
     try {

@@ -1,17 +1,14 @@
-/**
- * The to-do lists of a session, as far as the sender must know them: which items each has, so that no update is written
- * for an item that does not exist.
- */
+/** The item ids of a session's to-do lists, so that updates of unknown items are rejected. */
 import type { Log } from "../log/log.ts";
 import { type AnyEvent, BoundedMap, type EventOf, LoomError } from "../protocol/index.ts";
 
-/** The latest lists; a receiver remembers no more. */
+/** Only the latest lists; receivers remember no more. */
 const MAX_LISTS = 100;
 
 export class TodoLists {
   readonly #items = new BoundedMap<ReadonlySet<string>>(MAX_LISTS);
 
-  /** Reads the latest lists of a session back. */
+  /** Reads the latest lists of a session from the log. */
   async load(log: Log, sessionId: string): Promise<void> {
     const landmarks = await log.listLandmarks(sessionId, "todo_list", MAX_LISTS);
     for (const { eventId } of landmarks.toReversed()) {
@@ -26,13 +23,13 @@ export class TodoLists {
     this.#items.set(list_id, new Set(items.map(({ id }) => id)));
   }
 
-  /** Throws `unknown_todo` for an update of what does not exist. */
+  /** Throws `unknown_todo` for an update of a list or item that does not exist. */
   assert(event: AnyEvent): void {
     if (event.type !== "todo_update") return;
     const { list_id, item_id } = event as EventOf<"todo_update">;
     const items = this.#items.get(list_id);
-    if (items === undefined) throw new LoomError("unknown_todo", `there is no list ${list_id}`, { list_id });
+    if (items === undefined) throw new LoomError("unknown_todo", `there is no to-do list "${list_id}"`, { list_id });
     if (!items.has(item_id))
-      throw new LoomError("unknown_todo", `list ${list_id} has no item ${item_id}`, { list_id, item_id });
+      throw new LoomError("unknown_todo", `to-do list "${list_id}" has no item "${item_id}"`, { list_id, item_id });
   }
 }

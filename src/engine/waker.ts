@@ -1,6 +1,6 @@
 /**
- * Calls a task when there may be something to do: at once, but not for every one of many hints in a row. A hint that
- * comes while the task waits for its turn is part of it.
+ * Runs a task when there may be something to do. It runs at once, but at most once per pause for a series of hints. A
+ * hint that arrives while the task waits for its turn needs no further run.
  */
 export class Waker {
   readonly #pauseMs: number;
@@ -10,13 +10,13 @@ export class Waker {
   #isStopped = false;
   #lastTime = 0;
 
-  /** `task` calls `begin` when its turn has come; its failures are its own. */
+  /** `task` must call `begin` when it starts its check. Its rejections are ignored. */
   constructor(pauseMs: number, task: () => Promise<void>) {
     this.#pauseMs = pauseMs;
     this.#task = task;
   }
 
-  /** There may be something: a look is taken now, or when the pause since the last is over. */
+  /** Runs the task now, or when the pause since the last run is over. */
   hint(): void {
     if (this.#isStopped || this.#isWaiting || this.#timer !== undefined) return;
     const pause = this.#lastTime + this.#pauseMs - performance.now();
@@ -30,7 +30,7 @@ export class Waker {
     }, pause);
   }
 
-  /** There is something. */
+  /** Runs the task now. */
   wake(): void {
     if (this.#isStopped || this.#isWaiting) return;
     this.#isWaiting = true;
@@ -40,7 +40,7 @@ export class Waker {
     );
   }
 
-  /** What comes from now on is not seen by this look, and needs another. */
+  /** Marks the start of a check: later hints need another one. */
   begin(): void {
     this.#isWaiting = false;
     this.#lastTime = performance.now();

@@ -25,7 +25,7 @@ function expected([kind, value]: Step): Uint8Array {
 }
 
 describe("ByteWriter", () => {
-  test("gives the bytes that strings would, over any growth of its buffer", () => {
+  test("writes the same bytes as a string encoder, across buffer growth", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
         const writer = new ByteWriter();
@@ -39,7 +39,7 @@ describe("ByteWriter", () => {
     );
   });
 
-  test("writes a long text with another first byte", () => {
+  test("writes a long text with a different first byte", () => {
     for (const text of ['{"a":1}', `{"a":"${"x".repeat(40_000)}"}`, '{"a":"你好"}', '{"a":"😀"}']) {
       const writer = new ByteWriter();
       writer.text("before");
@@ -49,7 +49,7 @@ describe("ByteWriter", () => {
     }
   });
 
-  test("what was taken does not change with what is written later", () => {
+  test("returns bytes that later writes do not change", () => {
     const writer = new ByteWriter();
     writer.text("first");
     const taken = writer.take();

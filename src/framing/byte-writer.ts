@@ -1,25 +1,26 @@
 /**
- * Puts text and numbers together as UTF-8 bytes, in one buffer that is used again and again. For the frames that make
- * up most of a stream this is cheaper than building a string and converting it.
+ * Writes text and numbers as UTF-8 into a reusable buffer. For short frames this is faster than building a string and
+ * encoding it.
  */
 const INITIAL_BYTES = 16 * 1024;
-/** Shorter strings are written here, character by character; longer ones are worth a call into the platform. */
+/** Strings up to this length are encoded here; longer ones by the platform encoder. */
 const SHORT_TEXT = 96;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MAX_PENDING = 32 * 1024;
-/** No character takes more bytes of UTF-8 than three per UTF-16 unit. */
+/** A UTF-16 code unit takes at most three bytes in UTF-8. */
 const BYTES_PER_UNIT = 3;
 
 const encoder = new TextEncoder();
 
+/** A reusable UTF-8 buffer. */
 export class ByteWriter {
   #buffer = new Uint8Array(INITIAL_BYTES);
   #length = 0;
-  /** Text that comes after what is in the buffer. */
+  /** Text to write after the buffer's content. */
   #pending = "";
 
-  /** Bytes made beforehand. */
+  /** Writes bytes that are already encoded. */
   bytes(bytes: Uint8Array): void {
     if (this.#pending !== "") this.#flush();
     this.#reserve(bytes.length);
@@ -27,15 +28,17 @@ export class ByteWriter {
     this.#length += bytes.length;
   }
 
-  /** Text. It is converted together with the texts that follow it, as late as possible: a call costs more than a copy. */
+  /**
+   * Writes text. It is encoded together with the texts that follow, because each call of the encoder has a fixed cost.
+   */
   text(text: string): void {
     this.#pending += text;
     if (this.#pending.length > MAX_PENDING) this.#flush();
   }
 
   /**
-   * A long text, converted by itself and right away. `first` is written in place of its first character, which must be
-   * ASCII: cutting that off would copy the whole text.
+   * Writes a long text and encodes it immediately. `first` replaces its first character, which must be ASCII; slicing
+   * it off would copy the text.
    */
   longText(text: string, first: number): void {
     if (this.#pending !== "") this.#flush();
@@ -45,7 +48,7 @@ export class ByteWriter {
     this.#buffer[at] = first;
   }
 
-  /** A whole number from 0 to 2^53-1. */
+  /** Writes an integer from 0 to 2^53-1. */
   integer(value: number): void {
     if (this.#pending !== "") this.#flush();
     this.#reserve(16);
@@ -58,13 +61,13 @@ export class ByteWriter {
     this.#digits(value - high * 1_000_000_000, 9);
   }
 
-  /** A text as a JSON string; short ones without special characters are written right here. */
+  /** Writes a JSON string. Short strings without special characters are encoded here. */
   jsonString(text: string): void {
     if (this.#pending !== "") this.#flush();
     if (text.length > SHORT_TEXT || !this.#shortString(text)) this.text(JSON.stringify(text));
   }
 
-  /** What was written, as a copy; the writer is empty again. */
+  /** Returns a copy of what was written and empties the writer. */
   take(): Uint8Array {
     if (this.#length === 0) {
       const only = encoder.encode(this.#pending);
@@ -84,7 +87,7 @@ export class ByteWriter {
     this.#length += encoder.encodeInto(text, this.#buffer.subarray(this.#length)).written;
   }
 
-  /** Writes nothing, and says so, when a character must be escaped or takes more than three bytes. */
+  /** Writes a short JSON string. Returns false and writes nothing if a character needs an escape or four bytes. */
   #shortString(text: string): boolean {
     this.#reserve(text.length * BYTES_PER_UNIT + 2);
     const buffer = this.#buffer;
@@ -130,7 +133,7 @@ export class ByteWriter {
   }
 }
 
-/** Digits of a number below 10^9. */
+/** Returns the number of digits of a number below 10^9. */
 function countDigits(value: number): number {
   if (value < 1000) return value < 10 ? 1 : value < 100 ? 2 : 3;
   if (value < 1_000_000) return value < 10_000 ? 4 : value < 100_000 ? 5 : 6;

@@ -1,6 +1,6 @@
 /**
- * The invariant of both framings: outcomes depend on the bytes, never on how they were cut. And, since a fault that is
- * the same for every cut would pass that, NDJSON is also held against a plain reading of the whole bytes.
+ * Checks the invariant of both framings: the outcomes depend on the bytes, not on how they are split. NDJSON is also
+ * compared with a simple reference decoder, because a fault that occurs with every split would pass the first check.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -18,7 +18,7 @@ const decoders: [string, CreateDecoder][] = [
   ["sse", createSseDecoder],
 ];
 
-/** Feeds every chunk from the same buffer and wipes it afterwards, as a caller that reuses its buffer would. */
+/** Feeds every chunk from the same buffer and clears it afterwards, like a caller that reuses its buffer. */
 function decode(create: CreateDecoder, chunks: Uint8Array[], options: FramingOptions): FrameOutcome[] {
   const decoder = create(options);
   const outcomes: FrameOutcome[] = [];
@@ -37,8 +37,8 @@ function cutAt(bytes: Uint8Array, points: number[]): Uint8Array[] {
   return edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
 }
 
-// Small parts with a weight on what breaks framers: line ends, fields, characters of 2 to 4 bytes, and bytes that are
-// wrong or half a character. MAX is small so that too long lines are common.
+// Small parts that often break framers: line ends, fields, characters of 2 to 4 bytes, invalid and incomplete
+// characters. MAX is small, so lines that are too long are common.
 const part = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom("\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "\r\r", "\n\r") },
   { weight: 4, arbitrary: fc.constantFrom("data: ", "data", "data:", ":", "id: 7", "id", "event: e", "retry: 9", " ") },
@@ -65,7 +65,7 @@ const stream = fc
   );
 
 describe.each(decoders)("%s", (_name, create) => {
-  test("gives the same at every single split", () => {
+  test("gives the same result for every single split", () => {
     fc.assert(
       fc.property(stream, (bytes) => {
         const whole = decode(create, [bytes], { maxLineBytes: MAX });
@@ -77,7 +77,7 @@ describe.each(decoders)("%s", (_name, create) => {
     );
   });
 
-  test("gives the same at any splits, empty chunks and single bytes included", () => {
+  test("gives the same result for any splits, including empty chunks and single bytes", () => {
     fc.assert(
       fc.property(
         stream,
@@ -94,7 +94,7 @@ describe.each(decoders)("%s", (_name, create) => {
     );
   });
 
-  test("gives the same past the size that is decoded in one piece", () => {
+  test("gives the same result beyond the piece size", () => {
     const text = Array.from({ length: 20_000 }, (_, i) => `data: ${"é".repeat(i % 9)}${i}\r\n\r\n`).join("");
     const bytes = encoder.encode(text);
     const whole = decode(create, [bytes], {});
@@ -106,7 +106,7 @@ describe.each(decoders)("%s", (_name, create) => {
   });
 });
 
-/** NDJSON as one would write it with all bytes at hand and no care for cost. */
+/** Reference implementation of NDJSON that has all bytes at hand. */
 function readPlainly(bytes: Uint8Array, max: number): FrameOutcome[] {
   const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const binary = Array.from(hasBom ? bytes.subarray(3) : bytes, (byte) => String.fromCharCode(byte)).join("");
@@ -128,7 +128,7 @@ function readPlainly(bytes: Uint8Array, max: number): FrameOutcome[] {
   return outcomes;
 }
 
-test("ndjson reads what a plain reading of the whole bytes reads", () => {
+test("decodes NDJSON like the reference implementation", () => {
   fc.assert(
     fc.property(stream, fc.integer({ min: 1, max: 80 }), (bytes, max) => {
       expect(decode(createNdjsonDecoder, [bytes], { maxLineBytes: max })).toEqual(readPlainly(bytes, max));
@@ -137,7 +137,7 @@ test("ndjson reads what a plain reading of the whole bytes reads", () => {
   );
 });
 
-test("the random streams hold every kind of outcome", () => {
+test("generates every kind of outcome", () => {
   const seen = new Set<string>();
   for (const bytes of fc.sample(stream, { numRuns: 500, seed: 1 })) {
     for (const [name, create] of decoders) {

@@ -1,14 +1,14 @@
 /**
- * UTF-8 to text, or undefined where the bytes are not UTF-8.
+ * Decodes UTF-8; returns undefined for invalid bytes.
  *
- * Not a fatal TextDecoder: that one throws, at about 3 µs a time, so a sender of two-byte bad lines could
- * buy a second of our CPU with a megabyte. A lenient decoder marks every fault with U+FFFD; text without that
- * mark is sound, and text with it is sound only if it encodes back to the same bytes.
+ * A fatal TextDecoder throws, which takes about 3 µs, so a sender of many short invalid lines could use up the CPU. A
+ * lenient decoder writes U+FFFD for each invalid sequence. Text without U+FFFD is valid; text with it is valid only if
+ * it encodes to the same bytes.
  */
 
 const REPLACEMENT = "\uFFFD";
 
-// ignoreBOM keeps U+FEFF in the text: only the start of a stream may drop it, and LineSplitter does.
+// ignoreBOM keeps U+FEFF in the text: LineSplitter removes it, and only at the start of the stream.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 const encoder = new TextEncoder();
 
@@ -17,11 +17,11 @@ export function decodeUtf8(bytes: Uint8Array): string | undefined {
   return text.includes(REPLACEMENT) && !isSame(encoder.encode(text), bytes) ? undefined : text;
 }
 
-/** Pieces shorter than this are decoded leniently: a throw is only cheap beside many lines. */
+/** In bytes. Shorter pieces are decoded leniently: the cost of a throw is only acceptable for many lines. */
 const LARGE_PIECE = 4096;
 const strictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true });
 
-/** The same for a piece of many lines. The strict decoder spares looking through the text for marks. */
+/** Like `decodeUtf8`, for a piece of many lines. The strict decoder avoids searching the text for U+FFFD. */
 export function decodeLines(bytes: Uint8Array): string | undefined {
   if (bytes.length < LARGE_PIECE) return decodeUtf8(bytes);
   try {
@@ -31,7 +31,7 @@ export function decodeLines(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** How many bytes the text takes as UTF-8. */
+/** Returns the length of the text in UTF-8 bytes. */
 export function measureUtf8(text: string): number {
   return encoder.encode(text).length;
 }

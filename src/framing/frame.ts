@@ -1,14 +1,14 @@
 /**
- * The contract of a framing: bytes in, frames out.
+ * The framing interface: bytes in, frames out. A frame is a text and its position in the stream; framing does not
+ * interpret the text.
  *
- * A frame is one text with where it stood in the stream. Nothing here knows what the text means.
- * Invariant: the outcomes of a stream depend on its bytes alone, never on how they were cut into chunks.
+ * Invariant: the outcomes depend only on the bytes of the stream, not on how they are split into chunks.
  */
 
-/** Why some bytes did not become a frame. */
+/** Why bytes could not be read as a frame. */
 export type FramingFault = "line_too_long" | "invalid_utf8" | "unfinished_event";
 
-/** A frame, or the named reason why there is none. `line` counts from 1. */
+/** A frame, or the reason why there is none. `line` is counted from 1. */
 export type FrameOutcome =
   | {
       readonly ok: true;
@@ -25,22 +25,25 @@ export type FrameOutcome =
       readonly detail: string;
     };
 
-/** Reads one stream. Keeps no reference to a chunk once `push` has returned. */
+/** Decodes one stream. Does not keep a reference to a chunk after `push` returns. */
 export interface FrameDecoder {
   push(chunk: Uint8Array): FrameOutcome[];
-  /** Call once, when the source has ended: gives what was still held back. */
+  /** Returns the remaining frames. Call it once, at the end of the stream. */
   end(): FrameOutcome[];
 }
 
+/** Limits of a frame decoder. */
 export interface FramingOptions {
-  /** The longest line, and the longest data of one SSE event, in bytes of UTF-8 without the line end. */
+  /**
+   * Maximum length of a line, and of the data of one SSE event, in UTF-8 bytes without the line end (default: 8 MiB).
+   */
   readonly maxLineBytes?: number;
 }
 
-/** Room for an event of 1 MiB in any dialect, escaped, with a wide margin. */
+/** Enough for an event of 1 MiB in every dialect, including escapes. */
 export const DEFAULT_MAX_LINE_BYTES = 8 * 1024 * 1024;
 
-/** The limit to hold. A limit that cannot work is the programmer's error, so it throws. */
+/** Returns the line limit. Throws a TypeError if it is not a positive integer. */
 export function resolveMaxLineBytes(options: FramingOptions): number {
   const limit = options.maxLineBytes ?? DEFAULT_MAX_LINE_BYTES;
   if (!Number.isSafeInteger(limit) || limit < 1) {

@@ -1,6 +1,9 @@
-/** Bytes ↔ frames: NDJSON and server-sent events. Browser-safe; knows no event and no JSON. */
+/**
+ * Framing: converts bytes to frames and back, as NDJSON or server-sent events. Runs in browsers; does not parse the
+ * frames.
+ */
 export { ByteWriter } from "./byte-writer.ts";
-export { detectFraming, type Framing } from "./detect.ts";
+export { detectFraming, type Framing } from "./detect-framing.ts";
 export {
   DEFAULT_MAX_LINE_BYTES,
   type FrameDecoder,
@@ -9,5 +12,5 @@ export {
   type FramingOptions,
 } from "./frame.ts";
 export { createNdjsonDecoder, encodeNdjson, encodeNdjsonBatch } from "./ndjson.ts";
-export { readFrames } from "./pull.ts";
+export { readFrames } from "./read-frames.ts";
 export { createSseDecoder, encodeSse, encodeSseComment, type SseEvent } from "./sse.ts";

@@ -9,21 +9,21 @@ function decode(text: string): FrameOutcome[] {
 }
 
 describe("createNdjsonDecoder", () => {
-  test("gives one frame per line, and skips but counts blank ones", () => {
+  test("gives one frame per line and skips but counts blank lines", () => {
     expect(decode('{"a":1}\n\n \t\r\n  {"b":2}\n')).toEqual([
       { ok: true, text: '{"a":1}', line: 1 },
       { ok: true, text: '  {"b":2}', line: 4 },
     ]);
   });
 
-  test("takes a last line without a newline as a frame", () => {
+  test("accepts a last line without a newline", () => {
     expect(decode("1\n2")).toEqual([
       { ok: true, text: "1", line: 1 },
       { ok: true, text: "2", line: 2 },
     ]);
   });
 
-  test("does not take other spaces for blanks: they are no JSON, and the reader must learn of them", () => {
+  test("gives other whitespace as a frame, so that it is reported as invalid JSON", () => {
     expect(decode("\u00A0\n\f\n").map((outcome) => outcome.line)).toEqual([1, 2]);
   });
 
@@ -39,7 +39,7 @@ describe("createNdjsonDecoder", () => {
 });
 
 describe("encodeNdjson", () => {
-  test("comes back whole, whatever the value", () => {
+  test("round-trips any value", () => {
     fc.assert(
       fc.property(fc.array(fc.json()), (values) => {
         const outcomes = decode(values.map((json) => encodeNdjson(json)).join(""));
@@ -48,7 +48,7 @@ describe("encodeNdjson", () => {
     );
   });
 
-  test.each(["{\n}", "{\r}", "{}\n"])("refuses %j, which is not on a single line", (json) => {
+  test.each(["{\n}", "{\r}", "{}\n"])("rejects %j, which has a line break", (json) => {
     expect(() => encodeNdjson(json)).toThrow(TypeError);
   });
 });

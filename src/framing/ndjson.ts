@@ -1,12 +1,13 @@
 /**
- * NDJSON: one frame per line. Whether a line is JSON is for the reader of the frame to say.
+ * NDJSON: one frame per line. The decoder does not check whether a line is JSON.
  *
- * Lines of nothing but blanks are skipped, yet counted. A last line without a newline is a frame: files end so,
- * and one that was cut short is not JSON any more, which its reader will notice.
+ * Blank lines are skipped but counted. A last line without a newline is a frame, because files often end that way; if
+ * it was cut off, it is not valid JSON and the next layer reports it.
  */
 import type { FrameDecoder, FrameOutcome, FramingOptions } from "./frame.ts";
-import { LineSplitter } from "./lines.ts";
+import { LineSplitter } from "./line-splitter.ts";
 
+/** Creates a decoder for NDJSON. */
 export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder {
   let batch: FrameOutcome[] = [];
   const lines = new LineSplitter(
@@ -38,24 +39,24 @@ export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder 
 }
 
 /**
- * One line of NDJSON. `json` must be JSON on a single line, as JSON.stringify writes it without an indent: inside
- * JSON a raw line break can only be layout, and here it would cut the frame in two, so it throws a TypeError.
+ * Encodes one line. `json` must be on a single line, as JSON.stringify returns it without indentation. Throws a
+ * TypeError if it contains a line break, which would split the frame.
  */
 export function encodeNdjson(json: string): string {
   if (json.includes("\n") || json.includes("\r")) {
-    throw new TypeError("NDJSON needs its JSON on a single line");
+    throw new TypeError("NDJSON frames must be on a single line; do not indent the JSON");
   }
   return `${json}\n`;
 }
 
-/** The blanks JSON allows around a value. Most lines start with a brace and are told by their first character. */
+/** True for lines of spaces and tabs. Most lines start with a brace, so the first character decides. */
 function isBlank(text: string): boolean {
   return !(text.charCodeAt(0) > 0x20) && /^[ \t]*$/.test(text);
 }
 
 const encoder = new TextEncoder();
 
-/** Many frames as bytes in one go: one conversion for the batch costs far less than one per frame. */
+/** Encodes many frames at once, which is much faster than encoding each one. */
 export function encodeNdjsonBatch(texts: readonly string[]): Uint8Array {
   let batch = "";
   for (const text of texts) batch += `${text}\n`;

@@ -20,7 +20,7 @@ const frame = (
   ...more,
 });
 
-describe("frames", () => {
+describe("createSseDecoder", () => {
   test.each<[string, string, FrameOutcome[]]>([
     ["one event", "data: a\n\n", [frame("a", 1)]],
     ["several data lines", "data: a\ndata\ndata: b\n\n", [frame("a\n\nb", 1)]],
@@ -36,27 +36,27 @@ describe("frames", () => {
       "data:a\n\ndata: a\n\ndata:  a\n\n",
       [frame("a", 1), frame("a", 3), frame(" a", 5)],
     ],
-    ["a tab is no space", "data:\ta\n\n", [frame("\ta", 1)]],
+    ["a tab is not removed", "data:\ta\n\n", [frame("\ta", 1)]],
     ["CR", "data: a\rdata: b\r\r", [frame("a\nb", 1)]],
     ["CRLF", "data: a\r\ndata: b\r\n\r\n", [frame("a\nb", 1)]],
     ["a BOM", "\uFEFFdata: a\n\n", [frame("a", 1)]],
     ["comments anywhere", ": x\n:\ndata: a\n: y\ndata: b\n:z\n\n", [frame("a\nb", 3)]],
     ["colons in the value", "data: a: b:c\n\n", [frame("a: b:c", 1)]],
-    [
-      "unknown fields, and names that only look right",
-      "foo: 1\nDATA: 2\n data: 3\ndata : 4\ndata: a\n\n",
-      [frame("a", 5)],
-    ],
+    ["unknown fields and misspelled names", "foo: 1\nDATA: 2\n data: 3\ndata : 4\ndata: a\n\n", [frame("a", 5)]],
     ["an event type", "event: tick\ndata: a\n\ndata: b\n\n", [frame("a", 2, { event: "tick" }), frame("b", 4)]],
-    ["the last of two types, an empty one is none", "event: x\nevent:\ndata: a\n\n", [frame("a", 3)]],
-    ["no data, no frame", "event: tick\nid: 4\n\ndata: a\n\n", [frame("a", 4, { id: "4" })]],
-    ["a type is not kept without data", "event: tick\n\ndata: a\n\n", [frame("a", 3)]],
-    ["an id stays", "id: 1\ndata: a\n\ndata: b\n\n", [frame("a", 2, { id: "1" }), frame("b", 4, { id: "1" })]],
-    ["an id after its data", "data: a\nid: 2\n\n", [frame("a", 1, { id: "2" })]],
-    ["an id with NUL is ignored", "id: 1\nid: 2\0\ndata: a\n\n", [frame("a", 3, { id: "1" })]],
+    ["the last of two types; an empty one counts as none", "event: x\nevent:\ndata: a\n\n", [frame("a", 3)]],
+    ["an event without data gives no frame", "event: tick\nid: 4\n\ndata: a\n\n", [frame("a", 4, { id: "4" })]],
+    ["a type without data is not kept", "event: tick\n\ndata: a\n\n", [frame("a", 3)]],
+    [
+      "an ID applies to later events",
+      "id: 1\ndata: a\n\ndata: b\n\n",
+      [frame("a", 2, { id: "1" }), frame("b", 4, { id: "1" })],
+    ],
+    ["an ID after its data", "data: a\nid: 2\n\n", [frame("a", 1, { id: "2" })]],
+    ["an ID with NUL is ignored", "id: 1\nid: 2\0\ndata: a\n\n", [frame("a", 3, { id: "1" })]],
     ["retry, once", "retry: 1500\n\ndata: a\n\ndata: b\n\n", [frame("a", 3, { retry: 1500 }), frame("b", 5)]],
     ["retry in digits only", "retry: 1e3\nretry: -1\nretry:\nretry: 1.5\nretry: ٣\ndata: a\n\n", [frame("a", 6)]],
-    ["retry past what a number holds", `retry: ${"9".repeat(400)}\ndata: a\n\n`, [frame("a", 2)]],
+    ["retry beyond the range of numbers", `retry: ${"9".repeat(400)}\ndata: a\n\n`, [frame("a", 2)]],
     ["retry with leading zeros", "retry: 007\ndata: a\n\n", [frame("a", 2, { retry: 7 })]],
     ["nothing", "", []],
     ["blank lines", "\n\r\n\r", []],
@@ -65,7 +65,7 @@ describe("frames", () => {
     expect(decode(text)).toEqual(expected);
   });
 
-  test("come as soon as the blank line does, a CR that may be half a CRLF included", () => {
+  test("gives a frame as soon as the blank line arrives, even if its CR may be half of a CRLF", () => {
     const decoder = createSseDecoder();
     const encoder = new TextEncoder();
     expect(decoder.push(encoder.encode("data: a\r\n"))).toEqual([]);
@@ -74,20 +74,20 @@ describe("frames", () => {
   });
 });
 
-describe("a stream that was cut", () => {
+describe("a cut stream", () => {
   test.each<[string, string, number]>([
-    ["after its data", "data: a\n", 1],
-    ["within its data", "event: x\ndata: a", 2],
-    ["before its data, for then too an event is lost", ": x\nid: 4\nevent: x\n", 2],
-    ["within a name", "\n\nda", 3],
-    ["a line end short of its blank line", "data: a\ndata: b\r\n", 1],
+    ["after the data", "data: a\n", 1],
+    ["inside the data", "event: x\ndata: a", 2],
+    ["before the data", ": x\nid: 4\nevent: x\n", 2],
+    ["inside a field name", "\n\nda", 3],
+    ["before the blank line", "data: a\ndata: b\r\n", 1],
   ])("is reported: %s", (_what, text, line) => {
     expect(decode(text)).toEqual([
-      { ok: false, reason: "unfinished_event", line, detail: "the stream ended before the event's blank line" },
+      { ok: false, reason: "unfinished_event", line, detail: "the stream ended inside an event" },
     ]);
   });
 
-  test("within a character is reported as cut, not as bad UTF-8", () => {
+  test("is reported as cut, not as invalid UTF-8, inside a character", () => {
     const cut = new TextEncoder().encode("data: a\ndata: 汉");
     expect(decode([...cut.subarray(0, -1)])).toMatchObject([{ ok: false, reason: "unfinished_event", line: 1 }]);
   });
@@ -100,41 +100,41 @@ describe("a stream that was cut", () => {
   });
 });
 
-describe("a faulty event", () => {
+describe("an invalid event", () => {
   const next = "data: b\n\n";
 
-  test("past the limit in one line is skipped up to its blank line, and the next one is read", () => {
+  test("is skipped up to its blank line if one line exceeds the limit", () => {
     expect(decode(`data: 0123456789\ndata: more\nevent: e\n\n${next}`, 12)).toEqual([
       { ok: false, reason: "line_too_long", line: 1, detail: "longer than 12 bytes" },
       frame("b", 5),
     ]);
   });
 
-  test("past the limit in sum is skipped too, and reported at its first data line", () => {
+  test("is skipped and reported at its first data line if all lines together exceed the limit", () => {
     expect(decode(`id: 1\ndata: 01234\ndata: 012345\n\n${next}`, 12)).toEqual([
       frame("01234\n012345", 2, { id: "1" }),
       frame("b", 5, { id: "1" }),
     ]);
     expect(decode(`id: 1\ndata: 01234\ndata: 012345\ndata: x\n\n${next}`, 12)).toEqual([
-      { ok: false, reason: "line_too_long", line: 2, detail: "event data longer than 12 bytes" },
+      { ok: false, reason: "line_too_long", line: 2, detail: "event data is longer than 12 bytes" },
       frame("b", 6, { id: "1" }),
     ]);
   });
 
-  test("is not one at the limit in sum, counted in bytes and with the joining newlines", () => {
+  test("is accepted at the limit, counted in bytes with the joining newlines", () => {
     const event = "data: é1\ndata: é2\ndata: 345\n\n";
     expect(decode(event + event, 11)).toEqual([frame("é1\né2\n345", 1), frame("é1\né2\n345", 5)]);
     expect(decode(event, 10)).toMatchObject([{ reason: "line_too_long" }]);
   });
 
-  test("made of empty data lines is bounded as well", () => {
+  test("is limited even if all data lines are empty", () => {
     expect(decode(`${"data\n".repeat(7)}\n${"data\n".repeat(8)}\n`, 6)).toMatchObject([
       frame("\n".repeat(6), 1),
       { ok: false, reason: "line_too_long", line: 9 },
     ]);
   });
 
-  test("with bad UTF-8 is lost as a whole, never sent on with a line missing", () => {
+  test("is dropped completely if it has invalid UTF-8", () => {
     const bytes = [...new TextEncoder().encode("data: a\ndata: ?\ndata: ?\n\n".concat(next))];
     const bad = bytes.map((byte) => (byte === 0x3f ? 0xff : byte));
     expect(decode(bad)).toEqual([
@@ -143,26 +143,26 @@ describe("a faulty event", () => {
     ]);
   });
 
-  test("still sets the id, before and after the fault alike", () => {
+  test("still sets the ID, before and after the fault", () => {
     expect(decode(`data: 0123456789\nid: 9\nretry: 5\n\n${next}`, 12)).toMatchObject([
       { ok: false },
       frame("b", 5, { id: "9", retry: 5 }),
     ]);
   });
 
-  test("that is cut as well is reported once", () => {
+  test("is reported once if it is also cut", () => {
     expect(decode("data: 0123456789\ndata: x\n", 12)).toMatchObject([{ reason: "line_too_long" }]);
   });
 });
 
 describe("encodeSse", () => {
-  test("writes id, event, retry and one data line per line", () => {
+  test("writes ID, event, retry and one data line per line", () => {
     expect(encodeSse({ data: "a\nb\r\nc\rd", id: "1", event: "e", retry: 3 })).toBe(
       "id: 1\nevent: e\nretry: 3\ndata: a\ndata: b\ndata: c\ndata: d\n\n",
     );
   });
 
-  test("comes back whole, line breaks as LF", () => {
+  test("round-trips data, with line breaks as LF", () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.string({ unit: "binary", minLength: 1, maxLength: 2 }),
@@ -185,18 +185,18 @@ describe("encodeSse", () => {
     );
   });
 
-  test.each(["a\nb", "a\rb", "\r\n", "a\0"])("refuses %j as an id or a type", (value) => {
+  test.each(["a\nb", "a\rb", "\r\n", "a\0"])("rejects %j as an ID or a type", (value) => {
     expect(() => encodeSse({ data: "", id: value })).toThrow(TypeError);
     expect(() => encodeSse({ data: "", event: value })).toThrow(TypeError);
   });
 
-  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("refuses a retry of %s", (retry) => {
+  test.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])("rejects a retry of %s", (retry) => {
     expect(() => encodeSse({ data: "", retry })).toThrow(TypeError);
   });
 });
 
 describe("encodeSseComment", () => {
-  test("cannot be broken out of", () => {
+  test("cannot inject fields", () => {
     expect(encodeSseComment("ping")).toBe(": ping\n\n");
     expect(decode(encodeSseComment("a\ndata: b\r\rdata: c\r\n"))).toEqual([]);
   });

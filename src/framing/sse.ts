@@ -1,8 +1,8 @@
 /**
- * Server-sent events, by the event stream algorithm of the WHATWG HTML standard (section 9.2.6).
+ * Server-sent events, following the event stream algorithm of the WHATWG HTML standard (section 9.2.6).
  *
- * It differs where the standard would hide a loss, and only there: bytes that are not UTF-8, a line or event past
- * the limit, and an event the stream ended in are reported, once for each event, instead of patched or forgotten.
+ * It differs only where the standard would hide data loss: invalid UTF-8, a line or event beyond the limit, and an
+ * event cut off by the end of the stream are reported, once per event, instead of being replaced or dropped.
  *
  *   between events ── field ──▶ in an event ── blank line ──▶ frame if it has data ──▶ between events
  *                                  ├── fault ──▶ reported, skipped up to its blank line ──▶ between events
@@ -16,12 +16,15 @@ import {
   type FramingFault,
   type FramingOptions,
 } from "./frame.ts";
-import { LineSplitter, type LineFault } from "./lines.ts";
+import { LineSplitter, type LineFault } from "./line-splitter.ts";
 
-type Frame = Extract<FrameOutcome, { ok: true }>;
-type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+type CompleteFrame = Extract<FrameOutcome, { ok: true }>;
+type MutableFrame = { -readonly [K in keyof CompleteFrame]: CompleteFrame[K] };
 
-/** `id` is the last one seen in the stream, also when this event had none; an empty one counts as none. */
+/**
+ * Creates a decoder for server-sent events. A frame's `id` is the last ID in the stream, even if the event itself has
+ * none; an empty ID counts as none.
+ */
 export function createSseDecoder(options: FramingOptions = {}): FrameDecoder {
   const events = new EventReader(resolveMaxLineBytes(options));
   const lines = new LineSplitter(events, options);
@@ -42,11 +45,11 @@ export function createSseDecoder(options: FramingOptions = {}): FrameDecoder {
 class EventReader {
   readonly #maxDataBytes: number;
   #batch: FrameOutcome[] = [];
-  // Of the stream: these outlive the event.
+  // State of the stream
   #lastId = "";
   #retry: number | undefined;
   #ending = false;
-  // Of the event being read.
+  // State of the current event
   #firstLine = 0;
   #dataLine = 0;
   #data: string | undefined;
@@ -82,12 +85,12 @@ class EventReader {
 
   fault(reason: LineFault, number: number, detail: string): void {
     if (this.#firstLine === 0) this.#firstLine = number;
-    // A stream cut within a character: the cut is what happened, and `end` reports it.
+    // If the stream was cut inside a character, `end` reports the cut instead.
     if (this.#ending && reason === "invalid_utf8") return;
     this.#skip(reason, number, detail);
   }
 
-  /** From here on a line is the rest of a cut stream, not one the sender has finished. */
+  /** From here on, a line is the rest of a cut stream and was not finished by the sender. */
   beginEnd(): void {
     this.#ending = true;
   }
@@ -95,12 +98,12 @@ class EventReader {
   end(): void {
     if (this.#firstLine !== 0 && !this.#skipping) {
       const line = this.#data === undefined ? this.#firstLine : this.#dataLine;
-      this.#skip("unfinished_event", line, "the stream ended before the event's blank line");
+      this.#skip("unfinished_event", line, "the stream ended inside an event");
     }
     this.#reset();
   }
 
-  // While an event is skipped its id and retry still count: they are of the stream, wherever in the event they stand.
+  // A skipped event still sets ID and retry time, because they belong to the stream.
   #setField(name: string, value: string, number: number): void {
     switch (name) {
       case "data":
@@ -122,14 +125,14 @@ class EventReader {
 
   #addData(value: string, number: number): void {
     if (this.#data === undefined) {
-      // The line was within the limit, so its value is: only an event of several lines needs measuring.
+      // A single line is within the limit, so only events with several data lines are measured.
       this.#data = value;
       this.#dataLine = number;
       return;
     }
     this.#dataBytes = (this.#dataBytes ?? measureUtf8(this.#data)) + 1 + measureUtf8(value);
     if (this.#dataBytes > this.#maxDataBytes) {
-      this.#skip("line_too_long", this.#dataLine, `event data longer than ${this.#maxDataBytes} bytes`);
+      this.#skip("line_too_long", this.#dataLine, `event data is longer than ${this.#maxDataBytes} bytes`);
     } else this.#data += `\n${value}`;
   }
 
@@ -141,7 +144,7 @@ class EventReader {
 
   #dispatch(): void {
     if (this.#data !== undefined) {
-      const frame: Mutable<Frame> = { ok: true, text: this.#data, line: this.#dataLine };
+      const frame: MutableFrame = { ok: true, text: this.#data, line: this.#dataLine };
       if (this.#lastId !== "") frame.id = this.#lastId;
       if (this.#event !== "") frame.event = this.#event;
       if (this.#retry !== undefined) frame.retry = this.#retry;
@@ -160,7 +163,7 @@ class EventReader {
   }
 }
 
-/** What one event on the wire says. */
+/** The fields of an event. */
 export interface SseEvent {
   readonly data: string;
   readonly id?: string;
@@ -168,27 +171,30 @@ export interface SseEvent {
   readonly retry?: number;
 }
 
-/** One whole event. Line breaks of any kind in the data arrive as LF: the format cannot tell them apart. */
+/** Encodes one event. Line breaks in the data arrive as LF, because the format cannot distinguish them. */
 export function encodeSse({ data, id, event, retry }: SseEvent): string {
   let text = "";
   if (id !== undefined) text += `id: ${checkOneLine("id", id)}\n`;
   if (event !== undefined) text += `event: ${checkOneLine("event", event)}\n`;
   if (retry !== undefined) {
     if (!Number.isSafeInteger(retry) || retry < 0) {
-      throw new TypeError(`an SSE retry must be a whole number of milliseconds, not ${retry}`);
+      throw new TypeError(`SSE retry must be an integer number of milliseconds, not ${retry}`);
     }
     text += `retry: ${retry}\n`;
   }
   return `${text}${prefixLines("data: ", data)}\n`;
 }
 
-/** A comment, which no reader sees: a heartbeat. The blank line keeps readers apart that split on it first. */
+/**
+ * Encodes a comment, which receivers ignore; used as a heartbeat. The blank line at the end helps parsers that split on
+ * blank lines.
+ */
 export function encodeSseComment(text: string): string {
   return `${prefixLines(": ", text)}\n`;
 }
 
 function prefixLines(prefix: string, text: string): string {
-  // JSON has no raw line break, so nearly all data is a single line.
+  // JSON has no raw line breaks, so almost all data is a single line.
   if (!/[\r\n]/.test(text)) return `${prefix}${text}\n`;
   let lines = "";
   for (const line of text.split(/\r\n|\r|\n/)) lines += `${prefix}${line}\n`;
@@ -196,7 +202,7 @@ function prefixLines(prefix: string, text: string): string {
 }
 
 function checkOneLine(field: string, value: string): string {
-  // A line break would let the value write fields of its own; readers ignore an id with NUL.
-  if (/[\r\n\0]/.test(value)) throw new TypeError(`an SSE ${field} cannot hold a line break or NUL`);
+  // A line break would allow the value to inject fields; receivers ignore an ID that contains NUL.
+  if (/[\r\n\0]/.test(value)) throw new TypeError(`an SSE ${field} must not contain a line break or NUL`);
   return value;
 }

@@ -1,24 +1,25 @@
-/**
- * The kinds of channels. Each is plain data; `state-patch` of the protocol says how its writes are stored.
- */
+/** The kinds of channels, as plain data. `state-patch` of the protocol defines how their writes are stored. */
 import type { Channel } from "./graph.ts";
 
-/** The last write is the value. */
+/** A channel with one value. A write replaces it. */
 export function replace<T>(initial: T): Channel<T> {
   return { kind: "replace", initial };
 }
 
-/** A list; a write is what is put at its end. */
+/** A channel with a list. A write is a list of items that are added at the end. */
 export function append<T>(initial: readonly T[] = []): Channel<readonly T[]> {
   return { kind: "append", initial };
 }
 
-/** An object; a write is entries, new or in place of old ones. */
+/** A channel with an object. A write is an object whose entries are added or replaced. */
 export function merge<T>(initial: { readonly [key: string]: T } = {}): Channel<{ readonly [key: string]: T }> {
   return { kind: "merge", initial };
 }
 
-/** Any value, and a function that says what it is after a write. The function gives a new value each time. */
+/**
+ * A channel with any value and a reducer. The reducer returns the value after a write, and must not modify its
+ * arguments.
+ */
 export function custom<Value, Write = Value>(
   initial: Value,
   reduce: (value: Value, write: Write) => Value,

@@ -12,7 +12,7 @@ const channels = {
 };
 
 describe("defineGraph", () => {
-  it("types state, writes and names by the channels and nodes", () => {
+  it("derives the types of state, writes and names from channels and nodes", () => {
     type C = typeof channels;
     expectTypeOf<StateOf<C>>().toEqualTypeOf<{
       readonly count: number;
@@ -73,7 +73,7 @@ describe("defineGraph", () => {
     expect(wrong).toHaveLength(6);
   });
 
-  it("lets nodes have names that every object knows", async () => {
+  it("accepts node names that are properties of Object.prototype", async () => {
     const nodes = { ["constructor" as string]: () => ({ count: 1 }), toString: () => ({ count: 2 }) };
     const graph = defineGraph({ name: "g", channels, nodes, edges: { toString: "constructor" }, start: "toString" });
     expect(await invokeGraph(graph)).toMatchObject({ count: 1 });
@@ -82,7 +82,7 @@ describe("defineGraph", () => {
   it.each([
     [[], 0],
     [[2, 3], 13],
-  ])("fans out over %j, or goes elsewhere", async (items, sum) => {
+  ])("fans out over %j, or follows `otherwise`", async (items, sum) => {
     const graph = defineGraph({
       name: "g",
       channels: { squares: append<number>(), sum: replace(-1) },
@@ -128,7 +128,7 @@ describe("defineGraph", () => {
     ["concurrency", { concurrency: 0 }],
     ["graceMs", { graceMs: -1 }],
   ];
-  it.each(invalid)("says what is wrong with %s", (path, change) => {
+  it.each(invalid)("rejects an invalid %s", (path, change) => {
     const define = (): unknown => defineGraph({ ...fine, ...change });
     expect(define).toThrow(expect.objectContaining({ code: "graph_invalid", details: { path } }));
   });

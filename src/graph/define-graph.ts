@@ -1,6 +1,6 @@
 /**
- * Makes graphs, and refuses those that could not be carried out: what is wrong is said when a graph is defined, not when
- * a run comes to it. It runs nothing.
+ * Defines graphs and validates them, so that errors appear when a graph is defined rather than when it runs. It runs
+ * nothing.
  */
 import { isPlainJson } from "../engine/plain-json.ts";
 import { LoomError } from "../protocol/index.ts";
@@ -16,21 +16,34 @@ import {
   type NodeOptions,
   type StateOf,
   type SubgraphDefinition,
-  type Targets,
-  type Task,
+  type EdgeTargets,
+  type GraphTask,
   type WritesOf,
 } from "./graph.ts";
 
 const LIMITS = { maxSteps: 1000, maxTasks: 10_000, concurrency: 100, graceMs: 5000 };
 
-/** Characters of a node's name, and graphs one within the other: the path of a subgraph must fit into an id. */
+/** Maximum characters of a node name, and maximum nesting of graphs. The path of a subgraph must fit into an id. */
 const MAX_NODE_NAME = 64;
 const MAX_DEPTH = 8;
 
-/** The longest a timer can run. */
+/** Longest delay that `setTimeout` supports. */
 const MAX_MS = 2 ** 31 - 1;
 
-/** A graph of these channels, nodes and edges; `graph_invalid` says what is wrong with it, and where. */
+/**
+ * Defines a graph: channels hold the state, nodes read it and return writes, edges choose the next nodes. Throws
+ * `graph_invalid` with the path of the invalid part.
+ *
+ * ```ts
+ * const graph = defineGraph({
+ *   name: "greeter",
+ *   channels: { name: replace(""), lines: append<string>() },
+ *   nodes: { greet: ({ name }) => ({ lines: [`Hello ${name}`] }) },
+ *   start: "greet",
+ * });
+ * const { lines } = await invokeGraph(graph, { name: "Mei" });
+ * ```
+ */
 export function defineGraph<const C extends Channels, Name extends string>(
   definition: GraphDefinition<C, Name>,
 ): Graph<C, Name> {
@@ -44,7 +57,7 @@ export function defineGraph<const C extends Channels, Name extends string>(
   }
   checkChannels(channels);
   const names = new Set(Object.keys(nodes));
-  if (names.size === 0) throw invalid("nodes", "a graph needs a node");
+  if (names.size === 0) throw invalid("nodes", "a graph needs at least one node");
   for (const from of Object.keys(edges))
     if (!names.has(from)) throw invalid(`edges.${from}`, `there is no node "${from}"`);
   checkEdge("start", start, names);
@@ -57,20 +70,22 @@ export function defineGraph<const C extends Channels, Name extends string>(
     depth = Math.max(depth, 1 + (compiled.child?.graph.depth ?? 0));
     made.set(node, compiled);
   }
-  if (depth > MAX_DEPTH) throw invalid("nodes", `subgraphs are nested ${depth} deep, ${MAX_DEPTH} is the most`);
+  if (depth > MAX_DEPTH)
+    throw invalid("nodes", `subgraphs are nested ${depth} levels deep; the maximum is ${MAX_DEPTH}`);
   return { name, channels, nodes: made, start, values, depth, ...limits };
 }
 
+/** Maps between the state of a parent graph and that of a subgraph. */
 export interface SubgraphMapping<C extends Channels, State, Writes> extends NodeOptions {
-  /** What the child's run begins with; nothing when absent. */
+  /** Writes that the child graph starts with. Default: none. */
   readonly input?: (state: State, node: Pick<NodeContext, "input" | "step" | "task">) => WritesOf<C>;
-  /** What of its last state is written to the parent's; nothing when absent. */
+  /** Writes to the parent's state, from the last state of the child. Default: none. */
   readonly output?: (child: StateOf<C>, state: State) => Writes | void;
 }
 
 /**
- * A graph as a node of another. Its state is its own; what goes in and comes out is said here. A mapping that looks at the
- * parent's state names its type: `(state: StateOf<typeof channels>) => …`.
+ * Makes a graph a node of another graph. The child has its own state; `input` and `output` map between the two. A
+ * mapping that uses the parent's state must name its type: `(state: StateOf<typeof channels>) => …`.
  */
 export function subgraph<C extends Channels, Name extends string, State = unknown, Writes = never>(
   graph: Graph<C, Name>,
@@ -80,39 +95,45 @@ export function subgraph<C extends Channels, Name extends string, State = unknow
 }
 
 /**
- * A node run for each item of a list, side by side; each is given its item as `node.input`. Of no items there is none, and
- * nothing comes after: `otherwise` says where to go then.
+ * Returns one task per item, for an edge. The tasks run in parallel, each with its item as `node.input`. If there are
+ * no items, the edge leads to `otherwise`, or nowhere.
  */
 export function fanOut<Name extends string, const Other extends string = never>(
   node: Name,
   items: readonly unknown[],
   { otherwise }: { readonly otherwise?: Other } = {},
-): readonly Task<Name | Other>[] {
+): readonly GraphTask<Name | Other>[] {
   if (items.length === 0 && otherwise !== undefined) return [{ node: otherwise }];
-  return items.map((input) => ({ node, input: (input ?? null) as NonNullable<Task["input"]> }));
+  return items.map((input) => ({ node, input: (input ?? null) as NonNullable<GraphTask["input"]> }));
 }
 
-/** The targets of an edge as a list. */
-export function listTargets<Name extends string>(targets: Targets<Name>): readonly (Name | typeof END | Task<Name>)[] {
-  return Array.isArray(targets) ? (targets as readonly (Name | Task<Name>)[]) : [targets as Name | Task<Name>];
+/** Returns the targets of an edge as a list. */
+export function listTargets<Name extends string>(
+  targets: EdgeTargets<Name>,
+): readonly (Name | typeof END | GraphTask<Name>)[] {
+  return Array.isArray(targets)
+    ? (targets as readonly (Name | GraphTask<Name>)[])
+    : [targets as Name | GraphTask<Name>];
 }
 
 function checkChannels(channels: Channels): void {
   for (const [name, channel] of Object.entries(channels)) {
     const path = `channels.${name}`;
-    if (name === "__proto__" || name === "") throw invalid(path, "a channel needs another name");
+    if (name === "__proto__" || name === "") throw invalid(path, "a channel name must not be empty or `__proto__`");
     const { kind } = channel;
     const initial: unknown = channel.initial;
-    if (!isPlainJson(initial)) throw invalid(path, "the initial value must be JSON");
+    if (!isPlainJson(initial)) throw invalid(path, "the initial value must be plain JSON");
     if (kind === "append" && !Array.isArray(initial)) throw invalid(path, "the initial value must be a list");
     if (kind === "merge" && (typeof initial !== "object" || initial === null || Array.isArray(initial)))
       throw invalid(path, "the initial value must be an object");
-    if (kind === "custom" && typeof channel.reduce !== "function") throw invalid(path, "it needs a reducer");
-    if (!["replace", "append", "merge", "custom"].includes(kind)) throw invalid(path, "it is of no known kind");
+    if (kind === "custom" && typeof channel.reduce !== "function")
+      throw invalid(path, "a custom channel needs a reducer");
+    if (!["replace", "append", "merge", "custom"].includes(kind))
+      throw invalid(path, "the kind must be replace, append, merge or custom");
   }
 }
 
-/** Only what was said: a node may have the name of something that every object has. */
+/** Only own properties count: a node may be named like a property of `Object.prototype`. */
 function findEdge<State>(edges: object, node: string): Edge<State, string> {
   const known = edges as { readonly [node: string]: Edge<State, string> | undefined };
   return (Object.hasOwn(edges, node) ? known[node] : undefined) ?? END;
@@ -129,9 +150,10 @@ function checkEdge<State>(path: string, edge: Edge<State, string>, names: Readon
 function readNode<State, Writes>(name: string, given: AnyNode<State, Writes>, edge: Edge<State, string>): GraphNode {
   const path = `nodes.${name}`;
   if (name === END || name.length > MAX_NODE_NAME || !/^[^:|\s]+$/.test(name))
-    throw invalid(path, `a node's name has 1 to ${MAX_NODE_NAME} characters, none of them a space, \`:\` or \`|\``);
+    throw invalid(path, `a node name has 1 to ${MAX_NODE_NAME} characters, without spaces, \`:\` and \`|\``);
   if (typeof given === "function") return { name, run: given, child: undefined, edge };
-  if (typeof given !== "object" || given === null) throw invalid(path, "a node is a function or has one as `run`");
+  if (typeof given !== "object" || given === null)
+    throw invalid(path, "a node must be a function, or an object with a function `run`");
   const { timeoutMs, retry } = given;
   if (timeoutMs !== undefined) assertNumber(`${path}.timeoutMs`, timeoutMs, 1, MAX_MS);
   if (retry !== undefined) {
@@ -139,17 +161,18 @@ function readNode<State, Writes>(name: string, given: AnyNode<State, Writes>, ed
     for (const field of ["delayMs", "maxDelayMs"] as const)
       if (retry[field] !== undefined) assertNumber(`${path}.retry.${field}`, retry[field], 0, MAX_MS);
     const { factor = 1 } = retry;
-    if (!(factor >= 1)) throw invalid(`${path}.retry.factor`, "it must be a number from 1 on");
+    if (!(factor >= 1)) throw invalid(`${path}.retry.factor`, "the factor must be a number of at least 1");
   }
   const options = { ...(timeoutMs === undefined ? {} : { timeoutMs }), ...(retry === undefined ? {} : { retry }) };
   if ("graph" in given) return { name, run: undefined, child: given, edge, ...options };
-  if (typeof given.run !== "function") throw invalid(path, "a node is a function or has one as `run`");
+  if (typeof given.run !== "function")
+    throw invalid(path, "a node must be a function, or an object with a function `run`");
   return { name, run: given.run, child: undefined, edge, ...options };
 }
 
 function assertNumber(path: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value;
-  throw invalid(path, `it must be a whole number from ${least} on`);
+  throw invalid(path, `the value must be an integer from ${least} to ${most}`);
 }
 
 function invalid(path: string, message: string): LoomError {

@@ -1,6 +1,6 @@
 /**
- * The events a graph writes of itself. `delta` is the last field of each: a log finds records with it by the end of their
- * text.
+ * The events that a graph writes about itself. `delta` is the last field of each, because a log finds such records by
+ * the end of their text.
  */
 import type {
   AnyEvent,
@@ -13,17 +13,17 @@ import type {
 } from "../protocol/index.ts";
 import type { InterruptAnswer } from "./graph.ts";
 
-/** A node run of the next super-step, as a checkpoint holds it. */
+/** A task of the next super-step, as stored in a checkpoint. */
 export interface NextTask {
   readonly id: string;
   readonly input?: Json;
 }
 
-/** Which graph it is about: the run, its session, and the path of the subgraph. */
-export interface Place {
+/** Identifies a graph: its run, its session and the path of the subgraph. */
+export interface GraphAddress {
   readonly runId: string;
   readonly sessionId: string | undefined;
-  /** Empty at the root. */
+  /** Path of the subgraph; empty for the root. */
   readonly ns: string;
 }
 
@@ -33,28 +33,28 @@ export function createUpdates(ns: string, id: string, task: number, patch: State
     : { type: "updates", id, state: patch, task, checkpoint_ns: ns, delta: true };
 }
 
-/** Of the whole state: the first, after which come changes. */
+/** The full state, which later deltas change. */
 export function createValues(ns: string, state: Json): ValuesEvent {
   return { type: "values", state, ...(ns === "" ? {} : { checkpoint_ns: ns }), delta: false };
 }
 
-/** Of what folding the updates gets wrong. */
+/** The corrections of the folded updates. */
 export function createValuesDelta(ns: string, state: StatePatch): ValuesEvent {
   return ns === "" ? { type: "values", state, delta: true } : { type: "values", state, checkpoint_ns: ns, delta: true };
 }
 
-/** Of the whole state, likewise. */
+/** A checkpoint with the full state. */
 export function createCheckpoint(
-  place: Place,
+  address: GraphAddress,
   time: number,
   step: number,
   state: Json,
   next: readonly NextTask[],
 ): CheckpointEvent {
-  const { runId, sessionId, ns } = place;
+  const { runId, sessionId, ns } = address;
   return {
     type: "checkpoint",
-    checkpoint_id: `${runId}:${nameStep(ns, step)}`,
+    checkpoint_id: `${runId}:${formatStepPath(ns, step)}`,
     timestamp: formatTime(time),
     step,
     state,
@@ -66,16 +66,16 @@ export function createCheckpoint(
 }
 
 export function createCheckpointDelta(
-  place: Place,
+  address: GraphAddress,
   time: number,
   step: number,
   corrections: StatePatch,
   next: readonly NextTask[],
 ): CheckpointEvent {
-  const { runId, sessionId, ns } = place;
+  const { runId, sessionId, ns } = address;
   if (ns !== "" || sessionId === undefined)
-    return { ...createCheckpoint(place, time, step, corrections, next), delta: true };
-  // Most are these, and an object made whole is much cheaper than one put together.
+    return { ...createCheckpoint(address, time, step, corrections, next), delta: true };
+  // The common case. An object literal is much faster than spreading.
   return {
     type: "checkpoint",
     checkpoint_id: `${runId}:${step}`,
@@ -88,8 +88,8 @@ export function createCheckpointDelta(
   };
 }
 
-/** What ends a question that was answered: it is part of what its node run has done. */
-export function createAskEnd(callId: string, answer: InterruptAnswer): readonly AnyEvent[] {
+/** Events that end an answered interrupt. They are part of its node run. */
+export function createInterruptEnd(callId: string, answer: InterruptAnswer): readonly AnyEvent[] {
   const named = { call_id: callId, name: "interrupt" };
   const end = { type: "tool_end", ...named, result: JSON.stringify(answer) } as const;
   if (answer.decision === "approved")
@@ -101,15 +101,15 @@ export function createAskEnd(callId: string, answer: InterruptAnswer): readonly 
   return [{ ...end, is_error: true, error_code } satisfies ToolEndEvent];
 }
 
-/** A step within a run, in words that no other step has. */
-export function nameStep(ns: string, step: number): string {
+/** Returns a name of the step that is unique within the run. */
+export function formatStepPath(ns: string, step: number): string {
   return ns === "" ? String(step) : `${ns}|${step}`;
 }
 
 let lastTime = Number.NaN;
 let lastText = "";
 
-/** Steps are shorter than milliseconds, and a date takes longer to write than all the rest. */
+/** Caches the last text: steps are often shorter than a millisecond, and formatting a date is slow. */
 function formatTime(time: number): string {
   if (time !== lastTime) {
     lastText = new Date(time).toISOString();

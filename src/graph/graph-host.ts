@@ -1,32 +1,43 @@
 /**
- * What a graph needs of whoever carries its events: a `Run` of the engine is one, and for graphs without a session there
- * is a light one that keeps nothing. It knows no graph.
+ * The interface through which a graph writes its events. A `Run` of the engine implements it; graphs without a session
+ * use a standalone host that stores nothing. It does not know graphs.
  */
-import { type ApprovalAnswer, type ApprovalRequest, describeError, NodeRun, type Pushed } from "../engine/index.ts";
+import { type ApprovalAnswer, type ApprovalRequest, describeError, NodeRun, type PushResult } from "../engine/index.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 
+/** Writes the events of a graph. A `Run` is one. */
 export interface GraphHost {
   readonly runId: string;
-  /** The session; undefined where there is none. */
+  /** Undefined for a standalone host. */
   readonly sessionId: string | undefined;
-  /** Aborted when nothing may be written any more: nodes are not waited for. */
+  /** Aborted when nothing more can be written. Nodes then get no grace period. */
   readonly signal: AbortSignal;
-  /** Whoever writes more should wait for `ready` first. */
+  /** True if the log is behind. Await `ready` before writing more. */
   readonly isBehind: boolean;
-  /** Nobody sees the events: none need be made. */
+  /** True if nothing reads the events, so that none need to be created. */
   readonly isSilent?: boolean;
-  /** What was written so far: a graph that has made a checkpoint has used up the ids of one. */
+  /** What was written so far. A run with a checkpoint cannot start another graph, because their ids would collide. */
   readonly work?: { readonly checkpoint: unknown };
+  /** The clock, in milliseconds since 1970. */
   now(): number;
-  /** `parent` is the node run it is inside of. */
+  /** Starts a node run, optionally inside the node run `parent`. */
   enter(name: string, parent?: string): NodeRun;
-  /** Events of one node run, or of none, in one append. With `isTold`, one that cannot be stored does not end the run. */
-  postUnit(events: readonly AnyEvent[], options?: { readonly nodeId?: string; readonly isTold?: boolean }): Pushed;
+  /**
+   * Writes events of one node run, or of none, in one append. With `isHandled`, events that cannot be stored do not end
+   * the run.
+   */
+  postUnit(
+    events: readonly AnyEvent[],
+    options?: { readonly nodeId?: string; readonly isHandled?: boolean },
+  ): PushResult;
+  /** Resolves when the log has room for more events. */
   ready(): Promise<void>;
+  /** Asks the user and resolves to the answer. */
   requestApproval(request: ApprovalRequest, options: { readonly nodeId: string }): Promise<ApprovalAnswer>;
 }
 
-export interface LightHostOptions {
+/** Options of `createStandaloneHost`. */
+export interface StandaloneHostOptions {
   readonly runId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onEvent?: ((event: AnyEvent, nodeId: string | undefined) => void) | undefined;
@@ -34,24 +45,24 @@ export interface LightHostOptions {
 }
 
 const NEVER = new AbortController().signal;
-const TAKEN: Pushed = { lastId: 0, ts: 0, durable: Promise.resolve(0) };
+const NOT_STORED: PushResult = { lastId: 0, ts: 0, durable: Promise.resolve(0) };
 
-/** A host without a session: events are told, or nobody hears of them. */
-export function createLightHost(options: LightHostOptions): GraphHost {
+/** Creates a host without a session. Events go to `onEvent` and are not stored. */
+export function createStandaloneHost(options: StandaloneHostOptions): GraphHost {
   const { runId = "run", signal = NEVER, onEvent, onInterrupt } = options;
   let nodeRuns = 0;
-  const tell = onEvent ?? (() => undefined);
+  const notify = onEvent ?? (() => undefined);
   const nodeHost: ConstructorParameters<typeof NodeRun>[0] = {
     emit(event, { nodeId }) {
-      tell(event, nodeId);
-      return TAKEN.durable;
+      notify(event, nodeId);
+      return NOT_STORED.durable;
     },
-    leave(nodeId, id, result, { before = [], after = [] }) {
-      if (onEvent === undefined) return TAKEN;
+    exit(nodeId, id, result, { before = [], after = [] }) {
+      if (onEvent === undefined) return NOT_STORED;
       for (const event of before) onEvent(event, nodeId);
       onEvent({ type: "node_exit", id, result }, nodeId);
       for (const event of after) onEvent(event, undefined);
-      return TAKEN;
+      return NOT_STORED;
     },
     describe: (error) => describeError(error),
   };
@@ -68,18 +79,19 @@ export function createLightHost(options: LightHostOptions): GraphHost {
       return new NodeRun(nodeHost, nodeId, id);
     },
     postUnit(events, { nodeId } = {}) {
-      for (const event of events) tell(event, nodeId);
-      return TAKEN;
+      for (const event of events) notify(event, nodeId);
+      return NOT_STORED;
     },
     ready: () => Promise.resolve(),
     async requestApproval(request, { nodeId }) {
-      const { callId: call_id, name, arguments: asked } = request;
-      if (onInterrupt === undefined) throw new LoomError("unsupported", "there is nobody to ask");
-      tell({ type: "tool_approval", call_id, name, arguments: asked }, nodeId);
+      const { callId: call_id, name, arguments: question } = request;
+      if (onInterrupt === undefined)
+        throw new LoomError("unsupported", "this graph asks the user, but no `onInterrupt` is set");
+      notify({ type: "tool_approval", call_id, name, arguments: question }, nodeId);
       const answer = await onInterrupt(request);
       const { decision, arguments: given, ...rest } = answer;
       const edited = decision === "approved" ? { arguments: given } : {};
-      tell({ type: "tool_approval_result", call_id, name, decision, ...edited, ...rest }, nodeId);
+      notify({ type: "tool_approval_result", call_id, name, decision, ...edited, ...rest }, nodeId);
       return answer;
     },
   };

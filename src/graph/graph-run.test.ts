@@ -5,13 +5,13 @@ import { append, replace } from "./channels.ts";
 import { defineGraph, subgraph } from "./define-graph.ts";
 import type { StateOf } from "./graph.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { ignore, perform, tick, trail } from "./graph-stage.contract.ts";
+import { ignore, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("siblings that fail", () => {
-  it("are told of by the one that stopped the others, whatever these say then", async () => {
+describe("tasks that fail in parallel", () => {
+  it("report the failure that stopped the others", async () => {
     const graph = defineGraph({
       name: "g",
       channels: {},
@@ -30,7 +30,7 @@ describe("siblings that fail", () => {
     await expect(invokeGraph(graph)).rejects.toThrow("disk full");
   });
 
-  it("are told of by the first task, where all fail at once", async () => {
+  it("report the first task if all fail at once", async () => {
     const graph = defineGraph({
       name: "g",
       channels: {},
@@ -43,7 +43,7 @@ describe("siblings that fail", () => {
     await expect(invokeGraph(graph)).rejects.toThrow("first");
   });
 
-  it("leave no timer behind where one was about to be tried again", async () => {
+  it("leave no timer of a pending retry", async () => {
     vi.useFakeTimers();
     try {
       const retry = { attempts: 3, delayMs: 10_000 };
@@ -68,7 +68,7 @@ describe("siblings that fail", () => {
 });
 
 describe("a subgraph", () => {
-  it("has time while the user is asked inside it, however deep", async () => {
+  it("does not time out while a nested node waits for the user", async () => {
     vi.useFakeTimers();
     try {
       const ask = defineGraph({
@@ -98,7 +98,7 @@ describe("a subgraph", () => {
     }
   });
 
-  it("goes on being timed when the user has answered", async () => {
+  it("resumes its timeout after the user has answered", async () => {
     vi.useFakeTimers();
     try {
       const ask = defineGraph({
@@ -119,7 +119,7 @@ describe("a subgraph", () => {
     }
   });
 
-  it("that has come to its end is not run again when its output is refused", async () => {
+  it("is not run again when its output is rejected", async () => {
     let ran = 0;
     let tries = 0;
     const child = defineGraph({
@@ -140,7 +140,7 @@ describe("a subgraph", () => {
     expect([ran, tries]).toEqual([1, 3]);
   });
 
-  it("does not begin once its node has run out of time, however long the log was behind", async () => {
+  it("does not start after its node timed out while the log was behind", async () => {
     const ran: string[] = [];
     const child = defineGraph({ name: "child", channels: {}, nodes: { a: () => void ran.push("a") }, start: "a" });
     const nodes = { sub: subgraph(child, { timeoutMs: 5 }) };
@@ -153,7 +153,7 @@ describe("a subgraph", () => {
     expect(ran).toEqual([]);
   });
 
-  it("is not run twice at the same time, by a try that was left behind and the next", async () => {
+  it("is not run twice at the same time by an abandoned attempt and the next", async () => {
     const ran: string[] = [];
     const child = defineGraph({
       name: "child",
@@ -168,7 +168,7 @@ describe("a subgraph", () => {
     const going = runGraph(graph, { run: log.host });
     going.catch(ignore);
     await tick();
-    // There is room again, but who waits for it is told late.
+    // There is room again, but `ready` resolves late.
     log.catchUp();
     await sleep(40);
     log.wake();
@@ -176,7 +176,7 @@ describe("a subgraph", () => {
     expect(ran).toEqual(["a", "b", "c"]);
   });
 
-  /** A host whose log is behind from when a node was entered on. */
+  /** A host whose log falls behind when a node is entered. */
   async function createSlowHost(name: string) {
     const session = await openSession(await createLog(), SESSION, { onError: ignore });
     onTestFinished(() => session.close());
@@ -210,16 +210,16 @@ describe("a subgraph", () => {
   }
 });
 
-describe("what a node returns of the state it was shown", () => {
+describe("state that a node returns", () => {
   const channels = { items: append<string>(), kept: replace<readonly (readonly string[])[]>([]), n: replace(0) };
 
-  it("is refused where it is the list itself: all of it would be appended again", async () => {
+  it("is rejected if it is the channel's own list", async () => {
     const nodes = { a: (state: object) => ({ ...state, n: 1 }) };
     const { error } = await perform(defineGraph({ name: "g", channels, nodes, start: "a" }), { items: ["x"] });
     expect(error).toMatchObject({ code: "graph_invalid", details: { channel: "items" } });
   });
 
-  it("stays as it was, and the log has the same", async () => {
+  it("keeps its value, in memory and in the log", async () => {
     const child = defineGraph({
       name: "child",
       channels: { seen: replace<readonly string[]>([]) },
@@ -240,7 +240,7 @@ describe("what a node returns of the state it was shown", () => {
       edges: { keep: ({ items }) => [{ node: "grow", input: items as string[] }], grow: "sub" },
       start: "keep",
     });
-    // `perform` holds the last state against what the log says.
+    // `perform` compares the last state with the log.
     const { state, records } = await perform(graph, { items: ["x"] });
     expect(state).toEqual({ items: ["x", '["x"]', "end"], kept: [["x"], ["x", '["x"]']], n: 0 });
     const checkpoints = records.flatMap(({ event }) => (event.type === "checkpoint" ? [JSON.stringify(event)] : []));

@@ -1,12 +1,13 @@
 /**
- * A graph on its way: super-step after super-step. All tasks of one are shown the state of its beginning and run side by
- * side; what they wrote is merged in the order of the tasks, whichever ended first. A subgraph is another of the same.
+ * Executes a graph, one super-step after another. All tasks of a super-step read the state from its start and run in
+ * parallel. Their writes are merged in task order, whichever task ends first. A subgraph is another `GraphRun`.
  *
  * Invariants:
- * - A finished task is one append: what ends its questions, its `updates`, its `node_exit`. The end of a super-step is
- *   one append: `values` and `checkpoint`; of a single task both are the same one.
- * - A task whose append was made is not run again, by this object or by one that was restored from the log.
- * - Nothing that happens per step grows with the number of steps or the size of the state.
+ * - A finished task is one append: the ends of its interrupts, its `updates` and its `node_exit`. The end of a
+ *   super-step is one append: `values` and `checkpoint`. If the super-step has a single task, both are the same
+ *   append.
+ * - A task whose append succeeded is not run again, neither by this object nor after a restore from the log.
+ * - The cost of a step does not depend on the number of steps or the size of the state.
  */
 import { type GraphState, type Json, LoomError, type StatePatch, type ToolEndEvent } from "../protocol/index.ts";
 import { listTargets } from "./define-graph.ts";
@@ -18,7 +19,7 @@ import {
   createValues,
   createValuesDelta,
   type NextTask,
-  type Place,
+  type GraphAddress,
 } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
 import { LiveState, NO_CORRECTIONS } from "./live-state.ts";
@@ -27,17 +28,19 @@ import type { PartResults } from "./parts.ts";
 import { findRetryDelay, pauseFor } from "./retry.ts";
 import { isPromiseLike, type Stoppable, TaskRun } from "./task-run.ts";
 
-/** What a graph and its subgraphs share. */
+/** What a graph shares with its subgraphs. */
 export interface GraphEnvironment {
   readonly host: GraphHost;
   readonly pacer: Pacer;
-  /** Tool calls that ended since the root's last checkpoint, before the process died; none once it has made another. */
+  /**
+   * Tool calls that ended after the root's last checkpoint, before the process died. Empty after the next checkpoint.
+   */
   endedCalls: ReadonlyMap<string, ToolEndEvent>;
-  /** What the log holds of a subgraph that was going when the process died. */
+  /** Returns the stored state of a subgraph that was running when the process died. */
   findStored(ns: string): GraphState | undefined;
-  /** Subgraphs that are going, by their path: one that is tried again goes on where it was. */
+  /** Running subgraphs by path. A subgraph that is retried continues where it stopped. */
   readonly children: Map<string, GraphRun>;
-  /** What parts of nodes have given in the root's super-step. */
+  /** Results of node parts in the root's current super-step. */
   readonly parts: PartResults;
 }
 
@@ -46,40 +49,40 @@ export const NO_CALLS: ReadonlyMap<string, ToolEndEvent> = new Map();
 export class GraphRun implements Stoppable {
   readonly #graph: Graph;
   readonly #env: GraphEnvironment;
-  readonly #place: Place;
+  readonly #address: GraphAddress;
   readonly #state: LiveState;
   #step = 0;
   #next: readonly NextTask[] = [];
-  /** Tasks of the coming super-step that have finished. */
+  /** Finished tasks of the current super-step. */
   #finished = new Set<number>();
   #corrections: StatePatch = NO_CORRECTIONS;
   readonly #running = new Set<TaskRun>();
   #aborted: { readonly reason: unknown } | undefined;
-  /** Why the tasks of this super-step are to stop: one has failed. */
+  /** Set when a task failed and the other tasks of the super-step must stop. */
   #stop: LoomError | undefined;
-  /** The task that this subgraph is, in its latest try. */
+  /** The task that runs this subgraph, in its latest attempt. */
   #parent: TaskRun | undefined;
-  /** Settles when nothing of the latest `run` is going any more. */
-  #left: Promise<unknown> | undefined;
-  /** A task that had sent answer text has failed: it cannot be tried again. */
-  isSpoiled = false;
+  /** Settles when the latest `run` has ended. */
+  #settled: Promise<unknown> | undefined;
+  /** True if a task failed after it sent answer text. Such text cannot be repeated, so there is no retry. */
+  isUnretryable = false;
 
   constructor(graph: Graph, env: GraphEnvironment, ns: string) {
     this.#graph = graph;
     this.#env = env;
     const { runId, sessionId } = env.host;
-    this.#place = { runId, sessionId, ns };
+    this.#address = { runId, sessionId, ns };
     this.#state = new LiveState(graph.channels);
   }
 
-  /** Writes the checkpoint of the input. */
+  /** Applies the input and writes the first checkpoint. */
   begin(input: unknown, around?: LiveState): void {
     this.#state.begin(input, around);
     this.#next = this.#listTasks([this.#graph.start]);
     this.#writeStart();
   }
 
-  /** The same from a state and what comes next: those of a checkpoint of another run. */
+  /** Starts from the state and the next tasks of another run's checkpoint. */
   beginFrom(state: Json, next: readonly NextTask[]): void {
     this.#state.restore(state);
     this.#next = next;
@@ -87,67 +90,71 @@ export class GraphRun implements Stoppable {
     this.#writeStart();
   }
 
-  /** Takes over what the log holds; nothing is written. Throws `graph_changed` where it does not fit the graph. */
-  restore({ base, pending, checkpoint, isWhole }: GraphState): void {
-    if (checkpoint?.next === undefined || !isWhole)
-      throw new LoomError("unknown_checkpoint", "the log holds no checkpoint that a graph could go on from");
+  /** Restores the state from the log and writes nothing. Throws `graph_changed` if the state does not fit the graph. */
+  restore({ base, pending, checkpoint, isComplete }: GraphState): void {
+    if (checkpoint?.next === undefined || !isComplete)
+      throw new LoomError("unknown_checkpoint", "the log has no checkpoint to resume this graph from");
     this.#state.restore(base);
     this.#step = checkpoint.step;
     this.#next = checkpoint.next;
     this.#assertNodes();
     for (const { task, id, patch } of pending) {
-      if (this.#next[task]?.id !== id) throw changed(`task ${task} was of node "${id}"`);
+      if (this.#next[task]?.id !== id) throw graphChanged(`task ${task} was a task of node "${id}"`);
       this.#state.addStored(task, patch);
       this.#finished.add(task);
     }
   }
 
   #assertNodes(): void {
-    for (const { id } of this.#next) if (!this.#graph.nodes.has(id)) throw changed(`there is no node "${id}"`);
+    for (const { id } of this.#next) if (!this.#graph.nodes.has(id)) throw graphChanged(`there is no node "${id}"`);
   }
 
   #writeStart(): void {
     const { host } = this.#env;
     if (host.isSilent === true) return;
     const state = this.#state.copy();
-    const checkpoint = createCheckpoint(this.#place, host.now(), 0, state, this.#next);
-    host.postUnit(this.#graph.values ? [createValues(this.#place.ns, state), checkpoint] : [checkpoint]);
+    const checkpoint = createCheckpoint(this.#address, host.now(), 0, state, this.#next);
+    host.postUnit(this.#graph.values ? [createValues(this.#address.ns, state), checkpoint] : [checkpoint]);
   }
 
-  /** Goes on to the end, and gives the last state. After a failure it can be called again: it goes on where it was. */
+  /**
+   * Runs to the end and returns the last state. After a failure, it can be called again and continues where it stopped.
+   */
   run(): Promise<Readonly<{ [channel: string]: Json }>> {
-    const going = this.#goOn();
-    this.#left = going.catch(() => undefined);
+    const going = this.#runSteps();
+    this.#settled = going.catch(() => undefined);
     return going;
   }
 
-  async #goOn(): Promise<Readonly<{ [channel: string]: Json }>> {
+  async #runSteps(): Promise<Readonly<{ [channel: string]: Json }>> {
     const { pacer, host } = this.#env;
     const { maxSteps, name } = this.#graph;
     while (this.#next.length > 0) {
       if (this.#step >= maxSteps)
-        throw new LoomError("step_limit", `graph "${name}" has taken ${maxSteps} steps`, { limit: maxSteps });
+        throw new LoomError("step_limit", `graph "${name}" reached its limit of ${maxSteps} steps`, {
+          limit: maxSteps,
+        });
       try {
         const pause = pacer.pause(host);
         if (pause !== undefined) await pause;
-        this.#assertGoing();
+        this.#assertNotAborted();
         await this.#runStep();
       } catch (error) {
-        // Told to stop, nodes say so in many ways.
-        this.#assertGoing();
+        // After an abort, report its reason rather than the errors it causes.
+        this.#assertNotAborted();
         throw error;
       }
     }
     return this.#state.values;
   }
 
-  /** Tells all that is going to stop. */
+  /** Stops everything that is running. */
   abort(reason: unknown, graceMs: number): void {
     this.#aborted = { reason };
     for (const task of this.#running) task.abort(reason, graceMs);
   }
 
-  #assertGoing(): void {
+  #assertNotAborted(): void {
     const { signal } = this.#env.host;
     if (signal.aborted) throw signal.reason;
     if (this.#aborted !== undefined) throw this.#aborted.reason;
@@ -168,9 +175,9 @@ export class GraphRun implements Stoppable {
     if (events.length > 0) this.#env.host.postUnit(events);
   }
 
-  /** Side by side, so many at once as may be. When one fails, the others are told to stop and waited for. */
+  /** Runs tasks in parallel, up to the concurrency limit. If one fails, the others are stopped and awaited. */
   async #runTasks(todo: readonly number[]): Promise<void> {
-    // The one that stopped the others: what those say then, they say because of it.
+    // The first failure. Later ones are its consequences.
     let failure: { readonly error: unknown } | undefined;
     const waiting = todo.values();
     const work = async (): Promise<void> => {
@@ -181,14 +188,14 @@ export class GraphRun implements Stoppable {
         } catch (error) {
           if (failure !== undefined) continue;
           failure = { error };
-          this.#stop = new LoomError("interrupted", `stopped, since "${this.#next[task]?.id}" failed`);
+          this.#stop = new LoomError("interrupted", `stopped because "${this.#next[task]?.id}" failed`);
           for (const other of this.#running) other.abort(this.#stop, this.#graph.graceMs);
         }
       }
     };
     await Promise.all(Array.from({ length: Math.min(this.#graph.concurrency, todo.length) }, work));
     if (failure !== undefined) throw failure.error;
-    this.#assertGoing();
+    this.#assertNotAborted();
   }
 
   async #runTask(task: number, isAlone: boolean): Promise<void> {
@@ -197,13 +204,13 @@ export class GraphRun implements Stoppable {
     const { host } = this.#env;
     let { endedCalls } = this.#env;
     for (let attempt = 1; ; attempt++) {
-      // Asked again and again, here and below: those who are woken together must not flood the log together.
+      // Checked in a loop: tasks that wake up together must not flood the log.
       while (host.isBehind) await host.ready();
-      this.#assertGoing();
+      this.#assertNotAborted();
       if (this.#stop !== undefined) throw this.#stop;
       const { parts } = this.#env;
-      const place = { ns: this.#place.ns, step: this.#step + 1, task, input, endedCalls, parts };
-      const run = new TaskRun(host, host.enter(id, this.#parent?.span.nodeId), place, this.#parent);
+      const spec = { ns: this.#address.ns, step: this.#step + 1, task, input, endedCalls, parts };
+      const run = new TaskRun(host, host.enter(id, this.#parent?.span.nodeId), spec, this.#parent);
       this.#running.add(run);
       let delay: number | undefined;
       try {
@@ -216,29 +223,29 @@ export class GraphRun implements Stoppable {
       } catch (thrown) {
         const error = isTimeout(run.abortReason?.reason) ? run.abortReason?.reason : thrown;
         const wasStopped = isStopped(run);
-        // Whatever of it is still going has nobody to work for.
+        // Stops work that is still running for this attempt.
         run.abort(error, 0);
-        if (run.hasOpenParts) await run.parts.leave(error, host.signal.aborted ? 0 : this.#graph.graceMs);
+        if (run.hasOpenParts) await run.parts.stop(error, host.signal.aborted ? 0 : this.#graph.graceMs);
         void run.span.fail(error);
         if (run.isDone) throw error;
-        if (run.span.answered || run.isSpoiled || run.hasSpoiledParts) this.isSpoiled = true;
-        const mayRetry = !this.isSpoiled && this.#aborted === undefined && !host.signal.aborted;
+        if (run.span.hasAnswered || run.isUnretryable || run.hasUnretryableParts) this.isUnretryable = true;
+        const mayRetry = !this.isUnretryable && this.#aborted === undefined && !host.signal.aborted;
         if (mayRetry && !wasStopped) delay = findRetryDelay(node.retry, attempt, error);
         if (delay === undefined) throw error;
       } finally {
         run.end();
         this.#running.delete(run);
-        // Not before: a subgraph that has come to its end does not begin anew because its output was refused.
-        if (run.isDone && node.child !== undefined) this.#env.children.delete(this.#nameChild(id, run));
+        // Kept until the task is done: a finished subgraph must not run again because its output was rejected.
+        if (run.isDone && node.child !== undefined) this.#env.children.delete(this.#childPath(id, run));
       }
-      endedCalls = join(endedCalls, run.span.endedCalls);
+      endedCalls = mergeMaps(endedCalls, run.span.endedCalls);
       await this.#pause(delay, run);
     }
   }
 
-  /** Waits before the next try; an abort ends it. */
+  /** Waits before the next attempt. An abort ends the wait. */
   async #pause(ms: number, run: TaskRun): Promise<void> {
-    const waiter = new TaskRun(this.#env.host, run.span, run.place, undefined);
+    const waiter = new TaskRun(this.#env.host, run.span, run.spec, undefined);
     this.#running.add(waiter);
     try {
       await pauseFor(ms, waiter);
@@ -253,20 +260,20 @@ export class GraphRun implements Stoppable {
     return this.#callChild(node.child, node.name, run);
   }
 
-  #nameChild(name: string, { step, task }: TaskRun): string {
-    const { ns } = this.#place;
+  #childPath(name: string, { step, task }: TaskRun): string {
+    const { ns } = this.#address;
     return `${ns === "" ? "" : `${ns}|`}${name}:${step}.${task}`;
   }
 
   async #callChild(definition: NonNullable<GraphNode["child"]>, name: string, run: TaskRun): Promise<unknown> {
     const { children, host } = this.#env;
-    const path = this.#nameChild(name, run);
+    const path = this.#childPath(name, run);
     const { values } = this.#state;
     const known = children.get(path);
     const child = known ?? new GraphRun(definition.graph, this.#env, path);
     run.child = child;
-    // A try that was left behind may still be on its way out.
-    if (known !== undefined) await known.#left;
+    // An abandoned attempt may still be ending.
+    if (known !== undefined) await known.#settled;
     while (host.isBehind) await host.ready();
     if (run.abortReason !== undefined) throw run.abortReason.reason;
     child.#aborted = undefined;
@@ -280,17 +287,17 @@ export class GraphRun implements Stoppable {
     try {
       return definition.output(await child.run(), values);
     } finally {
-      run.isSpoiled = child.isSpoiled;
+      run.isUnretryable = child.isUnretryable;
     }
   }
 
-  /** Writes what a task has done. */
+  /** Writes the result of a task. */
   #finish(run: TaskRun, task: number, node: GraphNode, result: unknown, isAlone: boolean): void {
     const patch = this.#state.createPatch(result, `node "${node.name}"`);
     const stored = this.#state.add(task, patch);
     const { isSilent } = this.#env.host;
     const before =
-      isSilent === true ? [] : [...run.listEndings(), createUpdates(this.#place.ns, node.name, task, stored)];
+      isSilent === true ? [] : [...run.listEndings(), createUpdates(this.#address.ns, node.name, task, stored)];
     if (!isAlone) {
       if (isSilent !== true) run.span.commit({ before, areChecked: run.areChecked });
       run.isDone = true;
@@ -298,7 +305,7 @@ export class GraphRun implements Stoppable {
       return;
     }
     this.#finished.add(task);
-    // From here on it is done, whatever comes: the state has changed.
+    // From here on the task is done even if an edge throws: the state has changed.
     run.isDone = true;
     let after;
     try {
@@ -310,7 +317,7 @@ export class GraphRun implements Stoppable {
     if (isSilent !== true) run.span.commit({ before, after, areChecked: run.areChecked });
   }
 
-  /** Merges, finds what comes next, and gives the events that say so. */
+  /** Merges the writes, determines the next tasks, and returns the events that record both. */
   #endStep():
     | readonly []
     | readonly (ReturnType<typeof createValuesDelta> | ReturnType<typeof createCheckpointDelta>)[] {
@@ -323,22 +330,22 @@ export class GraphRun implements Stoppable {
     this.#step++;
     this.#finished.clear();
     this.#corrections = NO_CORRECTIONS;
-    if (this.#place.ns === "") {
+    if (this.#address.ns === "") {
       this.#env.endedCalls = NO_CALLS;
       this.#env.parts.clear();
     }
     const { host } = this.#env;
     if (host.isSilent === true) return [];
-    const checkpoint = createCheckpointDelta(this.#place, host.now(), this.#step, corrections, next);
-    return this.#graph.values ? [createValuesDelta(this.#place.ns, corrections), checkpoint] : [checkpoint];
+    const checkpoint = createCheckpointDelta(this.#address, host.now(), this.#step, corrections, next);
+    return this.#graph.values ? [createValuesDelta(this.#address.ns, corrections), checkpoint] : [checkpoint];
   }
 
-  /** The tasks that edges ask for, in their order. A node is asked for once, unless it is given something. */
+  /** Returns the tasks that the edges request, in order. A node without an input is requested at most once. */
   #listTasks(edges: readonly GraphNode["edge"][]): readonly NextTask[] {
     const { values } = this.#state;
     const { nodes, maxTasks, name } = this.#graph;
     const tasks: NextTask[] = [];
-    // No longer than the graph has nodes.
+    // At most as long as the graph has nodes.
     const plain: string[] = [];
     for (const edge of edges) {
       const targets = typeof edge === "function" ? edge(values) : edge;
@@ -348,9 +355,10 @@ export class GraphRun implements Stoppable {
         const id = isPlain ? target : target?.node;
         if (id === END) continue;
         if (!nodes.has(id))
-          throw new LoomError("graph_invalid", `an edge of "${name}" leads to "${id}", which is no node`);
+          throw new LoomError("graph_invalid", `an edge of "${name}" leads to "${id}", which is not a node`);
         const input = isPlain ? undefined : target.input;
-        if (input !== undefined) tasks.push({ id, input: this.#state.detach(input, `an edge to "${id}" gives`) });
+        if (input !== undefined)
+          tasks.push({ id, input: this.#state.detach(input, `the input of the edge to "${id}"`) });
         else if (!plain.includes(id)) {
           plain.push(id);
           tasks.push({ id });
@@ -358,7 +366,11 @@ export class GraphRun implements Stoppable {
       }
     }
     if (tasks.length > maxTasks)
-      throw new LoomError("too_many_open", `a step of "${name}" has ${tasks.length} tasks`, { limit: maxTasks });
+      throw new LoomError(
+        "too_many_open",
+        `a step of "${name}" has ${tasks.length} tasks; the maximum is ${maxTasks}`,
+        { limit: maxTasks },
+      );
     return tasks;
   }
 }
@@ -367,15 +379,15 @@ function isTimeout(reason: unknown): boolean {
   return reason instanceof LoomError && reason.code === "node_timeout";
 }
 
-/** Told to stop, and not for want of time. */
+/** True if the task was aborted for another reason than a timeout. */
 function isStopped(run: TaskRun): boolean {
   return run.abortReason !== undefined && !isTimeout(run.abortReason.reason);
 }
 
-function join<K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
+function mergeMaps<K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): ReadonlyMap<K, V> {
   return second.size === 0 ? first : new Map([...first, ...second]);
 }
 
-function changed(message: string): LoomError {
-  return new LoomError("graph_changed", `the graph is not the one that was left: ${message}`);
+function graphChanged(message: string): LoomError {
+  return new LoomError("graph_changed", `the graph differs from the stored one: ${message}`);
 }

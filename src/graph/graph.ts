@@ -1,33 +1,34 @@
 /**
- * What a graph is: channels that hold the state, nodes that change it, edges that say what comes next. Plain data and
- * functions; `run-graph.ts` carries it out. It knows no model and no tool.
+ * The types of a graph: channels hold the state, nodes change it, edges choose the next nodes. Plain data and
+ * functions; `run-graph.ts` executes them. It knows no models and no tools.
  */
 import type { NodeRun } from "../engine/index.ts";
 import type { AnyEvent, Json, JsonObject, ToolEndEvent } from "../protocol/index.ts";
 
-/** Where a graph ends. */
+/** The target of an edge that ends the graph. */
 export const END = "__end__";
 
 /**
- * How writes to a part of the state are merged. All values are JSON: they are stored. `kind` decides what is stored:
- * `append` and `merge` what was added, the others the whole value. What was written is given away: whoever changes it
- * afterwards changes what nobody stored.
+ * A part of the state, and how writes to it are merged. All values must be JSON, because they are stored. `append` and
+ * `merge` channels store what was added; the others store the whole value. Do not modify a value after writing it.
  */
 export interface Channel<Value, Write = Value> {
   readonly kind: "replace" | "append" | "merge" | "custom";
   readonly initial: Value;
-  /** Of the kind `custom` only: the value after a write. It gives a new one and leaves both as they are. */
+  /** For `custom` channels: returns the value after a write. It must not modify its arguments. */
   reduce?(value: Value, write: Write): Value;
 }
 
+/** The channels of a graph by name. */
 export interface Channels {
   // oxlint-disable-next-line typescript/no-explicit-any -- a graph holds channels of any type
   readonly [name: string]: Channel<any, any>;
 }
 
 /**
- * The state as a node is shown it: that of the beginning of its super-step. It must not be changed, and not be kept: the
- * lists in it grow. What is returned of it is copied, but for a list written to its own channel, which is refused.
+ * The state that a node reads, as of the start of its super-step. Do not modify or keep it: its lists grow later.
+ * Values that a node returns from it are copied, except that returning a list to its own channel throws
+ * `graph_invalid`.
  */
 export type StateOf<C extends Channels> = {
   readonly [K in keyof C]: C[K] extends Channel<infer Value, infer _> ? Value : never;
@@ -38,143 +39,171 @@ export type WritesOf<C extends Channels> = {
   readonly [K in keyof C]?: C[K] extends Channel<infer _, infer Write> ? Write : never;
 };
 
-/** A node run that an edge asks for. */
-export interface Task<Name extends string = string> {
+/** A node run that an edge requests. */
+export interface GraphTask<Name extends string = string> {
   readonly node: Name;
-  /** What it is given beside the state. */
+  /** Passed to the node as `node.input`. */
   readonly input?: Json;
 }
 
-/** Work that is done once, and what is written of it. A node run is one, and may be made of others. */
-export interface Part {
-  /** The span to write through: `span.emit`, `span.write`, `span.think`. */
+/** The context of a unit of work that is done once. A node run is one, and may be divided into parts with `once`. */
+export interface PartContext {
+  /** The node run to write through: `span.emit`, `span.write`, `span.think`. */
   readonly span: NodeRun;
-  /** Writes an event in the same append as the result: they are there together, or neither is. */
-  conclude(event: AnyEvent): void;
+  /** Writes an event in the same append as the result, so that either both are stored or neither. */
+  emitWithResult(event: AnyEvent): void;
   /**
-   * Does a part of the work once: after a restart, and when the node is tried again, what it gave is given again, and
-   * nothing of it is written a second time. Parts may run side by side, each with its own key.
+   * Runs a part of the work once and returns its result. After a restart, or when the node is retried, it returns the
+   * stored result and writes nothing again. Parts may run in parallel, each with its own key.
    */
-  once<T extends Json>(key: string, work: (part: Part) => Promise<T> | T, options?: OnceOptions<T>): Promise<T>;
-  /** Whether a part has its result, or is being worked on: `once` costs nothing then. */
+  once<T extends Json>(key: string, work: (part: PartContext) => Promise<T> | T, options?: OnceOptions<T>): Promise<T>;
+  /** True if the part has a result or is running, so that `once` starts no work. */
   has(key: string): boolean;
   /**
-   * Asks the user and waits, durably: after a restart the node or the part begins anew and is given the answer that came
-   * meanwhile. Each asks in the same order every time. While parts are going, questions are asked in them.
+   * Asks the user and waits for the answer. The question is stored: after a restart, the node or part runs again from
+   * its start and gets the answer given meanwhile. It must therefore ask its questions in the same order every time.
+   * While parts are running, only parts may ask.
    */
   interrupt(question: JsonObject, options?: { readonly expiresInMs?: number }): Promise<InterruptAnswer>;
 }
 
+/** Options of `PartContext.once`. */
 export interface OnceOptions<T> {
-  /** A node run of this name is opened around the part, and ends with it. Otherwise it belongs to the one around it. */
+  /** Opens a node run with this name for the part. Default: the part belongs to the surrounding node run. */
   readonly name?: string | undefined;
-  /** What a failure gives instead; it is kept like any result. Where it gives undefined, the failure is thrown. */
-  readonly recover?: ((error: unknown, part: Part) => T | undefined) | undefined;
+  /**
+   * Returns a result in place of a failure, which is stored like any result. If it returns undefined, the failure is
+   * thrown.
+   */
+  readonly recover?: ((error: unknown, part: PartContext) => T | undefined) | undefined;
 }
 
-export interface NodeContext extends Part {
-  /** Of the graph's run. */
+/** The context of a node run: the second argument of a node function. */
+export interface NodeContext extends PartContext {
+  /** Id of the graph's run. */
   readonly runId: string;
+  /** Number of the super-step, starting with 1. */
   readonly step: number;
-  /** Its place in the super-step. */
+  /** Index of the task in its super-step. */
   readonly task: number;
-  /** Its place in the run: no other node run has the same, and after a restart it is the same. For ids of calls. */
+  /** Identifies the task within the run, also after a restart. Use it to build ids of calls. */
   readonly path: string;
-  /** From `fanOut`; undefined otherwise. */
+  /** The item of `fanOut`, if there is one. */
   readonly input: Json | undefined;
-  /** Aborted when the run ends, when a sibling has failed, and when the node has run out of time. */
+  /** Aborted when the run ends, another task of the super-step fails, or the node times out. */
   readonly signal: AbortSignal;
-  /** Something of the application's own, as an event `custom`. */
+  /** Emits application data as a `custom` event. */
   custom(value: Json): void;
-  /** Resolves when the log has room. */
+  /** Resolves when the log has room for more events. */
   ready(): Promise<void>;
-  /** Tool calls that ended since this step began, before the process died: they are not to be made again. */
+  /** Tool calls of this step that ended in an earlier attempt or before a restart. Do not make them again. */
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
 }
 
+/** The user's answer to an interrupt. */
 export interface InterruptAnswer {
   readonly decision: "approved" | "rejected" | "expired";
-  /** What the user gave with the answer; the question itself when nothing was edited. */
+  /** The value the user gave with the answer; by default, the question itself. */
   readonly value: JsonObject;
   readonly reason?: string;
 }
 
+/** When and how often a failed node is retried. */
 export interface RetryPolicy {
-  /** Tries in all, the first included. Nothing is tried again after its first answer text. */
+  /** Number of attempts, including the first. A node that sent answer text is not retried. */
   readonly attempts: number;
+  /** Milliseconds before the second attempt. Default: 100. */
   readonly delayMs?: number;
+  /** Factor by which each further delay grows. Default: 2. */
   readonly factor?: number;
+  /** Maximum delay in milliseconds. Default: 30,000. */
   readonly maxDelayMs?: number;
-  /** Any error but a cancel when absent. */
+  /**
+   * Decides whether to retry after an error. Default: always. A cancel and errors that a retry cannot fix are never
+   * retried.
+   */
   readonly when?: (error: unknown) => boolean;
 }
 
+/** Options of a node. */
 export interface NodeOptions {
-  /** Code `node_timeout`. Time in which the user is asked does not count, in a subgraph neither. */
+  /**
+   * Milliseconds until the node fails with `node_timeout`. Time spent waiting for the user does not count, not even in
+   * a subgraph.
+   */
   readonly timeoutMs?: number;
+  /** Default: no retries. */
   readonly retry?: RetryPolicy;
 }
 
+/** A node: reads the state and returns writes to channels. It must not modify the state. */
 export type NodeFunction<State, Writes> = (state: State, node: NodeContext) => Promise<Writes | void> | Writes | void;
 
-/** A node that is more than its function. */
+/** A node with options. */
 export interface NodeDefinition<State, Writes> extends NodeOptions {
   readonly run: NodeFunction<State, Writes>;
 }
 
-export type Target<Name extends string> = Name | typeof END | Task<Name>;
+/** A node name, `END`, or a task with an input. */
+export type EdgeTarget<Name extends string> = Name | typeof END | GraphTask<Name>;
 
-export type Targets<Name extends string> = Target<Name> | readonly Target<Name>[];
+/** One target or several, which run in parallel. */
+export type EdgeTargets<Name extends string> = EdgeTarget<Name> | readonly EdgeTarget<Name>[];
 
-/** What comes after a node: always the same, or what a function of the merged state says. */
-export type Edge<State, Name extends string> = Targets<Name> | ((state: State) => Targets<Name>);
+/** What follows a node: fixed targets, or a function of the merged state. */
+export type Edge<State, Name extends string> = EdgeTargets<Name> | ((state: State) => EdgeTargets<Name>);
 
-/** A node that is a graph with a state of its own; made by `subgraph`. */
+/** A node that is a graph with its own state; created by `subgraph`. */
 export interface SubgraphDefinition<State, Writes> extends NodeOptions {
   readonly graph: Graph;
-  /** What the child's run begins with. */
+  /** Writes that the child graph starts with. */
   // oxlint-disable-next-line typescript/no-explicit-any -- the child's channels were checked by `subgraph`
   readonly input: (state: State, node: Pick<NodeContext, "input" | "step" | "task">) => any;
-  /** What of its last state is written to the parent's. */
+  /** Writes to the parent's state, from the last state of the child. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as above
   readonly output: (child: any, state: State) => Writes | void;
 }
 
+/** Anything that `defineGraph` accepts as a node. */
 export type AnyNode<State, Writes> =
   | NodeFunction<State, Writes>
   | NodeDefinition<State, Writes>
   | SubgraphDefinition<State, Writes>;
 
+/** Limits of a graph. */
 export interface GraphLimits {
-  /** Super-steps; code `step_limit`. */
+  /** Maximum super-steps; code `step_limit`. Default: 1000. */
   readonly maxSteps?: number;
-  /** Node runs of one super-step; code `too_many_open`. */
+  /** Maximum tasks of one super-step; code `too_many_open`. Default: 10,000. */
   readonly maxTasks?: number;
-  /** Node runs of one super-step that go at once; the others wait for their turn. */
+  /** Tasks that run at the same time; the others wait. Default: 100. */
   readonly concurrency?: number;
-  /** How long a node that was aborted may take to end by itself. Then it is left behind. */
+  /** Milliseconds that an aborted node may take to end; then it is abandoned. Default: 5000. */
   readonly graceMs?: number;
 }
 
+/** The argument of `defineGraph`. */
 export interface GraphDefinition<C extends Channels, Name extends string> extends GraphLimits {
   readonly name: string;
   readonly channels: C;
+  /** The nodes by name. A name has 1 to 64 characters, without spaces, `:` and `|`. */
   readonly nodes: { readonly [K in Name]: AnyNode<StateOf<C>, WritesOf<C>> };
-  /** A node without an edge leads to `END`. */
+  /** What follows each node. Default: `END`. */
   readonly edges?: { readonly [K in NoInfer<Name>]?: Edge<StateOf<C>, NoInfer<Name>> };
+  /** The first nodes to run. */
   readonly start: Edge<StateOf<C>, NoInfer<Name>>;
-  /** False: no `values` events, only `updates` and `checkpoint`. */
+  /** Set to false to write no `values` events, only `updates` and `checkpoint`. Default: true. */
   readonly values?: boolean;
 }
 
-/** A graph that was found right; made by `defineGraph`. */
+/** A valid graph; created by `defineGraph`. */
 export interface Graph<C extends Channels = Channels, Name extends string = string> extends Required<GraphLimits> {
   readonly name: string;
   readonly channels: C;
   readonly nodes: ReadonlyMap<string, GraphNode>;
   readonly start: Edge<StateOf<C>, Name>;
   readonly values: boolean;
-  /** Graphs one within the other: 1 without a subgraph. */
+  /** Levels of nested graphs; 1 without a subgraph. */
   readonly depth: number;
 }
 

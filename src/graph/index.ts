@@ -1,6 +1,6 @@
 /**
- * Graphs: channels that hold a state, nodes that change it, edges that say what comes next; run within a session, from
- * which they can be resumed, or by themselves.
+ * Graphs: channels hold the state, nodes change it, edges choose the next nodes. A graph runs in a session, from which
+ * it can be resumed, or standalone.
  */
 export { append, custom, merge, replace } from "./channels.ts";
 export { defineGraph, fanOut, subgraph, type SubgraphMapping } from "./define-graph.ts";
@@ -19,13 +19,13 @@ export {
   type NodeFunction,
   type NodeOptions,
   type OnceOptions,
-  type Part,
+  type PartContext,
   type RetryPolicy,
   type StateOf,
   type SubgraphDefinition,
-  type Target,
-  type Targets,
-  type Task,
+  type EdgeTarget,
+  type EdgeTargets,
+  type GraphTask,
   type WritesOf,
 } from "./graph.ts";
 export type { NextTask } from "./graph-events.ts";

@@ -8,7 +8,7 @@ const CHANNELS = {
   list: append<Json>(["first"]),
   map: merge<Json>({ a: 0 }),
   last: replace<Json>(null),
-  /** Neither commutes nor associates. */
+  /** Neither commutative nor associative. */
   text: custom<string, Json>("-", (value, write) => `(${value}${JSON.stringify(write)})`),
 };
 
@@ -22,7 +22,7 @@ const writes = fc.record(
   },
   { requiredKeys: [] },
 );
-/** What the tasks of a step write, and in which order they end. */
+/** The writes of the tasks of a step, and the order in which the tasks end. */
 const step = fc.array(writes, { minLength: 1, maxLength: 6 }).chain((tasks) =>
   fc.record({
     tasks: fc.constant(tasks),
@@ -30,7 +30,7 @@ const step = fc.array(writes, { minLength: 1, maxLength: 6 }).chain((tasks) =>
   }),
 );
 
-/** The plainest reading: one write after the other, everything copied. */
+/** Reference implementation: applies one write after another and copies everything. */
 function mergePlainly(state: JsonObject, tasks: readonly { readonly [channel: string]: unknown }[]): JsonObject {
   const next: { [channel: string]: unknown } = structuredClone(state);
   for (const { list = [], map = {}, last, text } of tasks) {
@@ -43,7 +43,7 @@ function mergePlainly(state: JsonObject, tasks: readonly { readonly [channel: st
 }
 
 describe("LiveState", () => {
-  it("merges in the order of tasks, whichever ended first, and its patches tell the same", () => {
+  it("merges in task order in any order of completion, and its patches give the same state", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 5 }), fc.boolean(), (steps, isRestored) => {
         const live = new LiveState(CHANNELS);
@@ -54,7 +54,7 @@ describe("LiveState", () => {
           const patches: Json[] = [];
           for (const task of order) {
             const patch = live.add(task, live.createPatch(tasks[task], "a node"));
-            // Through a log and back, as for whoever resumes.
+            // A round trip through the log, as on resume.
             patches[task] = JSON.parse(JSON.stringify(patch)) as Json;
           }
           const corrections = isRestored ? restoreAndEnd(live, patches) : live.endStep();
@@ -68,7 +68,7 @@ describe("LiveState", () => {
     );
   });
 
-  /** The same step by another who was told of its patches only; what it has must be what the first has. */
+  /** Ends the step in another state that got only the patches. Both must be equal. */
   function restoreAndEnd(live: LiveState, patches: readonly Json[]) {
     const other = new LiveState(CHANNELS);
     other.restore(JSON.parse(JSON.stringify(live.values)) as Json);
@@ -79,7 +79,7 @@ describe("LiveState", () => {
     return corrections;
   }
 
-  it("does not cost the square of a step's width, and is right all the same", () => {
+  it("merges a wide step in linear time", () => {
     let reduced = 0;
     const last = custom<number, number>(0, (_, write) => {
       reduced++;
@@ -92,7 +92,7 @@ describe("LiveState", () => {
     expect(reduced).toBeLessThan(256 ** 2 / 2 + 3 * width);
   });
 
-  it("keeps nothing of a reader's, and nothing of the graph's", () => {
+  it("shares nothing with readers and with the channel definition", () => {
     const initial = ["first"];
     const channels = { list: append(initial) };
     const live = new LiveState(channels);
@@ -101,7 +101,7 @@ describe("LiveState", () => {
     expect([initial, kept, live.values]).toEqual([["first"], { list: ["first"] }, { list: ["first", "second"] }]);
   });
 
-  it("holds nothing that grows, whatever a write was made of", () => {
+  it("copies values of the state that a write contains", () => {
     const live = new LiveState({ ...CHANNELS, kept: replace<Json>(null), map2: merge<Json>() });
     const write = (writes: unknown) => live.createPatch(writes, "a node");
     const { list, map } = live.values;
@@ -122,7 +122,7 @@ describe("LiveState", () => {
     expect(live.values["kept"]).toEqual({ a: 0 });
   });
 
-  it("forgets what a task wrote when it is tried again", () => {
+  it("forgets the writes of a task when it is retried", () => {
     const live = new LiveState({
       sum: custom<number, number>(0, (a, b) => a + b),
       strict: custom<number, number>(0, (_, write) => {
@@ -137,7 +137,7 @@ describe("LiveState", () => {
     expect(live.values).toEqual({ sum: 1, strict: 0 });
   });
 
-  it("tells of a reducer that gives what JSON has no form for", () => {
+  it("rejects a reducer result that JSON cannot represent", () => {
     const live = new LiveState({ bad: custom(0, () => (() => 1) as unknown as number) });
     expect(() => live.add(0, live.createPatch({ bad: 1 }, "a node"))).toThrow(
       expect.objectContaining({ code: "node_failed", message: expect.stringContaining("reducer") as string }),

@@ -1,9 +1,8 @@
 /**
- * The state of a graph that runs. Nodes' writes become patches, and patches are merged in the order of their tasks. Lists
- * and objects that grow do so in place: a step costs what it writes, not what the state holds.
+ * The state of a running graph. The writes of nodes become patches, which are merged in task order. Lists and objects
+ * grow in place, so a step costs what it writes and not what the state holds. It knows no nodes and no log.
  *
- * Invariant: folding the patches it gives, in the order of their tasks, and then its corrections, gives its values. It
- * knows no node and no log.
+ * Invariant: folding its patches in task order, and then its corrections, gives its values.
  */
 import { copyJson, isPlainJson } from "../engine/plain-json.ts";
 import {
@@ -23,35 +22,39 @@ type MutablePatch = { [channel: string]: ChannelPatch };
 
 export const NO_CORRECTIONS: StatePatch = {};
 
-/** Writes of a super-step from which on a late one is merged behind the others until the step ends. */
+/**
+ * Maximum writes to a custom channel that are merged again when one arrives out of task order. Beyond it, the order is
+ * restored when the step ends.
+ */
 const MAX_REMERGED = 256;
 
-/** An event holds a value some levels down, and may be no deeper than any other. */
+/** An event nests the value some levels down, and has the same depth limit. */
 const MAX_DEPTH = MAX_JSON_DEPTH - 8;
 
-/** What of a channel with a reducer of its own was written in the super-step that is going. */
+/** Writes to a custom channel in the current super-step. */
 interface CustomWrites {
   /** By task. */
   readonly writes: Map<number, Json>;
-  /** All of them merged, as far as they came in order. */
+  /** All writes merged, as far as they arrived in task order. */
   value: Json;
   lastTask: number;
-  /** The patches, folded in the order of their tasks, give `value`. */
+  /** True if folding the patches in task order gives `value`. */
   isInOrder: boolean;
 }
 
+/** The values of a graph's channels, and the writes of the current super-step. */
 export class LiveState {
   readonly #channels: Channels;
   readonly #values: Values = {};
-  /** Those of the values that grow in place: nothing that is kept may hold one of them. */
+  /** The values that grow in place. Nothing that is kept may contain one of them. */
   readonly #growing = new Set<unknown>();
-  /** The patches of the super-step that is going, by task. */
+  /** The patches of the current super-step, by task. */
   readonly #patches: (StatePatch | undefined)[] = [];
   #custom: Map<string, CustomWrites> | undefined;
 
   constructor(channels: Channels) {
     this.#channels = channels;
-    for (const name of Object.keys(channels)) this.#put(name, own((channels[name] as Channel<Json>).initial));
+    for (const name of Object.keys(channels)) this.#put(name, shallowCopy((channels[name] as Channel<Json>).initial));
   }
 
   #put(name: string, value: Json): void {
@@ -63,92 +66,94 @@ export class LiveState {
     this.#values[name] = value;
   }
 
-  /** As it is; it changes in place when a super-step ends. */
+  /** The current values. They change in place when a super-step ends. */
   get values(): Readonly<Values> {
     return this.#values;
   }
 
-  /** As it is, for somebody who keeps it. */
+  /** A copy that the caller may keep. */
   copy(): JsonObject {
     const copy: Values = {};
-    for (const name of Object.keys(this.#values)) copy[name] = own(this.#values[name] as Json);
+    for (const name of Object.keys(this.#values)) copy[name] = shallowCopy(this.#values[name] as Json);
     return copy;
   }
 
-  /** Puts values in place of the initial ones: those of a checkpoint. Throws `graph_changed` where they do not fit. */
+  /** Sets the values of a checkpoint. Throws `graph_changed` if they do not fit the channels. */
   restore(values: Json): void {
-    if (!isJsonObject(values)) throw changed("the state is no object");
+    if (!isJsonObject(values)) throw graphChanged("the state is not an object");
     for (const [name, value] of Object.entries(values)) {
       this.#assertFits(name, value);
-      this.#put(name, own(value));
+      this.#put(name, shallowCopy(value));
     }
   }
 
-  /** Merges what a run begins with; of a subgraph it comes out of another state, that of the graph around it. */
+  /** Merges the input of the run. `around` is the state of the parent graph, for a subgraph. */
   begin(input: unknown, around: LiveState = this): void {
     const patch = this.createPatch(input, "the input");
-    this.add(0, around.#separate(patch));
+    this.add(0, around.#copyShared(patch));
     this.endStep();
   }
 
-  /** What a node has written, as a patch; throws `node_failed` where it is nothing that could be stored. */
+  /** Converts the writes of a node to a patch. Throws `node_failed` if they cannot be stored. */
   createPatch(writes: unknown, author: string): StatePatch {
     const patch: MutablePatch = {};
     if (writes === undefined || writes === null) return patch;
     if (typeof writes !== "object" || Array.isArray(writes))
-      throw new LoomError("node_failed", `${author} gave no object of channels`);
+      throw new LoomError("node_failed", `${author} must return an object of channel writes`);
     for (const name in writes) {
       const write = (writes as { readonly [name: string]: unknown })[name];
       if (write === undefined) continue;
       if (!Object.hasOwn(this.#channels, name))
-        throw new LoomError("node_failed", `${author} wrote to "${name}", which is no channel`, { channel: name });
-      if (!this.#isOwn(name, write, author)) patch[name] = this.#readWrite(name, write, author);
+        throw new LoomError("node_failed", `${author} wrote to "${name}", which is not a channel`, { channel: name });
+      if (!this.#isUnchanged(name, write, author)) patch[name] = this.#readWrite(name, write, author);
     }
     return patch;
   }
 
-  /** A channel was written the very object it holds, as by `{ ...state }`: nothing is new. Of a list it would be all. */
-  #isOwn(name: string, write: unknown, author: string): boolean {
+  /** True if the write is the channel's own object, as in `{ ...state }`. Appending a list to itself is an error. */
+  #isUnchanged(name: string, write: unknown, author: string): boolean {
     if (typeof write !== "object" || write === null || write !== this.#values[name]) return false;
     const kind = this.#channels[name]?.kind;
     if (kind === "append")
       throw new LoomError(
         "graph_invalid",
-        `${author} wrote to "${name}" the channel's own list; return only what is new`,
+        `${author} wrote the whole list back to "${name}"; return only the new items`,
         { channel: name },
       );
     return kind !== "custom";
   }
 
-  /** The value as JSON has it, and nothing in it that grows with the state; throws `node_failed` where there is none. */
+  /**
+   * Converts a value to JSON that shares nothing with the growing state. Throws `node_failed` if that is not possible.
+   */
   detach(value: unknown, what: string): Json {
-    return this.#separate(toJson(value, what));
+    return this.#copyShared(toJson(value, what));
   }
 
-  #separate<T extends Json | StatePatch>(value: T): T {
+  #copyShared<T extends Json | StatePatch>(value: T): T {
     return this.#growing.size > 0 && holdsAny(value, this.#growing) ? copyJson(value) : value;
   }
 
   #readWrite(name: string, write: unknown, author: string): ChannelPatch {
-    const value = this.detach(write, `${author} wrote to "${name}"`);
+    const value = this.detach(write, `${author}: the write to "${name}"`);
     switch (this.#channels[name]?.kind) {
       case "append":
         if (Array.isArray(value)) return { append: value as readonly Json[] };
-        throw new LoomError("node_failed", `${author} wrote to "${name}", which takes a list`, { channel: name });
+        throw new LoomError("node_failed", `${author}: the write to "${name}" must be a list`, { channel: name });
       case "merge":
         if (isJsonObject(value)) return { merge: value };
-        throw new LoomError("node_failed", `${author} wrote to "${name}", which takes an object`, { channel: name });
+        throw new LoomError("node_failed", `${author}: the write to "${name}" must be an object`, { channel: name });
       case "custom":
-        // The value comes when it is known which others have finished.
+        // `add` computes the value, from the writes of all finished tasks.
         return { set: null, write: value };
       default:
         return { set: value };
     }
   }
 
-  /** Takes the patch of a task that has finished, and gives it as it is to be stored. */
+  /** Adds the patch of a finished task, and returns it in the form to store. */
   add(task: number, patch: StatePatch): StatePatch {
-    this.#takeBack(task);
+    this.#forget(task);
     let merged: MutablePatch | undefined;
     for (const name in patch) {
       if (this.#channels[name]?.kind !== "custom") continue;
@@ -160,23 +165,23 @@ export class LiveState {
     return stored;
   }
 
-  /** Takes the patch of a task that had finished before its process died. Throws `graph_changed` where it does not fit. */
+  /** Adds a stored patch of a task that finished before its process died. Throws `graph_changed` if it does not fit. */
   addStored(task: number, patch: Json): void {
-    if (!isJsonObject(patch)) throw changed("an update is no object");
+    if (!isJsonObject(patch)) throw graphChanged("a stored update is not an object");
     for (const [name, change] of Object.entries(patch)) {
       const kind = this.#channels[name]?.kind;
       const field = kind === "append" || kind === "merge" ? kind : kind === "custom" ? "write" : "set";
       if (kind === undefined || !isJsonObject(change) || !Object.hasOwn(change, field))
-        throw changed(`"${name}" was written in a way that the graph does not know`);
+        throw graphChanged(`the stored write to "${name}" does not fit its channel`);
       if (kind !== "custom") continue;
-      // What was stored was merged by the same function, or perhaps not.
+      // The stored value may come from another version of the reducer.
       this.#merge(name, task, change["write"] as Json, false);
     }
     this.#patches[task] = patch as unknown as StatePatch;
   }
 
-  /** Forgets what a task wrote in a try that came to nothing after all. */
-  #takeBack(task: number): void {
+  /** Removes what a task wrote in a failed attempt. */
+  #forget(task: number): void {
     for (const [name, state] of this.#custom ?? []) {
       if (!state.writes.delete(task)) continue;
       state.value = this.#mergeAll(name, state);
@@ -184,7 +189,7 @@ export class LiveState {
     }
   }
 
-  /** The value with all writes that have come so far, in the order of their tasks. */
+  /** Returns the value after all writes so far, merged in task order if there are few. */
   #merge(name: string, task: number, write: Json, isSure = true): Json {
     this.#custom ??= new Map();
     let state = this.#custom.get(name);
@@ -200,7 +205,7 @@ export class LiveState {
       return state.value;
     }
     state.isInOrder = false;
-    // A wide step must not cost the square of its width.
+    // Keeps the cost of a wide step linear.
     state.value =
       state.writes.size <= MAX_REMERGED ? this.#mergeAll(name, state) : this.#reduce(name, state.value, write);
     return state.value;
@@ -216,16 +221,16 @@ export class LiveState {
 
   #reduce(name: string, value: Json, write: Json): Json {
     const reduced: unknown = (this.#channels[name] as Channel<Json>).reduce?.(value, write);
-    return toJson(reduced, `the reducer of "${name}" gave`);
+    return toJson(reduced, `the value returned by the reducer of "${name}"`);
   }
 
-  /** Merges the super-step, and gives what folding its patches alone would get wrong. */
+  /** Merges the super-step. Returns the corrections: values that folding the patches alone would get wrong. */
   endStep(): StatePatch {
     for (const patch of this.#patches) if (patch !== undefined) this.#apply(patch);
     this.#patches.length = 0;
     if (this.#custom === undefined) return NO_CORRECTIONS;
     const corrections: MutablePatch = {};
-    // Before the first is set: they begin with the values of before the step.
+    // A merge starts from the value before the step.
     for (const [name, state] of this.#custom) {
       const value = state.isInOrder ? state.value : this.#mergeAll(name, state);
       if (!state.isInOrder) corrections[name] = { set: value };
@@ -243,20 +248,20 @@ export class LiveState {
         for (const item of change.append) list.push(item);
       } else if ("merge" in change) {
         const object = this.#values[name] as Values;
-        for (const key in change.merge) put(object, key, change.merge[key] as Json);
+        for (const key in change.merge) setOwn(object, key, change.merge[key] as Json);
       } else if (!("write" in change)) this.#values[name] = change.set;
     }
   }
 
   #assertFits(name: string, value: Json): void {
     const kind = this.#channels[name]?.kind;
-    if (kind === undefined || !Object.hasOwn(this.#channels, name)) throw changed(`there is no channel "${name}"`);
+    if (kind === undefined || !Object.hasOwn(this.#channels, name)) throw graphChanged(`there is no channel "${name}"`);
     if ((kind === "append" && !Array.isArray(value)) || (kind === "merge" && !isJsonObject(value)))
-      throw changed(`channel "${name}" holds something else`);
+      throw graphChanged(`the stored value of channel "${name}" does not fit its kind`);
   }
 }
 
-/** The value as JSON has it; throws `node_failed` where there is none. */
+/** Converts a value to JSON. Throws `node_failed` if that is not possible. */
 function toJson(value: unknown, what: string): Json {
   if (isPlainJson(value, MAX_DEPTH)) return value as Json;
   try {
@@ -264,12 +269,12 @@ function toJson(value: unknown, what: string): Json {
     const copy = copyJson(value) as Json | undefined;
     if (copy !== undefined) return copy;
   } catch (cause) {
-    throw new LoomError("node_failed", `${what} what JSON has no form for`, {}, { cause });
+    throw new LoomError("node_failed", `${what} cannot be written as JSON`, {}, { cause });
   }
-  throw new LoomError("node_failed", `${what} what JSON has no form for`);
+  throw new LoomError("node_failed", `${what} cannot be written as JSON`);
 }
 
-/** The value is one of these, or has one somewhere within. */
+/** True if the value is, or contains, one of the objects. */
 function holdsAny(value: unknown, objects: ReadonlySet<unknown>): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (objects.has(value)) return true;
@@ -278,19 +283,19 @@ function holdsAny(value: unknown, objects: ReadonlySet<unknown>): boolean {
   return false;
 }
 
-/** Lists and objects grow in place: they must be nobody else's. */
-function own(value: Json): Json {
+/** Copies lists and objects one level deep, because they grow in place. */
+function shallowCopy(value: Json): Json {
   if (Array.isArray(value)) return [...(value as readonly Json[])];
   return isJsonObject(value) ? { ...value } : value;
 }
 
-/** An entry of its own, also where the key is one that assigning would take for the prototype. */
-function put(object: Values, key: string, value: Json): void {
+/** Sets an own property, even for the key `__proto__`. */
+function setOwn(object: Values, key: string, value: Json): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
   else object[key] = value;
 }
 
-function changed(message: string): LoomError {
-  return new LoomError("graph_changed", `the graph is not the one that was left: ${message}`);
+function graphChanged(message: string): LoomError {
+  return new LoomError("graph_changed", `the graph differs from the stored one: ${message}`);
 }

@@ -1,11 +1,10 @@
-// Parts of a node's work: what is written of them, and what they refuse. That they are done once, whatever happens, is held
-// by resume-property.test.ts.
+// Tests what parts of a node write and reject. resume-property.test.ts tests that they are done once.
 import { describe, expect, it } from "vitest";
 import type { EventOf } from "../protocol/index.ts";
 import { replace } from "./channels.ts";
 import { defineGraph } from "./define-graph.ts";
 import type { NodeContext } from "./graph.ts";
-import { ofType, perform, tick } from "./graph-stage.contract.ts";
+import { ofType, perform, tick } from "./graph-fixture.contract.ts";
 import { invokeGraph } from "./run-graph.ts";
 
 const channels = { out: replace<unknown>(null) };
@@ -19,30 +18,30 @@ function graphOf(
   return defineGraph({ name: "parts", channels, nodes: { work: { run, ...limits } }, start: "work", graceMs: 200 });
 }
 
-/** Until it is told to stop. */
+/** Waits until the signal aborts. */
 const wait = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(new Error("stopped")), { once: true });
   });
 
 describe("parts", () => {
-  it("are node runs inside of the node where they have a name, and belong to it otherwise", async () => {
+  it("open a node run if they have a name, and else belong to the node", async () => {
     const { state, records } = await perform(
       graphOf(async ({ once }) => [
-        await once("plain", ({ conclude }) => {
-          conclude({ type: "custom", value: "concluded" });
+        await once("plain", ({ emitWithResult }) => {
+          emitWithResult({ type: "custom", value: "concluded" });
           return 1;
         }),
         await once("named", (part) => part.once("inner", () => part.span.name), { name: "thought" }),
       ]),
     );
     expect(state).toEqual({ out: [1, "thought"] });
-    const told = records.flatMap(({ envelope, event }) =>
+    const written = records.flatMap(({ envelope, event }) =>
       event.type === "node_enter" || event.type === "updates" || event.type === "custom" || event.type === "node_exit"
         ? [[event.type, envelope.node_id, (event as { checkpoint_ns?: string }).checkpoint_ns]]
         : [],
     );
-    expect(told).toEqual([
+    expect(written).toEqual([
       ["node_enter", "run-work-1", undefined],
       ["custom", "run-work-1", undefined],
       ["updates", "run-work-1", "work:1.0|plain"],
@@ -56,7 +55,7 @@ describe("parts", () => {
     expect(ofType(records, "node_enter")[1]).toMatchObject({ parent: "run-work-1" });
   });
 
-  it("go on side by side, and one key is worked on once", async () => {
+  it("run in parallel, each key once", async () => {
     let going = 0;
     let most = 0;
     let worked = 0;
@@ -72,7 +71,7 @@ describe("parts", () => {
     expect([worked, most]).toEqual([2, 2]);
   });
 
-  it("end as failed and give what they recover to, with what was concluded", async () => {
+  it("fail and return the result of `recover`, with their events", async () => {
     const { state, records } = await perform(
       graphOf(({ once }) =>
         once(
@@ -82,8 +81,8 @@ describe("parts", () => {
           },
           {
             name: "thought",
-            recover: (_, { conclude }) => {
-              conclude({ type: "custom", value: "given up" });
+            recover: (_, { emitWithResult }) => {
+              emitWithResult({ type: "custom", value: "given up" });
               return "instead";
             },
           },
@@ -97,7 +96,7 @@ describe("parts", () => {
     expect(ofType(records, "custom")).toHaveLength(1);
   });
 
-  it("are kept when the node is tried again, unless they had failed", async () => {
+  it("keep their results when the node is retried, unless they failed", async () => {
     const worked: string[] = [];
     const known: boolean[] = [];
     const { state, records } = await perform(
@@ -129,7 +128,7 @@ describe("parts", () => {
     ]);
   });
 
-  it("are not tried again once they have said something", async () => {
+  it("are not retried after they sent answer text", async () => {
     let tries = 0;
     const { error } = await perform(
       graphOf(
@@ -150,7 +149,7 @@ describe("parts", () => {
     expect(tries).toBe(1);
   });
 
-  it("end with the try that began them, and are begun anew by the next", async () => {
+  it("are stopped with the attempt that started them, and started again by the next", async () => {
     const worked: string[] = [];
     const late = graphOf(
       ({ once, signal }) =>
@@ -178,7 +177,7 @@ describe("parts", () => {
     expect((await perform(flaky)).state).toEqual({ out: [1, 2] });
   });
 
-  it("are not tried again where one that was going had said something", async () => {
+  it("are not retried if a running part had sent answer text", async () => {
     let tries = 0;
     const { error, records } = await perform(
       graphOf(
@@ -207,11 +206,11 @@ describe("parts", () => {
     expect(ofType(records, "message_chunk")).toHaveLength(1);
   });
 
-  it("are waited for, also where the node does not", async () => {
+  it("are awaited even if the node does not await them", async () => {
     const hasty = graphOf(({ once }) => {
-      void once("slow", async ({ conclude }) => {
+      void once("slow", async ({ emitWithResult }) => {
         await tick();
-        conclude({ type: "custom", value: "done" });
+        emitWithResult({ type: "custom", value: "done" });
         return 1;
       });
       return "left";
@@ -222,14 +221,14 @@ describe("parts", () => {
     const failing = graphOf(({ once }) => {
       void once("slow", async () => {
         await tick();
-        throw new Error("nobody looks");
+        throw new Error("not awaited");
       });
       return "left";
     });
-    expect((await perform(failing)).error).toMatchObject({ message: "nobody looks" });
+    expect((await perform(failing)).error).toMatchObject({ message: "not awaited" });
   });
 
-  it("that end with nothing keep nobody: neither time-out nor cancel nor a sibling that fails", async () => {
+  it("that never end do not block a timeout, a cancel or a failing task", async () => {
     const forever = (node: NodeContext): string => {
       node.once("bg", () => new Promise<never>(() => undefined), { name: "thought" }).catch(() => undefined);
       return "left";
@@ -257,7 +256,7 @@ describe("parts", () => {
     await expect(stopped).rejects.toThrow("enough");
   });
 
-  it("give what is stored, whatever is done with it", async () => {
+  it("return the stored result even if the caller modifies it", async () => {
     const given: unknown[] = [];
     const { state } = await perform(
       graphOf(
@@ -276,7 +275,7 @@ describe("parts", () => {
     expect(state).toEqual({ out: [1, 2] });
   });
 
-  it("ask for themselves, and the node does not ask meanwhile", async () => {
+  it("ask the user themselves; the node cannot ask meanwhile", async () => {
     const { error } = await perform(
       graphOf(({ once, interrupt }) => once("a", async () => (await interrupt({})).value)),
     );
@@ -296,14 +295,14 @@ describe("parts", () => {
     expect(asked).toEqual(["ask-work:1.0|read-0", "ask-work:1.0|delete-0"]);
   });
 
-  it("have a key that can be part of a path", async () => {
+  it("reject a key that cannot be part of a path", async () => {
     for (const [key, name] of [[""], ["a|b"], ["a", ""]] as const) {
       const { error } = await perform(graphOf(({ once }) => once(key, () => 1, { name })));
       expect(error).toMatchObject({ code: "graph_invalid" });
     }
   });
 
-  it("leave nothing where their result cannot be stored", async () => {
+  it("write nothing if their result cannot be stored", async () => {
     const { error, records } = await perform(
       graphOf(({ once }) => once("large", () => "x".repeat(2 * 1024 * 1024), { name: "thought" })),
     );

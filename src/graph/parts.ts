@@ -1,12 +1,12 @@
 /**
- * The parts a node's work is made of. Each is done once: its result is in the log together with all that was concluded
- * with it, and whoever asks again, in this process or the next, is given it. It knows no graph.
+ * The parts that a node's work is divided into. Each part is done once: its result and the events that belong to it are
+ * stored together, and later calls return the stored result, also after a restart. It does not know graphs.
  *
  * Invariants:
- * - A part whose result was written is not done again while its node runs.
- * - A part belongs to the try of its node that began it, and ends with it: what is still going then is stopped, and the
- *   next try begins it anew.
- * - What is given is what is stored: JSON, and nobody else's object.
+ * - A part with a stored result is not done again while its node runs.
+ * - A part belongs to the attempt of its node that started it. When the attempt ends, its running parts are stopped,
+ *   and the next attempt starts them again.
+ * - The returned result equals the stored JSON and is not shared with other callers.
  */
 import type { NodeRun } from "../engine/index.ts";
 import { isPlainJson } from "../engine/plain-json.ts";
@@ -18,70 +18,72 @@ import {
   LoomError,
   type UpdatesEvent,
 } from "../protocol/index.ts";
-import type { InterruptAnswer, OnceOptions, Part } from "./graph.ts";
-import { createAskEnd } from "./graph-events.ts";
+import type { InterruptAnswer, OnceOptions, PartContext } from "./graph.ts";
+import { createInterruptEnd } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
 
-/** Results by the path of their part: those that the log held, and those that came since. */
+/** Results by part path: those from the log and those of this process. */
 export type PartResults = Map<string, Json>;
 
-/** A question, and its answer once there is one. */
-export interface Ask {
+/** A question to the user, and its answer once there is one. */
+export interface InterruptCall {
   readonly callId: string;
   answer: InterruptAnswer | undefined;
 }
 
-/** What parts need of the try of a node they belong to. */
+/** The attempt of a node that parts belong to. */
 export interface PartOwner {
   readonly results: PartResults;
   readonly host: GraphHost;
-  /** Throws when it was told to stop. */
-  assertGoing(): void;
-  ask(
-    ask: Ask,
+  /** Throws the reason if the attempt was aborted. */
+  assertNotAborted(): void;
+  waitForAnswer(
+    call: InterruptCall,
     question: JsonObject,
     options: { readonly expiresInMs?: number },
     nodeId: string,
   ): Promise<InterruptAnswer>;
 }
 
-type Work<T> = (part: Part) => Promise<T> | T;
+type PartWork<T> = (part: PartContext) => Promise<T> | T;
 
-interface Going {
+interface ActivePart {
   promise: Promise<Json>;
-  /** The node run that was opened for it. */
+  /** The node run that was opened for the part. */
   span: NodeRun | undefined;
 }
 
-/** Of a part that was not called yet, for as long as that takes. */
+/** Placeholder until the work has been called. */
 const NOT_YET: Promise<Json> = Promise.resolve(null);
 
-/** The parts that one try of a node has begun. */
+/** The parts of one attempt of a node. */
 export class TaskParts {
   readonly #owner: PartOwner;
-  /** Those that are going, by their path. */
-  readonly #going = new Map<string, Going>();
-  /** One has sent answer text and failed: it cannot be done again. */
-  isSpoiled = false;
+  /** Running parts by path. */
+  readonly #active = new Map<string, ActivePart>();
+  /** True if a part failed after it sent answer text. It cannot be retried. */
+  isUnretryable = false;
 
   constructor(owner: PartOwner) {
     this.#owner = owner;
   }
 
   get isOpen(): boolean {
-    return this.#going.size > 0;
+    return this.#active.size > 0;
   }
 
   has(path: string): boolean {
-    return this.#owner.results.has(path) || this.#going.has(path);
+    return this.#owner.results.has(path) || this.#active.has(path);
   }
 
-  /** See `Part.once`. The promise is that of the work itself: whoever waits for all of them has looked at it. */
+  /**
+   * See `PartContext.once`. Returns the promise of the work itself, so that awaiting all parts handles every rejection.
+   */
   once<T extends Json>(
     around: NodeRun,
     path: string,
     key: string,
-    work: Work<T>,
+    work: PartWork<T>,
     options: OnceOptions<T> = {},
   ): Promise<T> {
     const fault = findFault(key, options.name);
@@ -89,51 +91,51 @@ export class TaskParts {
     const { results } = this.#owner;
     const known = results.get(path);
     if (known !== undefined) return Promise.resolve(copy(known) as T);
-    const going = this.#going.get(path);
+    const going = this.#active.get(path);
     if (going !== undefined) return going.promise as Promise<T>;
-    const begun: Going = { promise: NOT_YET, span: undefined };
-    this.#going.set(path, begun);
+    const begun: ActivePart = { promise: NOT_YET, span: undefined };
+    this.#active.set(path, begun);
     const promise = this.#perform(around, path, work, options, begun);
     begun.promise = promise;
     return promise;
   }
 
-  /** Resolves when none is going any more; rejects when one has failed that nobody waited for. */
+  /** Resolves when no part is running. Rejects if a part failed that was not awaited. */
   async join(): Promise<void> {
-    while (this.#going.size > 0) await Promise.all(this.#listPromises());
+    while (this.#active.size > 0) await Promise.all(this.#listPromises());
   }
 
-  /** They were told to stop: waits for them, but not for ever. Those that stay are left behind, and their spans closed. */
-  async leave(reason: unknown, graceMs: number): Promise<void> {
+  /** Waits for the aborted parts, up to the grace period. Then abandons the others and ends their node runs. */
+  async stop(reason: unknown, graceMs: number): Promise<void> {
     const { promise: grace, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, graceMs);
     await Promise.race([Promise.allSettled(this.#listPromises()), grace]);
     clearTimeout(timer);
-    // Those inside were begun after those around them.
-    for (const { span } of [...this.#going.values()].toReversed()) {
+    // Inner node runs were started later and end first.
+    for (const { span } of [...this.#active.values()].toReversed()) {
       if (span === undefined) continue;
-      if (span.answered) this.isSpoiled = true;
+      if (span.hasAnswered) this.isUnretryable = true;
       void span.fail(reason);
     }
   }
 
   #listPromises(): readonly Promise<Json>[] {
-    return Array.from(this.#going.values(), (going) => going.promise);
+    return Array.from(this.#active.values(), (going) => going.promise);
   }
 
   async #perform<T extends Json>(
     around: NodeRun,
     path: string,
-    work: Work<T>,
+    work: PartWork<T>,
     { name, recover }: OnceOptions<T>,
-    begun: Going,
+    begun: ActivePart,
   ): Promise<T> {
     const { host } = this.#owner;
     let span = around;
     try {
-      this.#owner.assertGoing();
+      this.#owner.assertNotAborted();
       while (host.isBehind) await host.ready();
-      this.#owner.assertGoing();
+      this.#owner.assertNotAborted();
       if (name !== undefined) begun.span = span = host.enter(name, around.nodeId);
       const part = new PartRun(this, this.#owner, span, path);
       let failure: { readonly error: unknown } | undefined;
@@ -141,39 +143,39 @@ export class TaskParts {
       try {
         result = await work(part);
       } catch (error) {
-        // What is told to stop has not failed.
-        this.#owner.assertGoing();
+        // An aborted part has not failed.
+        this.#owner.assertNotAborted();
         const instead = recover?.(error, part);
         if (instead === undefined) throw error;
         failure = { error };
         result = instead;
       }
       while (host.isBehind) await host.ready();
-      this.#owner.assertGoing();
+      this.#owner.assertNotAborted();
       const stored = copy(result);
-      if (host.isSilent !== true) write(host, part, path, stored, name === undefined ? undefined : { failure });
+      if (host.isSilent !== true) writeResult(host, part, path, stored, name === undefined ? undefined : { failure });
       this.#owner.results.set(path, stored);
-      // The caller's own object, where JSON changed nothing of it.
+      // Returns the caller's own object if JSON does not change it.
       return isPlainJson(result) ? result : (copy(stored) as T);
     } catch (error) {
       if (span !== around) {
-        if (span.answered) this.isSpoiled = true;
+        if (span.hasAnswered) this.isUnretryable = true;
         void span.fail(error);
       }
       throw error;
     } finally {
-      this.#going.delete(path);
+      this.#active.delete(path);
     }
   }
 }
 
-class PartRun implements Part {
+class PartRun implements PartContext {
   readonly span: NodeRun;
   readonly #parts: TaskParts;
   readonly #owner: PartOwner;
   readonly #path: string;
-  readonly #concluded: AnyEvent[] = [];
-  readonly #asks: Ask[] = [];
+  readonly #withResult: AnyEvent[] = [];
+  readonly #interrupts: InterruptCall[] = [];
 
   constructor(parts: TaskParts, owner: PartOwner, span: NodeRun, path: string) {
     this.#parts = parts;
@@ -182,51 +184,52 @@ class PartRun implements Part {
     this.#path = path;
   }
 
-  /** What is written with the result. */
+  /** The events to write with the result. */
   listEndings(): readonly AnyEvent[] {
-    return [...listAskEnds(this.#asks), ...this.#concluded];
+    return [...listInterruptEnds(this.#interrupts), ...this.#withResult];
   }
 
-  // Taken out of the context by nodes, like all of it.
-  get conclude(): Part["conclude"] {
-    return (event) => void this.#concluded.push(event);
+  // A getter, because nodes destructure the context.
+  get emitWithResult(): PartContext["emitWithResult"] {
+    return (event) => void this.#withResult.push(event);
   }
 
-  get once(): Part["once"] {
+  get once(): PartContext["once"] {
     return (key, work, options) => this.#parts.once(this.span, `${this.#path}|${key}`, key, work, options);
   }
 
-  get has(): Part["has"] {
+  get has(): PartContext["has"] {
     return (key) => this.#parts.has(`${this.#path}|${key}`);
   }
 
-  get interrupt(): Part["interrupt"] {
+  get interrupt(): PartContext["interrupt"] {
     return (question, options = {}) => {
-      const ask: Ask = { callId: `ask-${this.#path}-${this.#asks.length}`, answer: undefined };
-      this.#asks.push(ask);
-      return this.#owner.ask(ask, question, options, this.span.nodeId);
+      const call: InterruptCall = { callId: `ask-${this.#path}-${this.#interrupts.length}`, answer: undefined };
+      this.#interrupts.push(call);
+      return this.#owner.waitForAnswer(call, question, options, this.span.nodeId);
     };
   }
 }
 
-/** What ends the questions that were answered. */
-export function listAskEnds(asks: readonly Ask[]): readonly AnyEvent[] {
-  return asks.flatMap(({ callId, answer }) => (answer === undefined ? [] : createAskEnd(callId, answer)));
+/** Returns the events that end answered interrupts. */
+export function listInterruptEnds(calls: readonly InterruptCall[]): readonly AnyEvent[] {
+  return calls.flatMap(({ callId, answer }) => (answer === undefined ? [] : createInterruptEnd(callId, answer)));
 }
 
 function findFault(key: string, name: string | undefined): string | undefined {
-  if (key === "" || key.includes("|")) return `the key of a part is a text without "|", not ${JSON.stringify(key)}`;
-  return name === "" ? "the name of a part's node run must not be empty" : undefined;
+  if (key === "" || key.includes("|"))
+    return `the key of a part must be a non-empty string without "|", not ${JSON.stringify(key)}`;
+  return name === "" ? "the name of a part must not be empty" : undefined;
 }
 
-/** What JSON makes of it; of nothing it makes null. */
+/** Returns the value as JSON; undefined becomes null. */
 function copy(value: unknown): Json {
   if (typeof value === "string" || typeof value === "boolean") return value;
   return JSON.parse(JSON.stringify(value ?? null) ?? "null") as Json;
 }
 
-/** What was concluded, the result, and the end of the node run that was opened for it: one append. */
-function write(
+/** Writes the events of the part, its result, and the end of its node run, in one append. */
+function writeResult(
   host: GraphHost,
   part: PartRun,
   path: string,
@@ -234,7 +237,7 @@ function write(
   own: { readonly failure: { readonly error: unknown } | undefined } | undefined,
 ): void {
   const { span } = part;
-  // Whole, and of a graph's states: those who did not ask for them are not sent it.
+  // Not a delta, and with a path: clients that did not request graph states do not receive it.
   const updates: UpdatesEvent = {
     type: "updates",
     id: span.name,
@@ -243,12 +246,12 @@ function write(
     delta: false,
   };
   const events = [...part.listEndings(), updates];
-  if (own === undefined) host.postUnit(events, { nodeId: span.nodeId, isTold: true });
+  if (own === undefined) host.postUnit(events, { nodeId: span.nodeId, isHandled: true });
   else span.commit({ before: events, failure: own.failure });
 }
 
-/** The result that an event holds, with the path of its part; undefined where it is none. */
-export function readPart(event: AnyEvent): { readonly path: string; readonly result: Json } | undefined {
+/** Reads the result of a part from an event; undefined if the event is not one. */
+export function readPartResult(event: AnyEvent): { readonly path: string; readonly result: Json } | undefined {
   if (event.type !== "updates") return undefined;
   const { checkpoint_ns: path = "", delta, state } = event as UpdatesEvent;
   if (delta !== false || path === "" || !isJsonObject(state)) return undefined;

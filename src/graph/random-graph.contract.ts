@@ -1,7 +1,7 @@
 /**
- * Graphs made by chance, for tests of merging and resuming: serial, parallel, conditional, in loops, fanned out, with
- * subgraphs, questions, tool calls, answers and failures. What a node writes depends only on the state and its input, so
- * that two runs of the same graph end with the same state, however their nodes are mixed.
+ * Random graphs, for tests of merging and resuming: serial, parallel, conditional, with loops, fan-outs, subgraphs,
+ * questions, tool calls, answers and failures. The writes of a node depend only on the state and its input, so all runs
+ * of a graph end in the same state, in any interleaving of its nodes.
  */
 import fc from "fast-check";
 import type { Run } from "../engine/index.ts";
@@ -12,13 +12,13 @@ import { END, type Graph, type NodeContext, type StateOf } from "./graph.ts";
 
 export const CHANNELS = {
   list: append<string>(),
-  /** Order matters, and so does every write. */
+  /** Depends on every write and on their order. */
   text: custom<string, string>("", (value, write) => `(${value}${write})`.slice(-200)),
   last: replace(""),
   counts: merge<number>(),
 };
 
-type State = StateOf<typeof CHANNELS>;
+type RandomState = StateOf<typeof CHANNELS>;
 
 type EdgeSpec =
   | { readonly kind: "static"; readonly to: readonly number[] }
@@ -27,7 +27,7 @@ type EdgeSpec =
   | { readonly kind: "fan"; readonly to: number; readonly width: number };
 
 interface NodeSpec {
-  /** Turns of the event loop it takes. */
+  /** Event loop turns that the node takes. */
   readonly turns: number;
   readonly writes: readonly ("text" | "last" | "counts")[];
   readonly acts: "nothing" | "asks" | "calls" | "answers" | "fails once" | "parts" | "parts, fails once";
@@ -40,22 +40,22 @@ export interface GraphSpec {
   readonly start: readonly number[];
 }
 
-/** What the nodes know of the world, and the world of them. */
-export interface World {
-  /** Calls of nodes that are no subgraphs. */
+/** What the nodes did, for assertions. */
+export interface GraphProbe {
+  /** Number of calls of nodes that are not subgraphs. */
   calls: number;
   run?: Run;
-  /** Parts of nodes that were worked on, by the node's path and the part's key. */
+  /** Parts that were worked on: the node's path and the part's key. */
   readonly parts: string[];
-  /** Paths whose node has failed once in this process. */
+  /** Paths of nodes that have failed once in this process. */
   readonly failed: Set<string>;
 }
 
-export function createWorld(): World {
+export function createProbe(): GraphProbe {
   return { calls: 0, parts: [], failed: new Set() };
 }
 
-/** Of a list that an edge leads back from: a loop that fans out in each round grows fast. */
+/** Maximum list length at which an edge leads back: a loop that fans out grows fast. */
 const MAX_LIST = 8;
 
 export function graphSpecs(depth = 2): fc.Arbitrary<GraphSpec> {
@@ -89,12 +89,12 @@ export function graphSpecs(depth = 2): fc.Arbitrary<GraphSpec> {
   });
 }
 
-export function buildGraph({ nodes, start }: GraphSpec, world: World): Graph<typeof CHANNELS> {
+export function buildGraph({ nodes, start }: GraphSpec, probe: GraphProbe): Graph<typeof CHANNELS> {
   const name = (index: number): string => `${nodes[index]?.child === undefined ? "node" : "graph"}${index}`;
   return defineGraph({
     name: "random",
     channels: CHANNELS,
-    nodes: Object.fromEntries(nodes.map((spec, index) => [name(index), buildNode(spec, name(index), world)])),
+    nodes: Object.fromEntries(nodes.map((spec, index) => [name(index), buildNode(spec, name(index), probe)])),
     edges: Object.fromEntries(nodes.map(({ edge }, index) => [name(index), buildEdge(edge, index, name)])),
     start: start.map(name),
     maxSteps: 200,
@@ -102,22 +102,22 @@ export function buildGraph({ nodes, start }: GraphSpec, world: World): Graph<typ
   });
 }
 
-function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, world: World) {
+function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, probe: GraphProbe) {
   if (child !== undefined)
-    return subgraph(buildGraph(child, world), {
-      input: (state: State) => ({ list: [`into ${name} at ${state.list.length}`] }),
+    return subgraph(buildGraph(child, probe), {
+      input: (state: RandomState) => ({ list: [`into ${name} at ${state.list.length}`] }),
       output: ({ list, text }) => ({ list: list.slice(-3), text, counts: { [name]: list.length } }),
     });
-  const run = async (state: State, node: NodeContext) => {
-    world.calls++;
+  const run = async (state: RandomState, node: NodeContext) => {
+    probe.calls++;
     for (let turn = 0; turn < turns; turn++) await nextTurn();
     let heard: Json = null;
     if (acts === "asks") heard = (await node.interrupt({ at: node.path })).value;
-    if (acts === "calls") await callTool(node, world);
+    if (acts === "calls") await callTool(node, probe);
     if (acts === "answers") void node.span.write(`${node.path}; `);
-    if (acts.startsWith("parts")) heard = await workInParts(node, world);
-    if (acts.endsWith("fails once") && !world.failed.has(node.path)) {
-      world.failed.add(node.path);
+    if (acts.startsWith("parts")) heard = await workInParts(node, probe);
+    if (acts.endsWith("fails once") && !probe.failed.has(node.path)) {
+      probe.failed.add(node.path);
       throw new Error("the first try");
     }
     const mark = `${name}(${JSON.stringify(node.input ?? heard)})@${state.list.length}`;
@@ -131,16 +131,18 @@ function buildNode({ turns, writes, acts, child }: NodeSpec, name: string, world
   return { run, retry: { attempts: 2, delayMs: 0 } };
 }
 
-/** Two side by side, one of which has a node run and a part of its own, and one that fails for good. */
-async function workInParts(node: NodeContext, world: World): Promise<Json> {
+/**
+ * Runs three parts in parallel: a plain one, one with a node run and a nested part, and one that fails and recovers.
+ */
+async function workInParts(node: NodeContext, probe: GraphProbe): Promise<Json> {
   const work = async (key: string): Promise<string> => {
     await nextTurn();
-    world.parts.push(`${node.path} ${key}`);
+    probe.parts.push(`${node.path} ${key}`);
     return key;
   };
   return Promise.all([
     node.once("a", async (part) => {
-      part.conclude({ type: "custom", value: `${node.path} a` });
+      part.emitWithResult({ type: "custom", value: `${node.path} a` });
       return work("a");
     }),
     node.once("b", async ({ once }) => [await once("c", () => work("c")), await work("b")], { name: "part" }),
@@ -154,32 +156,32 @@ async function workInParts(node: NodeContext, world: World): Promise<Json> {
   ]);
 }
 
-/** Makes a call unless it was made before, as an agent would. */
-async function callTool({ span, endedCalls, path }: NodeContext, { run }: World): Promise<void> {
+/** Makes a tool call unless it was made before, like an agent. */
+async function callTool({ span, endedCalls, path }: NodeContext, { run }: GraphProbe): Promise<void> {
   const call = { call_id: `call-${path}`, name: "tool" };
   if (endedCalls.has(call.call_id)) return;
   const state = run?.work.findCall(call.call_id)?.state;
   if (state === undefined) void span.emit({ type: "tool_call", ...call, arguments: {} });
-  // Refused for a call that is over.
+  // Rejected if the call has ended.
   await span.emit({ type: "tool_start", ...call });
   void span.emit({ type: "tool_end", ...call, result: "done", is_error: false });
 }
 
-/** Edges lead on, or back while the list is short: every node lengthens it. */
+/** Edges lead forward, or back while the list is short. Every node lengthens the list. */
 function buildEdge(edge: EdgeSpec, from: number, name: (index: number) => string) {
-  const isOpen = (state: State, to: number): boolean => to > from || state.list.length < MAX_LIST;
+  const isOpen = (state: RandomState, to: number): boolean => to > from || state.list.length < MAX_LIST;
   switch (edge.kind) {
     case "static":
       return edge.to.flatMap((to) => (to > from ? [name(to)] : []));
     case "choice":
-      return ({ list, ...state }: State) => {
+      return ({ list, ...state }: RandomState) => {
         const to = edge.to[list.length % edge.to.length] ?? 0;
         return isOpen({ list, ...state }, to) ? name(to) : END;
       };
     case "loop":
-      return ({ list }: State) => (list.length < edge.until ? name(edge.to) : END);
+      return ({ list }: RandomState) => (list.length < edge.until ? name(edge.to) : END);
     case "fan":
-      return (state: State) =>
+      return (state: RandomState) =>
         isOpen(state, edge.to)
           ? fanOut(
               name(edge.to),

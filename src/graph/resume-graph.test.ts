@@ -12,8 +12,8 @@ import { runGraph } from "./run-graph.ts";
 const ignore = (): void => undefined;
 const trail = { trail: append<string>() };
 
-/** A process that runs a graph, and is gone when the graph says so. */
-async function die<C extends Channels>(log: Log, makeGraph: (isTime: () => void) => Graph<C>): Promise<void> {
+/** Runs a graph in a process that dies when the graph calls `crash`. */
+async function die<C extends Channels>(log: Log, makeGraph: (crash: () => void) => Graph<C>): Promise<void> {
   const session = await openSession(log, SESSION, { onError: ignore });
   const run = await session.startRun({ runId: "r" });
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ async function hasAsked(log: Log): Promise<boolean> {
 const stuck = (): Promise<void> => new Promise(ignore);
 
 describe("resumeGraph", () => {
-  it("repeats no node that had finished, and runs the others with what their tools had done", async () => {
+  it("skips finished nodes and gives the others the tool calls that had ended", async () => {
     const log = await createLog();
     const ran: string[] = [];
     const makeGraph = (act: (node: NodeContext) => Promise<void>) =>
@@ -75,14 +75,14 @@ describe("resumeGraph", () => {
         edges: { think: ["side", "act"] },
         start: "think",
       });
-    await die(log, (isTime) =>
+    await die(log, (crash) =>
       makeGraph(async ({ span }) => {
         for (const call_id of ["ended", "started"]) {
           void span.emit({ type: "tool_call", call_id, name: "t", arguments: {} });
           void span.emit({ type: "tool_start", call_id, name: "t" });
         }
         await span.emit({ type: "tool_end", call_id: "ended", name: "t", result: "42", is_error: false });
-        isTime();
+        crash();
         await stuck();
       }),
     );
@@ -96,7 +96,7 @@ describe("resumeGraph", () => {
     expect(outcome).toBe("resumed");
     expect(state).toEqual({ trail: ["think", "side", "act"] });
     expect(ran).toEqual(["think", "side", "act", "act"]);
-    // What was started has an unknown outcome, and is not to be made again either.
+    // A started call has an unknown outcome and must not be made again either.
     expect(calls).toEqual([
       ["ended", false, undefined],
       ["started", true, "interrupted"],
@@ -104,9 +104,9 @@ describe("resumeGraph", () => {
     expect(records.at(-2)?.event).toMatchObject({ type: "run_end", status: "completed" });
   });
 
-  it("gives a question the answer that came while nobody was there", async () => {
+  it("returns an answer that was given while no process ran", async () => {
     const log = await createLog();
-    const makeGraph = (isTime: () => void) =>
+    const makeGraph = (crash: () => void) =>
       defineGraph({
         name: "g",
         channels: trail,
@@ -114,7 +114,7 @@ describe("resumeGraph", () => {
           ask: async (_, node) => {
             const first = await node.interrupt({ text: "First?" });
             const second = node.interrupt({ text: "Second?" });
-            isTime();
+            crash();
             return { trail: [JSON.stringify(first.value), (await second).decision] };
           },
         },
@@ -138,16 +138,16 @@ describe("resumeGraph", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("has nothing to do where the graph was done, and the reply is what was said", async () => {
+  it("does nothing if the graph was done, and replies with the earlier text", async () => {
     const log = await createLog();
-    const makeGraph = (isTime: () => void) =>
+    const makeGraph = (crash: () => void) =>
       defineGraph({
         name: "g",
         channels: trail,
         nodes: { say: (_, { span }) => void span.write("All of it.") },
         edges: {
           say: () => {
-            isTime();
+            crash();
             return END;
           },
         },
@@ -160,9 +160,9 @@ describe("resumeGraph", () => {
     expect(records.filter(({ event }) => event.type === "message_chunk")).toHaveLength(1);
   });
 
-  it.each([["open"], ["failed"]])("is not asked where a node run that had answered is %s", async (how) => {
+  it.each([["open"], ["failed"]])("is not called if a node run that sent answer text is %s", async (how) => {
     const log = await createLog();
-    await die(log, (isTime) =>
+    await die(log, (crash) =>
       defineGraph({
         name: "g",
         channels: {},
@@ -170,7 +170,7 @@ describe("resumeGraph", () => {
           say: async (_, { span }) => {
             await span.write("half a sen");
             if (how === "failed") await span.fail(new Error("cut"));
-            isTime();
+            crash();
             await stuck();
           },
         },
@@ -192,15 +192,15 @@ describe("resumeGraph", () => {
       defineGraph({ ...left, channels: { ...trail, n: append() }, nodes: { a: ignore, b: ignore } }),
     ],
   ];
-  it.each(changes)("fails the run where the graph lacks %s", async (_what, graph) => {
+  it.each(changes)("fails the run if the graph lacks %s", async (_what, graph) => {
     const log = await createLog();
-    await die(log, (isTime) =>
+    await die(log, (crash) =>
       defineGraph({
         ...left,
         nodes: {
           a: () => ({ n: 1 }),
           b: () => {
-            isTime();
+            crash();
             return stuck();
           },
         },
@@ -212,15 +212,15 @@ describe("resumeGraph", () => {
     expect(records.at(-1)?.event).toMatchObject({ status: "error", code: "graph_changed" });
   });
 
-  it("takes a new channel as it begins", async () => {
+  it("starts a new channel with its initial value", async () => {
     const log = await createLog();
-    await die(log, (isTime) =>
+    await die(log, (crash) =>
       defineGraph({
         ...left,
         channels: trail,
         nodes: {
           a: () => {
-            isTime();
+            crash();
             return stuck();
           },
         },
@@ -230,15 +230,15 @@ describe("resumeGraph", () => {
     expect((await resume(log, graph)).state).toEqual({ trail: [], more: "new" });
   });
 
-  it("lets calls be ended that the graph does not carry out any more", async () => {
+  it("can end calls that the graph no longer makes", async () => {
     const log = await createLog();
-    await die(log, (isTime) =>
+    await die(log, (crash) =>
       defineGraph({
         ...left,
         nodes: {
           a: async (_, { span }) => {
             await span.emit({ type: "tool_call", call_id: "c", name: "t", arguments: {} });
-            isTime();
+            crash();
             await stuck();
           },
         },
@@ -259,7 +259,7 @@ describe("resumeGraph", () => {
     expect(end).toMatchObject({ call_id: "c", is_error: true, result: "the tool is gone before it started" });
   });
 
-  it("asks a question of a part again, and takes no other's answer for it", async () => {
+  it("asks the question of a part again and does not mix up answers", async () => {
     const log = await createLog();
     const out = replace<readonly string[]>([]);
     const makeGraph = () =>

@@ -7,32 +7,32 @@ import { createEntry } from "../log/entry.ts";
 import type { Log } from "../log/log.ts";
 import type { CheckpointEvent, StampedRecord, UpdatesEvent } from "../protocol/index.ts";
 import { LoomError, StateFold } from "../protocol/index.ts";
-import { buildGraph, createWorld, type GraphSpec, graphSpecs, type World } from "./random-graph.contract.ts";
+import { buildGraph, createProbe, type GraphSpec, graphSpecs, type GraphProbe } from "./random-graph.contract.ts";
 import { resumeGraph } from "./resume-graph.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const ignore = (): void => undefined;
 
-/** Answers every question of the run, as soon as it is asked. */
+/** Answers every question of the run as soon as it is asked. */
 function answerAll(run: Run): void {
-  const look = (): void => {
+  const poll = (): void => {
     if (run.status !== "live") return;
     for (const { callId = "" } of run.work.waiting)
       run.answerApproval({ callId, decision: "approved", arguments: { answer: callId } });
-    setImmediate(look);
+    setImmediate(poll);
   };
-  look();
+  poll();
 }
 
-/** The first life: to its end, or until the log fails. */
-async function live(log: Log, spec: GraphSpec, world: World): Promise<unknown> {
+/** The first process: runs to the end, or until the log fails. */
+async function startRun(log: Log, spec: GraphSpec, probe: GraphProbe): Promise<unknown> {
   const session = await openSession(log, SESSION, { repairMs: 100_000, onError: ignore });
   try {
     const run = await session.startRun({ runId: "r" });
-    world.run = run;
+    probe.run = run;
     answerAll(run);
-    const state = await runGraph(buildGraph(spec, world), { run });
+    const state = await runGraph(buildGraph(spec, probe), { run });
     await run.finish();
     return structuredClone(state);
   } catch {
@@ -42,18 +42,18 @@ async function live(log: Log, spec: GraphSpec, world: World): Promise<unknown> {
   }
 }
 
-/** The second: whoever opens the session goes on. */
-async function liveAgain(log: Log, spec: GraphSpec, world: World) {
+/** The second process: resumes the run. */
+async function resumeRun(log: Log, spec: GraphSpec, probe: GraphProbe) {
   let state: unknown;
   let error: unknown;
   const session = await openSession(log, SESSION, {
     takeover: true,
     onError: ignore,
     resume: async (dead) => {
-      world.run = dead.run;
+      probe.run = dead.run;
       answerAll(dead.run);
       try {
-        state = structuredClone(await resumeGraph(buildGraph(spec, world), dead, { log }));
+        state = structuredClone(await resumeGraph(buildGraph(spec, probe), dead, { log }));
       } catch (thrown) {
         error = thrown;
         throw thrown;
@@ -68,8 +68,8 @@ async function liveAgain(log: Log, spec: GraphSpec, world: World) {
 }
 
 /**
- * Each task of each super-step of each graph has written once; the order of checkpoints says which step it was. Gives how
- * many were no subgraphs.
+ * Checks that each task of each super-step wrote once; the order of checkpoints gives the step. Returns the number of
+ * tasks that are not subgraphs.
  */
 function expectOnce(records: readonly StampedRecord[]): number {
   const steps = new Map<string, number>();
@@ -86,13 +86,13 @@ function expectOnce(records: readonly StampedRecord[]): number {
     const key = `${ns}|${steps.get(ns)}.${task}`;
     expect(seen.has(key), key).toBe(false);
     seen.add(key);
-    // The others are of parts.
+    // The others are results of parts.
     if (id.startsWith("node") && delta === true) count++;
   }
   return count;
 }
 
-/** Parts that have their result, by their path, in the words of `World`. */
+/** Paths of the parts that have a result. */
 function listParts(records: readonly StampedRecord[]): readonly string[] {
   return records.flatMap(({ event }) => {
     const { checkpoint_ns: ns = "", delta } = event as UpdatesEvent;
@@ -100,10 +100,10 @@ function listParts(records: readonly StampedRecord[]): readonly string[] {
   });
 }
 
-/** What was concluded is there exactly where its part is. */
-function expectConcluded(records: readonly StampedRecord[]): void {
-  const concluded = records.filter(({ event }) => event.type === "custom").length;
-  expect(concluded).toBe(listParts(records).filter((path) => path.endsWith("|a")).length);
+/** An event of `emitWithResult` is stored if and only if the result of its part is. */
+function expectEventsWithParts(records: readonly StampedRecord[]): void {
+  const events = records.filter(({ event }) => event.type === "custom").length;
+  expect(events).toBe(listParts(records).filter((path) => path.endsWith("|a")).length);
 }
 
 function countType(records: readonly StampedRecord[], type: string): number {
@@ -116,40 +116,40 @@ function foldState(records: readonly StampedRecord[]): unknown {
   return fold.find()?.state;
 }
 
-/** A node run that had said something was open, or said it in vain: it can be neither repeated nor taken back. */
+/** True if an open node run has sent answer text, which cannot be repeated. */
 function hadAnswered(records: readonly StampedRecord[]): boolean {
-  const said = new Set(
+  const answered = new Set(
     records.flatMap(({ envelope, event }) => (event.type === "message_chunk" ? [envelope.node_id] : [])),
   );
-  for (const { envelope, event } of records) if (event.type === "node_exit") said.delete(envelope.node_id);
-  return said.size > 0;
+  for (const { envelope, event } of records) if (event.type === "node_exit") answered.delete(envelope.node_id);
+  return answered.size > 0;
 }
 
-/** What must be so after any crash. `before` are the records the first life left. */
+/** What must hold after any crash. `before` has the records of the first process. */
 async function expectResumed(log: Log, spec: GraphSpec, uncut: { state: unknown; chunks: number }): Promise<void> {
   const before = await readRecords(log);
-  const world = createWorld();
-  const { outcome, state } = await liveAgain(log, spec, world);
+  const probe = createProbe();
+  const { outcome, state } = await resumeRun(log, spec, probe);
   const records = await expectValid(log);
   const isDone = before.some(({ event }) => event.type === "run_end");
   const canResume = before.some(({ event }) => event.type === "checkpoint") && !isDone;
   const mustEnd = hadAnswered(before);
   expect(outcome).toBe(before.length === 0 || isDone ? undefined : canResume && !mustEnd ? "resumed" : "ended");
   const written = expectOnce(records) - expectOnce(before);
-  expect(world.calls - world.failed.size).toBe(written);
-  expectConcluded(before);
-  expectConcluded(records);
+  expect(probe.calls - probe.failed.size).toBe(written);
+  expectEventsWithParts(before);
+  expectEventsWithParts(records);
   if (outcome !== "resumed") return;
-  // A part was worked on in the second life if, and only if, it had no result after the first.
-  expect(world.parts.length).toBe(listParts(records).length - listParts(before).length);
+  // The second process worked on a part if and only if the first left no result of it.
+  expect(probe.parts.length).toBe(listParts(records).length - listParts(before).length);
   expect(state).toEqual(uncut.state);
   expect(foldState(records)).toEqual(uncut.state);
   expect(countType(records, "message_chunk")).toBe(uncut.chunks);
   expect(records.at(-2)?.event).toMatchObject({ type: "run_end", status: "completed" });
 }
 
-/** The uncut run: its records, where its units end, and its last state, which needs no log. */
-async function liveUncut(spec: GraphSpec) {
+/** The uninterrupted run: its records, the ends of its units, and its last state, also without a log. */
+async function runUncut(spec: GraphSpec) {
   const log = await createLog();
   const ends = new Set<number>();
   const push = Sequencer.prototype.push;
@@ -158,19 +158,19 @@ async function liveUncut(spec: GraphSpec) {
     ends.add(pushed.lastId);
     return pushed;
   });
-  const state = await live(log, spec, createWorld());
+  const state = await startRun(log, spec, createProbe());
   spy.mockRestore();
   const records = await expectValid(log);
   expectOnce(records);
   expect(foldState(records)).toEqual(state);
-  const light = await invokeGraph(
-    buildGraph(spec, createWorld()),
+  const standalone = await invokeGraph(
+    buildGraph(spec, createProbe()),
     {},
     {
       onInterrupt: async ({ callId }) => ({ decision: "approved", arguments: { answer: callId } }),
     },
   );
-  expect(light).toEqual(state);
+  expect(standalone).toEqual(state);
   return { state, records, ends: [...ends], chunks: countType(records, "message_chunk") };
 }
 
@@ -185,10 +185,10 @@ async function cutLog(records: readonly StampedRecord[], lastId: number): Promis
 }
 
 describe("a graph whose process died", () => {
-  it("ends in the same state, wherever its log was cut", async () => {
+  it("ends in the same state for any cut of its log", async () => {
     await fc.assert(
       fc.asyncProperty(graphSpecs(), fc.infiniteStream(fc.nat()), async (spec, chance) => {
-        const uncut = await liveUncut(spec);
+        const uncut = await runUncut(spec);
         const cuts = LONG ? uncut.ends : [...chance.take(4)].map((n) => uncut.ends[n % uncut.ends.length] ?? 0);
         for (const cut of cuts) await expectResumed(await cutLog(uncut.records, cut), spec, uncut);
       }),
@@ -196,10 +196,10 @@ describe("a graph whose process died", () => {
     );
   });
 
-  it("ends in the same state, whenever its log failed, and also when what was said to have failed had not", async () => {
+  it("ends in the same state for any log failure, even if the failed append was stored", async () => {
     await fc.assert(
       fc.asyncProperty(graphSpecs(), fc.nat({ max: 60 }), fc.boolean(), async (spec, failing, isStored) => {
-        const uncut = await liveUncut(spec);
+        const uncut = await runUncut(spec);
         const log = await createFaultyLog();
         let count = 0;
         log.onAppend = async (_, next) => {
@@ -207,7 +207,7 @@ describe("a graph whose process died", () => {
           if (isStored && count === failing + 1) await next();
           throw new LoomError("store_failed", "gone");
         };
-        await live(log, spec, createWorld());
+        await startRun(log, spec, createProbe());
         log.onAppend = undefined;
         await expectResumed(log, spec, uncut);
       }),

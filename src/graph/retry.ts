@@ -1,13 +1,11 @@
-/**
- * When a node that failed is tried again.
- */
+/** Decides when a failed node is retried. */
 import { type ErrorCode, isLoomError } from "../protocol/index.ts";
 import type { RetryPolicy } from "./graph.ts";
 import type { TaskRun } from "./task-run.ts";
 
 const DEFAULTS = { delayMs: 100, factor: 2, maxDelayMs: 30_000 };
 
-/** A run that is over stays so, and what does not fit does not fit the next time either. */
+/** Errors that a retry cannot fix. */
 const FINAL: readonly ErrorCode[] = [
   "cancelled",
   "run_ended",
@@ -20,7 +18,7 @@ const FINAL: readonly ErrorCode[] = [
   "graph_changed",
 ];
 
-/** Milliseconds until the next try; undefined when there is none. */
+/** Returns the milliseconds until the next attempt; undefined if there is none. */
 export function findRetryDelay(policy: RetryPolicy | undefined, attempt: number, error: unknown): number | undefined {
   if (policy === undefined || attempt >= policy.attempts) return undefined;
   if (isLoomError(error, ...FINAL)) return undefined;
@@ -30,7 +28,7 @@ export function findRetryDelay(policy: RetryPolicy | undefined, attempt: number,
   return Math.min(maxDelayMs, delayMs * factor ** (attempt - 1));
 }
 
-/** Resolves after a while; rejects when the task is aborted meanwhile. */
+/** Resolves after the pause. Rejects if the task is aborted meanwhile. */
 export async function pauseFor(ms: number, task: TaskRun): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);

@@ -5,11 +5,11 @@ import type { AnyEvent } from "../protocol/index.ts";
 import { append, custom, merge, replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
 import { END } from "./graph.ts";
-import { ignore, ofType, perform, tick, trail } from "./graph-stage.contract.ts";
+import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 describe("runGraph", () => {
-  it("writes a step of one task as one unit, and the state once", async () => {
+  it("writes a step of one task as one unit, and the full state once", async () => {
     const graph = defineGraph({
       name: "g",
       channels: { n: replace(0), seen: append<number>() },
@@ -62,12 +62,12 @@ describe("runGraph", () => {
     expect(ofType(records, "checkpoint").at(-1)).toMatchObject({ checkpoint_id: "r:2", next: [] });
     const lastOfEach = log.appends.map(({ entries }) => entries.at(-1)?.record.event.type ?? "");
     for (const type of ["updates", "node_exit", "values"]) expect(lastOfEach).not.toContain(type);
-    // A log finds states that it must put together by the end of their text.
+    // A log finds delta records by the end of their text.
     for (const event of records.map((record) => record.event))
       if ("delta" in event) expect(JSON.stringify(event)).toMatch(/,"delta":(true|false)\}$/);
   });
 
-  it("leaves out values where the graph says so", async () => {
+  it("writes no values if the graph disables them", async () => {
     const graph = defineGraph({ name: "g", channels: {}, nodes: { a: ignore }, start: "a", values: false });
     const { events } = await perform(graph);
     expect(events.map(({ type }) => type)).toEqual([
@@ -82,7 +82,7 @@ describe("runGraph", () => {
     ]);
   });
 
-  it("shows all tasks the same state, and merges in the order of the tasks", async () => {
+  it("gives all tasks the same state and merges in task order", async () => {
     const gate = Promise.withResolvers<void>();
     const graph = defineGraph({
       name: "g",
@@ -114,7 +114,7 @@ describe("runGraph", () => {
     ]);
   });
 
-  it("merges with a reducer of its own as if all had ended in order, and puts right what was stored", async () => {
+  it("merges a custom channel in task order and corrects stored values", async () => {
     const gate = Promise.withResolvers<void>();
     const graph = defineGraph({
       name: "g",
@@ -142,7 +142,7 @@ describe("runGraph", () => {
     expect(ofType(records, "checkpoint").at(-1)).toMatchObject({ state: { text: { set: "(((-a)b)c)" } }, delta: true });
   });
 
-  it("fans out over a list: each item is a task, and is given to it", async () => {
+  it("fans out over a list, with one task per item", async () => {
     const graph = defineGraph({
       name: "g",
       channels: { items: replace<readonly number[]>([]), squares: append<number>() },
@@ -163,11 +163,11 @@ describe("runGraph", () => {
     expect(ofType(records, "checkpoint")[1]).toMatchObject({
       next: [{ id: "worker", input: 1 }, { id: "worker", input: 2 }, { id: "worker", input: 3 }, { id: "done" }],
     });
-    // Asked for four times, it runs once.
+    // Requested four times, it runs once.
     expect(ofType(records, "updates").map((event) => event["id" as "type"])).toHaveLength(6);
   });
 
-  it("runs a subgraph with a state and checkpoints of its own", async () => {
+  it("runs a subgraph with its own state and checkpoints", async () => {
     const inner = defineGraph({
       name: "inner",
       channels: { n: replace(1) },
@@ -208,7 +208,7 @@ describe("runGraph", () => {
     expect(await invokeGraph(outer)).toEqual(state);
   });
 
-  it("stores what JSON makes of a write, and has the same", async () => {
+  it("uses the JSON form of a write, in memory and in the log", async () => {
     const graph = defineGraph({
       name: "g",
       channels: { list: append<unknown>(), map: merge<unknown>() },
@@ -224,7 +224,7 @@ describe("runGraph", () => {
     expect(JSON.stringify(state)).toBe('{"list":["1970-01-01T00:00:00.000Z",null,{}],"map":{"__proto__":{"x":1}}}');
   });
 
-  it("writes no more per step, however many there were", async () => {
+  it("writes the same amount per step after many steps", async () => {
     const graph = defineGraph({
       name: "g",
       channels: { list: append<string>(), map: merge<number>() },
@@ -237,7 +237,7 @@ describe("runGraph", () => {
     expect(Math.max(...sizes.slice(-1000, -2))).toBeLessThan(Math.max(...sizes.slice(0, 100)) + 20);
   });
 
-  it("begins from a snapshot", async () => {
+  it("starts from a snapshot", async () => {
     const graph = defineGraph({
       name: "g",
       channels: trail,
@@ -258,7 +258,7 @@ describe("runGraph", () => {
     expect(await runGraph(graph, { run, from: { state: { trail: ["x"] }, next } })).toEqual({
       trail: ["x", "b 1", "b undefined"],
     });
-    // The ids of one graph are those of the next.
+    // Two graphs in one run would have the same checkpoint ids.
     await expect(runGraph(graph, { run })).rejects.toMatchObject({ code: "graph_invalid" });
   });
 });

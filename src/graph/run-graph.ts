@@ -1,68 +1,80 @@
 /**
- * Carries graphs out: within a run of the engine, whose log they can be resumed from, or by themselves. How it ends is for
- * the caller to say: a graph neither completes its run nor fails it.
+ * Runs graphs: in a run of the engine, from whose log they can be resumed, or standalone. A graph neither completes nor
+ * fails its run; the caller does.
  */
 import type { ApprovalAnswer, ApprovalRequest } from "../engine/index.ts";
 import { type AnyEvent, type GraphState, type Json, LoomError, type ToolEndEvent } from "../protocol/index.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "./graph.ts";
 import type { NextTask } from "./graph-events.ts";
-import { createLightHost, type GraphHost } from "./graph-host.ts";
+import { createStandaloneHost, type GraphHost } from "./graph-host.ts";
 import { type GraphEnvironment, GraphRun, NO_CALLS } from "./graph-run.ts";
 import { Pacer } from "./pacer.ts";
 import type { PartResults } from "./parts.ts";
 
+/** Options of `runGraph`. */
 export interface RunGraphOptions<C extends Channels> {
-  /** The run that its events are written to: a `Run`. */
+  /** The run to write events to: a `Run` of the engine. */
   readonly run: GraphHost;
-  /** Written to the initial state; nothing when absent. */
+  /** Writes to the initial state. Default: none. */
   readonly input?: WritesOf<C>;
-  /** Begin here instead: what a checkpoint of another run holds. */
+  /** Start from a checkpoint of another run instead of `input`. */
   readonly from?: Snapshot;
-  /** Stops it, as a failure would: nodes have their grace. The run's own signal stops it at once. */
+  /** Stops the graph; running nodes get the grace period. The signal of the run itself stops it at once. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A whole state, and the node runs that come next. */
+/** A full state and the tasks that come next. */
 export interface Snapshot {
   readonly state: Json;
   readonly next: readonly NextTask[];
 }
 
-/** Resolves to the last state; rejects with what a node threw, or `step_limit`, `node_timeout`, `node_failed`. */
+/**
+ * Runs a graph in a run. Resolves to the last state. Rejects with the error of a node, or with `step_limit`,
+ * `node_timeout` or `node_failed`.
+ *
+ * ```ts
+ * const run = await session.startRun({ message });
+ * const state = await runGraph(graph, { run, input: { message } });
+ * await run.finish({ reply: state.answer });
+ * ```
+ */
 export async function runGraph<C extends Channels>(
   graph: Graph<C>,
   { run, input, from, signal }: RunGraphOptions<C>,
 ): Promise<StateOf<C>> {
   run.signal.throwIfAborted();
   if (run.work?.checkpoint !== undefined)
-    throw new LoomError("graph_invalid", `run ${run.runId} has had a graph, and carries out one`);
+    throw new LoomError("graph_invalid", `run "${run.runId}" already has a graph; start another run`);
   if (run.isBehind) await run.ready();
   const root = new GraphRun(graph as unknown as Graph, createEnvironment(run), "");
   if (from === undefined) root.begin(input);
   else root.beginFrom(from.state, from.next);
-  return (await carryOut(root, run, graph.graceMs, signal)) as StateOf<C>;
+  return (await runRoot(root, run, graph.graceMs, signal)) as StateOf<C>;
 }
 
+/** Options of `invokeGraph`. */
 export interface InvokeOptions {
+  /** Run id that nodes see. Default: "run". */
   readonly runId?: string;
-  /** Stops it at once. */
+  /** Stops the graph at once. */
   readonly signal?: AbortSignal;
-  /** Told of every event; without it none are made. */
+  /** Called for every event. Without it, no events are created. */
   readonly onEvent?: (event: AnyEvent, nodeId: string | undefined) => void;
-  /** Answers the questions of nodes; without it they are refused as `unsupported`. */
+  /** Answers the questions of nodes. Without it, they throw `unsupported`. */
   readonly onInterrupt?: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 }
 
-/** Runs a graph without a session and a log: nothing is kept. */
+/** Runs a graph without a session. Nothing is stored, so it cannot be resumed. */
 export async function invokeGraph<C extends Channels>(
   graph: Graph<C>,
   input?: WritesOf<C>,
   options: InvokeOptions = {},
 ): Promise<StateOf<C>> {
-  return runGraph(graph, { run: createLightHost(options), ...(input === undefined ? {} : { input }) });
+  return runGraph(graph, { run: createStandaloneHost(options), ...(input === undefined ? {} : { input }) });
 }
 
-/** What a root and its subgraphs share. */
+/** Creates the environment that a root shares with its subgraphs. */
 export function createEnvironment(
   host: GraphHost,
   endedCalls: ReadonlyMap<string, ToolEndEvent> = NO_CALLS,
@@ -72,8 +84,8 @@ export function createEnvironment(
   return { host, pacer: new Pacer(), endedCalls, findStored, children: new Map(), parts };
 }
 
-/** Runs the root to its end, and stops it with the signals. */
-export async function carryOut(
+/** Runs the root to its end, and stops it when a signal aborts. */
+export async function runRoot(
   root: GraphRun,
   host: GraphHost,
   graceMs: number,

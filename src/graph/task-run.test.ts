@@ -5,11 +5,11 @@ import { LoomError } from "../protocol/index.ts";
 import { replace } from "./channels.ts";
 import { defineGraph, fanOut, subgraph } from "./define-graph.ts";
 import { END, type GraphDefinition } from "./graph.ts";
-import { ignore, ofType, perform, tick, trail } from "./graph-stage.contract.ts";
+import { ignore, ofType, perform, tick, trail } from "./graph-fixture.contract.ts";
 import { invokeGraph, runGraph } from "./run-graph.ts";
 
 describe("a node that fails or is stopped", () => {
-  it("stops the siblings of a task that fails, and tells of the failure", async () => {
+  it("stops the other tasks and reports the failure", async () => {
     const reasons: unknown[] = [];
     const graph = defineGraph({
       name: "g",
@@ -19,7 +19,7 @@ describe("a node that fails or is stopped", () => {
           new Promise((_resolve, reject) => {
             signal.addEventListener("abort", () => {
               reasons.push(signal.reason);
-              reject(new DOMException("told to", "AbortError"));
+              reject(new DOMException("stopped", "AbortError"));
             });
           }),
         deaf: () => new Promise(ignore),
@@ -63,7 +63,7 @@ describe("a node that fails or is stopped", () => {
     expect(error).toMatchObject({ code });
   });
 
-  it("tries again what failed, each time as a node run of its own, and gives it the calls that ended", async () => {
+  it("retries in a new node run and passes on the calls that ended", async () => {
     const seen: unknown[] = [];
     const graph = defineGraph({
       name: "g",
@@ -95,7 +95,7 @@ describe("a node that fails or is stopped", () => {
     ]);
   });
 
-  it("tries nothing again that has sent answer text, not within a subgraph either", async () => {
+  it("does not retry after answer text was sent, also in a subgraph", async () => {
     let tries = 0;
     const retry = { attempts: 3, delayMs: 1 };
     const talk = defineGraph({
@@ -119,7 +119,7 @@ describe("a node that fails or is stopped", () => {
     expect(tries).toBe(1);
   });
 
-  it("goes on in a subgraph that is tried again, where it was", async () => {
+  it("continues a retried subgraph where it stopped", async () => {
     const ran: string[] = [];
     let luck = 0;
     const child = defineGraph({
@@ -156,7 +156,7 @@ describe("a node that fails or is stopped", () => {
     expect(ran).toEqual(["first", "left"]);
   });
 
-  it("ends with a cancelled run, whatever its nodes do", async () => {
+  it("ends when the run is cancelled, even if its nodes do not", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -194,7 +194,7 @@ describe("a node that fails or is stopped", () => {
     await expect(invokeGraph(graph, {}, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     const controller = new AbortController();
     const going = invokeGraph(graph, {}, { signal: controller.signal });
-    // Though no step waits for anything, others have their turn.
+    // The graph yields to the event loop even if its steps never wait.
     setTimeout(() => controller.abort(reason), 5);
     await expect(going).rejects.toBe(reason);
     const log = await createLog();
@@ -218,7 +218,7 @@ describe("a node that fails or is stopped", () => {
     expect([...run.work.spans]).toEqual([]);
   });
 
-  it("leaves no listener behind", async () => {
+  it("leaves no listeners on the signal", async () => {
     const { signal } = new AbortController();
     let listeners = 0;
     const add = signal.addEventListener.bind(signal);
@@ -251,7 +251,7 @@ describe("an interrupt", () => {
     channels: trail,
     nodes: {
       ask: {
-        // Time that the user takes is not the node's.
+        // Time spent waiting for the user does not count.
         timeoutMs: 40,
         run: async (_, node) => {
           const first = await node.interrupt({ text: "First?" });
@@ -263,7 +263,7 @@ describe("an interrupt", () => {
     start: "ask",
   });
 
-  it("waits for the user, and ends with its node", async () => {
+  it("waits for the user and ends with its node", async () => {
     const log = await createLog();
     await using session = await openSession(log, SESSION);
     const run = await session.startRun();
@@ -286,12 +286,12 @@ describe("an interrupt", () => {
     ]);
   });
 
-  it("is answered by a function where there is no session, or refused", async () => {
+  it("is answered by onInterrupt without a session, or rejected", async () => {
     const answers = await invokeGraph(
       graph,
       {},
       {
-        onInterrupt: async ({ arguments: asked }) => ({ decision: "approved", arguments: asked }),
+        onInterrupt: async ({ arguments: question }) => ({ decision: "approved", arguments: question }),
       },
     );
     expect(answers.trail).toHaveLength(2);
@@ -299,8 +299,8 @@ describe("an interrupt", () => {
   });
 });
 
-describe("what a node is given", () => {
-  it("works when it is taken out of its context", async () => {
+describe("the context of a node", () => {
+  it("can be destructured", async () => {
     const graph = defineGraph({
       name: "g",
       channels: trail,
@@ -313,20 +313,20 @@ describe("what a node is given", () => {
       },
       start: "a",
     });
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     const state = await invokeGraph(
       graph,
       {},
       {
-        onEvent: (event) => told.push(event),
-        onInterrupt: async ({ arguments: asked }) => ({ decision: "approved", arguments: asked }),
+        onEvent: (event) => events.push(event),
+        onInterrupt: async ({ arguments: question }) => ({ decision: "approved", arguments: question }),
       },
     );
     expect(state).toEqual({ trail: ["approved"] });
-    expect(told).toContainEqual({ type: "custom", value: "mine" });
+    expect(events).toContainEqual({ type: "custom", value: "mine" });
   });
 
-  it("says so when a node leaves its span, or asks more than fits", async () => {
+  it("rejects a node that ends its own span, and a question that is too large", async () => {
     const nodes = { name: "g", channels: trail, start: "a" } as const;
     const leaving = defineGraph({ ...nodes, nodes: { a: async (_, { span }) => void (await span.done()) } });
     expect((await perform(leaving)).error).toMatchObject({ code: "invalid_event" });
@@ -338,8 +338,8 @@ describe("what a node is given", () => {
   });
 });
 
-describe("a log that is slow", () => {
-  it("is waited for, however many tasks end at once", async () => {
+describe("a slow log", () => {
+  it("is awaited when many tasks end at once", async () => {
     const slow = wrapLog(await createLog());
     slow.onAppend = async (_, next) => {
       await tick();

@@ -1,65 +1,66 @@
 /**
- * One try of one node within a super-step: what the node is given to work with, and what can happen to it from outside: it
- * is aborted, it runs out of time, it is left behind. It knows nothing of the graph around it.
+ * One attempt of one task: the context that its node works with, and everything that can stop it (abort, timeout,
+ * abandonment). It does not know the graph.
  *
- * Invariant: whatever the node does, the promise of `perform` settles once it was aborted and its grace is over.
+ * Invariant: after an abort and its grace period, the promise of `perform` settles, even if the node does not end.
  */
 import type { NodeRun } from "../engine/index.ts";
 import { type AnyEvent, type Json, type JsonObject, LoomError, type ToolEndEvent } from "../protocol/index.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
-import { nameStep } from "./graph-events.ts";
+import { formatStepPath } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
-import { type Ask, listAskEnds, type PartResults, TaskParts } from "./parts.ts";
+import { type InterruptCall, listInterruptEnds, type PartResults, TaskParts } from "./parts.ts";
 
-export interface TaskPlace {
+/** What a task runs with: its position in the graph, its input and earlier results. */
+export interface TaskSpec {
   readonly ns: string;
   readonly step: number;
   readonly task: number;
   readonly input: Json | undefined;
   readonly endedCalls: ReadonlyMap<string, ToolEndEvent>;
-  /** Of all tasks that are going. */
+  /** Results of all running tasks. */
   readonly parts: PartResults;
 }
 
-/** Something inside the task that must be stopped with it. */
+/** Something inside the task that is stopped with it. */
 export interface Stoppable {
   abort(reason: unknown, graceMs: number): void;
 }
 
 export class TaskRun implements NodeContext {
   readonly span: NodeRun;
-  readonly place: TaskPlace;
+  readonly spec: TaskSpec;
   readonly #host: GraphHost;
-  /** The task whose subgraph it is part of. */
+  /** The task whose subgraph this task belongs to. */
   readonly #parent: TaskRun | undefined;
   #controller: AbortController | undefined;
   #aborted: { readonly reason: unknown } | undefined;
-  #asks: Ask[] | undefined;
-  #concluded: AnyEvent[] | undefined;
+  #interrupts: InterruptCall[] | undefined;
+  #withResult: AnyEvent[] | undefined;
   #parts: TaskParts | undefined;
-  /** Those inside it that wait for something, and must not when it is aborted. */
+  /** Rejects the promises that the task awaits, on abort. */
   #waiting: Set<(reason: unknown) => void> | undefined;
-  /** Lets go of the node's promise. */
+  /** Rejects the promise of the node, to abandon it. */
   #abandon: ((reason: unknown) => void) | undefined;
   #grace: NodeJS.Timeout | undefined;
-  #clock: NodeJS.Timeout | undefined;
-  #clockStarted = 0;
+  #timeout: NodeJS.Timeout | undefined;
+  #timeoutStarted = 0;
   #timeLeft = 0;
   #graceMs = 0;
-  /** Questions that are open, here and in the subgraph. */
-  #asking = 0;
-  /** The subgraph it is. */
+  /** Open interrupts, here and in the subgraph. */
+  #openInterrupts = 0;
+  /** The subgraph that the task runs, if it does. */
   child: Stoppable | undefined;
-  /** A part of it has sent answer text and failed. */
-  isSpoiled = false;
-  /** Its result is written. */
+  /** True if its subgraph failed after it sent answer text. */
+  isUnretryable = false;
+  /** True when its result is written. */
   isDone = false;
 
-  constructor(host: GraphHost, span: NodeRun, place: TaskPlace, parent: TaskRun | undefined) {
+  constructor(host: GraphHost, span: NodeRun, spec: TaskSpec, parent: TaskRun | undefined) {
     this.#host = host;
     this.#parent = parent;
     this.span = span;
-    this.place = place;
+    this.spec = spec;
   }
 
   get runId(): string {
@@ -67,27 +68,27 @@ export class TaskRun implements NodeContext {
   }
 
   get step(): number {
-    return this.place.step;
+    return this.spec.step;
   }
 
   get task(): number {
-    return this.place.task;
+    return this.spec.task;
   }
 
   get path(): string {
-    const { ns, step, task } = this.place;
-    return `${nameStep(ns, step)}.${task}`;
+    const { ns, step, task } = this.spec;
+    return `${formatStepPath(ns, step)}.${task}`;
   }
 
   get input(): Json | undefined {
-    return this.place.input;
+    return this.spec.input;
   }
 
   get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
-    return this.place.endedCalls;
+    return this.spec.endedCalls;
   }
 
-  /** Made when somebody asks for it: most steps are over before anybody would. */
+  /** Created on demand: most steps end before a node uses it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -96,18 +97,18 @@ export class TaskRun implements NodeContext {
     return this.#controller.signal;
   }
 
-  // Nodes take these out of the context; bound when asked for, they cost nothing where nobody does.
+  // Getters, because nodes destructure the context. Unused ones cost nothing.
   get custom(): NodeContext["custom"] {
     return (value) => void this.span.emit({ type: "custom", value });
   }
 
-  get conclude(): NodeContext["conclude"] {
-    return (event) => void (this.#concluded ??= []).push(event);
+  get emitWithResult(): NodeContext["emitWithResult"] {
+    return (event) => void (this.#withResult ??= []).push(event);
   }
 
-  /** Of the parts of this node run. */
+  /** Path of this node run, for its parts. */
   get #partPath(): string {
-    const { ns, step, task } = this.place;
+    const { ns, step, task } = this.spec;
     return `${ns === "" ? "" : `${ns}|`}${this.span.name}:${step}.${task}`;
   }
 
@@ -123,22 +124,22 @@ export class TaskRun implements NodeContext {
 
   get parts(): TaskParts {
     this.#parts ??= new TaskParts({
-      results: this.place.parts,
+      results: this.spec.parts,
       host: this.#host,
-      assertGoing: () => {
+      assertNotAborted: () => {
         if (this.#aborted !== undefined) throw this.#aborted.reason;
       },
-      ask: (ask, question, options, nodeId) => this.#ask(ask, question, options, nodeId),
+      waitForAnswer: (call, question, options, nodeId) => this.#waitForAnswer(call, question, options, nodeId),
     });
     return this.#parts;
   }
 
-  /** One of its parts had sent answer text and failed. */
-  get hasSpoiledParts(): boolean {
-    return this.#parts?.isSpoiled === true;
+  /** True if one of its parts failed after it sent answer text. */
+  get hasUnretryableParts(): boolean {
+    return this.#parts?.isUnretryable === true;
   }
 
-  /** Some of its parts are going. */
+  /** True if parts are running. */
   get hasOpenParts(): boolean {
     return this.#parts?.isOpen === true;
   }
@@ -149,28 +150,31 @@ export class TaskRun implements NodeContext {
 
   get interrupt(): NodeContext["interrupt"] {
     return async (question, options = {}) => {
-      // The questions of a node are counted, and a part that is done does not ask again.
+      // Questions are matched by their number, and parts that are done do not ask again.
       if (this.hasOpenParts)
-        throw new LoomError("graph_invalid", "while parts of a node are going, questions are asked in them");
-      this.#asks ??= [];
-      const { ns, step, task } = this.place;
-      const ask: Ask = { callId: `ask-${nameStep(ns, step)}-${task}-${this.#asks.length}`, answer: undefined };
-      this.#asks.push(ask);
-      return this.#ask(ask, question, options, this.span.nodeId);
+        throw new LoomError("graph_invalid", "parts of this node are running; ask the user from a part instead");
+      this.#interrupts ??= [];
+      const { ns, step, task } = this.spec;
+      const call: InterruptCall = {
+        callId: `ask-${formatStepPath(ns, step)}-${task}-${this.#interrupts.length}`,
+        answer: undefined,
+      };
+      this.#interrupts.push(call);
+      return this.#waitForAnswer(call, question, options, this.span.nodeId);
     };
   }
 
-  async #ask(
-    ask: Ask,
+  async #waitForAnswer(
+    call: InterruptCall,
     question: JsonObject,
     { expiresInMs }: { readonly expiresInMs?: number },
     nodeId: string,
   ): Promise<InterruptAnswer> {
-    // A part that was told to stop asks nobody.
+    // An aborted part must not ask.
     if (this.#aborted !== undefined) throw this.#aborted.reason;
-    const { callId } = ask;
+    const { callId } = call;
     const expiry = expiresInMs === undefined ? {} : { expiresInMs };
-    this.#holdClocks();
+    this.#pauseTimeouts();
     try {
       const {
         decision,
@@ -179,48 +183,48 @@ export class TaskRun implements NodeContext {
       } = await this.orAborted(
         this.#host.requestApproval({ callId, name: "interrupt", arguments: question, ...expiry }, { nodeId }),
       );
-      ask.answer = { decision, value, ...(reason === undefined ? {} : { reason }) };
-      return ask.answer;
+      call.answer = { decision, value, ...(reason === undefined ? {} : { reason }) };
+      return call.answer;
     } finally {
-      this.#releaseClocks();
+      this.#resumeTimeouts();
     }
   }
 
-  /** Time that the user takes is not the node's, nor that of those around it. */
-  #holdClocks(): void {
-    this.#asking++;
-    this.#stopClock();
-    if (this.#parent !== undefined) this.#parent.#holdClocks();
+  /** Time spent waiting for the user does not count, for the node and for the nodes around it. */
+  #pauseTimeouts(): void {
+    this.#openInterrupts++;
+    this.#stopTimeout();
+    if (this.#parent !== undefined) this.#parent.#pauseTimeouts();
   }
 
-  #releaseClocks(): void {
-    this.#asking--;
-    this.#startClock();
-    if (this.#parent !== undefined) this.#parent.#releaseClocks();
+  #resumeTimeouts(): void {
+    this.#openInterrupts--;
+    this.#startTimeout();
+    if (this.#parent !== undefined) this.#parent.#resumeTimeouts();
   }
 
-  /** What ends the questions it asked, and what it has concluded: for the append that ends the node run. */
+  /** The events to write with the end of the node run: ends of interrupts, and events of `emitWithResult`. */
   listEndings(): readonly AnyEvent[] {
-    if (this.#asks === undefined) return this.#concluded ?? NO_EVENTS;
-    const ends = listAskEnds(this.#asks);
-    return this.#concluded === undefined ? ends : [...ends, ...this.#concluded];
+    if (this.#interrupts === undefined) return this.#withResult ?? NO_EVENTS;
+    const ends = listInterruptEnds(this.#interrupts);
+    return this.#withResult === undefined ? ends : [...ends, ...this.#withResult];
   }
 
-  /** All that `listEndings` gives is the runtime's own. */
+  /** True if `listEndings` has only events of the runtime. */
   get areChecked(): boolean {
-    return this.#concluded === undefined;
+    return this.#withResult === undefined;
   }
 
-  /** Calls the node; gives what it gives, or a promise that is let go when the node does not end after an abort. */
+  /** Calls the node. Returns its result, or a promise that rejects if the node does not end after an abort. */
   perform(work: () => unknown, timeoutMs: number | undefined, graceMs: number): unknown {
     this.#graceMs = graceMs;
     this.#timeLeft = timeoutMs ?? 0;
     const result = work();
     if (!isPromiseLike(result) && !this.hasOpenParts) return result;
-    this.#startClock();
+    this.#startTimeout();
     return new Promise((resolve, reject) => {
       this.#abandon = reject;
-      // Parts it has not waited for are its work all the same.
+      // The node is not done before its parts are, even if it does not await them.
       const settle = (value: unknown): void => {
         if (this.hasOpenParts) void this.parts.join().then(() => resolve(value), reject);
         else resolve(value);
@@ -231,7 +235,7 @@ export class TaskRun implements NodeContext {
     });
   }
 
-  /** Tells the node to stop; past its grace it is left behind. */
+  /** Aborts the node. After the grace period, it is abandoned. */
   abort(reason: unknown, graceMs: number): void {
     const isFirst = this.#aborted === undefined;
     this.#aborted ??= { reason };
@@ -239,17 +243,17 @@ export class TaskRun implements NodeContext {
     if (graceMs <= 0) this.#abandon?.(reason);
     else if (isFirst) this.#grace = setTimeout(() => this.#abandon?.(reason), graceMs);
     if (!isFirst) return;
-    this.#stopClock();
+    this.#stopTimeout();
     this.#controller?.abort(reason);
     for (const reject of this.#waiting ?? []) reject(reason);
   }
 
-  /** Why it was told to stop. */
+  /** Set when the task was aborted. */
   get abortReason(): { readonly reason: unknown } | undefined {
     return this.#aborted;
   }
 
-  /** The same promise, which rejects when the task is aborted. */
+  /** Returns the promise, or rejects when the task is aborted. */
   async orAborted<T>(promise: Promise<T>): Promise<T> {
     if (this.#aborted !== undefined) throw this.#aborted.reason;
     const { promise: stopped, reject } = Promise.withResolvers<never>();
@@ -262,28 +266,29 @@ export class TaskRun implements NodeContext {
     }
   }
 
-  /** It is over: nothing is to come of it. */
+  /** Stops all timers and ignores further results. */
   end(): void {
-    if (this.#clock !== undefined) this.#stopClock();
+    if (this.#timeout !== undefined) this.#stopTimeout();
     this.#timeLeft = 0;
     if (this.#grace !== undefined) clearTimeout(this.#grace);
     this.#abandon = undefined;
   }
 
-  #startClock(): void {
-    if (this.#timeLeft <= 0 || this.#asking > 0 || this.#clock !== undefined || this.#aborted !== undefined) return;
-    this.#clockStarted = performance.now();
-    this.#clock = setTimeout(() => {
+  #startTimeout(): void {
+    if (this.#timeLeft <= 0 || this.#openInterrupts > 0 || this.#timeout !== undefined || this.#aborted !== undefined)
+      return;
+    this.#timeoutStarted = performance.now();
+    this.#timeout = setTimeout(() => {
       const { name } = this.span;
-      this.abort(new LoomError("node_timeout", `node "${name}" has run out of time`, { node: name }), this.#graceMs);
+      this.abort(new LoomError("node_timeout", `node "${name}" timed out`, { node: name }), this.#graceMs);
     }, this.#timeLeft);
   }
 
-  #stopClock(): void {
-    if (this.#clock === undefined) return;
-    clearTimeout(this.#clock);
-    this.#clock = undefined;
-    this.#timeLeft = Math.max(1, this.#timeLeft - (performance.now() - this.#clockStarted));
+  #stopTimeout(): void {
+    if (this.#timeout === undefined) return;
+    clearTimeout(this.#timeout);
+    this.#timeout = undefined;
+    this.#timeLeft = Math.max(1, this.#timeLeft - (performance.now() - this.#timeoutStarted));
   }
 }
 

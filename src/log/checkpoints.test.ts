@@ -1,12 +1,12 @@
-// What listing checkpoints costs: few reads where they lie close together, and turns for others in between. What they
-// say is tried on every log by `log-fork.contract.ts`.
+// The cost of listing checkpoints: few reads for adjacent ones, and yields to the event loop. What is listed is tested
+// on every log by `log-fork.contract.ts`.
 import { expect, test } from "vitest";
 import { LOGS, makeChunks, makeGraphRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import { listCheckpoints } from "./checkpoints.ts";
 import type { Log } from "./log.ts";
 
-/** A log that counts its reads and the records they give, and may take its time for each. */
+/** Counts the reads of a log and the records they return; each read can be made to take `busyMs`. */
 function countReads(log: Log, busyMs = 0) {
   const counts = { reads: 0, records: 0 };
   const counted = overrideLog(log, (own) => ({
@@ -22,7 +22,7 @@ function countReads(log: Log, busyMs = 0) {
   return { counts, counted };
 }
 
-/** Checkpoints with so many records between two of them. */
+/** Creates checkpoints with `gap` records between them. */
 function makeSparse(count: number, gap: number): StampedRecord[] {
   return Array.from({ length: count }, (_, index): StampedRecord[] => {
     const after = index * (gap + 1);
@@ -32,7 +32,7 @@ function makeSparse(count: number, gap: number): StampedRecord[] {
   }).flat();
 }
 
-test.each(LOGS)("neighbours are read together, on a $name log", async ({ open }) => {
+test.each(LOGS)("adjacent checkpoints are read together, on a $name log", async ({ open }) => {
   const { counts, counted } = countReads(await open({ maxPageRecords: 200 }));
   await writeRecords(counted, makeGraphRun("run-1", { steps: 500 }));
   const all = await listCheckpoints(counted, "s", { limit: 1000 });
@@ -45,7 +45,7 @@ test.each(LOGS)("neighbours are read together, on a $name log", async ({ open })
 });
 
 test.each(LOGS)(
-  "those that lie far apart cost no more than themselves, and others have turns, on a $name log",
+  "distant checkpoints are read on their own and the event loop is not blocked, on a $name log",
   async ({ open }) => {
     const { counts, counted } = countReads(await open(), 2);
     await writeRecords(counted, makeSparse(50, 100));

@@ -1,70 +1,80 @@
 /**
- * The checkpoints of a session: listed by what they say of themselves, and read with their state whole, which the log
- * holds as what changed.
+ * Lists the checkpoints of a session and reads a checkpoint with its full state. The log stores states as deltas;
+ * `readCheckpoint` folds them.
  *
- * Memory is that of one page and one state. Listing costs what it lists and the few records between; a state costs the
- * run up to its checkpoint.
+ * Uses the memory of one page and one state. Listing reads the listed checkpoints and the short gaps between them;
+ * reading a state reads its run up to the checkpoint.
  */
 import { createRecordReader } from "../dialects/index.ts";
 import { type CheckpointEvent, type Json, LoomError, type StampedRecord, StateFold } from "../protocol/index.ts";
-import { assertIncarnation, createTurns } from "./follow-records.ts";
-import type { Landmark, ListOptions, Log, SessionInfo } from "./log.ts";
+import { assertIncarnation, createLoopYield } from "./follow-records.ts";
+import type { Landmark, PagingOptions, Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { unknownPlace, unknownSession } from "./rules.ts";
+import { unknownListCursor, unknownSession } from "./rules.ts";
 
-/** Records between two checkpoints that cost less to read than to look for the second anew. */
+/** Checkpoints at most this many records apart are read together. */
 const MAX_GAP = 64;
 
+/** A checkpoint without its state. */
 export interface CheckpointInfo {
   readonly checkpointId: string;
-  /** Super-step: 0 for the input. */
+  /** Super-step; 0 for the input. */
   readonly step: number;
-  /** Path of the subgraph, empty at the root. */
+  /** Path of the subgraph; empty for the root graph. */
   readonly ns: string;
   readonly runId: string | undefined;
+  /** Id of the checkpoint's record. */
   readonly eventId: number;
   /** ISO 8601. */
   readonly timestamp: string;
-  /** Node runs of the next super-step; undefined where it does not say. */
+  /** Node runs of the next super-step; undefined if the checkpoint does not list them. */
   readonly next: CheckpointEvent["next"];
 }
 
+/** A checkpoint with its full state. */
 export interface Checkpoint extends CheckpointInfo {
   readonly state: Json;
 }
 
-/** Newest first, at most a thousand; `after` is the id of the last one already listed. Of all runs and subgraphs. */
+/**
+ * Lists the checkpoints of all runs and subgraphs of a session, newest first. `limit` is at most 1000 (default: 100);
+ * `after` is the id of the last checkpoint already listed.
+ *
+ * Throws `unknown_session`, or `cursor_invalid` if `after` is not a checkpoint of the session.
+ */
 export async function listCheckpoints(
   log: Log,
   sessionId: string,
-  { limit = 100, after }: ListOptions = {},
+  { limit = 100, after }: PagingOptions = {},
 ): Promise<readonly CheckpointInfo[]> {
   const info = await getSession(log, sessionId);
-  const place = after === undefined ? undefined : await log.getLandmark(sessionId, "checkpoint", after);
-  if (after !== undefined && place === undefined) throw unknownPlace(after);
-  const landmarks = await log.listLandmarks(sessionId, "checkpoint", limit, place?.eventId);
+  const position = after === undefined ? undefined : await log.getLandmark(sessionId, "checkpoint", after);
+  if (after !== undefined && position === undefined) throw unknownListCursor(after);
+  const landmarks = await log.listLandmarks(sessionId, "checkpoint", limit, position?.eventId);
   const found: CheckpointInfo[] = [];
-  const turn = createTurns();
-  for (const stretch of joinNeighbours(landmarks.toReversed()))
-    for await (const record of readRecords(log, info, stretch, turn)) found.push(describe(record));
+  const yieldToLoop = createLoopYield();
+  for (const group of groupNeighbours(landmarks.toReversed()))
+    for await (const record of readRecords(log, info, group, yieldToLoop)) found.push(describe(record));
   return found.toReversed();
 }
 
-/** Those that are worth reading at once, oldest first like all of them. */
-function joinNeighbours(landmarks: readonly Landmark[]): readonly (readonly Landmark[])[] {
-  const stretches: Landmark[][] = [];
+/** Groups checkpoints that are close enough to be read together, oldest first. */
+function groupNeighbours(landmarks: readonly Landmark[]): readonly (readonly Landmark[])[] {
+  const groups: Landmark[][] = [];
   let last = Number.NEGATIVE_INFINITY;
   for (const landmark of landmarks) {
-    if (landmark.eventId - last <= MAX_GAP) stretches.at(-1)?.push(landmark);
-    else stretches.push([landmark]);
+    if (landmark.eventId - last <= MAX_GAP) groups.at(-1)?.push(landmark);
+    else groups.push([landmark]);
     last = landmark.eventId;
   }
-  return stretches;
+  return groups;
 }
 
 /**
- * Refused as `unknown_checkpoint` where the session has none of this name, which is so of those that were pruned, and as
- * `evicted` where the beginning of its run is no longer held.
+ * Reads a checkpoint with its full state.
+ *
+ * Throws `unknown_session`, `unknown_checkpoint` if the session has no such checkpoint or it was pruned, and `evicted`
+ * if the first records of its run are no longer stored.
  */
 export async function readCheckpoint(log: Log, sessionId: string, checkpointId: string): Promise<Checkpoint> {
   const info = await getSession(log, sessionId);
@@ -72,16 +82,21 @@ export async function readCheckpoint(log: Log, sessionId: string, checkpointId: 
   const { event } = record;
   if (event.delta !== true) return { ...describe(record), state: event.state };
   const found = (await foldStates(log, info, record)).find(event.checkpoint_ns);
-  if (found?.isWhole !== true)
-    throw new LoomError("evicted", `the state of checkpoint "${checkpointId}" began before record ${info.firstId}`, {
-      session_id: sessionId,
-      first_event_id: info.firstId,
-    });
+  if (found?.isComplete !== true)
+    throw new LoomError(
+      "evicted",
+      `the state of checkpoint "${checkpointId}" needs records before ${info.firstId}, which were pruned`,
+      {
+        session_id: sessionId,
+        first_event_id: info.firstId,
+      },
+    );
   return { ...describe(record), state: found.state };
 }
 
 export type CheckpointRecord = StampedRecord & { readonly event: CheckpointEvent };
 
+/** Returns the record of a checkpoint. Throws `unknown_checkpoint`. */
 export async function findCheckpoint(log: Log, info: SessionInfo, checkpointId: string): Promise<CheckpointRecord> {
   const { sessionId } = info;
   const landmark = await log.getLandmark(sessionId, "checkpoint", checkpointId);
@@ -92,7 +107,7 @@ export async function findCheckpoint(log: Log, info: SessionInfo, checkpointId: 
   });
 }
 
-/** The states of the checkpoint's run as they were when it was written. */
+/** Folds the states of the checkpoint's run up to the checkpoint. */
 async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointRecord): Promise<StateFold> {
   const { event_id: eventId, run_id: runId } = envelope;
   const from = await log.findFoldStart(info.sessionId, eventId - 1);
@@ -100,7 +115,7 @@ async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointR
   const read = createRecordReader();
   for await (const page of readPages(log, info, from - 1, eventId))
     for (const text of page.texts) {
-      // Every state has this key, and hardly anything else: the rest need not be read.
+      // Every state event has this key and few other events do, so most records need not be parsed.
       if (!text.includes('"state"')) continue;
       const record = read(text);
       if (record !== undefined && record.envelope.run_id === runId) fold.add(record.event);
@@ -108,31 +123,39 @@ async function foldStates(log: Log, info: SessionInfo, { envelope }: CheckpointR
   return fold;
 }
 
-/** The checkpoints of a stretch, in its order. */
+/** Yields the checkpoint records of these landmarks, in their order. */
 async function* readRecords(
   log: Log,
   info: SessionInfo,
-  stretch: readonly Landmark[],
-  turn = createTurns(),
+  landmarks: readonly Landmark[],
+  yieldToLoop = createLoopYield(),
 ): AsyncGenerator<CheckpointRecord, void, undefined> {
   const read = createRecordReader();
   let next = 0;
-  for await (const page of readPages(log, info, (stretch[0]?.eventId ?? 1) - 1, stretch.at(-1)?.eventId ?? 0, turn))
-    for (; next < stretch.length; next++) {
-      const { key, eventId } = stretch[next] as Landmark;
+  for await (const page of readPages(
+    log,
+    info,
+    (landmarks[0]?.eventId ?? 1) - 1,
+    landmarks.at(-1)?.eventId ?? 0,
+    yieldToLoop,
+  ))
+    for (; next < landmarks.length; next++) {
+      const { key, eventId } = landmarks[next] as Landmark;
       if (eventId > page.lastId) break;
       const record = read(page.texts[eventId - page.after - 1] ?? "");
       if (record?.event.type !== "checkpoint" || record.envelope.event_id !== eventId) throw misplaced(eventId, key);
       yield record as CheckpointRecord;
     }
-  const missed = stretch[next];
+  const missed = landmarks[next];
   if (missed === undefined) return;
   await assertIncarnation(log, info.sessionId, info.incarnation);
   throw misplaced(missed.eventId, missed.key);
 }
 
 function misplaced(eventId: number, key: string): LoomError {
-  return new LoomError("store_corrupt", `record ${eventId} is not the checkpoint "${key}"`, { event_id: eventId });
+  return new LoomError("store_corrupt", `record ${eventId} is not checkpoint "${key}"; the store is damaged`, {
+    event_id: eventId,
+  });
 }
 
 function describe({ envelope, event }: CheckpointRecord): CheckpointInfo {

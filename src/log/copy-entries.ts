@@ -1,7 +1,8 @@
 /**
- * The beginning of a session under another name, for those who make a new session of it. It reads, and writes nothing.
- * The records say what they said before, but for what names the session: the envelope, checkpoints, and where told how,
- * the addresses of images.
+ * Copies the first records of a session under a new session id, for a fork. Only reads the log.
+ *
+ * A copy differs from the original in its session id (in the envelope and in checkpoints), in image URLs if `moveImage`
+ * is given, and in the mark of runs executed by another program, which is removed.
  */
 import { Buffer } from "node:buffer";
 import { type CheckpointEvent, type ImageEvent, LoomError } from "../protocol/index.ts";
@@ -12,15 +13,15 @@ import { readPages } from "./read-pages.ts";
 import { renameEntry } from "./transfer.ts";
 
 export interface CopyOptions {
-  /** The new session. */
+  /** Id of the new session. */
   readonly to: string;
-  /** The last record that is copied; one before `firstId` for none. */
+  /** Last record to copy; `firstId - 1` copies nothing. */
   readonly lastId: number;
-  /** Where an image of the old session is in the new one. It stays where it is when absent. */
+  /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: ((url: string) => string) | undefined;
 }
 
-/** Refused as `batch_too_large` where it is more than `maxForkBytes` of the log. */
+/** Throws `batch_too_large` if the records exceed `maxForkBytes` of the log. */
 export async function copyEntries(log: Log, info: SessionInfo, options: CopyOptions): Promise<LogEntry[]> {
   const { to, lastId, moveImage } = options;
   const { maxForkBytes } = log.limits;
@@ -31,25 +32,29 @@ export async function copyEntries(log: Log, info: SessionInfo, options: CopyOpti
   for await (const { texts } of readPages(log, info, firstId - 1, lastId))
     for (const text of texts) {
       const renamed = renameThread(renameEntry(text, sessionId, to), sessionId);
-      const entry = adopt(moveImage === undefined ? renamed : readdress(renamed, moveImage));
+      const entry = clearForeignMark(moveImage === undefined ? renamed : moveImageUrl(renamed, moveImage));
       entries.push(entry);
       bytes += Buffer.byteLength(entry.text);
       if (bytes > maxForkBytes)
-        throw new LoomError("batch_too_large", `a fork may share ${maxForkBytes} bytes with the old session`, {
-          limit: maxForkBytes,
-        });
+        throw new LoomError(
+          "batch_too_large",
+          `the records to copy exceed the limit of ${maxForkBytes} bytes for a fork; fork from an earlier point`,
+          {
+            limit: maxForkBytes,
+          },
+        );
     }
   return entries;
 }
 
-/** A checkpoint names its session itself. */
+/** A checkpoint repeats the session id as its `thread_id`. */
 function renameThread(entry: LogEntry, old: string): LogEntry {
   const { envelope, event } = entry.record;
   if (event.type !== "checkpoint" || (event as CheckpointEvent).thread_id !== old) return entry;
   return createEntry({ envelope, event: { ...(event as CheckpointEvent), thread_id: envelope.session_id } });
 }
 
-function readdress(entry: LogEntry, moveImage: (url: string) => string): LogEntry {
+function moveImageUrl(entry: LogEntry, moveImage: (url: string) => string): LogEntry {
   const { envelope, event } = entry.record;
   if (event.type !== "image") return entry;
   const image = event as ImageEvent;
@@ -57,8 +62,8 @@ function readdress(entry: LogEntry, moveImage: (url: string) => string): LogEntr
   return url === image.url ? entry : createEntry({ envelope, event: { ...image, url } });
 }
 
-/** Whoever forks a run that somebody else carried out wants it to go on here. */
-function adopt(entry: LogEntry): LogEntry {
+/** The fork of a run that another program executed continues here. */
+function clearForeignMark(entry: LogEntry): LogEntry {
   const { envelope, event } = entry.record;
   return isForeign(envelope) ? createEntry({ envelope: unmarkForeign(envelope), event }) : entry;
 }

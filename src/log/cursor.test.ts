@@ -17,7 +17,7 @@ function refusal(act: () => unknown): string {
 }
 
 describe("a cursor", () => {
-  test("comes back as it was, and can stand in an address and in an SSE id", () => {
+  test("round-trips, and fits into a URL and an SSE id", () => {
     fc.assert(
       fc.property(fc.string(), id, frame, (incarnation, eventId, index) => {
         const text = formatCursor(incarnation, eventId, index);
@@ -29,7 +29,7 @@ describe("a cursor", () => {
     );
   });
 
-  test("has one text for one place", () => {
+  test("is unique per position", () => {
     fc.assert(
       fc.property(fc.tuple(id, frame), fc.tuple(id, frame), (a, b) => {
         const same = a[0] === b[0] && a[1] === b[1];
@@ -40,7 +40,7 @@ describe("a cursor", () => {
 
   const good = formatCursor(INCARNATION, 12, 3);
   test.each<[string, unknown]>([
-    ["no text", undefined],
+    ["undefined", undefined],
     ["null", null],
     ["a number", 12],
     ["an object", { eventId: 12 }],
@@ -59,16 +59,16 @@ describe("a cursor", () => {
     ["a space", `${good} `],
     ["a line break", `${good}\n`],
     ["digits of another script", good.replace("12", "١٢")],
-    ["too much", `${good}${"0".repeat(MAX_CURSOR_LENGTH)}`],
+    ["a long string", `${good}${"0".repeat(MAX_CURSOR_LENGTH)}`],
   ])("is invalid: %s", (_what, text) => {
     expect(() => parseCursor(text)).toThrow(expect.objectContaining({ name: "LoomError", code: "cursor_invalid" }));
   });
 
-  test("is not read at all beyond its limit", () => {
+  test("is rejected unread if it is too long", () => {
     expect(refusal(() => parseCursor(good.padEnd(1_000_000, "0")))).toMatch(/^cursor_invalid: .*at most 64 characters/);
   });
 
-  test("is anything but an accident: no text makes it throw something else", () => {
+  test("throws only cursor errors, for any input", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[\d.\w-]{0,80}$/), fc.anything()), (text) => {
         try {
@@ -80,12 +80,14 @@ describe("a cursor", () => {
     );
   });
 
-  test("of other encoders is stale, whatever else it says", () => {
+  test("of another encoder version is stale, regardless of its body", () => {
     for (const text of [`${ENCODER_VERSION + 1}.abcdefgh.12.3`, `${ENCODER_VERSION + 1}.other-form`, "0.abcdefgh.12"])
       expect(refusal(() => parseCursor(text))).toMatch(/^cursor_stale: .*version/);
   });
 
-  test("of another session of the same name is stale", () => {
-    expect(refusal(() => assertCursorOf("s", "another", parseCursor(good)))).toMatch(/^cursor_stale: .*made anew/);
+  test("of a deleted session with the same id is stale", () => {
+    expect(refusal(() => assertCursorOf("s", "another", parseCursor(good)))).toMatch(
+      /^cursor_stale: .*deleted session/,
+    );
   });
 });

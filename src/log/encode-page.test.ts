@@ -8,8 +8,8 @@ import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
 const read = async (log: Log, options: StreamOptions): Promise<StreamFrame[]> =>
   (await gather(openStream(log, "s", options))).flat();
 
-describe.each(LOGS)("frames of pages of a $name log", ({ open }) => {
-  test("a delta is left out however it is written, and nothing that only looks like one", async () => {
+describe.each(LOGS)("frames of a $name log", ({ open }) => {
+  test("omits deltas however they are formatted, and nothing that only looks like one", async () => {
     const log = await open();
     const texts = [
       '"type":"run_start","run_id":"r","contiguous":true',
@@ -33,7 +33,7 @@ describe.each(LOGS)("frames of pages of a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("what has a type is no reply, however it is written", async () => {
+  test("does not treat an event with a type as a reply, however it is formatted", async () => {
     const log = await open();
     const head = (id: number) => `"session_id":"s","run_id":"r","event_id":${id},"ts":${id}`;
     const texts = [
@@ -53,7 +53,7 @@ describe.each(LOGS)("frames of pages of a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("states come in batches of about a million characters, each frame with its cursor", async () => {
+  test("sends states in batches of about a million characters, with a cursor per frame", async () => {
     const log = await open();
     await writeRecords(log, makeGraphRun("run-1", { steps: 100, list: ["x".repeat(50_000)] }));
     const form = { dialect: "loom", modes: "all" } as const;
@@ -67,7 +67,7 @@ describe.each(LOGS)("frames of pages of a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("a frame that is too long is refused, after all before it", async () => {
+  test("rejects a frame that is too long, after all frames before it", async () => {
     const log = await open();
     await writeRecords(log, makeGraphRun("run-1", { steps: 5, padding: "ä".repeat(200) }));
     const got: StreamFrame[] = [];
@@ -77,14 +77,14 @@ describe.each(LOGS)("frames of pages of a $name log", ({ open }) => {
     };
     await expect(reading()).rejects.toMatchObject({ code: "frame_too_long", details: { limit: 1200 } });
     expect(got).toHaveLength(3);
-    const onPlaced = vi.fn();
-    const again = read(log, { ...form, cursor: got.at(-1)?.cursor, onPlaced });
+    const onStart = vi.fn();
+    const again = read(log, { ...form, cursor: got.at(-1)?.cursor, onStart });
     await expect(again).rejects.toMatchObject({ code: "frame_too_long" });
-    expect(onPlaced).not.toHaveBeenCalled();
+    expect(onStart).not.toHaveBeenCalled();
     await log.close();
   });
 
-  test("whoever resumes near the end pays for the records before, not for their states", async () => {
+  test("does not encode earlier states when resuming near the end", async () => {
     const log = await open();
     await writeRecords(log, makeGraphRun("run-1", { steps: 1000 }));
     const { lastId } = (await log.getSession("s")) as { readonly lastId: number };

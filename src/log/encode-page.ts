@@ -1,16 +1,15 @@
 /**
- * The frames of stored records, for one reader: what it asked for, in its dialect, with states whole. It knows no cursor.
+ * Encodes pages of stored records as frames of one dialect, with the selected stream modes. It does not know cursors.
  *
- * - Without modes everything comes, except the states of which only the first is stored whole: nobody pays for what they
- *   did not ask for, and nobody is shown the first as if it were the last.
- * - With modes only their events come, and states are whole. One that cannot be made so is left out.
- * - A `loom` frame whose predecessor was left out says which came before it. Where frames have no envelope to say it in,
- *   run_end counts those that were sent.
+ * - Without modes all events are sent except graph states stored as deltas.
+ * - With modes only their events are sent, and states are sent in full. A state that cannot be restored is omitted.
+ * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In dialects without an
+ *   envelope, `run_end` counts the frames that were sent.
  *
  * Invariants:
- * - The frames of a record depend on nothing but the records before it, so whoever begins later gives the same, if it was
- *   shown all records of the runs that were live there (`needsRun`).
- * - Frames are made one by one, when they are asked for: a page may be a thousand times as long with states whole.
+ * - The frames of a record depend only on the records before it. A stream that starts later produces the same frames
+ *   if the encoder is first shown all records of the runs that were live there (`needsRunHistory`).
+ * - Frames are encoded lazily: with full states a page can become a thousand times as long.
  */
 import { createRecordReader, type Dialect, DIALECTS, type EncoderOptions } from "../dialects/index.ts";
 import {
@@ -18,7 +17,7 @@ import {
   BoundedMap,
   findStreamMode,
   isLoomError,
-  isOfDeltas,
+  isInDeltaSeries,
   isStateEvent,
   isTerminal,
   type RunEndEvent,
@@ -29,68 +28,69 @@ import {
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
-export interface Reading {
+/** The dialect, its options, and the selected stream modes. */
+export interface PageEncoding {
   readonly dialect: Dialect;
   readonly encoderOptions: EncoderOptions;
   readonly modes: StreamModes | undefined;
 }
 
-/** The frames of each record of a page from the start on. Pages are to be given in order. */
+/** Returns the frames of each record of a page, from the start record on. Pages must be passed in order. */
 export type PageEncoder = (page: Page) => Iterable<readonly string[]>;
 
 const NOTHING: readonly string[] = [];
 
-/** Runs for which it is counted at a time what was left out. */
+/** Runs whose omitted records are counted at the same time. */
 const MAX_LIVE_RUNS = 1000;
 
-/** True where whoever begins midway must first be shown its run. */
-export function needsRun(reading: Reading): boolean {
-  return reading.dialect.folds || showsStates(reading) || countsFrames(reading);
+/** Whether an encoder that starts in the middle of a run must first be shown the run's earlier records. */
+export function needsRunHistory(encoding: PageEncoding): boolean {
+  return encoding.dialect.isStateful || includesStates(encoding) || countsFrames(encoding);
 }
 
-function showsStates({ dialect, modes }: Reading): boolean {
-  if (modes === undefined || dialect.ledger.values.fate === "omitted") return false;
+function includesStates({ dialect, modes }: PageEncoding): boolean {
+  if (modes === undefined || dialect.ledger.values.support === "omitted") return false;
   return modes === "all" || modes.some((mode) => mode === "updates" || mode === "values" || mode === "checkpoints");
 }
 
-/** Its frames have no envelope, and yet a run_end with the number of them. */
-function countsFrames({ dialect, encoderOptions, modes }: Reading): boolean {
-  return modes !== "all" && !dialect.folds && (dialect.name !== "loom" || encoderOptions.envelope === false);
+/** Whether `run_end` must state the number of frames sent, because the frames have no envelope. */
+function countsFrames({ dialect, encoderOptions, modes }: PageEncoding): boolean {
+  return modes !== "all" && !dialect.isStateful && (dialect.name !== "loom" || encoderOptions.envelope === false);
 }
 
 /**
- * False if no run ends on this page: no record of it is what runs end with. These keys stand between plain quotation
- * marks; inside somebody's words such are written otherwise.
+ * False if no run ends on this page. The check is a text search: in stored texts, quotes inside strings are escaped, so
+ * these keys are only found where they are keys.
  */
-export function mayEndRunIn({ texts }: Page): boolean {
+export function mayContainRunEnd({ texts }: Page): boolean {
   return texts.some((text) => text.includes('"reply"') || text.includes('"run_end"'));
 }
 
 /**
- * `startId` is the first record whose frames are wanted; `shownBefore` the last one before the first page that was not
- * left out.
+ * Creates the encoder of one stream. `startId` is the first record to encode; `lastSentBefore` is the last record
+ * before the first page that was not omitted.
  */
-export function createPageEncoder(reading: Reading, shownBefore: number, startId: number): PageEncoder {
-  const { dialect, encoderOptions, modes } = reading;
+export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number, startId: number): PageEncoder {
+  const { dialect, encoderOptions, modes } = encoding;
   const isStored = dialect.name === "loom" && encoderOptions.strict !== true && encoderOptions.envelope !== false;
-  if (isStored && !showsStates(reading)) return createTextEncoder(modes, shownBefore);
-  const choice = createChoice(reading);
+  if (isStored && !includesStates(encoding)) return createStoredTextEncoder(modes, lastSentBefore);
+  const selection = createSelection(encoding);
   const own = dialect.createEncoder(encoderOptions);
   const isChained = dialect.name === "loom";
-  let last = shownBefore;
+  let last = lastSentBefore;
 
-  /** What came before the start is taken in and not written. */
-  function takeIn(page: Page, index: number): void {
+  /** Updates the encoder with a record before the start, whose frames are not sent. */
+  function consume(page: Page, index: number): void {
     const id = page.after + 1 + index;
-    if (dialect.folds) {
+    if (dialect.isStateful) {
       const record = page.records[index] as StampedRecord;
-      if (choice.take(record)) own.encode(record);
-    } else if (choice.takeText(page.texts[index] as string)) last = id;
+      if (selection.take(record)) own.encode(record);
+    } else if (selection.takeText(page.texts[index] as string)) last = id;
   }
 
   function write(record: StampedRecord, text: string | undefined): readonly string[] {
-    const isSent = choice.take(record);
-    const event = isSent ? choice.show(record) : undefined;
+    const isSent = selection.take(record);
+    const event = isSent ? selection.show(record) : undefined;
     if (event === undefined) return NOTHING;
     const { envelope } = record;
     const before = last;
@@ -104,7 +104,7 @@ export function createPageEncoder(reading: Reading, shownBefore: number, startId
   return function* (page) {
     let index = 0;
     const first = Math.min(startId - 1 - page.after, page.length);
-    for (; index < first; index++) takeIn(page, index);
+    for (; index < first; index++) consume(page, index);
     if (index === page.length) return;
     const { records } = page;
     const texts = isStored ? page.texts : undefined;
@@ -112,62 +112,62 @@ export function createPageEncoder(reading: Reading, shownBefore: number, startId
   };
 }
 
-/** Which records are sent, and as what. */
-function createChoice(reading: Reading) {
-  const wants = createFilter(reading.modes);
-  const states = showsStates(reading) ? new RunStates() : undefined;
-  const leftOut = countsFrames(reading) ? new BoundedMap<number>(MAX_LIVE_RUNS) : undefined;
+/** Decides which records are sent and what is sent of them. */
+function createSelection(encoding: PageEncoding) {
+  const wants = createFilter(encoding.modes);
+  const states = includesStates(encoding) ? new RunStates() : undefined;
+  const omitted = countsFrames(encoding) ? new BoundedMap<number>(MAX_LIVE_RUNS) : undefined;
 
-  /** Takes in the next record; false where it is left out. */
+  /** Adds the next record; returns whether it is sent. */
   function take(record: StampedRecord): boolean {
     const { event } = record;
     const isKnown = states?.add(record) ?? true;
     const isSent = isKnown && wants(event);
-    if (leftOut !== undefined) {
+    if (omitted !== undefined) {
       const { run_id = "" } = record.envelope;
-      if (event.type === "run_start") leftOut.delete(run_id);
-      if (!isSent) leftOut.set(run_id, (leftOut.get(run_id) ?? 0) + 1);
+      if (event.type === "run_start") omitted.delete(run_id);
+      if (!isSent) omitted.set(run_id, (omitted.get(run_id) ?? 0) + 1);
     }
     return isSent;
   }
 
   return {
     take,
-    /** The same, reading no more of its text than it must. */
+    /** The same for a stored text; parses the record only if necessary. */
     takeText(text: string): boolean {
       const found = findEvent(text);
-      if (found !== undefined && !isRemembered(found)) {
+      if (found !== undefined && !isTracked(found)) {
         const isSent = wants(found);
-        if (isSent || leftOut === undefined) return isSent;
+        if (isSent || omitted === undefined) return isSent;
       }
       const record = readRecord(text) as StampedRecord | undefined;
       return record === undefined || take(record);
     },
-    /** The event that was taken in last, as it is to be sent. */
+    /** Returns the event to send for the record added last; undefined if its state cannot be restored. */
     show(record: StampedRecord): AnyEvent | undefined {
       const { envelope, event } = record;
-      if (event.type === "run_end" && leftOut !== undefined) {
+      if (event.type === "run_end" && omitted !== undefined) {
         const { frame_count } = event as RunEndEvent;
         const { run_id = "" } = envelope;
-        const missing = leftOut.get(run_id) ?? 0;
-        leftOut.delete(run_id);
-        if (frame_count === undefined || (missing === 0 && !leftOut.evicted)) return event;
-        if (!leftOut.evicted) return { ...event, frame_count: Math.max(0, frame_count - missing) };
+        const missing = omitted.get(run_id) ?? 0;
+        omitted.delete(run_id);
+        if (frame_count === undefined || (missing === 0 && !omitted.evicted)) return event;
+        if (!omitted.evicted) return { ...event, frame_count: Math.max(0, frame_count - missing) };
         const { frame_count: _, ...rest } = event as RunEndEvent;
         return rest;
       }
-      return states === undefined ? event : states.show(record);
+      return states === undefined ? event : states.withFullState(record);
     },
   };
 }
 
-/** Whether more is learned from it than whether it is sent. */
-function isRemembered(event: AnyEvent): boolean {
+/** Whether the selection must keep something about this event beyond sending it. */
+function isTracked(event: AnyEvent): boolean {
   return isStateEvent(event) || isTerminal(event) || event.type === "run_start" || event.type === "run_end";
 }
 
 function createFilter(modes: StreamModes | undefined): (event: AnyEvent) => boolean {
-  if (modes === undefined) return (event) => !isOfDeltas(event);
+  if (modes === undefined) return (event) => !isInDeltaSeries(event);
   if (modes === "all") return () => true;
   const wanted = new Set<string>(["always", ...modes]);
   return ({ type }) => wanted.has(findStreamMode(type));
@@ -181,10 +181,10 @@ const REPLY = ',"reply":"';
 const readRecord = createRecordReader();
 const encoder = DIALECTS.loom.createEncoder();
 
-/** Texts as they are stored, without reading more of them than it must. */
-function createTextEncoder(modes: StreamModes | undefined, shownBefore: number): PageEncoder {
+/** Sends texts as they are stored and parses them only if necessary. */
+function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore: number): PageEncoder {
   const keepsText = modes === undefined ? (text: string) => !isDeltaText(text) : createTextFilter(modes);
-  let last = shownBefore;
+  let last = lastSentBefore;
   return ({ texts, text: all, after, lastId }) => {
     if (modes === undefined && last === after && !all.includes(MARK)) {
       last = lastId;
@@ -208,22 +208,24 @@ function createTextFilter(modes: StreamModes): (text: string) => boolean {
   };
 }
 
-/** `isOfDeltas` of the event. Texts of our own that are one end in it; what others wrote may have it anywhere. */
+/**
+ * `isInDeltaSeries` of a stored text. Texts written by Loom end with the `delta` field; imported ones may have it anywhere.
+ */
 function isDeltaText(text: string): boolean {
   const isAtEnd = text.endsWith(DELTA_ENDS[0]) || text.endsWith(DELTA_ENDS[1]);
   if (!isAtEnd && !text.includes(MARK)) return false;
   const found = findEvent(text);
   if (found !== undefined) {
-    const mayBe = isOfDeltas({ type: found.type, delta: true });
+    const mayBe = isInDeltaSeries({ type: found.type, delta: true });
     if (isAtEnd || !mayBe) return mayBe;
   }
   const record = readRecord(text);
-  return record !== undefined && isOfDeltas(record.event);
+  return record !== undefined && isInDeltaSeries(record.event);
 }
 
 /**
- * The type of a text's event and where it stands, where that can be told without reading the whole: no object comes
- * before it. These keys stand between plain quotation marks; inside somebody's words such are written otherwise.
+ * Finds the type of a stored event and its offset without parsing the text; undefined if an object comes before the
+ * type. In stored texts, quotes inside strings are escaped, so the keys are only found where they are keys.
  */
 function findEvent(text: string): { readonly type: string; readonly at: number } | undefined {
   const object = text.indexOf("{", 1);
@@ -233,13 +235,13 @@ function findEvent(text: string): { readonly type: string; readonly at: number }
     const from = at + TYPE.length;
     return at < limit ? { type: text.slice(from, text.indexOf('"', from)), at } : undefined;
   }
-  // Only what has no type is a reply; it may stand first, or be written otherwise.
+  // Only an event without a type is a reply. Its `reply` may be the first key or be formatted differently.
   if (text.includes('"type"')) return undefined;
   const reply = text.indexOf(REPLY);
   return reply !== -1 && reply < limit ? { type: "reply", at: reply } : undefined;
 }
 
-/** The same frame, saying which came before it. */
+/** Adds `prev_event_id` to a frame. */
 function addPrevious(text: string, prev_event_id: number): string {
   const found = findEvent(text);
   if (found !== undefined && !text.includes('"prev_event_id"'))
@@ -249,27 +251,30 @@ function addPrevious(text: string, prev_event_id: number): string {
   return encoder.encode({ envelope: { ...record.envelope, prev_event_id }, event: record.event })[0] ?? text;
 }
 
-/** How far back is looked at first; each time eight times as far. */
-const FIRST_LOOK = 8;
+/** Records of the first backward scan; each further scan covers eight times as many. */
+const FIRST_SCAN = 8;
 
-/** The last record up to `id` that is not left out; where all that are held are, the one before them. */
-export async function findShownBefore(log: Log, reading: Reading, info: SessionInfo, id: number): Promise<number> {
+/**
+ * Returns the last record up to `id` that is not omitted. If all stored records up to `id` are omitted, returns the id
+ * before the first stored record.
+ */
+export async function findLastSentId(log: Log, encoding: PageEncoding, info: SessionInfo, id: number): Promise<number> {
   const { sessionId, incarnation, firstId } = info;
-  const { modes } = reading;
+  const { modes } = encoding;
   const keeps = modes === undefined ? (text: string) => !isDeltaText(text) : createTextFilter(modes);
   try {
-    for (let to = id, look = FIRST_LOOK; to >= firstId; look *= 8) {
-      const after = Math.max(firstId - 1, to - look);
+    for (let to = id, span = FIRST_SCAN; to >= firstId; span *= 8) {
+      const after = Math.max(firstId - 1, to - span);
       const shown = await findLast(log, sessionId, keeps, after, to);
       if (shown !== undefined) return shown;
       to = after;
     }
   } catch (error) {
     if (!isLoomError(error, "evicted")) throw error;
-    // Pruned meanwhile. What went ended with the end of a run, which is never left out.
+    // Pruned in the meantime. The last pruned record ends a run, and such records are never omitted.
     const now = await log.getSession(sessionId);
     if (now?.incarnation !== incarnation || now.firstId > id + 1) throw error;
-    return findShownBefore(log, reading, now, id);
+    return findLastSentId(log, encoding, now, id);
   }
   return firstId - 1;
 }

@@ -1,6 +1,4 @@
-/**
- * Records on their way into a log: their text, and the checks every log makes of a batch before it takes any of it.
- */
+/** Creates log entries from records, and checks a batch before a log writes any of it. */
 import { Buffer } from "node:buffer";
 import { DIALECTS } from "../dialects/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
@@ -9,16 +7,20 @@ import { assertName } from "./rules.ts";
 
 const encoder = DIALECTS.loom.createEncoder();
 
+/** Encodes a record as the entry a log stores. */
 export function createEntry(record: StampedRecord): LogEntry {
   const [text] = encoder.encode(record);
-  if (text === undefined) throw new TypeError("a record has one frame in the loom dialect");
+  if (text === undefined) throw new TypeError("the loom dialect must encode a record as one frame");
   return { record, text };
 }
 
-/** Throws unless the batch is within the limits and its records follow `expectedLastId`, one by one. */
+/**
+ * Throws unless the batch is within the limits and its records continue `expectedLastId` without gaps:
+ * `batch_too_large`, `event_too_large`, `conflict` or `invalid_name`.
+ */
 export function assertBatch({ sessionId, expectedLastId, entries }: Append, limits: LogLimits): void {
   if (entries.length > limits.maxBatchRecords)
-    throw tooLarge(`a batch may hold ${limits.maxBatchRecords} records, not ${entries.length}`);
+    throw tooLarge(`a batch has at most ${limits.maxBatchRecords} records, not ${entries.length}`);
   let bytes = 0;
   let id = expectedLastId;
   let run: string | undefined;
@@ -26,23 +28,26 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
     id++;
     const { session_id, run_id, event_id } = record.envelope;
     if (session_id !== sessionId)
-      throw new LoomError("conflict", `a record of session "${session_id}" was given to session "${sessionId}"`);
+      throw new LoomError(
+        "conflict",
+        `a record of session "${session_id}" cannot be appended to session "${sessionId}"`,
+      );
     if (event_id !== id || !Number.isSafeInteger(id))
-      throw new LoomError("conflict", `record ${event_id} cannot stand at ${id}`, { event_id, expected: id });
+      throw new LoomError("conflict", `expected record ${id}, not ${event_id}`, { event_id, expected: id });
     if (run_id !== undefined && run_id !== run) assertName("run", run_id);
     run = run_id;
     const size = Buffer.byteLength(text);
     if (size > limits.maxEventBytes)
-      throw new LoomError("event_too_large", `an event may have ${limits.maxEventBytes} bytes, not ${size}`, {
+      throw new LoomError("event_too_large", `an event has at most ${limits.maxEventBytes} bytes, not ${size}`, {
         bytes: size,
         limit: limits.maxEventBytes,
       });
     bytes += size;
   }
-  if (bytes > limits.maxBatchBytes) throw tooLarge(`a batch may have ${limits.maxBatchBytes} bytes, not ${bytes}`);
+  if (bytes > limits.maxBatchBytes) throw tooLarge(`a batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 
-/** The same of records a session is made with; see `CreateOptions`. */
+/** `assertBatch` for the records a session is created with; see `CreateOptions`. */
 export function assertFirstEntries(
   sessionId: string,
   firstId: number,

@@ -11,8 +11,8 @@ function publish(feed: Feed, after: number, count: number, incarnation = "i"): v
   feed.publish(new Page("s", after, after + count, linesOf(after + 1, count), incarnation));
 }
 
-describe("what was committed lately", () => {
-  test("is kept only for sessions somebody watches, and while they do", () => {
+describe("the feed", () => {
+  test("keeps pages only while a session is watched", () => {
     const feed = new Feed(1000);
     publish(feed, 0, 1);
     expect(feed.peek("s", 0)).toBeUndefined();
@@ -28,7 +28,7 @@ describe("what was committed lately", () => {
     expect(feed.size).toBe(0);
   });
 
-  test("is not kept for those who want hints only", () => {
+  test("keeps no pages for listeners that only want hints", () => {
     const feed = new Feed(1000);
     const listener = vi.fn<() => void>();
     feed.watch("s", listener, { hintsOnly: true });
@@ -45,7 +45,7 @@ describe("what was committed lately", () => {
     expect(listener).toHaveBeenCalledTimes(4);
   });
 
-  test("is no hint for those who want to know of commands only", () => {
+  test("does not notify listeners that only want commands about records", () => {
     const feed = new Feed(1000);
     const listener = vi.fn<() => void>();
     const unwatch = feed.watch("s", listener, { commandsOnly: true });
@@ -59,7 +59,7 @@ describe("what was committed lately", () => {
     expect(feed.size).toBe(0);
   });
 
-  test("is not joined to what another session of the same name has", () => {
+  test("does not join pages of different incarnations", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
@@ -68,7 +68,7 @@ describe("what was committed lately", () => {
     expect(feed.peek("s", 2)?.incarnation).toBe("another");
   });
 
-  test("is given from any position in it, and from no other", () => {
+  test("returns pages from any position it has, and no other", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);
     publish(feed, 10, 3);
@@ -88,14 +88,14 @@ describe("what was committed lately", () => {
     expect(feed.peek("t", 10)).toBeUndefined();
   });
 
-  test("is one page for all who stand at its beginning, so that it is read once", () => {
+  test("returns one shared page to all readers at its start", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
     expect(feed.peek("s", 0)).toBe(feed.peek("s", 0));
   });
 
-  test("is bounded: the oldest pages go, the newest stays whatever its size", () => {
+  test("is bounded: drops the oldest pages, but keeps the newest whatever its size", () => {
     const feed = new Feed(40);
     feed.watch("s", () => undefined);
     for (let after = 0; after < 100; after++) publish(feed, after, 1);
@@ -109,7 +109,7 @@ describe("what was committed lately", () => {
     expect(feed.peek("s", 150)?.length).toBe(1);
   });
 
-  test("is given in pages no longer than a read gives, however long the append was", () => {
+  test("splits long appends into pages no larger than a read returns", () => {
     const feed = new Feed(10_000, { maxPageRecords: 4, maxPageBytes: 26 });
     feed.watch("s", () => undefined);
     publish(feed, 0, 12);
@@ -119,12 +119,12 @@ describe("what was committed lately", () => {
     expect(pages.map(({ text }) => text).join("\n")).toBe(linesOf(1, 12));
     expect(pages.every(({ text, incarnation }) => Buffer.byteLength(text) <= 30 && incarnation === "i")).toBe(true);
     expect(feed.peek("s", 4)).toBe(pages[1]);
-    // One record is never parted, and letters are not bytes.
+    // A single record is never split, and the limit counts bytes.
     feed.publish(new Page("s", 12, 15, `${"x".repeat(50)}\n${"第".repeat(9)}\n第`, "i"));
     expect([12, 13, 14].map((after) => feed.peek("s", after)?.length)).toEqual([1, 1, 1]);
   });
 
-  test("has no gap: what does not follow begins anew", () => {
+  test("has no gaps: a page that does not follow replaces the others", () => {
     const feed = new Feed(1000);
     feed.watch("s", () => undefined);
     publish(feed, 0, 2);
@@ -134,7 +134,7 @@ describe("what was committed lately", () => {
     expect(feed.peek("s", 5)?.text).toBe("line 6");
   });
 
-  test("is forgotten on request, and watched on", () => {
+  test("drops its pages on request and keeps its listeners", () => {
     const feed = new Feed(1000);
     const listener = vi.fn<() => void>();
     feed.watch("s", listener);
@@ -144,12 +144,12 @@ describe("what was committed lately", () => {
     expect(feed.peek("s", 0)).toBeUndefined();
     publish(feed, 0, 1);
     expect(feed.peek("s", 0)?.text).toBe("line 1");
-    feed.forget("nobody watches");
+    feed.forget("not watched");
   });
 });
 
 describe("listeners", () => {
-  test("are told once each, a function given twice is told twice", () => {
+  test("are called once per registration", () => {
     const feed = new Feed(1000);
     const listener = vi.fn<() => void>();
     const [first, second] = [feed.watch("s", listener), feed.watch("s", listener)];
@@ -165,7 +165,7 @@ describe("listeners", () => {
     expect(listener).toHaveBeenCalledTimes(3);
   });
 
-  test("find what they are told of", () => {
+  test("find the new page when called", () => {
     const feed = new Feed(1000);
     const texts: (string | undefined)[] = [];
     feed.watch("s", () => texts.push(feed.peek("s", 0)?.text));
@@ -173,7 +173,7 @@ describe("listeners", () => {
     expect(texts).toEqual(["line 1"]);
   });
 
-  test("may stop another, or come anew, while they are told", () => {
+  test("may remove another listener or register again while called", () => {
     const feed = new Feed(1000);
     const stopped = vi.fn<() => void>();
     let count = 0;
@@ -192,7 +192,7 @@ describe("listeners", () => {
     expect(count).toBe(2);
   });
 
-  test("that stopped watching late leave those alone who came in between", () => {
+  test("that unregister twice do not affect later ones", () => {
     const feed = new Feed(1000);
     const unwatch = feed.watch("s", () => undefined);
     unwatch();
@@ -202,7 +202,7 @@ describe("listeners", () => {
     expect(feed.peek("s", 0)).toBeDefined();
   });
 
-  test("that throw are warned of, and keep nobody from being told", () => {
+  test("that throw cause a warning and do not stop the others", () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     try {
       const feed = new Feed(1000);

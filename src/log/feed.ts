@@ -1,117 +1,118 @@
 /**
- * What this process committed lately, kept in memory for those who follow a session: they share one page, read once. It
- * holds nothing of sessions nobody watches, and a bounded part of the others: a follower that lags reads the store.
+ * Keeps recently committed records in memory for the readers that follow a session, so that they share one page parsed
+ * once. Sessions without readers are not kept, and memory per session is bounded: a reader that falls behind reads the
+ * store.
  */
 import { Buffer } from "node:buffer";
-import { LOG_LIMITS, type LogLimits, type WatchOptions } from "./log.ts";
+import { LOG_LIMITS, type LogLimits, type WatchSessionOptions } from "./log.ts";
 import { Page } from "./page.ts";
 
-interface Listener {
-  readonly tell: () => void;
+interface FeedListener {
+  readonly notify: () => void;
   readonly wantsRecords: boolean;
 }
 
-interface Channel {
-  readonly listeners: Set<Listener>;
-  /** How many of them will read. */
+interface FeedSession {
+  readonly listeners: Set<FeedListener>;
+  /** Number of listeners that read pages. */
   readers: number;
-  /** One follows the other without a gap. */
+  /** Contiguous pages, oldest first. */
   readonly pages: Page[];
   bytes: number;
 }
 
-type PageLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes">;
+type FeedPageLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes">;
 
 export class Feed {
-  readonly #channels = new Map<string, Channel>();
+  readonly #feeds = new Map<string, FeedSession>();
   readonly #maxBytes: number;
-  readonly #limits: PageLimits;
+  readonly #limits: FeedPageLimits;
 
-  constructor(maxBytes: number, limits: PageLimits = LOG_LIMITS) {
+  constructor(maxBytes: number, limits: FeedPageLimits = LOG_LIMITS) {
     this.#maxBytes = maxBytes;
     this.#limits = limits;
   }
 
-  /** Sessions somebody watches now: a copy, as who is told may come and go. */
+  /** Ids of the watched sessions. A copy, because listeners may be added and removed during iteration. */
   get watched(): readonly string[] {
-    return [...this.#channels.keys()];
+    return [...this.#feeds.keys()];
   }
 
   isWatched(sessionId: string): boolean {
-    return this.#channels.has(sessionId);
+    return this.#feeds.has(sessionId);
   }
 
   get size(): number {
-    return this.#channels.size;
+    return this.#feeds.size;
   }
 
-  watch(sessionId: string, listener: () => void, options: WatchOptions = {}): () => void {
+  watch(sessionId: string, listener: () => void, options: WatchSessionOptions = {}): () => void {
     const { commandsOnly = false, hintsOnly = commandsOnly } = options;
-    let channel = this.#channels.get(sessionId);
-    if (channel === undefined) {
-      channel = { listeners: new Set(), readers: 0, pages: [], bytes: 0 };
-      this.#channels.set(sessionId, channel);
+    let feed = this.#feeds.get(sessionId);
+    if (feed === undefined) {
+      feed = { listeners: new Set(), readers: 0, pages: [], bytes: 0 };
+      this.#feeds.set(sessionId, feed);
     }
-    // The same function may be given twice, and is then called twice.
-    const own = { tell: () => listener(), wantsRecords: !commandsOnly };
-    channel.listeners.add(own);
-    if (!hintsOnly) channel.readers++;
+    // The same function may be registered twice and is then called twice.
+    const own = { notify: () => listener(), wantsRecords: !commandsOnly };
+    feed.listeners.add(own);
+    if (!hintsOnly) feed.readers++;
     return () => {
-      if (!channel.listeners.delete(own)) return;
-      if (!hintsOnly && --channel.readers === 0) clear(channel);
-      if (channel.listeners.size === 0 && this.#channels.get(sessionId) === channel) this.#channels.delete(sessionId);
+      if (!feed.listeners.delete(own)) return;
+      if (!hintsOnly && --feed.readers === 0) clear(feed);
+      if (feed.listeners.size === 0 && this.#feeds.get(sessionId) === feed) this.#feeds.delete(sessionId);
     };
   }
 
-  /** Call it only with what is durable. */
+  /** Adds a committed page and notifies the listeners. Pass only durable records. */
   publish(page: Page): void {
     const { sessionId, after, incarnation } = page;
-    const channel = this.#channels.get(sessionId);
-    if (channel === undefined) return;
-    const newest = channel.pages.at(-1);
-    if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) clear(channel);
-    if (channel.readers > 0) {
-      // An append may be longer than a page: nobody is given more at once than a read gives.
+    const feed = this.#feeds.get(sessionId);
+    if (feed === undefined) return;
+    const newest = feed.pages.at(-1);
+    if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) clear(feed);
+    if (feed.readers > 0) {
+      // An append may be longer than a page; a reader never receives more at once than one read returns.
       for (const piece of splitPage(page, this.#limits)) {
-        channel.pages.push(piece);
-        channel.bytes += piece.characters;
+        feed.pages.push(piece);
+        feed.bytes += piece.characters;
       }
     }
-    while (channel.bytes > this.#maxBytes && channel.pages.length > 1) {
-      channel.bytes -= channel.pages.shift()?.characters ?? 0;
+    while (feed.bytes > this.#maxBytes && feed.pages.length > 1) {
+      feed.bytes -= feed.pages.shift()?.characters ?? 0;
     }
-    this.#tell(channel, ({ wantsRecords }) => wantsRecords);
+    this.#notify(feed, ({ wantsRecords }) => wantsRecords);
   }
 
   hint(sessionId: string): void {
-    const channel = this.#channels.get(sessionId);
-    if (channel !== undefined) this.#tell(channel, () => true);
+    const feed = this.#feeds.get(sessionId);
+    if (feed !== undefined) this.#notify(feed, () => true);
   }
 
-  #tell(channel: Channel, isMeant: (listener: Listener) => boolean): void {
-    // A copy: a listener may come and go while others are told, and one that comes anew must not be told for ever.
-    for (const listener of Array.from(channel.listeners)) {
-      if (!isMeant(listener) || !channel.listeners.has(listener)) continue;
+  #notify(feed: FeedSession, matches: (listener: FeedListener) => boolean): void {
+    // A copy, so that a listener that is added again while it is called is not called endlessly.
+    for (const listener of Array.from(feed.listeners)) {
+      if (!matches(listener) || !feed.listeners.has(listener)) continue;
       try {
-        listener.tell();
+        listener.notify();
       } catch (error) {
-        // What was committed is committed, whatever a listener makes of it; the others want to know too.
+        // The records are committed; a failing listener must not stop the others.
         process.emitWarning(error instanceof Error ? error : String(error));
       }
     }
   }
 
-  /** Forgets what it has of a session, whose records are no longer those. */
+  /** Drops the pages of a session whose records changed, and notifies its listeners. */
   forget(sessionId: string): void {
-    const channel = this.#channels.get(sessionId);
-    if (channel !== undefined) clear(channel);
+    const feed = this.#feeds.get(sessionId);
+    if (feed !== undefined) clear(feed);
     this.hint(sessionId);
   }
 
   peek(sessionId: string, after: number): Page | undefined {
-    const pages = this.#channels.get(sessionId)?.pages;
+    const pages = this.#feeds.get(sessionId)?.pages;
     if (pages === undefined) return undefined;
-    // Those who follow are near the end.
+    // Readers that follow a session are usually near its end.
     for (let i = pages.length - 1; i >= 0; i--) {
       const page = pages[i];
       if (page === undefined || page.lastId <= after) return undefined;
@@ -125,14 +126,14 @@ export class Feed {
   }
 }
 
-function clear(channel: Channel): void {
-  channel.pages.length = 0;
-  channel.bytes = 0;
+function clear(feed: FeedSession): void {
+  feed.pages.length = 0;
+  feed.bytes = 0;
 }
 
-function splitPage(page: Page, { maxPageRecords, maxPageBytes }: PageLimits): readonly Page[] {
+function splitPage(page: Page, { maxPageRecords, maxPageBytes }: FeedPageLimits): readonly Page[] {
   const { sessionId, incarnation, length } = page;
-  // A character has at most three bytes: most pages need not be measured.
+  // A UTF-16 code unit has at most three bytes in UTF-8, so most pages need not be measured.
   const isShort = page.characters * 3 <= maxPageBytes || Buffer.byteLength(page.text) <= maxPageBytes;
   if (isShort && length <= maxPageRecords) return [page];
   const { texts } = page;

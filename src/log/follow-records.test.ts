@@ -8,7 +8,7 @@ import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
 import type { Page } from "./page.ts";
 
-/** As good as never: what comes before it came by a hint. */
+/** Effectively never: records that arrive earlier came by a hint. */
 const NEVER = 2 ** 31 - 1;
 const RECORDS = 100_000;
 
@@ -24,7 +24,7 @@ async function openWriter(log: Log): Promise<(records: readonly StampedRecord[])
   };
 }
 
-/** A log that counts what is asked of it, and how many watch it. */
+/** Counts the calls of a log and its current watchers. */
 function countCalls(log: Log) {
   const calls = { read: 0, peek: 0, getSession: 0, watching: 0 };
   const counted = overrideLog(log, (target) => ({
@@ -53,7 +53,7 @@ function countCalls(log: Log) {
 }
 
 describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
-  test("from any position, in pages of any size: the rest, in order, once", async () => {
+  test("yields the remaining records once and in order, from any position and with any page size", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(40), 7);
     await fc.assert(
@@ -66,32 +66,29 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  // A log that shares its store may see a commit there before its own writer reports it, and then reads it from there.
-  test.runIf(name === "memory")(
-    "a live tail gets each record by a hint, from the memory of the process, without asking the store",
-    async () => {
-      const { calls, counted } = countCalls(await open());
-      await counted.createSession("s");
-      const write = await openWriter(counted);
-      const tails = [1, 2].map(() => followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER }));
-      for (let id = 1; id <= 50; id++) {
-        const pending = tails.map((tail) => tail.next());
-        await settle();
-        if (id === 3) Object.assign(calls, { read: 0, getSession: 0 });
-        await write(makeChunks(1, { after: id - 1 }));
-        const [a, b] = await Promise.all(pending);
-        expect(a?.value).toMatchObject({ after: id - 1, lastId: id });
-        // One page for all: its records are read from their text once.
-        expect(b?.value).toBe(a?.value);
-      }
-      expect(calls).toMatchObject({ read: 0, getSession: 0 });
-      await Promise.all(tails.map((tail) => tail.return()));
-      expect(calls.watching).toBe(0);
-      await counted.close();
-    },
-  );
+  // A log that shares its store may find a commit there before its own writer reports it.
+  test.runIf(name === "memory")("live tails get records from memory without reading the store", async () => {
+    const { calls, counted } = countCalls(await open());
+    await counted.createSession("s");
+    const write = await openWriter(counted);
+    const tails = [1, 2].map(() => followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER }));
+    for (let id = 1; id <= 50; id++) {
+      const pending = tails.map((tail) => tail.next());
+      await settle();
+      if (id === 3) Object.assign(calls, { read: 0, getSession: 0 });
+      await write(makeChunks(1, { after: id - 1 }));
+      const [a, b] = await Promise.all(pending);
+      expect(a?.value).toMatchObject({ after: id - 1, lastId: id });
+      // All tails share one page, which is parsed once.
+      expect(b?.value).toBe(a?.value);
+    }
+    expect(calls).toMatchObject({ read: 0, getSession: 0 });
+    await Promise.all(tails.map((tail) => tail.return()));
+    expect(calls.watching).toBe(0);
+    await counted.close();
+  });
 
-  test("a limit cuts the pages of a live tail too", async () => {
+  test("applies the limit to live pages", async () => {
     const log = await open();
     await log.createSession("s");
     const write = await openWriter(log);
@@ -106,7 +103,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
   });
 
   test.each([2.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY, 0.1])(
-    "a limit of %d loses nothing, at rest or live",
+    "loses no records with a limit of %d, stored or live",
     async (limit) => {
       const log = await open();
       const write = await openWriter(log);
@@ -124,7 +121,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     },
   );
 
-  test("a live tail gets an append of any length in pages no longer than the log allows", async () => {
+  test("splits long appends into pages within the limits", async () => {
     const maxPageBytes = 2000;
     const log = await open({ maxPageBytes, maxPageRecords: 30 });
     await log.createSession("s");
@@ -149,7 +146,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("no hint is lost between the look and the wait", async () => {
+  test("loses no hint between reading and waiting", async () => {
     const log = await open();
     await log.createSession("s");
     const write = await openWriter(log);
@@ -170,7 +167,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("it looks by itself where hints are lost", async () => {
+  test("reads again after recheckMs if hints are lost", async () => {
     const log = await open();
     await log.createSession("s");
     const write = await openWriter(log);
@@ -188,7 +185,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("hints that come for nothing, or twice, do no harm", async () => {
+  test("tolerates unnecessary and duplicate hints", async () => {
     const log = await open();
     await log.createSession("s");
     const write = await openWriter(log);
@@ -208,7 +205,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test(`a reader that stalls while ${RECORDS} records come costs nothing, and then gets them all`, async () => {
+  test(`a stalled reader costs nothing while ${RECORDS} records arrive, and then gets them all`, async () => {
     const { calls, counted } = countCalls(await open());
     await writeRecords(counted, makeChunks(10));
     const tail = followRecords(counted, "s", { after: 0, follow: true, recheckMs: NEVER });
@@ -217,7 +214,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     Object.assign(calls, { read: 0, peek: 0, getSession: 0 });
     for (let after = 10; after < RECORDS; after += 1000)
       await write(makeChunks(Math.min(1000, RECORDS - after), { after }));
-    // Nobody looked, read or kept anything on its behalf.
+    // Nothing was read or kept for the stalled reader.
     expect(calls).toEqual({ read: 0, peek: 0, getSession: 0, watching: 1 });
     let expected = 11;
     for await (const page of tail) {
@@ -231,7 +228,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await counted.close();
   });
 
-  test("a position that cannot be is refused by its name", async () => {
+  test("rejects invalid positions with their error code", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(5, { after: 10 }));
     const cases: readonly (readonly [string, number])[] = [
@@ -254,21 +251,21 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  /** What a reader that has read all there is does next: it asks for more and waits, or leaves off asking. */
+  /** What a reader does after it has read everything: wait for more, or stop pulling. */
   const states = [
     ["waits", (tail: AsyncGenerator<Page>) => tail.next()],
     ["stalls", () => undefined],
   ] as const;
-  /** How it came to read them. */
+  /** Where it read the records from. */
   const ways = [
     ["from the store", {}],
-    ["from a store whose memory is small", { maxFeedBytes: 1 }],
+    ["from a store with little memory", { maxFeedBytes: 1 }],
     ["from memory", {}],
   ] as const;
   describe.each(ways.flatMap((way) => states.map((state) => [state[0], way[0], way[1], state[1]] as const)))(
-    "while a reader %s that read %s",
+    "while a reader %s after reading %s",
     (_state, way, limits, ask) => {
-      /** A reader of five records; `outcome` tells with which code its next reading is refused. */
+      /** Starts a reader of five records; `outcome` returns the error code of its next read. */
       const begin = async () => {
         const log = await open(limits);
         await log.createSession("s");
@@ -287,16 +284,16 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
         return { log, outcome: async () => refused ?? codeOf(tail.next()) };
       };
 
-      test("the session is deleted: unknown_session", async () => {
+      test("fails with unknown_session if the session is deleted", async () => {
         const { log, outcome } = await begin();
         await log.deleteSession("s");
         expect(await outcome()).toBe("unknown_session");
         await log.close();
       });
 
-      test.each([0, 3, 5, 9])("the session is deleted and made anew with %i records: cursor_stale", async (count) => {
+      test.each([0, 3, 5, 9])("fails with cursor_stale if the session is recreated with %i records", async (count) => {
         const { log, outcome } = await begin();
-        // At once, so that one who waits does not see the time in between.
+        // Not awaited one by one, so that a waiting reader does not see the time in between.
         const done = [log.deleteSession("s"), log.createSession("s"), writeRecords(log, makeChunks(count), 1)];
         await Promise.all(done);
         expect(await outcome()).toBe("cursor_stale");
@@ -305,7 +302,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     },
   );
 
-  test("a position that is no whole number is refused where memory has what follows, too", async () => {
+  test("rejects a fractional position even if memory has the next records", async () => {
     const log = await open();
     await log.createSession("s");
     const unwatch = log.watch("s", () => undefined);
@@ -316,7 +313,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("what it had still to read is pruned: evicted, with where the log now begins", async () => {
+  test("fails with evicted and the first stored record if unread records are pruned", async () => {
     const log = await open({ maxFeedBytes: 1 });
     await writeRecords(log, makeRun("run-1"));
     const tail = followRecords(log, "s", { after: 0, follow: true, limit: 2, recheckMs: NEVER });
@@ -327,7 +324,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("pruning what it has read already does not disturb it", async () => {
+  test("is not affected by pruning records it has read", async () => {
     const log = await open();
     await writeRecords(log, makeRun("run-1"));
     const tail = followRecords(log, "s", { after: 0, follow: true, recheckMs: NEVER });
@@ -340,7 +337,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await log.close();
   });
 
-  test("an abort ends it without an error: before, while it waits, and while nobody pulls", async () => {
+  test("an abort ends it without an error: before the start, while waiting, and while stalled", async () => {
     const { calls, counted } = countCalls(await open());
     await writeRecords(counted, makeChunks(5));
     const start = (signal: AbortSignal) =>
@@ -364,7 +361,7 @@ describe.each(LOGS)("followRecords on a $name log", ({ name, open }) => {
     await counted.close();
   });
 
-  test("whoever stops early leaves nothing behind", async () => {
+  test("stops watching when the consumer stops", async () => {
     const { calls, counted } = countCalls(await open());
     await writeRecords(counted, makeChunks(5));
     for await (const page of followRecords(counted, "s", { after: 0, follow: true })) if (!page.isEmpty) break;
@@ -379,7 +376,7 @@ async function take(tail: AsyncGenerator<Page>, count: number): Promise<Page[]> 
   return pages;
 }
 
-/** The code it is refused with. */
+/** Returns the error code of a rejected promise. */
 async function codeOf(outcome: Promise<unknown>): Promise<unknown> {
   return outcome.then(
     () => "not refused",
@@ -387,7 +384,7 @@ async function codeOf(outcome: Promise<unknown>): Promise<unknown> {
   );
 }
 
-/** Lets everything that is ready to go on do so: the reader then waits. */
+/** Runs everything that is ready, so that the reader waits. */
 async function settle(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -1,82 +1,91 @@
 /**
- * A session's records, page by page, from any position on: replay, resume and live tail are the same loop begun at another
- * place. It knows no dialect.
+ * Reads a session page by page from any position and optionally waits for more: replay, resume and live tail are the
+ * same loop. It does not know dialects.
  *
  * Invariants:
- * - It holds its position and one page, nothing per record: whoever stops pulling costs nobody anything.
- * - What it gives is contiguous and of one incarnation of the session, or it ends with a refusal by name.
+ * - It keeps its position and one page, so a consumer that stops pulling uses no other resources.
+ * - Its pages are contiguous and belong to one incarnation of the session; otherwise it throws.
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
-import { assertPosition, boundPage, unknownSession } from "./rules.ts";
+import { assertPosition, clampPageLimit, unknownSession } from "./rules.ts";
 import type { Log } from "./log.ts";
 import { Page } from "./page.ts";
 
-/** How long one who waits goes without a look of its own: hints may be lost. */
+/** Default time in milliseconds after which a waiting reader reads again without a hint, because hints may be lost. */
 export const RECHECK_MS = 1000;
 
-/** How long a reader keeps the process to itself. */
-const MAX_TURN_MS = 10;
+/** Longest time in milliseconds that a reader blocks the event loop. */
+const MAX_BLOCKING_MS = 10;
 
+/** Options of `followRecords`. */
 export interface FollowOptions {
-  /** The id of the last record already read; 0 for the beginning. */
+  /** Id of the last record already read; 0 starts at the beginning. */
   readonly after: number;
-  /** Wait for more at the end of what there is. */
+  /** Whether to wait for new records at the end. Default: false. */
   readonly follow?: boolean;
-  /** Ends it, without an error. */
+  /** Ends the iteration without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** At most so many records a page, at least one. */
+  /** Largest number of records per page; at least 1. Default: the limit of the log. */
   readonly limit?: number | undefined;
+  /** Milliseconds after which a waiting reader reads again without a hint. Default: 1000. */
   readonly recheckMs?: number | undefined;
-  /** The session that is meant, where the name may have passed to another: refused as `cursor_stale`. */
+  /** The expected incarnation. Throws `cursor_stale` if the session was deleted and created again. */
   readonly incarnation?: string | undefined;
 }
 
+/**
+ * Yields the records of a session from a position on, page by page. With `follow` it waits for new records until it is
+ * aborted.
+ *
+ * Throws `unknown_session`, `cursor_invalid`, `cursor_ahead`, `evicted`, and `cursor_stale` if the session is deleted
+ * and created again in the meantime.
+ */
 export async function* followRecords(
   log: Log,
   sessionId: string,
   { after, follow = false, signal, limit, recheckMs = RECHECK_MS, incarnation }: FollowOptions,
 ): AsyncGenerator<Page, void, undefined> {
-  const bell = createBell(signal);
-  if (bell.isAborted) return;
-  // Before the first look: what is written between the look and the wait must ring.
-  const unwatch = follow ? log.watch(sessionId, () => bell.ring()) : undefined;
+  const wakeup = createWakeup(signal);
+  if (wakeup.isAborted) return;
+  // Before the first read, so that a commit between the read and the wait is noticed.
+  const unwatch = follow ? log.watch(sessionId, () => wakeup.notify()) : undefined;
   try {
     const info = await log.getSession(sessionId);
     if (info === undefined) throw unknownSession(sessionId);
     const meant = incarnation ?? info.incarnation;
-    if (info.incarnation !== meant) throw madeAnew(sessionId);
+    if (info.incarnation !== meant) throw sessionRecreated(sessionId);
     assertPosition(sessionId, after, info.firstId, info.lastId);
-    const turn = createTurns();
-    const look = createLooks(log, sessionId, meant, boundPage(limit, Number.POSITIVE_INFINITY));
-    // True where the last page came from memory: until a hint comes, the store has no more.
+    const yieldToLoop = createLoopYield();
+    const source = createPageSource(log, sessionId, meant, clampPageLimit(limit, Number.POSITIVE_INFINITY));
+    // Whether the last page came from memory: until the next hint, the store has nothing newer.
     let isCurrent = false;
     for (let position = after; ;) {
-      const rang = bell.hush();
-      let page = look.inMemory(position);
+      const wasNotified = wakeup.reset();
+      let page = source.peek(position);
       const fromMemory = page !== undefined;
-      if (page === undefined && !(follow && isCurrent && !rang)) page = await look.inStore(position);
-      if (bell.isAborted) return;
+      if (page === undefined && !(follow && isCurrent && !wasNotified)) page = await source.read(position);
+      if (wakeup.isAborted) return;
       if (page !== undefined && !page.isEmpty) {
         isCurrent = fromMemory;
         position = page.lastId;
         yield page;
-        await turn();
+        await yieldToLoop();
         continue;
       }
-      if (!follow || !(await bell.wait(recheckMs))) return;
+      if (!follow || !(await wakeup.wait(recheckMs))) return;
       isCurrent = false;
     }
   } finally {
     unwatch?.();
-    bell.close();
+    wakeup.close();
   }
 }
 
-/** Counts the turns of the event loop in which somebody read. */
+/** Counts the turns of the event loop in which a reader ran. */
 let loopTurn = 0;
 let isTurnCounted = false;
 
-function countTurns(): number {
+function countLoopTurns(): number {
   if (!isTurnCounted) {
     isTurnCounted = true;
     setImmediate(() => {
@@ -88,97 +97,99 @@ function countTurns(): number {
 }
 
 /**
- * Lets others have their turn now and then: a log that answers at once would keep the process to itself. One that has
- * waited for something meanwhile has not kept it: where there is much to do, to wait a turn more is to be late.
+ * Returns a function to call between units of work. It yields to the event loop after the caller has blocked it for
+ * `MAX_BLOCKING_MS`. Time spent waiting does not count: the measurement restarts with every turn of the event loop.
  */
-export function createTurns(): () => Promise<void> | undefined {
+export function createLoopYield(): () => Promise<void> | undefined {
   let turn = -1;
   let since = 0;
   return () => {
-    const current = countTurns();
+    const current = countLoopTurns();
     if (current !== turn) {
       turn = current;
       since = performance.now();
       return undefined;
     }
-    if (performance.now() - since < MAX_TURN_MS) return undefined;
+    if (performance.now() - since < MAX_BLOCKING_MS) return undefined;
     return new Promise<void>((resolve) => void setImmediate(resolve));
   };
 }
 
-/** The two ways to what follows a position; both see to it that it is of the session that is meant. */
-function createLooks(log: Log, sessionId: string, meant: string, limit: number) {
+/** Returns the page after a position from memory or from the store. Both check the session's incarnation. */
+function createPageSource(log: Log, sessionId: string, meant: string, limit: number) {
   return {
-    inMemory(position: number): Page | undefined {
+    peek(position: number): Page | undefined {
       const shared = log.peek(sessionId, position);
       if (shared?.incarnation !== meant) return undefined;
       return shared.length <= limit ? shared : cut(shared, limit);
     },
-    async inStore(position: number): Promise<Page> {
+    async read(position: number): Promise<Page> {
       let page: Page;
       try {
         page = await log.read(sessionId, { after: position, limit });
       } catch (error) {
-        // Another session of the same name may be too short, or begin too late, to have this position: say what it is.
+        // A recreated session may be too short, or start too late, for this position; report that it was recreated.
         if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, meant);
         throw error;
       }
-      // Afterwards: an incarnation that is gone does not come back, so if it is there now, the page was read from it.
+      // After the read: an incarnation never returns, so if it still exists now, the page belongs to it.
       await assertIncarnation(log, sessionId, meant);
       return page;
     },
   };
 }
 
-/** Throws unless the session is there and the one that is meant. */
+/** Throws `unknown_session` or `cursor_stale` unless the session exists in this incarnation. */
 export async function assertIncarnation(log: Log, sessionId: string, meant: string): Promise<void> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
-  if (info.incarnation !== meant) throw madeAnew(sessionId);
+  if (info.incarnation !== meant) throw sessionRecreated(sessionId);
 }
 
-function madeAnew(sessionId: string): LoomError {
-  return new LoomError("cursor_stale", `session "${sessionId}" was deleted and made anew`, { session_id: sessionId });
+function sessionRecreated(sessionId: string): LoomError {
+  return new LoomError("cursor_stale", `session "${sessionId}" was deleted and created again; read it from the start`, {
+    session_id: sessionId,
+  });
 }
 
 function cut({ sessionId, after, texts }: Page, limit: number): Page {
   return new Page(sessionId, after, after + limit, texts.slice(0, limit));
 }
 
-interface Bell {
+interface Wakeup {
   readonly isAborted: boolean;
-  /** Remembered until the next `hush`, if nobody waits. */
-  ring(): void;
-  /** What rang so far is about to be looked at; tells whether anything did. */
-  hush(): boolean;
-  /** Until it rings or the time is up; false when it was aborted. */
+  /** Wakes the waiting reader, or makes the next `wait` return at once. */
+  notify(): void;
+  /** Clears the notification before a read; returns whether there was one. */
+  reset(): boolean;
+  /** Waits for a notification or the timeout; returns false if aborted. */
   wait(ms: number): Promise<boolean>;
   close(): void;
 }
 
-function createBell(signal: AbortSignal | undefined): Bell {
-  let rang = false;
+function createWakeup(signal: AbortSignal | undefined): Wakeup {
+  let isNotified = false;
   let wake: (() => void) | undefined;
-  const ring = (): void => {
-    rang = true;
+  const notify = (): void => {
+    isNotified = true;
     wake?.();
   };
-  signal?.addEventListener("abort", ring, { once: true });
+  signal?.addEventListener("abort", notify, { once: true });
   return {
     get isAborted() {
       return signal?.aborted === true;
     },
-    ring,
-    hush() {
-      const did = rang;
-      rang = false;
-      return did;
+    notify,
+    reset() {
+      const wasNotified = isNotified;
+      isNotified = false;
+      return wasNotified;
     },
     async wait(ms) {
-      if (!rang) {
+      if (!isNotified) {
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
-        // The timer keeps the process alive: a program that only follows must not end because nothing happens.
+        // The timer keeps the process alive, so that a program that only follows a session does not exit.
         const timer = setTimeout(resolve, ms);
         await promise;
         clearTimeout(timer);
@@ -186,6 +197,6 @@ function createBell(signal: AbortSignal | undefined): Bell {
       }
       return !this.isAborted;
     },
-    close: () => signal?.removeEventListener("abort", ring),
+    close: () => signal?.removeEventListener("abort", notify),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The mark of a run that somebody else carries out: on its first record, beside what dialects keep there. Where its sender
- * is gone nobody goes on with it: an agent of ours would speak on in another's name.
+ * Marks a run that another program executes and streams in: an `ext` field on the run's first record. Recovery does not
+ * continue such a run when its sender is gone.
  */
 import type { Envelope, JsonObject } from "../protocol/index.ts";
 

@@ -1,10 +1,10 @@
 /**
- * A session made of all that another held before one of its runs began: to say something else in its place, or, where no
- * run is named, to have all of it that is over twice. Nothing goes on there by itself; what is said next is answered with
- * what was said before.
+ * Forks a session before one of its runs, for example to edit and resend a message. Without a run id, it copies
+ * everything up to the live run. No run continues in the new session; the next message is answered with the copied
+ * history.
  *
  * Invariants:
- * - All or nothing, as with `forkSession`, and the old session is only read.
+ * - The new session has all copied records or does not exist. The source session is only read.
  * - No run of the new session is live.
  */
 import { LoomError } from "../protocol/index.ts";
@@ -13,24 +13,30 @@ import { findIndexChanges } from "./index-changes.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
 import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
+/** Options of `forkBeforeRun`. */
 export interface ForkBeforeRunOptions {
-  /** The session whose past it shares. */
+  /** Session to copy from. */
   readonly from: string;
-  /** The first thing that is not shared; the run that is live when absent, and nothing where none is. Code `unknown_run`. */
+  /** First run that is not copied. Default: the live run, or none if no run is live. Throws `unknown_run`. */
   readonly runId?: string;
-  /** The new session. Refused as `session_exists`. */
+  /** Id of the new session. Throws `session_exists`. */
   readonly to: string;
-  /** That of the old one when absent; none where nothing is shared, since it was named after what is not. */
+  /** Title of the new session. Default: the title of the source, or none if nothing is copied. */
   readonly title?: string;
-  /** Whose the new one is: that of the old one when absent. */
+  /** Owner of the new session. Default: the owner of the source. */
   readonly owner?: string;
-  /** Where an image of the old session is in the new one. It stays where it is when absent. */
+  /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
 }
 
-const RUNS_AT_ONCE = 100;
+const RUNS_PER_PAGE = 100;
 
-/** Refused as `batch_too_large` where there is more before the run than `maxForkBytes` of the log. */
+/**
+ * Creates a session from the records before a run.
+ *
+ * Throws `unknown_session`, `unknown_run`, `session_exists`, `batch_too_large` if the records exceed `maxForkBytes` of
+ * the log, and `unsupported` if another run is still live where this run begins.
+ */
 export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Promise<SessionInfo> {
   const { from, runId, to, moveImage } = options;
   assertName("session", to);
@@ -38,7 +44,7 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   assertOwner(options.owner);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
-  const lastId = runId === undefined ? await findLastOver(log, info) : (await findRunStart(log, from, runId)) - 1;
+  const lastId = runId === undefined ? await findLastIdleRecord(log, info) : (await findRunStart(log, from, runId)) - 1;
   if ((await log.getSession(to)) !== undefined) throw sessionExists(to);
   const entries = await copyEntries(log, info, { to, lastId, moveImage });
   if (runId !== undefined) assertEnded(entries, runId);
@@ -47,31 +53,35 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   return log.createSession(to, { ...(title === undefined ? {} : { title }), owner, firstId: info.firstId, entries });
 }
 
-/** The first record of a run. Throws `unknown_run`. */
+/** Returns the id of the run's first record. Throws `unknown_run`. */
 export async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
   const run = await log.getRun(sessionId, runId);
   if (run !== undefined) return run.firstId;
   throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`, { run_id: runId });
 }
 
-/** The last record up to which every run has ended. What was imported may go on side by side, or never end. */
-export async function findLastOver(log: Log, { sessionId, lastId }: SessionInfo): Promise<number> {
+/** Returns the last record at which no run is live. In imported sessions, runs may overlap or never end. */
+export async function findLastIdleRecord(log: Log, { sessionId, lastId }: SessionInfo): Promise<number> {
   let last = lastId;
   let after: string | undefined;
   for (;;) {
-    const runs = await log.listRuns(sessionId, { limit: RUNS_AT_ONCE, ...(after === undefined ? {} : { after }) });
-    // From the newest: whatever goes on across the place moves it, and those after it do not matter any more.
+    const runs = await log.listRuns(sessionId, { limit: RUNS_PER_PAGE, ...(after === undefined ? {} : { after }) });
+    // Newest first: a run across the position moves it back, and the runs after it no longer matter.
     for (const run of runs) if (run.firstId <= last && (run.lastId ?? Infinity) > last) last = run.firstId - 1;
     after = runs.at(-1)?.runId;
-    if (runs.length < RUNS_AT_ONCE) return last;
+    if (runs.length < RUNS_PER_PAGE) return last;
   }
 }
 
-/** Written here one run comes after the other; what was imported may have been written anyhow. */
+/** Runs written by Loom follow one another; imported runs may overlap. */
 function assertEnded(entries: readonly LogEntry[], runId: string): void {
-  const { begins, ends } = findIndexChanges(entries);
+  const { starts, ends } = findIndexChanges(entries);
   const ended = new Set(ends.map((end) => end.runId));
-  const open = begins.find((begin) => !ended.has(begin.runId));
+  const open = starts.find((start) => !ended.has(start.runId));
   if (open === undefined) return;
-  throw new LoomError("unsupported", `run "${open.runId}" goes on when run "${runId}" begins`, { run_id: open.runId });
+  throw new LoomError(
+    "unsupported",
+    `run "${open.runId}" is still live where run "${runId}" begins; fork before another run`,
+    { run_id: open.runId },
+  );
 }

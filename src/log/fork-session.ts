@@ -1,11 +1,11 @@
 /**
- * A session made of the beginning of another: its records up to and with a checkpoint, under a new name. The run of the
- * checkpoint is live there, and whoever opens it with `resume` goes on from where it was. For a while it is nobody's
- * orphan, so that others who recover do not end that run first.
+ * Forks a session at a checkpoint: copies its records up to the checkpoint into a new session. The run of the
+ * checkpoint is live there and continues when the session is opened with `resume`. For a grace period the new session
+ * is not listed as an orphan, so that recovery in another process does not take the run first.
  *
  * Invariants:
- * - All or nothing: the new session is there with all its records, or not at all, whatever is killed.
- * - The old one is only read. It may be written, and even deleted, meanwhile.
+ * - The new session has all copied records or does not exist, even if the process is killed.
+ * - The source session is only read; it may be written or deleted in the meantime.
  */
 import { randomUUID } from "node:crypto";
 import { type CheckpointEvent, isJsonObject, type JsonObject, LoomError, MAX_JSON_DEPTH } from "../protocol/index.ts";
@@ -16,40 +16,50 @@ import type { Log, SessionInfo } from "./log.ts";
 import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 import { takeOverRuns, type TakeOverOptions } from "./take-over-runs.ts";
 
+/** Options of `forkSession`. */
 export interface ForkOptions extends TakeOverOptions {
-  /** The session whose past it shares. */
+  /** Session to copy from. */
   readonly from: string;
+  /** Checkpoint to fork from. Throws `unknown_checkpoint`. */
   readonly checkpointId: string;
-  /** The new session. Refused as `session_exists`. */
+  /** Id of the new session. Throws `session_exists`. */
   readonly to: string;
   /**
-   * Values to put in place of the checkpoint's, by channel. They are stored as one more checkpoint, of the same step. What
-   * JSON has no form for is refused as `invalid_event`, with its path.
+   * Values that replace those of the checkpoint, by channel. They are stored as one more checkpoint of the same step. A
+   * value that is not JSON throws `invalid_event` with its path.
    */
   readonly state?: JsonObject;
-  /** How long `recoverOrphans` leaves it to whoever made it. Anybody may open it at any time. */
+  /**
+   * Milliseconds for which `recoverOrphans` leaves the new session alone; it can be opened at any time. Default: 60000.
+   */
   readonly graceMs?: number;
-  /** That of the old one when absent. */
+  /** Title of the new session. Default: the title of the source. */
   readonly title?: string;
-  /** Whose the new one is: that of the old one when absent. */
+  /** Owner of the new session. Default: the owner of the source. */
   readonly owner?: string;
-  /** Where an image of the old session is in the new one. It stays where it is when absent. */
+  /** Maps the URL of an image to its URL in the new session. URLs are kept if absent. */
   readonly moveImage?: (url: string) => string;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 const GRACE_MS = 60_000;
-/** A value lies two deep in the event: in its channel, in what that is set to. */
+/** A value is nested two levels deep in the event: in its channel and in `set`. */
 const MAX_VALUE_DEPTH = MAX_JSON_DEPTH - 2;
 const MAX_PATH_LENGTH = 200;
 
+/** A new session created by `forkSession`. */
 export interface ForkedSession extends SessionInfo {
-  /** From which it goes on: the one that was asked for, or that with the new values. */
+  /** Checkpoint from which the run continues: the requested one, or the one with the replaced values. */
   readonly checkpointId: string;
 }
 
-/** Refused as `batch_too_large` where there is more before the checkpoint than `maxForkBytes` of the log. */
+/**
+ * Creates a session from the records up to a checkpoint. The checkpoint must belong to the root graph.
+ *
+ * Throws `unknown_session`, `unknown_checkpoint`, `session_exists`, `unsupported`, `invalid_event`, and
+ * `batch_too_large` if the records exceed `maxForkBytes` of the log.
+ */
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
   const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now } = options;
   assertName("session", to);
@@ -75,7 +85,7 @@ function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): voi
   if (checkpoint_ns === "") return;
   throw new LoomError(
     "unsupported",
-    `checkpoint "${checkpoint_id}" is of the subgraph "${checkpoint_ns}": fork from one of the graph itself`,
+    `checkpoint "${checkpoint_id}" belongs to subgraph "${checkpoint_ns}"; fork from a checkpoint of the root graph`,
     {
       checkpoint_id,
       checkpoint_ns,
@@ -84,23 +94,23 @@ function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): voi
 }
 
 function assertState(state: unknown): void {
-  if (!isJsonObject(state)) throw wrongState("state", "an object of values by channel");
+  if (!isJsonObject(state)) throw wrongState("state", "an object with a value per channel");
   for (const [channel, value] of Object.entries(state)) assertJson(value, `state.${channel}`, MAX_VALUE_DEPTH);
 }
 
-/** Throws unless JSON writes the value as it is. */
+/** Throws unless JSON represents the value exactly. */
 function assertJson(value: unknown, path: string, depth: number): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number" && Number.isFinite(value)) return;
   if (typeof value !== "object") throw wrongState(path, "a JSON value");
-  if (depth <= 0) throw wrongState(path, `nested at most ${MAX_VALUE_DEPTH} deep`);
+  if (depth <= 0) throw wrongState(path, `nested at most ${MAX_VALUE_DEPTH} levels deep`);
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) assertJson(value[index], `${path}[${index}]`, depth - 1);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
   const isPlain = prototype === null || prototype === Object.prototype;
-  if (!isPlain || "toJSON" in value) throw wrongState(path, "plain JSON, not an instance of a class");
+  if (!isPlain || "toJSON" in value) throw wrongState(path, "plain JSON, not a class instance");
   for (const [name, inner] of Object.entries(value)) assertJson(inner, `${path}.${name}`, depth - 1);
 }
 

@@ -6,46 +6,46 @@ import { describeHolder, isHolderGone } from "./holder.ts";
 
 const HIGHEST_PID = 2_147_483_646;
 
-/** A writer of this machine with another process number, or another start. */
+/** A holder on this machine with another pid or start time. */
 function describeOther({ pid, start }: { pid?: number; start?: string }): string {
   const [machine, ownPid, ownStart] = describeHolder().split("/");
   return [machine, pid ?? ownPid, start ?? ownStart, 1].join("/");
 }
 
 describe("a holder", () => {
-  test("is named once, and holds no more than a name may", () => {
+  test("has a unique, short name", () => {
     const [first, second] = [describeHolder(), describeHolder()];
     expect(first).not.toBe(second);
     expect(first.split("/")).toHaveLength(4);
     expect(first.length).toBeLessThan(200);
   });
 
-  test("of this process is there", () => {
+  test("of this process is alive", () => {
     expect(isHolderGone(describeHolder())).toBe(false);
   });
 
-  test("whose process number nobody has is gone", () => {
+  test("with an unused pid is gone", () => {
     expect(isHolderGone(describeOther({ pid: HIGHEST_PID }))).toBe(true);
   });
 
-  test("whose process number somebody else has by now is gone", () => {
+  test("whose pid belongs to another process is gone", () => {
     if (existsSync("/proc/self/stat")) expect(isHolderGone(describeOther({ start: "1" }))).toBe(true);
   });
 
-  test("of which nobody said when it began is taken to be there while its number is in use", () => {
+  test("with an unknown start time is alive while its pid is in use", () => {
     expect(isHolderGone(describeOther({ start: "" }))).toBe(false);
     expect(isHolderGone(describeOther({ pid: HIGHEST_PID, start: "" }))).toBe(true);
   });
 
-  test("may be there where it cannot be told: another machine, or a name of another make", () => {
-    const names = ["", "somebody", "a/b", "other-machine/1/1/1", `other-machine/${HIGHEST_PID}/1/1`, "////"];
+  test("on another machine or with another name format may be alive", () => {
+    const names = ["", "another", "a/b", "other-machine/1/1/1", `other-machine/${HIGHEST_PID}/1/1`, "////"];
     for (const name of names) expect(isHolderGone(name)).toBe(false);
     const [machine] = describeHolder().split("/");
     for (const pid of ["", "0", "-1", "1x", "1.5", "1e3", " 1", "NaN"])
       expect(isHolderGone(`${machine}/${pid}/1/1`)).toBe(false);
   });
 
-  test("of another process is there while that lives, and gone once it was killed", async () => {
+  test("in another process is gone once that process is killed", async () => {
     const module = new URL("./holder.ts", import.meta.url).href;
     const program = `import { describeHolder } from ${JSON.stringify(module)};
       process.stdout.write(describeHolder());

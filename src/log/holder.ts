@@ -1,6 +1,6 @@
 /**
- * Who holds a lease, said so that another process of the same machine can tell whether that one is still alive: a
- * killed writer is then replaced at once, not when its lease runs out. Where it cannot be told, the lease decides.
+ * Names the holder of a lease so that another process on the same machine can check whether it is still alive. A killed
+ * writer is then replaced at once instead of when its lease expires. If the check is not possible, the lease decides.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -9,28 +9,31 @@ let machine: string | undefined;
 let ownStart: string | undefined;
 let count = 0;
 
-/** A name for one writer of this process: machine, process, when the process began, and a number. */
+/**
+ * Returns a new holder name for a writer in this process: machine, process id, start time of the process, and a
+ * counter.
+ */
 export function describeHolder(): string {
   return `${describeMachine()}/${process.pid}/${readOwnStart()}/${++count}`;
 }
 
-/** True when the holder was a process of this machine and has ended; false when it may be alive. */
+/** True if the holder was a process on this machine that has ended; false if it may be alive. */
 export function isHolderGone(holder: string): boolean {
   const [where, pid, start] = holder.split("/");
   if (where !== describeMachine() || pid === undefined || !/^[1-9]\d*$/.test(pid)) return false;
-  // Most that are asked about are this process: it need not be looked for.
+  // Most checks are about this process; they need no system call.
   if (pid === String(process.pid) && start === readOwnStart()) return false;
   try {
     process.kill(Number(pid), 0);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ESRCH";
   }
-  // Somebody has that number: another process, if it began at another time.
+  // A process with this id exists; it is another one if its start time differs.
   const now = readStart(Number(pid));
   return now !== undefined && start !== "" && start !== now;
 }
 
-/** Processes that can see each other's numbers: the same boot, and the same namespace of processes. */
+/** Identifies processes that see each other's process ids: same boot and same PID namespace. */
 function describeMachine(): string {
   machine ??= (() => {
     try {
@@ -48,11 +51,11 @@ function readOwnStart(): string {
   return ownStart;
 }
 
-/** When a process began, in ticks since the machine did; undefined where nobody says. A zombie has ended. */
+/** Start time of a process in clock ticks since boot; undefined if unknown, "ended" for a zombie. */
 function readStart(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program, in brackets, may hold anything.
+    // The program name, in parentheses, may contain any character.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? "ended" : fields[19];
   } catch {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { createEntry } from "./entry.ts";
 import { MemoryLog } from "./memory-log.ts";
 
-// A fork or an import brings all at once: with a cost that grows with the runs seen, this would take minutes.
-test("a session may be made with very many runs", async () => {
+// A fork or import indexes everything at once; with a quadratic cost this would take minutes.
+test("a session can be created with very many runs", async () => {
   const RUNS = 150_000;
   const entries = Array.from({ length: RUNS }, (_, index) =>
     createEntry({

@@ -1,14 +1,17 @@
 /**
- * What a batch changes in a session's indexes: runs that begin or end, landmarks, and what was said. The indexes are projections of the
- * records and written with them, so they never disagree. Their texts are well-formed, whatever the records hold: half a
- * character has no UTF-8, and a store would read back another text than it was given.
+ * Derives the index changes of a batch: runs that start or end, landmarks, and texts to search. The indexes are written
+ * in the same transaction as the records, so they always agree.
+ *
+ * Invariant: strings in the indexes are well-formed Unicode. A lone surrogate has no UTF-8 form, and a store would read
+ * back a different string.
  */
 import { type EventOf, isTerminal } from "../protocol/index.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
-import { findSaid, type SaidAt } from "./said.ts";
+import { findConversationText, type IndexedText } from "./conversation-text.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
 
-export interface RunBegin {
+/** Index data from the first record of a run. */
+export interface IndexedRunStart {
   readonly runId: string;
   readonly firstId: number;
   readonly startedAt: number;
@@ -16,7 +19,8 @@ export interface RunBegin {
   readonly agent: string | undefined;
 }
 
-export interface RunEnd {
+/** Index data from the last record of a run. */
+export interface IndexedRunEnd {
   readonly runId: string;
   readonly lastId: number;
   readonly endedAt: number;
@@ -25,19 +29,19 @@ export interface RunEnd {
 }
 
 export interface IndexChanges {
-  /** The runs of the batch, by their first record in it; those that are known already have begun before. */
-  readonly begins: readonly RunBegin[];
-  readonly ends: readonly RunEnd[];
+  /** First record of each run in the batch, including runs that started in an earlier batch. */
+  readonly starts: readonly IndexedRunStart[];
+  readonly ends: readonly IndexedRunEnd[];
   readonly landmarks: readonly Landmark[];
-  /** Messages and replies, as far as they are searched. */
-  readonly said: readonly SaidAt[];
+  /** Searchable messages and replies, cut to the searched length. */
+  readonly texts: readonly IndexedText[];
 }
 
 export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
-  const begins: RunBegin[] = [];
-  const ends: RunEnd[] = [];
+  const starts: IndexedRunStart[] = [];
+  const ends: IndexedRunEnd[] = [];
   const landmarks: Landmark[] = [];
-  const said: SaidAt[] = [];
+  const texts: IndexedText[] = [];
   const seen = new Set<string>();
   for (const { record } of entries) {
     const { envelope, event } = record;
@@ -46,7 +50,7 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
       seen.add(runId);
       const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
       const requestId = start?.request_id?.toWellFormed();
-      begins.push({ runId, firstId: eventId, startedAt: ts, requestId, agent: start?.agent?.toWellFormed() });
+      starts.push({ runId, firstId: eventId, startedAt: ts, requestId, agent: start?.agent?.toWellFormed() });
     }
     if (runId !== undefined && isTerminal(event)) {
       const end = event.type === "run_end" ? (event as EventOf<"run_end">) : undefined;
@@ -60,9 +64,9 @@ export function findIndexChanges(entries: readonly LogEntry[]): IndexChanges {
       const key = (event as EventOf<"todo_list">).list_id.toWellFormed();
       landmarks.push({ kind: "todo_list", key, eventId, runId });
     } else {
-      const text = findSaid(event)?.text;
-      if (text !== undefined) said.push({ eventId, text: text.slice(0, MAX_SEARCHED_LENGTH) });
+      const text = findConversationText(event)?.text;
+      if (text !== undefined) texts.push({ eventId, text: text.slice(0, MAX_SEARCHED_LENGTH) });
     }
   }
-  return { begins, ends, landmarks, said };
+  return { starts, ends, landmarks, texts };
 }

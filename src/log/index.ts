@@ -1,4 +1,4 @@
-/** The log: sessions as append-only records, and the ways to read them on, as records, as frames, as files. */
+/** The log: stores sessions as append-only records, and reads them as records, as frames or as files. */
 export { type Checkpoint, type CheckpointInfo, listCheckpoints, readCheckpoint } from "./checkpoints.ts";
 export {
   createCursorFormat,
@@ -25,7 +25,7 @@ export {
   type Landmark,
   type LandmarkKind,
   type Lease,
-  type ListOptions,
+  type PagingOptions,
   type Log,
   LOG_LIMITS,
   type LogEntry,
@@ -37,7 +37,7 @@ export {
   type RunInfo,
   type RunStatus,
   type SearchMatch,
-  type SearchOptions,
+  type SearchSessionsOptions,
   type SessionInfo,
   type Settlement,
 } from "./log.ts";
@@ -46,11 +46,11 @@ export { Page } from "./page.ts";
 export { LOCAL_OWNER, MAX_OWNER_LENGTH } from "./rules.ts";
 export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite/sqlite-log.ts";
 export {
-  openSteps,
+  openStreamSteps,
   openStream,
   type StreamFrame,
   type StreamOptions,
-  type StreamPlace,
+  type StreamStartInfo,
   type StreamStep,
 } from "./stream.ts";
-export { exportSession, importSession, type ImportOptions } from "./transfer.ts";
+export { exportSession, importSession, type ImportSessionOptions } from "./transfer.ts";

@@ -1,8 +1,10 @@
-/** How records come into a log: all of a batch or nothing, by the right writer, after the right record, once. */
+/**
+ * Tests of appending: a batch is written completely or not at all, by the right writer, after the right record, once.
+ */
 import { describe, expect, test } from "vitest";
 import type { Append } from "./log.ts";
 import {
-  type Draft,
+  type RecordDraft,
   drafts,
   draftRun,
   expectRefusal,
@@ -13,13 +15,13 @@ import {
   sizeOf,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
 export function describeAppending(store: LogStore): void {
   describe("appending", () => {
-    test("gives back what was appended, in order and letter by letter", () =>
+    test("returns appended records in order and byte for byte", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         const first = await writer.write(draftRun("r1"));
@@ -34,7 +36,7 @@ export function describeAppending(store: LogStore): void {
         expect(await other.getSession("s")).toMatchObject({ firstId: 1, lastId: 9, bytes });
       }));
 
-    test("takes an empty batch at the right place, and at no other", () =>
+    test("accepts an empty batch only at the end of the session", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write(draftRun("r"));
@@ -44,7 +46,7 @@ export function describeAppending(store: LogStore): void {
         await expectRefusal(log.append({ sessionId: "s", epoch, expectedLastId: 5, entries: [] }), "conflict");
       }));
 
-    test("refuses a session that is not there", () =>
+    test("rejects an unknown session", () =>
       withLog(store, async ({ log }) => {
         const entries = makeEntries("s", 0, draftRun("r"));
         await expectRefusal(log.append({ sessionId: "s", epoch: 1, expectedLastId: 0, entries }), "unknown_session");
@@ -52,24 +54,21 @@ export function describeAppending(store: LogStore): void {
       }));
 
     const misplaced: readonly [about: string, change: (batch: Append) => Partial<Append>][] = [
-      ["a last id that is behind", () => ({ expectedLastId: 3, entries: makeEntries("s", 3, [drafts.note("new")]) })],
-      ["a last id that is ahead", () => ({ expectedLastId: 5, entries: makeEntries("s", 5, [drafts.note("new")]) })],
+      ["a last id that is too low", () => ({ expectedLastId: 3, entries: makeEntries("s", 3, [drafts.note("new")]) })],
+      ["a last id that is too high", () => ({ expectedLastId: 5, entries: makeEntries("s", 5, [drafts.note("new")]) })],
       ["a negative last id", () => ({ expectedLastId: -1, entries: makeEntries("s", -1, [drafts.note("new")]) })],
-      ["a last id that is no number", () => ({ expectedLastId: Number.NaN, entries: [] })],
+      ["a last id that is not a number", () => ({ expectedLastId: Number.NaN, entries: [] })],
       ["records of another session", () => ({ entries: makeEntries("t", 4, [drafts.note("new")]) })],
-      ["records that begin too late", () => ({ entries: makeEntries("s", 5, [drafts.note("new")]) })],
-      ["records that begin too early", () => ({ entries: makeEntries("s", 3, [drafts.note("new")]) })],
-      ["ids that jump", () => ({ entries: [4, 6].flatMap((after) => makeEntries("s", after, [drafts.note("new")])) })],
+      ["records that start too late", () => ({ entries: makeEntries("s", 5, [drafts.note("new")]) })],
+      ["records that start too early", () => ({ entries: makeEntries("s", 3, [drafts.note("new")]) })],
+      ["ids with a gap", () => ({ entries: [4, 6].flatMap((after) => makeEntries("s", after, [drafts.note("new")])) })],
+      ["duplicate ids", () => ({ entries: [4, 4].flatMap((after) => makeEntries("s", after, [drafts.note("new")])) })],
       [
-        "ids that repeat",
-        () => ({ entries: [4, 4].flatMap((after) => makeEntries("s", after, [drafts.note("new")])) }),
-      ],
-      [
-        "one foreign record at the end",
+        "a last record of another session",
         () => ({ entries: [...makeEntries("s", 4, draftRun("r2")), ...makeEntries("t", 8, [drafts.note("new")])] }),
       ],
     ];
-    test.each(misplaced)("refuses %s as a conflict, and changes nothing", (_, change) =>
+    test.each(misplaced)("rejects %s as a conflict without changes", (_, change) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const kept = await writer.write(draftRun("r"));
@@ -83,7 +82,7 @@ export function describeAppending(store: LogStore): void {
       }),
     );
 
-    test("says where the session ends when it refuses", () =>
+    test("reports the last record id on a conflict", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write(draftRun("r"));
@@ -95,7 +94,7 @@ export function describeAppending(store: LogStore): void {
         expect(refusal.details).toEqual({ last_event_id: 4 });
       }));
 
-    test("refuses a run whose name is none", () =>
+    test("rejects invalid run ids", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         for (const run of ["", "r".repeat(257), "\ud800", "a\0b"])
@@ -106,14 +105,14 @@ export function describeAppending(store: LogStore): void {
   });
 
   describe("an identical retry", () => {
-    const retryOf = (epoch: number, after: number, list: readonly Draft[]): Append => ({
+    const retryOf = (epoch: number, after: number, list: readonly RecordDraft[]): Append => ({
       sessionId: "s",
       epoch,
       expectedLastId: after,
       entries: makeEntries("s", after, list),
     });
 
-    test("gets the same answer and writes nothing, now and when more was appended since", () =>
+    test("returns the same result without writing, also after later appends", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write([drafts.note("first")]);
@@ -127,13 +126,16 @@ export function describeAppending(store: LogStore): void {
       }));
 
     test.each([
-      ["one letter of its last record differs", [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "c")]],
-      ["one letter of its first record differs", [drafts.start("q"), drafts.chunk("r", "a"), drafts.chunk("r", "b")]],
+      ["its last record differs by one character", [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "c")]],
       [
-        "it is longer than what is there",
+        "its first record differs by one character",
+        [drafts.start("q"), drafts.chunk("r", "a"), drafts.chunk("r", "b")],
+      ],
+      [
+        "it is longer than the stored records",
         [drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "b"), drafts.chunk("r")],
       ],
-    ])("is none when %s", (_, list) =>
+    ])("is rejected if %s", (_, list) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const kept = await writer.write([drafts.start("r"), drafts.chunk("r", "a"), drafts.chunk("r", "b")]);
@@ -142,7 +144,7 @@ export function describeAppending(store: LogStore): void {
       }),
     );
 
-    test("is none for a writer whose epoch is over", () =>
+    test("is rejected with an old epoch", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         await writer.write(draftRun("r"));
@@ -151,8 +153,8 @@ export function describeAppending(store: LogStore): void {
       }));
   });
 
-  describe("several appends at once", () => {
-    test("of one writer stand in the order they were given, without waiting for each other", () =>
+  describe("concurrent appends", () => {
+    test("of one writer are stored in call order without awaiting each other", () =>
       withLog(store, async ({ log }) => {
         const { lease } = await openWriter(log, "s");
         const batches = Array.from({ length: 200 }, (_, index) => makeEntries("s", index, [drafts.note(`${index}`)]));
@@ -165,7 +167,7 @@ export function describeAppending(store: LogStore): void {
         expect(await readAll(log, "s")).toEqual(textsOf(batches.flat()));
       }));
 
-    test("do not harm each other when one is refused", () =>
+    test("are not affected by a rejected one", () =>
       withLog(store, async ({ log }) => {
         const names = ["a", "b", "c", "d", "e"];
         const writers = await Promise.all(names.map((name) => openWriter(log, name)));
@@ -181,7 +183,7 @@ export function describeAppending(store: LogStore): void {
         expect(await log.listRuns("c")).toEqual([]);
       }));
 
-    test("at the same place: one is taken, the others conflict", () =>
+    test("at the same position: one succeeds, the others conflict", () =>
       withLog(store, async ({ log, other }) => {
         const { lease } = await openWriter(log, "s");
         const results = await Promise.allSettled(
@@ -195,8 +197,8 @@ export function describeAppending(store: LogStore): void {
       }));
   });
 
-  describe("the highest id", () => {
-    test("can be reached, and not passed", () =>
+  describe("the highest record id", () => {
+    test("is accepted, and the next one is rejected", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s", { firstId: HIGHEST - 1 });
         const writer = await openWriter(log, "s");
@@ -210,7 +212,7 @@ export function describeAppending(store: LogStore): void {
         expect(await readAll(log, "s", HIGHEST - 2)).toEqual(textsOf(entries));
       }));
 
-    test("cannot be passed by a batch that begins below it", () =>
+    test("cannot be exceeded by a batch that starts below it", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s", { firstId: HIGHEST });
         const writer = await openWriter(log, "s");
@@ -219,8 +221,8 @@ export function describeAppending(store: LogStore): void {
       }));
   });
 
-  describe("the limits of a batch", () => {
-    test("an event may be as long as it may, in bytes and not in letters, and no longer", () => {
+  describe("batch limits", () => {
+    test("limits the size of an event in bytes, not characters", () => {
       const [fits] = makeEntries("s", 0, [drafts.note("é".repeat(400))]);
       const limits = { maxEventBytes: sizeOf([fits!]) };
       expect(limits.maxEventBytes).toBeGreaterThan(fits!.text.length);
@@ -240,7 +242,7 @@ export function describeAppending(store: LogStore): void {
       );
     });
 
-    test("a batch may have so many records", () =>
+    test("limits the records of a batch", () =>
       withLog(
         store,
         async ({ log }) => {
@@ -252,7 +254,7 @@ export function describeAppending(store: LogStore): void {
         { maxBatchRecords: 3 },
       ));
 
-    test("a batch may have so many bytes", () => {
+    test("limits the bytes of a batch", () => {
       const maxBatchBytes = sizeOf(makeEntries("s", 0, draftRun("r", 5, "€")));
       return withLog(
         store,

@@ -1,4 +1,4 @@
-/** The inbox: a command waits once, in order, until the batch that answers it is durable. */
+/** Tests of the inbox: a command is pending once, in order, until the batch that settles it is durable. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../protocol/index.ts";
 import type { Command, CommandOutcome, Log, Settlement } from "./log.ts";
@@ -12,7 +12,7 @@ import {
   readAll,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
 const DONE: CommandOutcome = { code: "done" };
 
@@ -30,14 +30,14 @@ async function idsOf(log: Log, limit?: number): Promise<readonly string[]> {
 
 export function describeCommands(store: LogStore): void {
   describe("a command", () => {
-    test("waits, and is the same when it is given again", () =>
+    test("is pending, and submitting it again returns the same command", () =>
       withLog(store, async ({ log, other, clock }) => {
         await log.createSession("s");
         const body = { run_id: "r", deep: [{ text: "\u2028 👍 \ud800 \0" }], n: 1.5 };
         const state = await log.submit(command("c", body));
         expect(state).toEqual({ ...command("c", body), createdAt: NOON, outcome: undefined });
         clock.now += 1000;
-        // The order of a body's fields says nothing.
+        // The order of fields in the body does not matter.
         const again = { n: 1.5, deep: [{ text: "\u2028 👍 \ud800 \0" }], run_id: "r" };
         expect(await other.submit(command("c", again))).toEqual(state);
         expect(await other.listPending("s")).toEqual([state]);
@@ -45,7 +45,7 @@ export function describeCommands(store: LogStore): void {
         expect(await other.getCommand("s", "d")).toBeUndefined();
       }));
 
-    test("is not the same when its kind or body is another", () =>
+    test("conflicts with a command of the same id and another kind or body", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s");
         await log.submit(command("c", { a: 1 }));
@@ -59,7 +59,7 @@ export function describeCommands(store: LogStore): void {
         expect(await log.listPending("s")).toHaveLength(1);
       }));
 
-    test("is of its session only", () =>
+    test("belongs to one session", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s");
         await log.createSession("t");
@@ -71,7 +71,7 @@ export function describeCommands(store: LogStore): void {
         await expectRefusal(log.listPending("u"), "unknown_session");
       }));
 
-    test("does not change with the object it was given in", () =>
+    test("does not change with the object passed in", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s");
         const body = { a: 1 };
@@ -83,16 +83,16 @@ export function describeCommands(store: LogStore): void {
     const circular: { [key: string]: unknown } = {};
     circular["self"] = circular;
     const invalid: readonly (readonly [about: string, change: object, code: "invalid_command" | "invalid_name"])[] = [
-      ["no name", { commandId: "" }, "invalid_name"],
-      ["too long a name", { commandId: "c".repeat(257) }, "invalid_name"],
-      ["half a sign in its name", { commandId: "\udc00" }, "invalid_name"],
-      ["a kind nobody knows", { kind: "destroy" }, "invalid_command"],
+      ["an empty id", { commandId: "" }, "invalid_name"],
+      ["a long id", { commandId: "c".repeat(257) }, "invalid_name"],
+      ["a lone surrogate in its id", { commandId: "\udc00" }, "invalid_name"],
+      ["an unknown kind", { kind: "destroy" }, "invalid_command"],
       ["no body", { body: undefined }, "invalid_command"],
-      ["a list for a body", { body: [] }, "invalid_command"],
-      ["a body that holds itself", { body: circular }, "invalid_command"],
-      ["too large a body, in bytes", { body: { a: "é".repeat(50) } }, "invalid_command"],
+      ["an array as body", { body: [] }, "invalid_command"],
+      ["a circular body", { body: circular }, "invalid_command"],
+      ["a body with too many bytes", { body: { a: "é".repeat(50) } }, "invalid_command"],
     ];
-    test.each(invalid)("is refused with %s", (_, change, code) =>
+    test.each(invalid)("is rejected with %s", (_, change, code) =>
       withLog(
         store,
         async ({ log }) => {
@@ -105,7 +105,7 @@ export function describeCommands(store: LogStore): void {
       ),
     );
 
-    test("waits in the order it came, whatever its name and the clock", () =>
+    test("is listed in submission order, regardless of its id and the clock", () =>
       withLog(store, async ({ log, other, clock }) => {
         await log.createSession("s");
         for (const id of ["m", "a", "z", "k"]) {
@@ -119,7 +119,7 @@ export function describeCommands(store: LogStore): void {
         expect(await idsOf(other)).toEqual(["m", "z", "k", "b"]);
       }));
 
-    test("that many give at once waits once", () =>
+    test("submitted concurrently is pending once", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s");
         const handles = [log, other, log, other];
@@ -128,7 +128,7 @@ export function describeCommands(store: LogStore): void {
         expect(await log.listPending("s")).toHaveLength(1);
       }));
 
-    test("is refused when too many wait, unless it is one of them", () =>
+    test("is rejected if the inbox is full, unless it is already pending", () =>
       withLog(
         store,
         async ({ log }) => {
@@ -150,7 +150,7 @@ export function describeCommands(store: LogStore): void {
   });
 
   describe("settling", () => {
-    test("answers a command with the batch it became", () =>
+    test("stores the outcome together with the batch", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         await other.submit(command("a"));
@@ -164,12 +164,12 @@ export function describeCommands(store: LogStore): void {
         expect(await other.listPending("s")).toEqual([]);
         expect(await other.getCommand("s", "b")).toEqual({ ...command("b"), createdAt: NOON, outcome });
         expect((await other.getCommand("s", "a"))?.outcome).toEqual(refused);
-        // Whoever asks again is told what became of it.
+        // Submitting it again returns the outcome.
         expect((await other.submit(command("b"))).outcome).toEqual(outcome);
         await expectRefusal(other.submit(command("b", { other: 1 })), "command_conflict");
       }));
 
-    test("needs no record", () =>
+    test("needs no records", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));
@@ -179,12 +179,12 @@ export function describeCommands(store: LogStore): void {
       }));
 
     test.each([
-      ["was settled before", ["a"]],
-      ["was never given", ["nobody"]],
-      ["is named twice", ["b", "b"]],
-      ["was settled before, beside one that waits", ["b", "a"]],
-      ["was never given, beside one that waits", ["b", "nobody"]],
-    ])("is refused for a command that %s, and neither record nor answer is written", (_, ids) =>
+      ["is already settled", ["a"]],
+      ["does not exist", ["missing"]],
+      ["is listed twice", ["b", "b"]],
+      ["is already settled, next to a pending one", ["b", "a"]],
+      ["does not exist, next to a pending one", ["b", "missing"]],
+    ])("is rejected for a command that %s, and writes neither records nor outcomes", (_, ids) =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));
@@ -201,7 +201,7 @@ export function describeCommands(store: LogStore): void {
       }),
     );
 
-    test("is not done by a batch that is refused", () =>
+    test("does not happen in a rejected batch", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));
@@ -213,7 +213,7 @@ export function describeCommands(store: LogStore): void {
         expect(await idsOf(log)).toEqual(["a"]);
       }));
 
-    test("is done once when the batch is tried again", () =>
+    test("happens once if the batch is retried", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));
@@ -223,7 +223,7 @@ export function describeCommands(store: LogStore): void {
         expect(await log.append(batch)).toEqual({ lastId: 1 });
         await writer.write([drafts.note("y")]);
         expect(await log.append(batch)).toEqual({ lastId: 1 });
-        // What the first did not settle, or settled otherwise, was not this batch.
+        // A batch with more or other settlements is not a retry.
         await expectRefusal(log.append({ ...batch, settle: settle("a", "b") }), "conflict");
         const otherwise = [{ commandId: "a", outcome: { code: "cancelled" } }] as const;
         await expectRefusal(log.append({ ...batch, settle: otherwise }), "conflict");
@@ -231,7 +231,7 @@ export function describeCommands(store: LogStore): void {
         expect(await idsOf(log)).toEqual(["b"]);
       }));
 
-    test("without records is done once when it is tried again", () =>
+    test("without records happens once if it is retried", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));
@@ -251,7 +251,7 @@ export function describeCommands(store: LogStore): void {
         expect(await idsOf(log)).toEqual(["b"]);
       }));
 
-    test("does not change with the object the answer was given in", () =>
+    test("does not change with the outcome object passed in", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await log.submit(command("a"));

@@ -1,4 +1,4 @@
-/** Checkpoints, read with their state whole, and sessions made of the beginning of others. */
+/** Tests of checkpoints with their full state, and of forks. */
 import { describe, expect, test } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
 import type { AnyEvent, JsonObject, StampedRecord } from "../protocol/index.ts";
@@ -16,10 +16,10 @@ import {
   readAll,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 import type { Log } from "./log.ts";
 
-/** Two turns, a to-do list between them; the second is going. */
+/** Two runs with a to-do list between them; the second run is live. */
 function makeSession(): StampedRecord[] {
   const first = makeGraphRun("run-1", { steps: 2 });
   const todo: StampedRecord = {
@@ -30,12 +30,12 @@ function makeSession(): StampedRecord[] {
   return [...first, todo, ...makeGraphRun("run-2", { after, steps: 4, isOver: false, list: ["old"] })];
 }
 
-/** A list in a list, so many deep. */
+/** An array nested `depth` levels deep. */
 function nest(depth: number): unknown {
   return depth === 0 ? 1 : [nest(depth - 1)];
 }
 
-/** All that a log says of a session, but what a fork cannot share. */
+/** Everything a log reports about a session, except what a fork cannot share. */
 async function describeAll(log: Log, sessionId: string) {
   const info = await log.getSession(sessionId);
   return {
@@ -50,8 +50,8 @@ async function describeAll(log: Log, sessionId: string) {
 }
 
 export function describeForks(store: LogStore): void {
-  describe("a session made with records", () => {
-    test("has them all, and their indexes", () =>
+  describe("a session created with records", () => {
+    test("has the records and their indexes", () =>
       withLog(store, async ({ log, other }) => {
         const entries = makeEntries("s", 4, [...draftRun("r"), drafts.todo("list"), drafts.start("r2")]);
         const made = await log.createSession("s", { title: "t", firstId: 5, entries });
@@ -68,7 +68,7 @@ export function describeForks(store: LogStore): void {
         expect(await readAll(other, "s", 9)).toHaveLength(2);
       }));
 
-    test("is refused where there is one, and where its records are not right, and then is not there", () =>
+    test("is rejected if it exists or its records are invalid, and is then not created", () =>
       withLog(
         store,
         async ({ log, other }) => {
@@ -91,7 +91,7 @@ export function describeForks(store: LogStore): void {
   });
 
   describe("checkpoints", () => {
-    test("are listed newest first, from any of them on", () =>
+    test("are listed newest first, starting after any of them", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeSession(), 5);
         const all = await listCheckpoints(other, "s");
@@ -108,7 +108,7 @@ export function describeForks(store: LogStore): void {
         await expectRefusal(listCheckpoints(other, "t"), "unknown_session");
       }));
 
-    test("are read with their state whole", () =>
+    test("are read with their full state", () =>
       withLog(
         store,
         async ({ log, other }) => {
@@ -124,7 +124,7 @@ export function describeForks(store: LogStore): void {
         { maxPageRecords: 3 },
       ));
 
-    test("of a pruned run are unknown; one whose run has lost its beginning is told from that", () =>
+    test("of a pruned run are unknown; those whose run lost its start are evicted", () =>
       withLog(store, async ({ log, other }) => {
         const records = makeSession();
         await writeRecords(log, records, 5);
@@ -142,7 +142,7 @@ export function describeForks(store: LogStore): void {
   });
 
   describe("a fork", () => {
-    test("is the session as it was at the checkpoint", () =>
+    test("equals the session at the checkpoint", () =>
       withLog(store, async ({ log, other, clock }) => {
         const records = makeSession();
         await writeRecords(log, records, 7);
@@ -151,7 +151,7 @@ export function describeForks(store: LogStore): void {
         const made = await forkSession(log, { from: "s", checkpointId: "run-2-2", to: "fork" });
         expect(made).toMatchObject({ sessionId: "fork", checkpointId: "run-2-2", lastId: eventId });
         expect(await describeAll(log, "s")).toEqual(before);
-        // As one that was written no further.
+        // Compare with a session that was written only up to there.
         const beginning = records.slice(0, eventId);
         const plain = beginning.map(({ envelope, event }) => ({
           envelope: { ...envelope, session_id: "plain" },
@@ -169,7 +169,7 @@ export function describeForks(store: LogStore): void {
         });
       }));
 
-    test("has its own state where one is given, from one more checkpoint", () =>
+    test("has the given state in an additional checkpoint", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeSession());
         const state = { n: 40, more: { a: 1 } };
@@ -190,12 +190,12 @@ export function describeForks(store: LogStore): void {
         });
         expect((await readCheckpoint(other, "fork", "run-2-1")).state).toEqual({ list: ["old", "item 1"], n: 1 });
         expect((await other.getSession("fork"))?.title).toBe("another");
-        // And of the fork another.
+        // Fork the fork.
         await forkSession(log, { from: "fork", checkpointId, to: "again" });
         expect((await readCheckpoint(other, "again", checkpointId)).state).toMatchObject({ n: 40 });
       }));
 
-    test("is left to whoever made it for a while, and then to anybody", () =>
+    test("is not an orphan during its grace period", () =>
       withLog(store, async ({ log, other, clock }) => {
         await writeRecords(log, makeSession());
         await log.prune({ maxAgeMs: 0, now: Date.now() });
@@ -207,8 +207,8 @@ export function describeForks(store: LogStore): void {
         expect(await other.listOrphans()).toEqual(["s", "c"]);
         clock.now += 1000;
         expect(await other.listOrphans()).toEqual(["s", "b", "c"]);
-        // Nobody holds it meanwhile: whoever wants it has it, and when they leave it, it is left.
-        const lease = await other.acquire("a", { holder: "somebody else", ttlMs: 1000 });
+        // Another writer may acquire it during the grace period, which ends it.
+        const lease = await other.acquire("a", { holder: "another", ttlMs: 1000 });
         await other.release(lease);
         expect(await log.listOrphans()).toEqual(["s", "a", "b", "c"]);
         await fork("d");
@@ -219,7 +219,7 @@ export function describeForks(store: LogStore): void {
         await expect(fork("e", Number.NaN)).rejects.toThrow(RangeError);
       }));
 
-    test("takes no state that JSON has no form for, and says where it is", () =>
+    test("rejects a state that is not JSON and reports the path", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeSession());
         const fork = (state: unknown, to = "fork") =>
@@ -255,7 +255,7 @@ export function describeForks(store: LogStore): void {
         await fork({}, "empty");
       }));
 
-    test("begins where a pruned session does", () =>
+    test("starts where a pruned session starts", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeSession(), 5);
         await log.prune({ maxAgeMs: 0, now: Date.now() });
@@ -267,7 +267,7 @@ export function describeForks(store: LogStore): void {
         await expectRefusal(forkSession(log, { from: "s", checkpointId: "run-1-1", to: "none" }), "unknown_checkpoint");
       }));
 
-    test("names its session wherever a checkpoint does", () =>
+    test("replaces the session id in checkpoints", () =>
       withLog(store, async ({ log, other }) => {
         const records = makeGraphRun("run-1").map(({ envelope, event }) =>
           event.type === "checkpoint" ? { envelope, event: { ...event, thread_id: "s" } } : { envelope, event },
@@ -279,7 +279,7 @@ export function describeForks(store: LogStore): void {
         expect(texts.some((text) => text.includes('"s"'))).toBe(false);
       }));
 
-    test("is refused by name, and then is not there", () =>
+    test("is rejected with an error code, and is then not created", () =>
       withLog(
         store,
         async ({ log, other }) => {
@@ -291,7 +291,7 @@ export function describeForks(store: LogStore): void {
           await writeRecords(log, makeRun("run-1", { sessionId: "taken" }));
           const fork = (options: object) =>
             forkSession(log, { from: "s", checkpointId: "run-1-1", to: "fork", ...options });
-          await expectRefusal(fork({ from: "nobody" }), "unknown_session");
+          await expectRefusal(fork({ from: "missing" }), "unknown_session");
           await expectRefusal(fork({ checkpointId: "none" }), "unknown_checkpoint");
           await expectRefusal(fork({ to: "taken" }), "session_exists");
           await expectRefusal(fork({ to: "s" }), "session_exists");
@@ -305,7 +305,7 @@ export function describeForks(store: LogStore): void {
         { maxForkBytes: 2500 },
       ));
 
-    test("that fails half way leaves nothing; the source is written meanwhile", () =>
+    test("that fails halfway leaves nothing; the source may be written meanwhile", () =>
       withLog(
         store,
         async ({ log, other }) => {
@@ -315,11 +315,11 @@ export function describeForks(store: LogStore): void {
           let reads = 0;
           const failing = overrideLog(log, (own) => ({
             read: async (...given) => {
-              if (++reads === 4) throw new Error("the disk is gone");
+              if (++reads === 4) throw new Error("disk failed");
               return own.read(...given);
             },
           }));
-          await expect(forkSession(failing, asked)).rejects.toThrow("the disk is gone");
+          await expect(forkSession(failing, asked)).rejects.toThrow("disk failed");
           const broken = overrideLog(log, () => ({ createSession: async () => Promise.reject(new Error("no")) }));
           await expect(forkSession(broken, asked)).rejects.toThrow("no");
           expect(await other.getSession("fork")).toBeUndefined();
@@ -331,10 +331,10 @@ export function describeForks(store: LogStore): void {
           }));
           const { lastId } = await forkSession(written, asked);
           expect(lastId).toBe(makeSession().length);
-          // Two at once: one of them.
+          // Of two concurrent forks, one succeeds.
           const both = await Promise.allSettled([1, 2].map(() => forkSession(log, { ...asked, to: "both" })));
           expect(both.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
-          // The source deleted and made anew meanwhile.
+          // The source is deleted and recreated meanwhile.
           const replaced = overrideLog(log, (own) => ({
             read: async (...given) => {
               await own.deleteSession("s");
@@ -350,7 +350,7 @@ export function describeForks(store: LogStore): void {
   });
 
   describe("the owner of a fork", () => {
-    test("is that of the session it shares the past of, or whoever it is made for", () =>
+    test("is the owner of the source unless another is given", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s", { owner: "alice" });
         await writeRecords(log, makeSession());
@@ -364,7 +364,7 @@ export function describeForks(store: LogStore): void {
           expect((await fork(kind, {})).owner).toBe("alice");
           expect((await fork(`${kind} of bob`, { owner: "bob" })).owner).toBe("bob");
           await expectRefusal(fork(kind, { owner: "bob" }), "session_exists");
-          await expectRefusal(fork(`${kind} of nobody`, { owner: "" }), "invalid_name");
+          await expectRefusal(fork(`${kind} without owner`, { owner: "" }), "invalid_name");
         }
         const names = async (owner: string) => (await other.listSessions({ owner })).map(({ sessionId }) => sessionId);
         expect(await names("alice")).toEqual(["run", "checkpoint", "s"]);
@@ -373,7 +373,7 @@ export function describeForks(store: LogStore): void {
   });
 
   describe("a fork before a run", () => {
-    test("has what was before it, and nothing that goes on", () =>
+    test("has the records before the run and no live run", () =>
       withLog(store, async ({ log, other }) => {
         const records = makeSession();
         await writeRecords(log, records);
@@ -391,7 +391,7 @@ export function describeForks(store: LogStore): void {
         expect(await readAll(log, "s")).toHaveLength(records.length);
       }));
 
-    test("that is the first is an empty session, to be named by what is said there", () =>
+    test("that is the first one creates an empty session without a title", () =>
       withLog(store, async ({ log, other }) => {
         await writeRecords(log, makeSession());
         await log.renameSession("s", "Old");
@@ -408,7 +408,7 @@ export function describeForks(store: LogStore): void {
         expect(await other.listRuns("a")).toMatchObject([{ runId: "other", firstId: 1 }]);
       }));
 
-    test("names images where they are told to be", () =>
+    test("maps image URLs", () =>
       withLog(store, async ({ log, other }) => {
         const image = (event_id: number, url: string): StampedRecord => ({
           envelope: { session_id: "s", event_id, ts: 1 },
@@ -421,7 +421,7 @@ export function describeForks(store: LogStore): void {
         expect(urls).toEqual(["/fork/1", "data:x"]);
       }));
 
-    test("that is not named has all there is, up to the run that is live", () =>
+    test("without a run id copies everything up to the live run", () =>
       withLog(store, async ({ log, other }) => {
         const between: StampedRecord = {
           envelope: { session_id: "s", event_id: 5, ts: 9 },
@@ -440,12 +440,12 @@ export function describeForks(store: LogStore): void {
         await log.createSession("empty", { title: "Old" });
         expect(await forkBeforeRun(log, { from: "empty", to: "none" })).toMatchObject({ title: undefined, lastId: 0 });
         expect(await other.listOrphans()).toEqual(["s"]);
-        await expectRefusal(forkBeforeRun(log, { from: "nobody", to: "lost" }), "unknown_session");
+        await expectRefusal(forkBeforeRun(log, { from: "missing", to: "lost" }), "unknown_session");
       }));
 
-    test("that is not named ends where all runs have, however they were written", () =>
+    test("without a run id ends where no run is live, also if runs overlap", () =>
       withLog(store, async ({ log, other }) => {
-        // Each begins with its name and ends with a dot: `b`, `c` and `e` reach into each other.
+        // Each run starts with its name and ends with its name and a dot: `b`, `c` and `e` overlap.
         const order = ["a", "a.", "b", "c", "b.", "d", "d.", "e", "c.", "e."];
         for (let run = 0; run < 120; run++) order.push(`r${run}`, `r${run}.`);
         for (const [session, missing, lastId] of [
@@ -470,7 +470,7 @@ export function describeForks(store: LogStore): void {
         }
       }));
 
-    test("is refused where it cannot be, and then there is no session", () =>
+    test("is rejected with an error code, and then no session is created", () =>
       withLog(
         store,
         async ({ log, other }) => {
@@ -483,7 +483,7 @@ export function describeForks(store: LogStore): void {
           await writeRecords(log, [...makeGraphRun("long", { sessionId: "t", steps: 9 })]);
           await writeRecords(log, makeRun("next", { sessionId: "t", after: 58 }));
           const fork = (from: string, runId: string, to = "fork") => forkBeforeRun(log, { from, runId, to });
-          await expectRefusal(fork("nobody", "late"), "unknown_session");
+          await expectRefusal(fork("missing", "late"), "unknown_session");
           await expectRefusal(fork("s", "none"), "unknown_run");
           await expectRefusal(fork("s", "late"), "unsupported");
           await expectRefusal(fork("s", "late", "t"), "session_exists");

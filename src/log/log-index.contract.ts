@@ -1,8 +1,8 @@
-/** What a session's records are found by: the runs they make, the landmarks among them, where an encoder must begin. */
+/** Tests of the indexes: runs, landmarks, and where an encoder must start reading. */
 import { describe, expect, test } from "vitest";
 import type { RunInfo } from "./log.ts";
 import {
-  type Draft,
+  type RecordDraft,
   drafts,
   draftRun,
   expectRefusal,
@@ -14,12 +14,12 @@ import {
   sizeOf,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
-const ENDS: readonly (readonly [about: string, ends: readonly Draft[], expected: Partial<RunInfo>])[] = [
+const ENDS: readonly (readonly [about: string, ends: readonly RecordDraft[], expected: Partial<RunInfo>])[] = [
   ["is live before it ends", [], { status: "live", lastId: undefined, endedAt: undefined }],
   [
-    "is live between run_end and its reply",
+    "is live between run_end and reply",
     [drafts.end("r", "completed")],
     { status: "live", lastId: undefined, endedAt: undefined },
   ],
@@ -34,7 +34,7 @@ const ENDS: readonly (readonly [about: string, ends: readonly Draft[], expected:
     { status: "completed", lastId: 3, endedAt: NOON + 3, code: undefined },
   ],
   [
-    "ends in an error, with its code",
+    "fails with its error code",
     [drafts.end("r", "error", "model_failed")],
     { status: "error", lastId: 3, endedAt: NOON + 3, code: "model_failed" },
   ],
@@ -55,15 +55,15 @@ const ENDS: readonly (readonly [about: string, ends: readonly Draft[], expected:
   ],
 ];
 
-/** Half a character, which has no UTF-8, and a text with it as a store can hold it. */
+/** A string with a lone surrogate, and the well-formed string a store can keep. */
 const HALF = "a\ud83d";
 const WHOLE = "a\ufffd";
 
 export function describeIndexes(store: LogStore): void {
-  describe("half a character", () => {
-    test("in what records are found by harms nobody: it is found well-formed, and its record is as it was", () =>
+  describe("a lone surrogate", () => {
+    test("in indexed values is replaced, and the record is kept as it is", () =>
       withLog(store, async ({ log, other }) => {
-        const list: readonly Draft[] = [
+        const list: readonly RecordDraft[] = [
           { event: { type: "run_start", request_id: HALF, agent: HALF }, run: "r", ts: 1 },
           drafts.checkpoint(HALF, "r"),
           drafts.todo(HALF, "r"),
@@ -104,7 +104,7 @@ export function describeIndexes(store: LogStore): void {
           agent: "react",
           code: undefined,
         };
-        // In one batch and record by record the same.
+        // One batch and single records give the same result.
         await (await openWriter(log, "s")).write([...start, ...ends]);
         expect(await other.getRun("s", "r")).toEqual({ ...run, ...expected });
         const writer = await openWriter(log, "t");
@@ -114,7 +114,7 @@ export function describeIndexes(store: LogStore): void {
       }),
     );
 
-    test("may lack its run_start, and stand beside another", () =>
+    test("may lack its run_start and may overlap with another", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write([drafts.note("none"), drafts.chunk("a"), drafts.start("b"), drafts.chunk("a")]);
@@ -132,7 +132,7 @@ export function describeIndexes(store: LogStore): void {
         expect(b).toMatchObject({ runId: "b", firstId: 3, lastId: 7, status: "completed", requestId: "req b" });
       }));
 
-    test("is of its session only", () =>
+    test("belongs to one session", () =>
       withLog(store, async ({ log }) => {
         await (await openWriter(log, "s")).write(draftRun("r"));
         await (await openWriter(log, "t")).write([drafts.note("x"), drafts.start("r")]);
@@ -143,7 +143,7 @@ export function describeIndexes(store: LogStore): void {
         await expectRefusal(log.listRuns("u"), "unknown_session");
       }));
 
-    test("is listed by its beginning, newest first, in pages", () =>
+    test("is listed by its start, newest first, in pages", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const names = ["m", "a", "z", "k", "b"];
@@ -157,12 +157,12 @@ export function describeIndexes(store: LogStore): void {
         expect(await list({ limit: 2, after: "k" })).toEqual(["z", "a"]);
         expect(await list({ limit: 2, after: "a" })).toEqual(["m"]);
         expect(await list({ after: "m" })).toEqual([]);
-        await expectRefusal(list({ after: "nobody" }), "cursor_invalid");
+        await expectRefusal(list({ after: "missing" }), "cursor_invalid");
       }));
   });
 
-  describe("where an encoder begins", () => {
-    test("is where the runs begin that are not over yet, with what came since the last that was", () =>
+  describe("the fold start", () => {
+    test("is after the last run that ended before the first live run started", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         const list = [
@@ -228,7 +228,7 @@ export function describeIndexes(store: LogStore): void {
         expect(await other.listLandmarks("s", "todo_list")).toHaveLength(1);
       }));
 
-    test("is of its session only, and absent when there is none", () =>
+    test("belongs to one session, and is undefined if there is none", () =>
       withLog(store, async ({ log }) => {
         await (await openWriter(log, "s")).write([drafts.todo("a")]);
         await log.createSession("t");

@@ -1,4 +1,4 @@
-/** Who may write: one at a time, by epoch. Clocks decide when a lease may be taken, never what is written. */
+/** Tests of leases: one writer at a time, by epoch. Clocks decide when a lease can be taken, never what is written. */
 import { describe, expect, test } from "vitest";
 import { describeHolder } from "./holder.ts";
 import type { Lease, Log } from "./log.ts";
@@ -12,9 +12,9 @@ import {
   openWriter,
   readAll,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
-/** A writer of a process of this machine that has ended: the numbers of processes end far below this one. */
+/** A holder on this machine whose process has ended; the pid is above all real ones. */
 const GONE = describeHolder().replace(/\/\d+\//, "/2147483646/");
 
 async function writeAs(log: Log, { sessionId, epoch }: Lease, expectedLastId: number): Promise<number> {
@@ -24,7 +24,7 @@ async function writeAs(log: Log, { sessionId, epoch }: Lease, expectedLastId: nu
 
 export function describeLeases(store: LogStore): void {
   describe("a lease", () => {
-    test("is given with the next epoch, and names where the session ends", () =>
+    test("has the next epoch and the last record id", () =>
       withLog(store, async ({ log, other }) => {
         const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         const session = await other.getSession("s");
@@ -42,7 +42,7 @@ export function describeLeases(store: LogStore): void {
         expect(next.lastId).toBe(1);
       }));
 
-    test("is refused while somebody holds the session, whoever asks", () =>
+    test("is refused while the session has a holder", () =>
       withLog(store, async ({ log, other, clock }) => {
         await log.acquire("s", { holder: "a", ttlMs: 1000 });
         const before = await log.getSession("s");
@@ -54,7 +54,7 @@ export function describeLeases(store: LogStore): void {
         expect(await log.getSession("s")).toEqual(before);
       }));
 
-    test("is given to one of many who ask at once", () =>
+    test("is granted to one of several concurrent callers", () =>
       withLog(store, async ({ log, other }) => {
         const asked = Array.from({ length: 10 }, (_, index) => (index % 2 === 0 ? log : other));
         const results = await Promise.allSettled(
@@ -64,7 +64,7 @@ export function describeLeases(store: LogStore): void {
         expect(await log.listSessions()).toHaveLength(1);
       }));
 
-    test("can be taken when it has run out; its old holder writes until then, and never again", () =>
+    test("can be taken after it expires; the old holder can write until then", () =>
       withLog(store, async ({ log, other, clock }) => {
         const old = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         clock.now += 1000;
@@ -79,7 +79,7 @@ export function describeLeases(store: LogStore): void {
         await writeAs(other, next, 1);
       }));
 
-    test("can be taken from a living holder, who is fenced at once", () =>
+    test("can be taken over from a live holder, which is fenced at once", () =>
       withLog(store, async ({ log, other }) => {
         const old = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         await writeAs(log, old, 0);
@@ -98,7 +98,7 @@ export function describeLeases(store: LogStore): void {
         await expectRefusal(log.acquire("s", { holder: "b", ttlMs: 1000 }), "lease_held");
       }));
 
-    test("lasts longer when it is renewed, also when it had run out and nobody came", () =>
+    test("can be renewed, also after it expired if no other writer took it", () =>
       withLog(store, async ({ log, other, clock }) => {
         const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         clock.now += 900;
@@ -112,7 +112,7 @@ export function describeLeases(store: LogStore): void {
         await writeAs(log, lease, 0);
       }));
 
-    test("ends when it is released: its epoch writes no more, and the next may come", () =>
+    test("ends when released: its epoch is fenced and the session is free", () =>
       withLog(store, async ({ log, other }) => {
         const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         await log.release(lease);
@@ -126,7 +126,7 @@ export function describeLeases(store: LogStore): void {
         await writeAs(other, next, 0);
       }));
 
-    test("is needed to write: an epoch nobody was given is fenced", () =>
+    test("is required for writing: an epoch that was not granted is fenced", () =>
       withLog(store, async ({ log }) => {
         const { epoch, incarnation } = await log.createSession("s");
         const guess = { sessionId: "s", incarnation, lastId: 0, expiresAt: 0 };
@@ -140,7 +140,7 @@ export function describeLeases(store: LogStore): void {
         expect(await readAll(log, "s")).toEqual([]);
       }));
 
-    test("is of no use on a session that is not there, nor on another of the same name", () =>
+    test("is not valid for a deleted session or a new one with the same id", () =>
       withLog(store, async ({ log, other }) => {
         const old = await log.acquire("s", { holder: "a", ttlMs: 1_000_000 });
         await other.deleteSession("s");
@@ -157,7 +157,7 @@ export function describeLeases(store: LogStore): void {
         expect(await log.getSession("s")).toMatchObject({ holder: "b" });
       }));
 
-    test("keeps its epoch through a clock that goes back and forth", () =>
+    test("keeps its epoch when the clock jumps", () =>
       withLog(store, async ({ log, other, clock }) => {
         const first = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         clock.now -= 1_000_000;
@@ -166,7 +166,7 @@ export function describeLeases(store: LogStore): void {
         clock.now += 2_000_000;
         const second = await other.acquire("s", { holder: "b", ttlMs: 1000 });
         clock.now -= 2_000_000;
-        // By this clock the first lease has not run out; it is over all the same.
+        // By this clock the first lease has not expired; it is fenced all the same.
         await expectRefusal(writeAs(log, first, 1), "fenced");
         await writeAs(other, second, 1);
         expect(await readAll(log, "s")).toHaveLength(2);
@@ -174,15 +174,15 @@ export function describeLeases(store: LogStore): void {
   });
 
   describe("orphans", () => {
-    test("are sessions with something to do and nobody to do it", () =>
+    test("are sessions with a live run or a pending command and no holder", () =>
       withLog(store, async ({ log, other, clock }) => {
         const command = { commandId: "c", kind: "cancel", body: {} } as const;
-        await log.createSession("nothing to do");
-        await log.createSession("a command waits");
-        await log.submit({ ...command, sessionId: "a command waits" });
+        await log.createSession("idle");
+        await log.createSession("pending");
+        await log.submit({ ...command, sessionId: "pending" });
         const busy = await openWriter(log, "held");
         await busy.write([drafts.start("r")]);
-        const over = await openWriter(log, "run is over");
+        const over = await openWriter(log, "ended");
         await over.write(draftRun("r"));
         await log.release(over.lease);
         const left = await openWriter(log, "left");
@@ -190,14 +190,14 @@ export function describeLeases(store: LogStore): void {
         await log.release(left.lease);
         const killed = await openWriter(log, "killed", GONE);
         await killed.write([...draftRun("r1"), drafts.chunk("r2")]);
-        expect([...(await other.listOrphans())].sort()).toEqual(["a command waits", "killed", "left"]);
+        expect([...(await other.listOrphans())].sort()).toEqual(["killed", "left", "pending"]);
         expect(await other.listOrphans({ limit: 2 })).toHaveLength(2);
         clock.now += 60_000;
         expect(await other.listOrphans()).toContain("held");
         await log.renew(busy.lease, 1000);
         expect(await other.listOrphans()).not.toContain("held");
         await other.acquire("killed", { holder: "b", ttlMs: 1000 });
-        const { lease } = await openWriter(log, "a command waits");
+        const { lease } = await openWriter(log, "pending");
         const settle = [{ commandId: "c", outcome: { code: "done" } }] as const;
         await log.append({ sessionId: lease.sessionId, epoch: lease.epoch, expectedLastId: 0, entries: [], settle });
         await log.release(lease);

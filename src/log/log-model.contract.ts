@@ -1,6 +1,6 @@
 /**
- * A log in the fewest words: everything that was ever appended, in plain lists, and every question answered by looking
- * through all of it. It shares no code with a log, and says which refusals are right where several are.
+ * A model of a log: it keeps everything ever appended in plain lists and answers by scanning them. It shares no code
+ * with the logs, and lists the acceptable errors where several apply.
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
@@ -20,23 +20,23 @@ import type {
   RunInfo,
 } from "./log.ts";
 
-/** A value, or the codes of which one must be met. */
+/** A value, or the error codes of which one must occur. */
 export type Expected<T> = { readonly value: T } | { readonly refusals: readonly ErrorCode[] };
 
 export interface ModelSession {
   readonly sessionId: string;
   readonly createdAt: number;
-  /** The id of the first record there ever was. */
+  /** Id of the first record ever appended. */
   readonly begin: number;
-  /** All that was ever appended, also what was pruned. */
+  /** Everything ever appended, including pruned records. */
   readonly history: LogEntry[];
   readonly commands: CommandState[];
   readonly owner: string;
   title: string | undefined;
   firstId: number;
-  /** Told by the log when it was made. */
+  /** Set from the log's answer when the session was created. */
   incarnation: string | undefined;
-  /** The lease that may write, run out or not. Its epoch is told by the log. */
+  /** The current lease, expired or not. The epoch comes from the log's answer. */
   lease: { readonly holder: string; expiresAt: number; epoch: number } | undefined;
 }
 
@@ -117,9 +117,9 @@ export class LogModel {
     const bytes = entries.map(sizeOf);
     if (bytes.some((size) => size > maxEventBytes)) refusals.push("event_too_large");
     if (bytes.length > maxBatchRecords || sum(bytes) > maxBatchBytes) refusals.push("batch_too_large");
-    const stands = ({ record: { envelope } }: LogEntry, index: number) =>
+    const isContiguous = ({ record: { envelope } }: LogEntry, index: number) =>
       envelope.session_id === sessionId && envelope.event_id === expectedLastId + 1 + index;
-    if (!entries.every(stands)) refusals.push("conflict");
+    if (!entries.every(isContiguous)) refusals.push("conflict");
     const session = this.find(sessionId);
     if (session === undefined) return refuse(...refusals, "unknown_session");
     if (session.lease?.epoch !== epoch) refusals.push("fenced");
@@ -246,13 +246,13 @@ function isRetry(
   );
 }
 
-/** When it was made, or the latest record came that began or ended a run. */
+/** When the session was created or its latest run started or ended. */
 export function updatedAtOf(session: ModelSession): number {
   const runs = allRunsOf(session);
   return Math.max(session.createdAt, ...runs.map(({ startedAt }) => startedAt), ...runs.map((run) => run.endedAt ?? 0));
 }
 
-/** The runs that are still held, in the order they began. */
+/** Runs that are not pruned, in the order they started. */
 export function runsOf(session: ModelSession): readonly RunInfo[] {
   return allRunsOf(session).filter(({ lastId }) => lastId === undefined || lastId >= session.firstId);
 }
@@ -300,7 +300,7 @@ interface ModelCut {
   readonly runs: readonly RunInfo[];
 }
 
-/** The first end of a run that no other run stands across. */
+/** Finds the first end of a run that no other run spans. */
 function findCut(session: ModelSession): ModelCut | undefined {
   const runs = runsOf(session);
   const ends = runs.flatMap(({ lastId }) => lastId ?? []).sort((a, b) => a - b);
@@ -309,7 +309,7 @@ function findCut(session: ModelSession): ModelCut | undefined {
   return lastId === undefined ? undefined : { lastId, runs: runs.filter(({ firstId }) => firstId <= lastId) };
 }
 
-/** The record after the last that ended a run before any began that is still going at `id`. */
+/** The record after the last run that ended before the first run live at `id` started. */
 export function foldStartOf(session: ModelSession, id: number): number {
   const runs = runsOf(session);
   const going = runs.filter(({ firstId, lastId }) => firstId <= id && (lastId === undefined || lastId > id));

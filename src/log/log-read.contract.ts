@@ -1,4 +1,4 @@
-/** How records come out of a log: whole or refused by name, in bounded pages, and never before they are durable. */
+/** Tests of reading: complete or rejected with an error code, in bounded pages, and only durable records. */
 import { describe, expect, test } from "vitest";
 import type { Log } from "./log.ts";
 import {
@@ -12,32 +12,32 @@ import {
   sizeOf,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
-/** What a text may hold, and a store may trip over. */
-const NASTY: readonly (readonly [about: string, text: string])[] = [
+/** Strings that a store might not keep intact. */
+const TRICKY_TEXTS: readonly (readonly [about: string, text: string])[] = [
   ["nothing", ""],
-  ["line breaks of every kind", "a\nb\rc\r\nd\u2028e\u2029f\u0085g"],
-  ["signs beyond the basic plane", "👩‍👩‍👧‍👦 🏳️‍🌈 𝒳 \u{10ffff}"],
-  ["halves of a pair", "\ud83d and \ude00, \ude00\ud83d"],
-  ["NUL and other control signs", "a\0b\u0001\u001f\u007f\u009f"],
+  ["all kinds of line breaks", "a\nb\rc\r\nd\u2028e\u2029f\u0085g"],
+  ["characters beyond the basic plane", "👩‍👩‍👧‍👦 🏳️‍🌈 𝒳 \u{10ffff}"],
+  ["lone surrogates", "\ud83d and \ude00, \ude00\ud83d"],
+  ["NUL and other control characters", "a\0b\u0001\u001f\u007f\u009f"],
   ["quotes and slashes", `'"\\/ %s ? $1 '; DROP TABLE records; --`],
-  ["signs that change under normalisation", "e\u0301 é \ufb01 \u212b"],
-  ["marks of order and direction", "\ufeff\ufffe\uffff\ufffd\u200f\u202e"],
-  ["what looks like a frame", '{"type":"run_end","event_id":1}\n{"reply":"x"}'],
-  ["very much", "0123456789ab\u00e9\u4e2d👍".repeat(3000)],
+  ["characters that change under normalization", "e\u0301 é \ufb01 \u212b"],
+  ["byte order and direction marks", "\ufeff\ufffe\uffff\ufffd\u200f\u202e"],
+  ["text that looks like a frame", '{"type":"run_end","event_id":1}\n{"reply":"x"}'],
+  ["a long text", "0123456789ab\u00e9\u4e2d👍".repeat(3000)],
 ];
 
 export function describeReading(store: LogStore): void {
   describe("reading", () => {
-    test("refuses a session that is not there", () =>
+    test("rejects an unknown session", () =>
       withLog(store, async ({ log }) => {
         const refusal = await expectRefusal(log.read("s", { after: 0 }), "unknown_session");
         expect(refusal.details).toMatchObject({ session_id: "s" });
         expect(log.peek("s", 0)).toBeUndefined();
       }));
 
-    test("gives an empty page at the end, and refuses what lies past it", () =>
+    test("returns an empty page at the end and rejects a position past it", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s");
         expect((await log.read("s", { after: 0 })).isEmpty).toBe(true);
@@ -51,7 +51,7 @@ export function describeReading(store: LogStore): void {
       }));
 
     test.each([-1, -0.5, 0.5, 1.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY])(
-      "refuses %d as a position",
+      "rejects %d as a position",
       (after) =>
         withLog(store, async ({ log }) => {
           await (await openWriter(log, "s")).write(draftRun("r"));
@@ -59,7 +59,7 @@ export function describeReading(store: LogStore): void {
         }),
     );
 
-    test("says where a session begins that began late", () =>
+    test("reports the first record of a session that starts late", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s", { firstId: 100 });
         const entries = await (await openWriter(log, "s")).write(draftRun("r"));
@@ -70,7 +70,7 @@ export function describeReading(store: LogStore): void {
         }
       }));
 
-    test.each(NASTY)("gives back %s", (_, text) =>
+    test.each(TRICKY_TEXTS)("returns %s unchanged", (_, text) =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         const event = { type: "custom", value: { [text]: text } };
@@ -82,14 +82,14 @@ export function describeReading(store: LogStore): void {
       }),
     );
 
-    test("gives back an event of a kind nobody knows", () =>
+    test("returns an event of an unknown type", () =>
       withLog(store, async ({ log }) => {
         const event = { type: "from_tomorrow", deep: [[{ a: null }]], __proto: 1 };
         await (await openWriter(log, "s")).write([{ event, run: "r", ts: 1 }]);
         expect((await log.read("s", { after: 0 })).records[0]?.event).toEqual(event);
       }));
 
-    test("gives back a batch as large as a batch may be", () =>
+    test("returns a batch of the largest size", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         const list = Array.from({ length: log.limits.maxBatchRecords }, (_, index) => drafts.chunk("r", `${index}`));
@@ -99,13 +99,13 @@ export function describeReading(store: LogStore): void {
   });
 
   describe("a page", () => {
-    /** Ten records, and their sizes. */
+    /** Writes ten records of different sizes. */
     const fill = async (log: Log) => {
       const list = Array.from({ length: 10 }, (_, index) => drafts.chunk("r", "é".repeat(index * 10)));
       return (await openWriter(log, "s")).write(list);
     };
 
-    test("has as many records as were asked for, and goes on where it ended", () =>
+    test("has the requested number of records and continues at its end", () =>
       withLog(store, async ({ log }) => {
         const texts = textsOf(await fill(log));
         for (const limit of [1, 2, 3, 9, 10, 11]) {
@@ -121,14 +121,14 @@ export function describeReading(store: LogStore): void {
         }
       }));
 
-    test("has at least one record, however little was asked for", () =>
+    test("has at least one record, regardless of the limits", () =>
       withLog(store, async ({ log }) => {
         const texts = textsOf(await fill(log));
         for (const options of [{ limit: 0 }, { limit: -1 }, { maxBytes: 0 }, { maxBytes: 1 }, { maxBytes: -1 }])
           expect((await log.read("s", { after: 4, ...options })).texts).toEqual(texts.slice(4, 5));
       }));
 
-    test("has as many records as fit the bytes", () =>
+    test("has as many records as fit into the bytes", () =>
       withLog(store, async ({ log }) => {
         const entries = await fill(log);
         for (const count of [1, 2, 5, 9]) {
@@ -142,7 +142,7 @@ export function describeReading(store: LogStore): void {
         }
       }));
 
-    test("counts the bytes of its records, however they were written, and nothing between them", () =>
+    test("counts the bytes of records only, regardless of how they were appended", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         for (const count of [4, 1, 3])
@@ -154,7 +154,7 @@ export function describeReading(store: LogStore): void {
         }
       }));
 
-    test("is never larger than the log allows", () =>
+    test("never exceeds the limits of the log", () =>
       withLog(
         store,
         async ({ log }) => {
@@ -172,10 +172,10 @@ export function describeReading(store: LogStore): void {
   });
 
   describe("a hint", () => {
-    test("comes after an append, which can then be read and is what peek shows", () =>
+    test("follows an append, which can then be read and peeked", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
-        await writer.write([drafts.note("before anybody watched")]);
+        await writer.write([drafts.note("before watching")]);
         const look = async () => ({ page: await log.read("s", { after: 1 }), peeked: log.peek("s", 1) });
         const seen = watchUntil(log, "s", look, ({ page }) => !page.isEmpty);
         const entries = await writer.write(draftRun("r"));
@@ -197,7 +197,7 @@ export function describeReading(store: LogStore): void {
         expect(await seen).toEqual(textsOf(entries));
       }));
 
-    test("comes after a command, which then waits", () =>
+    test("follows a command, which is then pending", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s");
         const seen = [log, other].map((handle) =>
@@ -212,7 +212,7 @@ export function describeReading(store: LogStore): void {
         expect(await Promise.all(seen)).toEqual([[state], [state]]);
       }));
 
-    test("comes when the session is deleted", () =>
+    test("follows the deletion of the session", () =>
       withLog(store, async ({ log }) => {
         await (await openWriter(log, "s")).write(draftRun("r"));
         const gone = watchUntil(
@@ -225,13 +225,13 @@ export function describeReading(store: LogStore): void {
         await gone;
       }));
 
-    test("comes to all who watch, also to one who watches twice, until they stop", () =>
+    test("reaches all listeners, also one registered twice, until they stop", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         let count = 0;
         const listener = () => void count++;
         const unwatch = [log.watch("s", listener), log.watch("s", listener)];
-        /** Appends, and waits until somebody was told and so many hints have been counted. */
+        /** Appends a record and waits for a hint and for `atLeast` calls of the listener. */
         const hear = async (atLeast: number): Promise<void> => {
           count = 0;
           const heard = watchUntil(
@@ -252,9 +252,9 @@ export function describeReading(store: LogStore): void {
         expect(count).toBe(0);
       }));
 
-    test("that makes a listener throw, or watch anew, disturbs nobody", () =>
+    test("is not affected by listeners that throw or register again", () =>
       withLog(store, async ({ log }) => {
-        const purpose = "a listener that fails on purpose";
+        const purpose = "listener fails on purpose";
         const warned = hearWarning(purpose);
         const writer = await openWriter(log, "s");
         const stop = log.watch("s", () => {
@@ -280,7 +280,7 @@ export function describeReading(store: LogStore): void {
   });
 
   describe("peek", () => {
-    test("shows what follows a position, or nothing", () =>
+    test("shows the records after a position, or nothing", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         log.watch("s", () => undefined);
@@ -302,7 +302,7 @@ export function describeReading(store: LogStore): void {
         for (const after of [9, 10, -1, Number.NaN, 2 ** 53]) expect(log.peek("s", after)).toBeUndefined();
       }));
 
-    test("shows nothing of a session that was deleted, nor mixes it with one of the same name", () =>
+    test("shows nothing of a deleted session, nor mixes it with a new one of the same id", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         log.watch("s", () => undefined);
@@ -316,7 +316,7 @@ export function describeReading(store: LogStore): void {
   });
 
   describe("a closed log", () => {
-    test("has finished what was asked for, and refuses everything", async () => {
+    test("has finished pending operations and rejects new ones", async () => {
       const log = await store.open({});
       const { lease } = await openWriter(log, "s");
       const batch = {
@@ -356,7 +356,7 @@ export function describeReading(store: LogStore): void {
     });
 
     test.skipIf(store.reopen === undefined)(
-      "shows the same when its store is opened again (needs a store that lasts)",
+      "shows the same when its store is opened again (needs a durable store)",
       async () => {
         let log = await store.open({});
         const writer = await openWriter(log, "s");
@@ -373,7 +373,7 @@ export function describeReading(store: LogStore): void {
         log = await store.reopen!(log);
         expect(await ask()).toEqual(before);
         expect(before.texts).toEqual(textsOf(entries));
-        // The lease outlives the handle: whoever has it may go on.
+        // The lease outlives the handle.
         const { epoch } = writer.lease;
         const more = makeEntries("s", 6, [drafts.chunk("live")]);
         await log.append({ sessionId: "s", epoch, expectedLastId: 6, entries: more });
@@ -383,7 +383,7 @@ export function describeReading(store: LogStore): void {
   });
 }
 
-/** What `look` gives when a hint came and it is what was waited for. A hint may come early, or for nothing. */
+/** Returns the first result of `look` that is done, called after each hint. */
 async function watchUntil<T>(
   log: Log,
   sessionId: string,

@@ -1,8 +1,8 @@
-/** Retention: whole runs that are over, oldest first, never past a live one. What is gone is refused by name. */
+/** Tests of retention: whole ended runs are pruned, oldest first, never past a live one. */
 import { describe, expect, test } from "vitest";
 import type { Log } from "./log.ts";
 import {
-  type Draft,
+  type RecordDraft,
   drafts,
   draftRun,
   expectRefusal,
@@ -14,13 +14,13 @@ import {
   sizeOf,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
 const HOUR = 3_600_000;
 const NOTHING = { runs: 0, records: 0, bytes: 0 };
 
-/** Puts records into a new session; gives their entries. */
-async function fill(log: Log, sessionId: string, list: readonly Draft[]) {
+/** Writes records to a new session and returns their entries. */
+async function fill(log: Log, sessionId: string, list: readonly RecordDraft[]) {
   return (await openWriter(log, sessionId)).write(list);
 }
 
@@ -30,7 +30,7 @@ async function runsOf(log: Log, sessionId: string): Promise<readonly string[]> {
 
 export function describeRetention(store: LogStore): void {
   describe("retention", () => {
-    test("by age takes the runs that ended longer ago, with what lies before and between them", () =>
+    test("by age prunes old runs and the records before and between them", () =>
       withLog(store, async ({ log, other }) => {
         const entries = await fill(log, "s", [
           drafts.note("1"),
@@ -65,7 +65,7 @@ export function describeRetention(store: LogStore): void {
         }
       }));
 
-    test("leaves a session that goes on where it was, though nothing of it is held", () =>
+    test("keeps the position of a session without records", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         await writer.write(draftRun("a", NOON - HOUR));
@@ -83,7 +83,7 @@ export function describeRetention(store: LogStore): void {
         expect(await runsOf(log, "s")).toEqual(["b"]);
       }));
 
-    test("never takes a live run, nor what came after it began", () =>
+    test("never prunes a live run or records after its start", () =>
       withLog(store, async ({ log }) => {
         const entries = await fill(log, "s", [
           ...draftRun("old", 1), // 1 to 4
@@ -99,7 +99,7 @@ export function describeRetention(store: LogStore): void {
         expect(await runsOf(log, "s")).toEqual(["live", "inside", "behind"]);
       }));
 
-    test("never parts runs that stand beside each other", () =>
+    test("prunes overlapping runs together", () =>
       withLog(store, async ({ log }) => {
         const entries = await fill(log, "s", [
           drafts.start("a", 1),
@@ -116,14 +116,14 @@ export function describeRetention(store: LogStore): void {
         expect(await runsOf(log, "s")).toEqual(["d"]);
       }));
 
-    test("never takes a run that waits for its end beside one that is over", () =>
+    test("never prunes an ended run that overlaps a live one", () =>
       withLog(store, async ({ log }) => {
         await fill(log, "s", [drafts.start("a", 1), drafts.start("live", 1), drafts.reply("a", 2)]);
         expect(await log.prune({ maxAgeMs: 0, maxSessionBytes: 0, maxBytes: 0 })).toEqual(NOTHING);
         expect(await readAll(log, "s")).toHaveLength(3);
       }));
 
-    test("by the bytes of a session takes as many runs as it must, of that session", () =>
+    test("by session size prunes as many runs of that session as needed", () =>
       withLog(store, async ({ log }) => {
         const runs = ["a", "b", "c", "d"].map((name) => draftRun(name, NOON, "x".repeat(100)));
         const entries = await fill(log, "s", runs.flat());
@@ -138,7 +138,7 @@ export function describeRetention(store: LogStore): void {
         expect(await runsOf(log, "small")).toEqual(["old"]);
       }));
 
-    test("by the bytes of all takes the runs that ended first, wherever they are", () =>
+    test("by total size prunes the runs that ended first, in all sessions", () =>
       withLog(store, async ({ log }) => {
         const s = await fill(log, "s", [...draftRun("s1", 10), ...draftRun("s2", 40), ...draftRun("s3", 50)]);
         const t = await fill(log, "t", [...draftRun("t1", 20), ...draftRun("t2", 30), drafts.start("live", 60)]);
@@ -157,7 +157,7 @@ export function describeRetention(store: LogStore): void {
         expect([await runsOf(log, "s"), await runsOf(log, "t")]).toEqual([[], ["live"]]);
       }));
 
-    test("asked for nothing takes nothing, and no session without a run", () =>
+    test("without limits prunes nothing, and never a session without runs", () =>
       withLog(store, async ({ log }) => {
         await fill(log, "s", draftRun("r", 1));
         await fill(log, "t", [drafts.note("x")]);
@@ -168,7 +168,7 @@ export function describeRetention(store: LogStore): void {
         expect(await log.listSessions()).toHaveLength(2);
       }));
 
-    test("takes very much at once", () =>
+    test("prunes many runs at once", () =>
       withLog(store, async ({ log, other }) => {
         const list = Array.from({ length: 1000 }, (_, index) => draftRun(`r${index}`, index)).flat();
         const entries = await fill(log, "s", list);
@@ -178,7 +178,7 @@ export function describeRetention(store: LogStore): void {
         expect(await log.listRuns("s", { limit: 1000 })).toHaveLength(100);
       }));
 
-    test("keeps commands that wait, and answers that are young", () =>
+    test("keeps pending commands and recent outcomes", () =>
       withLog(store, async ({ log, clock }) => {
         const writer = await openWriter(log, "s");
         for (const commandId of ["waits", "answered"])

@@ -1,9 +1,9 @@
-/** Search: sessions by their titles, by what was asked in them and by what was answered. */
+/** Tests of search in titles, messages and replies. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FoundSession, Log } from "./log.ts";
 import {
-  type Draft,
+  type RecordDraft,
   drafts,
   expectRefusal,
   type LogStore,
@@ -11,17 +11,21 @@ import {
   NOON,
   openWriter,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";
 
-function draftTurn(run: string, message: string, reply: string): readonly Draft[] {
+function draftTurn(run: string, message: string, reply: string): readonly RecordDraft[] {
   const start = { ...drafts.start(run), event: { type: "run_start", run_id: run, message } as const };
   const answer = { ...drafts.reply(run), event: { type: "reply", reply } as const };
   return [start, drafts.chunk(run), drafts.end(run, "completed"), answer];
 }
 
-async function tell(log: Log, sessionId: string, ...turns: readonly (readonly [string, string])[]): Promise<void> {
+async function writeTurns(
+  log: Log,
+  sessionId: string,
+  ...turns: readonly (readonly [string, string])[]
+): Promise<void> {
   const writer = await openWriter(log, sessionId);
   for (const [message, reply] of turns) await writer.write(draftTurn(`r${writer.lastId + 1}`, message, reply));
 }
@@ -87,12 +91,12 @@ export function describeSearch(store: LogStore): void {
   describe("a search", () => {
     const search = async (log: Log, query: string) => namesOf(await log.searchSessions({ query }));
 
-    test("finds titles, messages and replies, newest session first, and says where", () =>
+    test("finds titles, messages and replies, newest session first, and reports where", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("a", { title: "How to deploy" });
-        await tell(log, "b", ["Please\n deploy it", "Done."]);
-        await tell(log, "c", ["Hello", "You can deploy with one command."]);
-        await tell(log, "d", ["Hello", "Bye"]);
+        await writeTurns(log, "b", ["Please\n deploy it", "Done."]);
+        await writeTurns(log, "c", ["Hello", "You can deploy with one command."]);
+        await writeTurns(log, "d", ["Hello", "Bye"]);
         const found = await other.searchSessions({ query: "deploy" });
         expect(found.map(({ sessionId, match }) => [sessionId, match])).toEqual([
           ["c", { where: "answer", snippet: "You can deploy with one command.", runId: "r1" }],
@@ -105,7 +109,7 @@ export function describeSearch(store: LogStore): void {
 
     test("prefers the title, then the latest text", () =>
       withLog(store, async ({ log }) => {
-        await tell(log, "s", ["one apple", "two apples"], ["three apple trees", "no fruit"]);
+        await writeTurns(log, "s", ["one apple", "two apples"], ["three apple trees", "no fruit"]);
         const [latest] = await log.searchSessions({ query: "apple" });
         expect(latest?.match).toEqual({ where: "message", snippet: "three apple trees", runId: "r5" });
         await log.renameSession("s", "Apples!");
@@ -113,22 +117,22 @@ export function describeSearch(store: LogStore): void {
         expect(titled?.match).toEqual({ where: "title", snippet: "Apples!" });
       }));
 
-    test("takes a query for words, and for nothing else", () =>
+    test("treats a query as plain words", () =>
       withLog(store, async ({ log }) => {
-        await tell(log, "s", ["Deploy the server 部署服务器 👍 with the Résumé and x-ray 42", "-"]);
+        await writeTurns(log, "s", ["Deploy the server 部署服务器 👍 with the Résumé and x-ray 42", "-"]);
         for (const [query, isFound] of QUERIES) expect(await search(log, query), query).toEqual(isFound ? ["s"] : []);
       }));
 
-    test("asks for all words in one text", () =>
+    test("requires all words in one text", () =>
       withLog(store, async ({ log }) => {
-        await tell(log, "s", ["apples", "pears"]);
+        await writeTurns(log, "s", ["apples", "pears"]);
         expect(await search(log, "apples pears")).toEqual([]);
       }));
 
-    test("forgets an old title, and a session that is deleted, also when its name is used again", () =>
+    test("forgets old titles and deleted sessions", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s", { title: "apples" });
-        await tell(log, "s", ["plums", "-"]);
+        await writeTurns(log, "s", ["plums", "-"]);
         await log.renameSession("s", "pears");
         expect([await search(other, "apples"), await search(other, "pears")]).toEqual([[], ["s"]]);
         await other.deleteSession("s");
@@ -138,9 +142,9 @@ export function describeSearch(store: LogStore): void {
         expect(await search(log, "cherries")).toEqual(["s"]);
       }));
 
-    test("forgets what was pruned", () =>
+    test("forgets pruned records", () =>
       withLog(store, async ({ log, other }) => {
-        await tell(log, "s", ["apples", "-"], ["pears", "-"]);
+        await writeTurns(log, "s", ["apples", "-"], ["pears", "-"]);
         await log.renameSession("s", "fruit");
         const [first] = (await log.listRuns("s")).toReversed();
         expect(first?.status).toBe("completed");
@@ -150,16 +154,17 @@ export function describeSearch(store: LogStore): void {
         expect(await search(other, "fruit")).toEqual(["s"]);
       }));
 
-    test("finds sessions by what they were made with, as forks and imports are", () =>
+    test("finds records a session was created with", () =>
       withLog(store, async ({ log, other }) => {
         const entries = makeEntries("s", 40, draftTurn("r", "apples", "pears"));
         await log.createSession("s", { firstId: 41, title: "plums", entries });
         for (const query of ["apples", "pears", "plums"]) expect(await search(other, query)).toEqual(["s"]);
       }));
 
-    test("comes in pages, and not after a session that is no longer there", () =>
+    test("is paged, and rejects a cursor whose session was deleted", () =>
       withLog(store, async ({ log }) => {
-        for (let index = 0; index < 7; index++) await tell(log, `s${index}`, ["apple", "apple"], ["apple", "apple"]);
+        for (let index = 0; index < 7; index++)
+          await writeTurns(log, `s${index}`, ["apple", "apple"], ["apple", "apple"]);
         const found: string[] = [];
         for (let page = await log.searchSessions({ query: "apple", limit: 3 }); page.length > 0;) {
           expect(page.length).toBeLessThanOrEqual(3);
@@ -171,12 +176,12 @@ export function describeSearch(store: LogStore): void {
         await expectRefusal(log.searchSessions({ query: "apple", after: "s4" }), "cursor_invalid");
       }));
 
-    test("of one owner is as if there were no others, also in pages", () =>
+    test("by owner ignores other owners, also in pages", () =>
       withLog(store, async ({ log, other }) => {
         const owners = ["alice", "bob", "local"];
         for (let index = 0; index < 18; index++) {
           await log.createSession(`s${index}`, { owner: owners[index % 3]!, ...(index % 2 ? { title: "apple" } : {}) });
-          if (index % 4 === 0) await tell(log, `s${index}`, ["apple", "pear"], ["pear", "apple"]);
+          if (index % 4 === 0) await writeTurns(log, `s${index}`, ["apple", "pear"], ["pear", "apple"]);
         }
         await log.deleteSession("s4");
         const all = await other.searchSessions({ query: "apple" });
@@ -191,10 +196,10 @@ export function describeSearch(store: LogStore): void {
           }
           expect(found).toEqual(own);
         }
-        expect(await other.searchSessions({ query: "apple", owner: "nobody" })).toEqual([]);
+        expect(await other.searchSessions({ query: "apple", owner: "missing" })).toEqual([]);
       }));
 
-    test("of one owner finds what lies behind all that others have, and nothing of theirs", () =>
+    test("by owner finds sessions behind many matches of others", () =>
       withLog(store, async ({ log, other }) => {
         const turns = Array.from({ length: 600 }, (_, index) => draftTurn(`r${index}`, "apple", "-")).flat();
         for (let index = 0; index < 4; index++) {
@@ -206,9 +211,9 @@ export function describeSearch(store: LogStore): void {
         expect(await other.searchSessions({ query: "apple", owner: "local" })).toEqual([]);
       }));
 
-    test("finds each session once, however often it has it, and those behind it", () =>
+    test("finds each session once, regardless of its number of matches", () =>
       withLog(store, async ({ log, other }) => {
-        await tell(log, "old", ["apple", "-"]);
+        await writeTurns(log, "old", ["apple", "-"]);
         for (const name of ["long", "longer"]) {
           const writer = await openWriter(log, name);
           const turns = Array.from({ length: 600 }, (_, index) => draftTurn(`r${index}`, "apple", "-"));
@@ -217,9 +222,9 @@ export function describeSearch(store: LogStore): void {
         expect(await search(other, "apple")).toEqual(["longer", "long", "old"]);
       }));
 
-    test("looks at a part of long texts, and shows a piece of them", () =>
+    test("searches the start of long texts and returns a snippet", () =>
       withLog(store, async ({ log }) => {
-        await tell(log, "s", [
+        await writeTurns(log, "s", [
           `${"👍 ".repeat(500)}needle${" straw".repeat(500)}`,
           `${"x ".repeat(MAX_SEARCHED_LENGTH / 2)}beyond`,
         ]);
@@ -231,7 +236,7 @@ export function describeSearch(store: LogStore): void {
         expect(await search(log, "x ".repeat(10_000))).toEqual(["s"]);
       }));
 
-    test("finds the same in every log", () =>
+    test("returns the same results in every log", () =>
       withLog(store, async ({ log, other, clock }) => {
         const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4, unit: "grapheme" })), {
           maxLength: 5,
@@ -246,7 +251,7 @@ export function describeSearch(store: LogStore): void {
           for (const one of [log, model])
             for (const [index, { title, message, reply }] of sessions.entries()) {
               await one.createSession(`s${index}`, { title: title.join("") });
-              await tell(one, `s${index}`, [message.join(" "), reply.join("")]);
+              await writeTurns(one, `s${index}`, [message.join(" "), reply.join("")]);
             }
           const asked = [...queries, ...sessions.flatMap(({ title, reply }) => [title, reply])];
           for (const query of asked.map((words) => words.join(" "))) {
@@ -254,7 +259,7 @@ export function describeSearch(store: LogStore): void {
               (await one.searchSessions({ query })).map(({ sessionId, match }) => ({ sessionId, match }));
             expect(await strip(other), query).toEqual(await strip(model));
           }
-          // The next begin anew, where these have been.
+          // Delete the sessions, so that the next round reuses their ids.
           for (const one of [log, model]) for (const index of sessions.keys()) await one.deleteSession(`s${index}`);
         }
       }));

@@ -1,4 +1,4 @@
-/** Sessions: made once, listed in the order of their making, renamed, deleted for good. */
+/** Tests of sessions: created once, listed in creation order, renamed, deleted. */
 import { describe, expect, test } from "vitest";
 import {
   drafts,
@@ -11,9 +11,9 @@ import {
   readAll,
   textsOf,
   withLog,
-} from "./log-trial.contract.ts";
+} from "./log-fixture.contract.ts";
 
-/** Names that differ for us, and not for everybody. */
+/** Distinct ids that a store might confuse. */
 const ODD_NAMES: readonly string[] = [
   "a",
   "A",
@@ -39,7 +39,7 @@ const ODD_NAMES: readonly string[] = [
 
 export function describeSessions(store: LogStore): void {
   describe("a session", () => {
-    test("is made once, by whoever comes first", () =>
+    test("is created once", () =>
       withLog(store, async ({ log, other, clock }) => {
         const made = await log.createSession("s", { title: "first" });
         expect(made).toMatchObject({
@@ -59,13 +59,13 @@ export function describeSessions(store: LogStore): void {
         expect(await other.getSession("t")).toBeUndefined();
       }));
 
-    test("is made once when many make it at once", () =>
+    test("is created once by concurrent calls", () =>
       withLog(store, async ({ log, other }) => {
         const made = await Promise.all([log, other, log, other].map((handle) => handle.createSession("s")));
         expect(new Set(made.map(({ incarnation }) => incarnation)).size).toBe(1);
       }));
 
-    test.each(["", "n".repeat(257), "\ud800", "a\udc00b", "a\0b"])("cannot be named %j", (name) =>
+    test.each(["", "n".repeat(257), "\ud800", "a\udc00b", "a\0b"])("cannot have the id %j", (name) =>
       withLog(store, async ({ log }) => {
         await expectRefusal(log.createSession(name), "invalid_name");
         await expectRefusal(log.acquire(name, { holder: "h", ttlMs: 1 }), "invalid_name");
@@ -76,7 +76,7 @@ export function describeSessions(store: LogStore): void {
       }),
     );
 
-    test("may have any other name, and is then told apart from all", () =>
+    test("may have any other id", () =>
       withLog(store, async ({ log, other }) => {
         for (const name of ODD_NAMES) await (await openWriter(log, name)).write([drafts.note(name)]);
         for (const name of ODD_NAMES) {
@@ -88,14 +88,14 @@ export function describeSessions(store: LogStore): void {
         expect(listed.map(({ sessionId }) => sessionId)).toEqual(ODD_NAMES.toReversed());
       }));
 
-    test.each([0, -1, 1.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY])("cannot begin at %d", (firstId) =>
+    test.each([0, -1, 1.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY])("cannot start at record %d", (firstId) =>
       withLog(store, async ({ log }) => {
         await expectRefusal(log.createSession("s", { firstId }), "conflict");
         expect(await log.getSession("s")).toBeUndefined();
       }),
     );
 
-    test("was touched when it was made, and when a run of it began or ended", () =>
+    test("is updated when it is created and when a run starts or ends", () =>
       withLog(store, async ({ log, clock }) => {
         const writer = await openWriter(log, "s");
         const touched = async () => ((await log.getSession("s"))?.updatedAt ?? 0) - NOON;
@@ -133,7 +133,7 @@ export function describeSessions(store: LogStore): void {
           expect((await log.renameSession("untitled", `title ${i}`, { onlyUntitled: true })).title).toBe("title 0");
       }));
 
-    test("that is deleted is gone with all it had", () =>
+    test("is deleted with everything it had", () =>
       withLog(store, async ({ log, other }) => {
         const writer = await openWriter(log, "s");
         await log.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} });
@@ -160,7 +160,7 @@ export function describeSessions(store: LogStore): void {
         }
       }));
 
-    test("made anew under an old name is another: it begins at 1 and has nothing of the old one", () =>
+    test("recreated with the same id starts at 1 and has nothing of the old one", () =>
       withLog(store, async ({ log, other }) => {
         const old = await openWriter(log, "s");
         await log.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} });
@@ -179,7 +179,7 @@ export function describeSessions(store: LogStore): void {
         expect(await log.getRun("s", "r")).toMatchObject({ firstId: 1, lastId: 4 });
       }));
 
-    test("made anew elsewhere has its runs, whoever writes them and knew the old one", () =>
+    test("recreated by another process indexes its runs, also for a writer that knew the old one", () =>
       withLog(store, async ({ log, other }) => {
         const old = await openWriter(log, "s");
         await old.write([drafts.start("r")]);
@@ -192,12 +192,12 @@ export function describeSessions(store: LogStore): void {
   });
 
   describe("the owner of a session", () => {
-    test("is whoever it was made for, and stays it", () =>
+    test("is set on creation and never changes", () =>
       withLog(store, async ({ log, other }) => {
         const made = await log.createSession("s", { owner: "alice" });
         expect(made.owner).toBe("alice");
         expect(await other.createSession("s", { owner: "alice" })).toEqual(made);
-        // Whoever names nobody asks for the session, whosever it is.
+        // Without an owner, any existing session is returned.
         expect(await other.createSession("s")).toEqual(made);
         await log.renameSession("s", "title");
         const writer = await openWriter(other, "s");
@@ -207,7 +207,7 @@ export function describeSessions(store: LogStore): void {
         for (const handle of [log, other]) expect((await handle.getSession("s"))?.owner).toBe("alice");
       }));
 
-    test("is this machine where nobody was named", () =>
+    test("is `local` by default", () =>
       withLog(store, async ({ log, other }) => {
         expect((await log.createSession("made")).owner).toBe("local");
         await openWriter(log, "acquired");
@@ -215,24 +215,24 @@ export function describeSessions(store: LogStore): void {
         expect((await other.createSession("made", { owner: "local" })).owner).toBe("local");
       }));
 
-    test("is not changed by making it again for another, which is refused without a word about it", () =>
+    test("is not changed or revealed by creating the session for another owner", () =>
       withLog(store, async ({ log, other }) => {
-        const made = await log.createSession("s", { owner: "alice", title: "hers" });
-        await log.createSession("nobody's");
+        const made = await log.createSession("s", { owner: "alice", title: "private" });
+        await log.createSession("default");
         const { message, details } = await expectRefusal(
-          other.createSession("s", { owner: "bob", title: "his" }),
+          other.createSession("s", { owner: "bob", title: "other" }),
           "session_exists",
         );
         expect(details).toEqual({ session_id: "s" });
-        expect(message).not.toMatch(/alice|bob|hers/);
+        expect(message).not.toMatch(/alice|bob|private/);
         await expectRefusal(other.createSession("s", { owner: "local" }), "session_exists");
         await expectRefusal(other.createSession("s", { owner: "alice", entries: [] }), "session_exists");
-        await expectRefusal(other.createSession("nobody's", { owner: "bob" }), "session_exists");
+        await expectRefusal(other.createSession("default", { owner: "bob" }), "session_exists");
         expect(await log.getSession("s")).toEqual(made);
         expect(await other.listSessions({ owner: "bob" })).toEqual([]);
       }));
 
-    test("is one of those who make it at once", () =>
+    test("is one of several concurrent creators", () =>
       withLog(store, async ({ log, other }) => {
         const owners = ["alice", "bob", "carol", "dave"];
         const outcomes = await Promise.allSettled(
@@ -242,7 +242,7 @@ export function describeSessions(store: LogStore): void {
         expect(made).toEqual([(await other.getSession("s"))?.owner]);
       }));
 
-    test("of one made anew under an old name is its own", () =>
+    test("of a recreated session is its own", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s", { owner: "alice" });
         await log.deleteSession("s");
@@ -257,13 +257,13 @@ export function describeSessions(store: LogStore): void {
         await expectRefusal(log.createSession("s", named), "invalid_name");
         await expectRefusal(log.createSession("s", { ...named, entries: [] }), "invalid_name");
         expect(await log.getSession("s")).toBeUndefined();
-        // What is no owner must never be taken for everybody.
+        // An invalid owner must not select all owners.
         await expectRefusal(log.listSessions(named), "invalid_name");
         await expectRefusal(log.searchSessions({ query: "x", ...named }), "invalid_name");
       }),
     );
 
-    test("may be anybody else, told apart from all", () =>
+    test("may be any other string", () =>
       withLog(store, async ({ log, other }) => {
         const owners = [...ODD_NAMES.filter(({ length }) => length <= 200), "o".repeat(200), "jwt:sub", "LOCAL"];
         for (const [index, owner] of owners.entries()) await log.createSession(`s${index}`, { owner });
@@ -273,7 +273,7 @@ export function describeSessions(store: LogStore): void {
   });
 
   describe("the list of sessions", () => {
-    test("of one owner is as if there were no others, also in pages", () =>
+    test("by owner ignores other owners, also in pages", () =>
       withLog(store, async ({ log, other }) => {
         const owners = ["alice", "bob", "local"];
         for (let index = 0; index < 20; index++) await log.createSession(`s${index}`, { owner: owners[index % 3]! });
@@ -292,27 +292,27 @@ export function describeSessions(store: LogStore): void {
             expect(found).toEqual(own);
           }
         }
-        expect(await other.listSessions({ owner: "nobody" })).toEqual([]);
+        expect(await other.listSessions({ owner: "missing" })).toEqual([]);
       }));
 
-    test("of one owner does not go on after another's: it says the same as of one that is not there", () =>
+    test("by owner rejects a cursor of another owner like an unknown one", () =>
       withLog(store, async ({ log, other }) => {
-        await log.createSession("hers", { owner: "alice" });
-        await log.createSession("his", { owner: "bob", title: "x" });
+        await log.createSession("alices", { owner: "alice" });
+        await log.createSession("bobs", { owner: "bob", title: "x" });
         const ask = [
           (after: string) => other.listSessions({ owner: "bob", after }),
           (after: string) => other.searchSessions({ query: "x", owner: "bob", after }),
         ];
         for (const go of ask) {
           const refusals = await Promise.all(
-            ["hers", "none"].map((after) => expectRefusal(go(after), "cursor_invalid")),
+            ["alices", "none"].map((after) => expectRefusal(go(after), "cursor_invalid")),
           );
-          const [hers, none] = refusals.map(({ message, details }) => JSON.stringify([message, details]));
-          expect(hers).toBe(none?.replace("none", "hers"));
+          const [alices, none] = refusals.map(({ message, details }) => JSON.stringify([message, details]));
+          expect(alices).toBe(none?.replace("none", "alices"));
         }
       }));
 
-    test("is in the order of their making, newest first, whatever the clock and the writers do", () =>
+    test("is in creation order, newest first, regardless of clock and writes", () =>
       withLog(store, async ({ log, other, clock }) => {
         for (const name of ["m", "a", "z", "k"]) {
           await log.createSession(name);
@@ -327,7 +327,7 @@ export function describeSessions(store: LogStore): void {
         expect((await other.listSessions())[0]).toEqual(await log.getSession("a"));
       }));
 
-    test("comes in pages, and not after a session that is no longer there", () =>
+    test("is paged, and rejects a cursor whose session was deleted", () =>
       withLog(store, async ({ log }) => {
         const made = Array.from({ length: 7 }, (_, index) => `s${index}`);
         for (const name of made) await log.createSession(name);

@@ -1,8 +1,8 @@
-/** The steps a random walk may take, and the batches it makes of them. */
+/** The steps of a random walk, and the batches they append. */
 import fc from "fast-check";
 import type { Append, CommandKind, CommandOutcome, Lease, RetentionPolicy } from "./log.ts";
 import { lastIdOf, type ModelSession, pendingOf, runsOf } from "./log-model.contract.ts";
-import { type Draft, drafts, makeEntries } from "./log-trial.contract.ts";
+import { type RecordDraft, drafts, makeEntries } from "./log-fixture.contract.ts";
 
 export const SESSIONS: readonly string[] = ["a", "b", "c"];
 export const OWNERS: readonly string[] = ["local", "o1", "o2"];
@@ -27,11 +27,11 @@ const DRAFTS = [
   "note",
 ] as const;
 
-/** What is wrong with a batch. */
+/** Kinds of invalid batches. */
 const FAULTS = ["epoch", "behind", "ahead", "foreign", "jump", "large", "many", "unknown", "twice"] as const;
 export type BatchFault = (typeof FAULTS)[number];
 
-interface Write {
+interface WalkWrite {
   readonly session: number;
   readonly items: readonly { readonly kind: (typeof DRAFTS)[number]; readonly pick: number }[];
   readonly settle: number;
@@ -39,7 +39,7 @@ interface Write {
   readonly fault: BatchFault | undefined;
 }
 
-type Kind =
+type WalkAction =
   | {
       readonly do: "create";
       readonly title: string | undefined;
@@ -52,8 +52,8 @@ type Kind =
   | { readonly do: "acquire"; readonly holder: number; readonly ttlMs: number; readonly takeover: boolean }
   | { readonly do: "renew"; readonly pick: number; readonly ttlMs: number }
   | { readonly do: "release"; readonly pick: number }
-  | ({ readonly do: "write" } & Omit<Write, "session">)
-  | { readonly do: "burst"; readonly writes: readonly Write[] }
+  | ({ readonly do: "write" } & Omit<WalkWrite, "session">)
+  | { readonly do: "burst"; readonly writes: readonly WalkWrite[] }
   | { readonly do: "retry"; readonly pick: number; readonly change: ((batch: Append) => Append) | undefined }
   | { readonly do: "submit"; readonly id: string; readonly kind: CommandKind; readonly body: number }
   | { readonly do: "prune"; readonly policy: RetentionPolicy; readonly age: number | undefined }
@@ -66,11 +66,11 @@ type Kind =
     }
   | { readonly do: "advance"; readonly ms: number };
 
-export type Step = Kind & { readonly session: number; readonly via: 0 | 1 };
+export type WalkStep = WalkAction & { readonly session: number; readonly via: 0 | 1 };
 
-/** A batch that is nearly the one that was appended. */
+/** Changes that turn an appended batch into a different one. */
 const CHANGES: { readonly [about: string]: (batch: Append) => Append } = {
-  "another letter in the last record": (batch) => ({
+  "another character in the last record": (batch) => ({
     ...batch,
     entries: batch.entries.map((entry, index) =>
       index < batch.entries.length - 1 ? entry : { ...entry, text: entry.text.replace(/.(?=[^,]*$)/, "~") },
@@ -81,11 +81,11 @@ const CHANGES: { readonly [about: string]: (batch: Append) => Append } = {
     const after = batch.expectedLastId + batch.entries.length;
     return { ...batch, entries: [...batch.entries, ...makeEntries(batch.sessionId, after, [drafts.note("more")])] };
   },
-  "another answer": (batch) => ({
+  "another outcome": (batch) => ({
     ...batch,
     settle: (batch.settle ?? []).map(({ commandId }) => ({ commandId, outcome: { code: "cancelled" } })),
   }),
-  "one more answer": (batch) => ({
+  "one more outcome": (batch) => ({
     ...batch,
     settle: [...(batch.settle ?? []), { commandId: "c1", outcome: { code: "done" } }],
   }),
@@ -108,39 +108,39 @@ const write = {
 const session = fc.nat({ max: SESSIONS.length - 1 });
 const bytes = fc.constantFrom(0, 1, 200, 500, 1000, 3000);
 
-function weigh<T extends Kind>(weight: number, fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
+function weigh<T extends WalkAction>(weight: number, fields: { [K in keyof T]: fc.Arbitrary<T[K]> }) {
   const place = fc.record({ session, via: fc.constantFrom(0 as const, 1 as const) });
-  const arbitrary = fc.tuple(fc.record(fields), place).map(([kind, where]) => ({ ...kind, ...where }) as Step);
+  const arbitrary = fc.tuple(fc.record(fields), place).map(([kind, where]) => ({ ...kind, ...where }) as WalkStep);
   return { arbitrary, weight };
 }
 
-type Of<D extends Kind["do"]> = Extract<Kind, { readonly do: D }>;
+type ActionOf<D extends WalkAction["do"]> = Extract<WalkAction, { readonly do: D }>;
 
-export const operations: fc.Arbitrary<Step> = fc.oneof(
-  weigh<Of<"write">>(12, { do: fc.constant("write"), ...write }),
-  weigh<Of<"burst">>(3, {
+export const operations: fc.Arbitrary<WalkStep> = fc.oneof(
+  weigh<ActionOf<"write">>(12, { do: fc.constant("write"), ...write }),
+  weigh<ActionOf<"burst">>(3, {
     do: fc.constant("burst"),
     writes: fc.array(fc.record({ session, ...write }), { minLength: 2, maxLength: 4 }),
   }),
-  weigh<Of<"retry">>(4, {
+  weigh<ActionOf<"retry">>(4, {
     do: fc.constant("retry"),
     pick: fc.nat({ max: 4 }),
     change: maybe(fc.constantFrom(...Object.values(CHANGES)), 1),
   }),
-  weigh<Of<"submit">>(5, {
+  weigh<ActionOf<"submit">>(5, {
     do: fc.constant("submit"),
     id: fc.constantFrom("c1", "c2", "c3", "c4", "c5"),
     kind: fc.constantFrom("cancel" as const, "cancel" as const, "approve" as const),
     body: fc.constantFrom(0, 0, 0, 1),
   }),
-  weigh<Of<"read">>(3, {
+  weigh<ActionOf<"read">>(3, {
     do: fc.constant("read"),
     at: small,
     odd: maybe(fc.constantFrom(-1, 0.5, Number.NaN, 2 ** 53, Number.POSITIVE_INFINITY), 5),
     limit: fc.constantFrom(0, 1, 2, 3, 100),
     maxBytes: bytes,
   }),
-  weigh<Of<"prune">>(3, {
+  weigh<ActionOf<"prune">>(3, {
     do: fc.constant("prune"),
     age: maybe(fc.constantFrom(0, 30, 100), 2),
     policy: fc.oneof(
@@ -150,30 +150,30 @@ export const operations: fc.Arbitrary<Step> = fc.oneof(
       fc.record({ maxSessionBytes: bytes, maxBytes: bytes }),
     ),
   }),
-  weigh<Of<"acquire">>(3, {
+  weigh<ActionOf<"acquire">>(3, {
     do: fc.constant("acquire"),
     holder: fc.nat({ max: HOLDERS.length - 1 }),
     ttlMs: ttl,
     takeover: fc.boolean(),
   }),
-  weigh<Of<"renew">>(2, { do: fc.constant("renew"), pick: fc.nat({ max: 4 }), ttlMs: ttl }),
-  weigh<Of<"release">>(2, { do: fc.constant("release"), pick: fc.nat({ max: 4 }) }),
-  weigh<Of<"advance">>(2, { do: fc.constant("advance"), ms: fc.constantFrom(1, 10, 1000, -5, -1000) }),
-  weigh<Of<"create">>(2, {
+  weigh<ActionOf<"renew">>(2, { do: fc.constant("renew"), pick: fc.nat({ max: 4 }), ttlMs: ttl }),
+  weigh<ActionOf<"release">>(2, { do: fc.constant("release"), pick: fc.nat({ max: 4 }) }),
+  weigh<ActionOf<"advance">>(2, { do: fc.constant("advance"), ms: fc.constantFrom(1, 10, 1000, -5, -1000) }),
+  weigh<ActionOf<"create">>(2, {
     do: fc.constant("create"),
     title: maybe(fc.constantFrom("", "title"), 2),
     firstId: fc.constantFrom(1, 1, 7),
     owner: maybe(fc.constantFrom(...OWNERS), 2),
   }),
-  weigh<Of<"rename">>(1, { do: fc.constant("rename"), title: fc.constantFrom("x", "y") }),
-  weigh<Of<"delete">>(1, { do: fc.constant("delete") }),
-  weigh<Of<"reopen">>(1, { do: fc.constant("reopen") }),
+  weigh<ActionOf<"rename">>(1, { do: fc.constant("rename"), title: fc.constantFrom("x", "y") }),
+  weigh<ActionOf<"delete">>(1, { do: fc.constant("delete") }),
+  weigh<ActionOf<"reopen">>(1, { do: fc.constant("reopen") }),
 );
 
-/** The batch a step stands for: right, or wrong in one thing. */
+/** Builds the batch of a step: valid, or with one fault. */
 export function buildBatch(
   to: ModelSession,
-  step: Omit<Write, "session">,
+  step: Omit<WalkWrite, "session">,
   ts: number,
   leases: readonly Lease[],
 ): Append {
@@ -190,15 +190,15 @@ export function buildBatch(
   const settle = pendingOf(to)
     .slice(0, step.settle)
     .map(({ commandId }) => ({ commandId, outcome: OUTCOMES[step.outcome]! }));
-  if (fault === "unknown") settle.push({ commandId: "nobody", outcome: { code: "done" } });
+  if (fault === "unknown") settle.push({ commandId: "missing", outcome: { code: "done" } });
   if (fault === "twice") settle.push(...settle.slice(0, 1));
   const stale = leases.findLast((lease) => lease.sessionId === sessionId && lease.epoch !== to.lease?.epoch);
   const epoch = fault === "epoch" ? (stale?.epoch ?? -1) : to.lease!.epoch;
   return { sessionId, epoch, expectedLastId: after, entries, settle };
 }
 
-/** Records of runs that are live, or begin; two may stand beside each other. */
-function draftItems(to: ModelSession, items: Write["items"], from: number): Draft[] {
+/** Drafts records of new and live runs; runs may overlap. */
+function draftItems(to: ModelSession, items: WalkWrite["items"], from: number): RecordDraft[] {
   const live = runsOf(to).flatMap(({ runId, status }) => (status === "live" ? [runId] : []));
   let ts = from;
   return items.map(({ kind, pick }, index) => {

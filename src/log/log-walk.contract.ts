@@ -1,6 +1,6 @@
 /**
- * Random walks: any sequence of operations on a few sessions, by several writers and through two handles, each answer
- * and all that can be seen afterwards compared with the model.
+ * Random walks: sequences of operations on a few sessions, by several writers and through two handles. Every answer and
+ * the visible state after it are compared with the model.
  */
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -19,10 +19,18 @@ import {
   runsOf,
   updatedAtOf,
 } from "./log-model.contract.ts";
-import { type LogStore, NOON, readAll } from "./log-trial.contract.ts";
-import { type BatchFault, buildBatch, HOLDERS, operations, OWNERS, SESSIONS, type Step } from "./log-steps.contract.ts";
+import { type LogStore, NOON, readAll } from "./log-fixture.contract.ts";
+import {
+  type BatchFault,
+  buildBatch,
+  HOLDERS,
+  operations,
+  OWNERS,
+  SESSIONS,
+  type WalkStep,
+} from "./log-steps.contract.ts";
 
-/** Small enough to be met. */
+/** Small enough to be reached. */
 const LIMITS: Partial<LogLimits> = {
   maxEventBytes: 1000,
   maxBatchRecords: 8,
@@ -33,8 +41,8 @@ const LIMITS: Partial<LogLimits> = {
   maxFeedBytes: 500,
 };
 
-/** What a walk must have met in a thousand, or it walks in circles. */
-const SIGHTS: { readonly [what: string]: readonly string[] } = {
+/** Outcomes that a thousand walks must have seen. */
+const REQUIRED_OUTCOMES: { readonly [what: string]: readonly string[] } = {
   create: ["ok", "session_exists"],
   append: ["ok", "fenced", "conflict", "command_settled", "event_too_large", "batch_too_large"],
   retry: ["ok", "fenced", "conflict", "unknown_session"],
@@ -62,7 +70,7 @@ export function describeWalk(store: LogStore, numRuns: number): void {
       await handles[0].close();
     });
 
-    test(`${numRuns} of them agree with the model`, { timeout: 600_000 }, async () => {
+    test(`${numRuns} walks agree with the model`, { timeout: 600_000 }, async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 40, size: "max" }), async (steps) => {
           clock.now = NOON;
@@ -80,7 +88,7 @@ export function describeWalk(store: LogStore, numRuns: number): void {
         { numRuns },
       );
       if (numRuns < 1000) return;
-      const sights = Object.entries(SIGHTS).flatMap(([what, outcomes]) =>
+      const sights = Object.entries(REQUIRED_OUTCOMES).flatMap(([what, outcomes]) =>
         outcomes.map((outcome) => `${what} ${outcome}`),
       );
       expect(sights.filter((sight) => !seen.has(sight))).toEqual([]);
@@ -94,12 +102,12 @@ class Walk {
   readonly #store: LogStore;
   readonly #seen: Map<string, number>;
   readonly #model: LogModel;
-  /** Every lease and every batch there was, for those who come too late. */
+  /** All leases and batches so far, for late operations. */
   readonly #leases: Lease[] = [];
   readonly #batches: Append[] = [];
   readonly #incarnations = new Set<string>();
   readonly #epochs = new Map<string, number>();
-  /** Grows with every record, so that no two runs end at the same time. */
+  /** Increases with every record, so that no two runs end at the same time. */
   #ts = 2 * NOON;
 
   constructor(handles: [Log, Log], clock: { now: number }, store: LogStore, seen: Map<string, number>) {
@@ -110,7 +118,7 @@ class Walk {
     this.#model = new LogModel({ ...LOG_LIMITS, ...LIMITS }, clock);
   }
 
-  async take(step: Step): Promise<void> {
+  async take(step: WalkStep): Promise<void> {
     const model = this.#model;
     const log = this.handles[step.via];
     const name = SESSIONS[step.session]!;
@@ -122,7 +130,7 @@ class Walk {
           ...(owner === undefined ? {} : { owner }),
           firstId,
         };
-        const info = await this.#meet("create", model.create(name, options), log.createSession(name, options));
+        const info = await this.#expectOutcome("create", model.create(name, options), log.createSession(name, options));
         if (info !== undefined) this.#compareInfo(model.find(name)!, info);
         break;
       }
@@ -130,12 +138,12 @@ class Walk {
         const session = model.find(name);
         if (session !== undefined) session.title = step.title;
         const expected = session === undefined ? { refusals: ["unknown_session" as const] } : { value: session };
-        const info = await this.#meet("rename", expected, log.renameSession(name, step.title));
+        const info = await this.#expectOutcome("rename", expected, log.renameSession(name, step.title));
         if (info !== undefined) this.#compareInfo(session!, info);
         break;
       }
       case "delete":
-        // Through the first handle, since what another knows by heart of the old session is not wrong at once.
+        // Through the first handle, because another may keep records of the old session in memory for a moment.
         expect(await this.handles[0].deleteSession(name)).toBe(model.delete(name));
         break;
       case "acquire":
@@ -144,7 +152,7 @@ class Walk {
       case "renew": {
         const lease = pick(this.#leases, step.pick);
         if (lease === undefined) return;
-        const renewed = await this.#meet(
+        const renewed = await this.#expectOutcome(
           "renew",
           model.renew(lease.sessionId, lease.epoch, step.ttlMs),
           log.renew(lease, step.ttlMs),
@@ -161,11 +169,11 @@ class Walk {
         return this.#compare(lease.sessionId);
       }
       case "write":
-        await this.#hold(log, name);
+        await this.#ensureLease(log, name);
         await this.#append(log, this.#build(name, step), step.fault);
         break;
       case "burst": {
-        // Nobody waits for the one before: they stand in the order they were given.
+        // Not awaited one by one: they are stored in call order.
         const pending: Promise<void>[] = [];
         for (const write of step.writes) {
           const sessionId = SESSIONS[write.session]!;
@@ -180,12 +188,12 @@ class Walk {
         const batch = pick(this.#batches, step.pick);
         if (batch === undefined) return;
         const changed = step.change === undefined ? batch : step.change(batch);
-        await this.#meet("retry", model.append(changed), log.append(changed));
+        await this.#expectOutcome("retry", model.append(changed), log.append(changed));
         return this.#compare(batch.sessionId);
       }
       case "submit": {
         const command = { commandId: step.id, sessionId: name, kind: step.kind, body: { n: step.body } };
-        const state = await this.#meet("submit", model.submit(command), log.submit(command));
+        const state = await this.#expectOutcome("submit", model.submit(command), log.submit(command));
         if (state !== undefined) expect(state).toEqual(model.find(name)!.commands.find((c) => c.commandId === step.id));
         break;
       }
@@ -193,8 +201,8 @@ class Walk {
         const policy = step.age === undefined ? step.policy : { ...step.policy, maxAgeMs: step.age, now: this.#ts };
         const report = model.prune(policy);
         expect(await log.prune(policy)).toEqual(report);
-        this.#see(`prune ${report.runs > 0 ? "some" : "none"}`);
-        await this.#forgetAnswers(log, policy);
+        this.#countOutcome(`prune ${report.runs > 0 ? "some" : "none"}`);
+        await this.#dropExpiredOutcomes(log, policy);
         return this.compareAll();
       }
       case "read": {
@@ -202,7 +210,7 @@ class Walk {
         const after =
           step.odd ?? (session === undefined ? 0 : session.begin - 2 + (step.at % (session.history.length + 4)));
         const options = { after, limit: step.limit, maxBytes: step.maxBytes };
-        const page = await this.#meet("read", model.read(name, options), log.read(name, options));
+        const page = await this.#expectOutcome("read", model.read(name, options), log.read(name, options));
         if (page === undefined) return;
         const expected = model.read(name, options) as { value: readonly string[] };
         expect(page.texts).toEqual(expected.value);
@@ -222,20 +230,20 @@ class Walk {
   async #acquire(log: Log, name: string, holder: string, ttlMs: number, takeover: boolean): Promise<void> {
     const options = { holder, ttlMs, takeover };
     const expected = this.#model.acquire(name, options);
-    const lease = await this.#meet("acquire", expected, log.acquire(name, options));
+    const lease = await this.#expectOutcome("acquire", expected, log.acquire(name, options));
     if (lease === undefined) return;
     const session = this.#model.find(name)!;
-    // An epoch is never given twice under one name, whatever became of the session in between.
+    // An epoch is never reused for a session id, also after a deletion.
     expect(lease.epoch).toBeGreaterThan(this.#epochs.get(name) ?? Number.NEGATIVE_INFINITY);
     this.#epochs.set(name, lease.epoch);
     session.lease!.epoch = lease.epoch;
-    this.#learn(session, lease.incarnation);
+    this.#checkIncarnation(session, lease.incarnation);
     expect(lease).toMatchObject({ sessionId: name, lastId: lastIdOf(session), expiresAt: this.#clock.now + ttlMs });
     this.#leases.push(lease);
   }
 
-  /** Most writes are by somebody who may. */
-  async #hold(log: Log, name: string): Promise<void> {
+  /** Most writes have a valid lease. */
+  async #ensureLease(log: Log, name: string): Promise<void> {
     if (this.#model.find(name)?.lease === undefined) await this.#acquire(log, name, HOLDERS[0]!, 1000, true);
   }
 
@@ -248,11 +256,11 @@ class Walk {
   async #append(log: Log, batch: Append, fault: BatchFault | undefined): Promise<void> {
     const expected = this.#model.append(batch);
     if (fault === undefined || "value" in expected) this.#batches.push(batch);
-    await this.#meet("append", expected, log.append(batch));
+    await this.#expectOutcome("append", expected, log.append(batch));
   }
 
-  /** Old answers may be forgotten at a prune; when exactly is the log's affair, but what waits or is young stays. */
-  async #forgetAnswers(
+  /** The log may drop old outcomes in a prune; pending commands and recent outcomes must stay. */
+  async #dropExpiredOutcomes(
     log: Log,
     { maxAgeMs, now = this.#clock.now }: { maxAgeMs?: number; now?: number },
   ): Promise<void> {
@@ -266,29 +274,29 @@ class Walk {
     }
   }
 
-  /** The answer, which must be the one expected; undefined where it was rightly refused. */
-  async #meet<T>(what: string, expected: Expected<unknown>, answer: Promise<T>): Promise<T | undefined> {
+  /** Returns the value, which must be expected; undefined if the operation failed with an expected error. */
+  async #expectOutcome<T>(what: string, expected: Expected<unknown>, answer: Promise<T>): Promise<T | undefined> {
     const met = await answer.then(
       (value) => ({ value }),
       (error: unknown) => ({ error }),
     );
     if ("error" in met) {
       if (!isLoomError(met.error)) throw met.error;
-      this.#see(`${what} ${met.error.code}`);
-      expect("refusals" in expected ? expected.refusals : [`${what} is taken`]).toContain(met.error.code);
+      this.#countOutcome(`${what} ${met.error.code}`);
+      expect("refusals" in expected ? expected.refusals : [`${what} succeeds`]).toContain(met.error.code);
       return undefined;
     }
-    this.#see(`${what} ok`);
-    if ("refusals" in expected) throw new Error(`${what} should be refused: ${expected.refusals.join(", ")}`);
+    this.#countOutcome(`${what} ok`);
+    if ("refusals" in expected) throw new Error(`${what} should fail: ${expected.refusals.join(", ")}`);
     if (what === "append" || what === "retry") expect(met.value).toEqual(expected.value);
     return met.value;
   }
 
-  #see(sight: string): void {
+  #countOutcome(sight: string): void {
     this.#seen.set(sight, (this.#seen.get(sight) ?? 0) + 1);
   }
 
-  #learn(session: ModelSession, incarnation: string): void {
+  #checkIncarnation(session: ModelSession, incarnation: string): void {
     if (session.incarnation === undefined) {
       expect(this.#incarnations).not.toContain(incarnation);
       this.#incarnations.add(incarnation);
@@ -298,7 +306,7 @@ class Walk {
   }
 
   #compareInfo(session: ModelSession, { epoch, incarnation, ...info }: SessionInfo): void {
-    this.#learn(session, incarnation);
+    this.#checkIncarnation(session, incarnation);
     if (session.lease !== undefined) expect(epoch).toBe(session.lease.epoch);
     expect(info).toEqual({
       sessionId: session.sessionId,
@@ -313,7 +321,7 @@ class Walk {
     });
   }
 
-  /** Everything that can be seen of one session, through either handle. */
+  /** Compares everything visible of one session, through either handle. */
   async #compare(name: string): Promise<void> {
     const session = this.#model.find(name);
     const log = this.handles[(session?.history.length ?? 0) % 2]!;
@@ -335,7 +343,7 @@ class Walk {
     for (let after = Math.max(begin - 1, begin + history.length - 9); after <= begin + history.length; after++) {
       const page = this.handles[0].peek(sessionId, after);
       if (page === undefined) continue;
-      this.#see("peek some");
+      this.#countOutcome("peek some");
       const from = after + 1 - begin;
       const texts = history.slice(from, from + page.length).map(({ text }) => text);
       expect(page.length).toBeGreaterThan(0);
@@ -365,6 +373,6 @@ class Walk {
 }
 
 function pick<T>(items: readonly T[], index: number): T | undefined {
-  // The latest are the likeliest to matter.
+  // Prefer recent items.
   return items.at(-1 - (index % Math.max(1, items.length)));
 }

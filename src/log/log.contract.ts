@@ -1,6 +1,4 @@
-/**
- * What every log owes, wherever it keeps its records. A new log calls this and nothing more to be held to it.
- */
+/** The tests that every log implementation must pass. */
 import { describe } from "vitest";
 import { describeAppending } from "./log-append.contract.ts";
 import { describeCommands } from "./log-commands.contract.ts";
@@ -11,16 +9,16 @@ import { describeReading } from "./log-read.contract.ts";
 import { describeRetention } from "./log-retention.contract.ts";
 import { describeSearch } from "./log-search.contract.ts";
 import { describeSessions } from "./log-sessions.contract.ts";
-import type { LogStore } from "./log-trial.contract.ts";
+import type { LogStore } from "./log-fixture.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
 
 export interface LogSuiteOptions {
-  /** Random walks against the model; twenty times as many in the long run. */
+  /** Number of random walks against the model; twenty times as many in the long run. Default: 500. */
   readonly numRuns?: number;
 }
 
 export function describeLog(name: string, store: LogStore, { numRuns = 500 }: LogSuiteOptions = {}): void {
-  describe(`${name}: the contract of a log`, () => {
+  describe(`${name} log`, () => {
     describeAppending(store);
     describeReading(store);
     describeLeases(store);

@@ -1,222 +1,260 @@
 /**
- * The contract of a log: sessions, each an append-only list of records with ids contiguous from 1, written by one holder
- * at a time and read by anybody. Implementations are tried by one suite, `log.contract.ts`.
+ * The interface of a log: sessions, each an append-only list of records with contiguous ids. One holder at a time
+ * writes a session; any process may read it. The tests in `log.contract.ts` check every implementation.
  *
  * Invariants:
- * - Durable before visible: what `read`, `peek` and hints show has been committed.
- * - An append is all or nothing. A stale epoch is fenced, a wrong last id is a conflict, an identical retry gives the
- *   same answer.
- * - Reading is complete or refused by name (`unknown_session`, `evicted`, `cursor_ahead`, `cursor_invalid`).
- * - Every refusal is a LoomError; after one, nothing has changed.
+ * - Durable before visible: `read`, `peek` and hints only show committed records.
+ * - An append is all or nothing. An old epoch throws `fenced`, a wrong last id throws `conflict`, and an identical
+ *   retry returns the same result.
+ * - A read is complete or throws (`unknown_session`, `evicted`, `cursor_ahead`, `cursor_invalid`).
+ * - Expected failures are LoomErrors; after one, nothing has changed.
  */
 import type { ErrorCode, JsonObject, StampedRecord } from "../protocol/index.ts";
 import type { Page } from "./page.ts";
 
-/** A record and the text it is stored as: its frame in the `loom` dialect, extended form. */
+/** A record and its stored text: its frame in the `loom` dialect, extended form. */
 export interface LogEntry {
   readonly record: StampedRecord;
   readonly text: string;
 }
 
+/** A session as the log describes it. */
 export interface SessionInfo {
   readonly sessionId: string;
-  /** Changes when a session of the same name is made anew: cursors of the old one are stale. */
+  /** Unique per creation: deleting and recreating a session changes it and makes its cursors stale. */
   readonly incarnation: string;
   readonly title: string | undefined;
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** When it was made, or its latest run started or ended. */
+  /** When the session was created or its latest run started or ended, in milliseconds since 1970. */
   readonly updatedAt: number;
-  /** The first id that is still held; one past `lastId` when none is. */
+  /** First stored record; `lastId + 1` if no record is stored. */
   readonly firstId: number;
-  /** One before `firstId` when no record is held: 0 in a new session that begins at 1. */
+  /** Last stored record; `firstId - 1` if no record is stored, which is 0 in a new session. */
   readonly lastId: number;
-  /** Bytes of the records held. */
+  /** Size of the stored records in bytes. */
   readonly bytes: number;
+  /** Number of the latest lease; increases with every acquire and release. */
   readonly epoch: number;
-  /** Who writes it, if somebody does: the lease is neither released nor run out, and its holder not known to be gone. */
+  /** The current writer; undefined if the lease was released, has expired, or its holder is known to have ended. */
   readonly holder: string | undefined;
-  /** Whose it is: `local` where nobody said. */
+  /** Owner of the session; `local` by default. */
   readonly owner: string;
 }
 
+/** `live` until the run ends. */
 export type RunStatus = "live" | "completed" | "error" | "cancelled";
 
+/** A run of a session, as indexed by the log. */
 export interface RunInfo {
   readonly runId: string;
   readonly status: RunStatus;
   readonly firstId: number;
-  /** Of its last record; undefined while it is live. */
+  /** Last record; undefined while the run is live. */
   readonly lastId: number | undefined;
+  /** Milliseconds since 1970. */
   readonly startedAt: number;
+  /** Milliseconds since 1970; undefined while the run is live. */
   readonly endedAt: number | undefined;
-  /** Why it did not complete. */
+  /** Error code of a run that did not complete. */
   readonly code: string | undefined;
   readonly requestId: string | undefined;
   readonly agent: string | undefined;
 }
 
-/** What a session's records are found by, beside their ids: the latest record of each key. */
+/** Kinds of events that are indexed by key. The index keeps the latest record of each key. */
 export type LandmarkKind = "checkpoint" | "todo_list";
 
+/** An indexed record of a session. */
 export interface Landmark {
   readonly kind: LandmarkKind;
-  /** `checkpoint_id`, `list_id`. */
+  /** The event's `checkpoint_id` or `list_id`. */
   readonly key: string;
   readonly eventId: number;
   readonly runId: string | undefined;
 }
 
-/** The right to write a session until it runs out, is released, or somebody else takes it. */
+/** The right to write a session until it expires, is released, or is taken over. */
 export interface Lease {
   readonly sessionId: string;
   readonly epoch: number;
   readonly incarnation: string;
+  /** Last record of the session when the lease was granted. */
   readonly lastId: number;
+  /** Milliseconds since 1970. */
   readonly expiresAt: number;
 }
 
+/** Options of `acquire`. */
 export interface AcquireOptions {
-  /** Who asks; see `describeHolder`. */
+  /** Name of the writer; see `describeHolder`. */
   readonly holder: string;
+  /** Duration of the lease in milliseconds. */
   readonly ttlMs: number;
-  /** Take it even from a living holder, who is fenced from then on. */
+  /** Takes the lease even if its holder is alive. The old holder is fenced. Default: false. */
   readonly takeover?: boolean;
 }
 
+/** Requests that the engine can execute. */
 export type CommandKind = "cancel" | "approve" | "toggle" | "enqueue";
 
-/** What somebody asks of a session from outside. Any process may write one; the holder of the lease carries it out. */
+/** A request to a session. Any process may submit one; the holder of the lease executes it. */
 export interface Command {
-  /** Chosen by whoever asks; the same id again is the same command, and gets the same answer. */
+  /** Chosen by the caller. Submitting the same id again returns the same command and its outcome. */
   readonly commandId: string;
   readonly sessionId: string;
   readonly kind: CommandKind;
   readonly body: JsonObject;
 }
 
+/** The result of a command. */
 export interface CommandOutcome {
-  /** What became of it: done, or why not. */
+  /** `done`, or the error code. */
   readonly code: "done" | ErrorCode;
   readonly message?: string;
-  /** The record it became. */
+  /** The record written for the command. */
   readonly eventId?: number;
   readonly details?: JsonObject;
 }
 
+/** A submitted command. */
 export interface CommandState extends Command {
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
-  /** Undefined while it waits. */
+  /** Undefined while the command is pending. */
   readonly outcome: CommandOutcome | undefined;
 }
 
+/** The outcome of a pending command. */
 export interface Settlement {
   readonly commandId: string;
   readonly outcome: CommandOutcome;
 }
 
+/** A batch of records to append. */
 export interface Append {
   readonly sessionId: string;
+  /** Epoch of the writer's lease. */
   readonly epoch: number;
-  /** The id of the last record the writer knows of; the batch follows it. */
+  /** Id of the last record the writer knows; the batch continues it. */
   readonly expectedLastId: number;
   readonly entries: readonly LogEntry[];
-  /** Commands answered by this batch, in the same transaction; all must still wait. */
+  /** Outcomes of pending commands, written in the same transaction. Throws `command_settled` if one is not pending. */
   readonly settle?: readonly Settlement[];
 }
 
+/** Options of `read`. */
 export interface ReadOptions {
-  /** The id of the last record already read; 0 for the beginning. */
+  /** Id of the last record already read; 0 starts at the beginning. */
   readonly after: number;
-  /** At most so many records; at least one is given where there is one. */
+  /** Largest number of records. At least one record is returned if there is one. */
   readonly limit?: number;
+  /** Largest size of the page in bytes. */
   readonly maxBytes?: number;
 }
 
-export interface ListOptions {
+/** Which part of a list to return. */
+export interface PagingOptions {
+  /** Largest number of items, 1 to 1000. Default: 100. */
   readonly limit?: number;
-  /** The key of the last item already listed: a session id, or a run id. One that is gone is `cursor_invalid`. */
+  /** Key of the last item already listed: a session id or a run id. Throws `cursor_invalid` if it no longer exists. */
   readonly after?: string;
 }
 
-export interface ListSessionsOptions extends ListOptions {
-  /** Only those of this owner; those of anybody when absent. Going on after one of another's is `cursor_invalid`. */
+/** Options of `listSessions`. */
+export interface ListSessionsOptions extends PagingOptions {
+  /**
+   * Lists only the sessions of this owner. Default: all owners. An `after` of another owner throws `cursor_invalid`.
+   */
   readonly owner?: string;
 }
 
-export interface SearchOptions extends ListSessionsOptions {
+/** Options of `searchSessions`. */
+export interface SearchSessionsOptions extends ListSessionsOptions {
   /**
-   * Words that must all be in one text: at its beginning a word may stand for a longer one, of Chinese and the like any
-   * piece is found. Case, accents and punctuation do not count. Where nothing in it counts, nothing is found.
+   * Words that must all occur in one text. A word of two or more characters also matches longer words that start with
+   * it; in Chinese, Japanese and Korean any substring matches. Case, accents and punctuation are ignored. A query
+   * without words finds nothing.
    */
   readonly query: string;
 }
 
-/** Where a session has what was searched for: in its title, or else in the latest text that has it. */
+/** Where a session matches: in its title, otherwise in its latest matching text. */
 export interface SearchMatch {
   readonly where: "title" | "message" | "answer";
-  /** What is around it, on one line. */
+  /** The text around the match, on one line. */
   readonly snippet: string;
-  /** The run it was said in; absent for a title. */
+  /** Run of the matching text; absent for a title. */
   readonly runId?: string;
 }
 
+/** A session found by a search. */
 export interface FoundSession extends SessionInfo {
   readonly match: SearchMatch;
 }
 
 export interface RenameOptions {
+  /** Keeps an existing title. Default: false. */
   readonly onlyUntitled?: boolean;
 }
 
-export interface WatchOptions {
-  /** True for those who will not read: nothing is kept in memory on their account. */
+/** Options of `watch`. */
+export interface WatchSessionOptions {
+  /** The listener will not read pages, so none are kept in memory for it. Default: the value of `commandsOnly`. */
   readonly hintsOnly?: boolean;
-  /** True for whoever writes the session, and knows what it writes: records of this process give no hint. */
+  /**
+   * Notify about commands only, not about records written by this process. For the writer of a session. Default: false.
+   */
   readonly commandsOnly?: boolean;
 }
 
 /**
- * What may go. Only whole ended runs go, oldest first, with what lies before them, and never one that began after a live
- * one. A session without runs stays until it is deleted.
+ * Limits beyond which runs are pruned. Only ended runs are removed, oldest first, together with the records before
+ * them, and never a run that started after a live one. A session without runs is kept until it is deleted.
  */
 export interface RetentionPolicy {
-  /** Runs that ended longer ago than this. */
+  /** Prunes runs that ended longer ago than this, in milliseconds. */
   readonly maxAgeMs?: number;
-  /** Of one session. */
+  /** Largest size of a session in bytes. */
   readonly maxSessionBytes?: number;
-  /** Of the whole store. */
+  /** Largest size of all sessions in bytes. */
   readonly maxBytes?: number;
-  /** The time to reckon from; now when absent. */
+  /** The current time in milliseconds since 1970. Default: now. */
   readonly now?: number;
 }
 
+/** What a prune removed. */
 export interface PruneReport {
   readonly runs: number;
   readonly records: number;
   readonly bytes: number;
-  /** Sessions that were passed over because they are damaged; absent when there were none. */
+  /** Ids of damaged sessions that were skipped; absent if there were none. */
   readonly damaged?: readonly string[];
 }
 
+/** Limits of a log; defaults in `LOG_LIMITS`. */
 export interface LogLimits {
-  /** Of one record's text. Code `event_too_large`. */
+  /** Largest stored record in bytes. Larger ones throw `event_too_large`. */
   readonly maxEventBytes: number;
-  /** Of one append. Code `batch_too_large`. */
+  /** Largest number of records in an append. More throw `batch_too_large`. */
   readonly maxBatchRecords: number;
+  /** Largest append in bytes. Larger ones throw `batch_too_large`. */
   readonly maxBatchBytes: number;
-  /** Of the records a session is made with: a fork. Code `batch_too_large`. */
+  /** Largest size in bytes of the records a session is created with, as in a fork. More throw `batch_too_large`. */
   readonly maxForkBytes: number;
-  /** Of one read, whatever was asked for. */
+  /** Largest number of records returned by one read. */
   readonly maxPageRecords: number;
+  /** Largest size of one read in bytes, unless a single record is larger. */
   readonly maxPageBytes: number;
-  /** Commands of one session that wait. Code `inbox_full`. */
+  /** Largest number of pending commands of a session. More throw `inbox_full`. */
   readonly maxPendingCommands: number;
-  /** Of one command's body. Code `invalid_command`. */
+  /** Largest body of a command in bytes. Larger ones throw `invalid_command`. */
   readonly maxCommandBytes: number;
-  /** Records of one session kept in memory for those who follow it. */
+  /** Memory in characters for recent records of a session that is being followed. */
   readonly maxFeedBytes: number;
 }
 
+/** Default limits. */
 export const LOG_LIMITS: LogLimits = {
   maxEventBytes: 1024 * 1024,
   maxBatchRecords: 10_000,
@@ -229,84 +267,94 @@ export const LOG_LIMITS: LogLimits = {
   maxFeedBytes: 1024 * 1024,
 };
 
+/** Options of a new session. */
 export interface CreateOptions {
+  /** Title of a new session, at most 1000 characters. */
   readonly title?: string;
   /**
-   * Whose a new one is: a text of 1 to 200 characters, `local` when absent. It does not change. Where one is named and
-   * the session is there already and another's, it is refused as `session_exists`.
+   * Owner of a new session, 1 to 200 characters; it never changes. Default: `local`. Throws `session_exists` if an
+   * owner is given and the session exists with another owner.
    */
   readonly owner?: string;
-  /** Where a new one begins: an import or a fork of a pruned session. */
+  /** Id of the first record of a new session, for imports and forks of pruned sessions. Default: 1. */
   readonly firstId?: number;
-  /**
-   * The records it has from the beginning: the session is made with all of them or not at all, and refused as
-   * `session_exists` where it is there already.
-   */
+  /** Records of the new session. It is created with all of them or not at all; throws `session_exists` if it exists. */
   readonly entries?: readonly LogEntry[];
-  /** How long `listOrphans` leaves a new one to whoever made it, unless somebody holds it before; 0 when absent. */
+  /**
+   * Milliseconds for which `listOrphans` does not list a new session, unless a writer acquires it earlier. Default: 0.
+   */
   readonly graceMs?: number;
 }
 
-/** Characters of a session's, run's or command's name. Code `invalid_name`. */
+/** Longest id of a session, run or command in characters. Longer ones throw `invalid_name`. */
 export const MAX_NAME_LENGTH = 256;
 
+/** Stores sessions. `MemoryLog` and `openSqliteLog` implement it. */
 export interface Log {
   readonly limits: LogLimits;
 
-  /** Makes the session unless it is there already. */
+  /** Creates the session unless it exists, and returns it. */
   createSession(sessionId: string, options?: CreateOptions): Promise<SessionInfo>;
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
-  /** In the order of their making, newest first. */
+  /** Lists sessions in creation order, newest first. */
   listSessions(options?: ListSessionsOptions): Promise<readonly SessionInfo[]>;
-  /** Those whose title, messages or replies have what is asked for, in the order of `listSessions`. */
-  searchSessions(options: SearchOptions): Promise<readonly FoundSession[]>;
-  /** `onlyUntitled`: one that has a title already keeps it. */
+  /** Finds sessions by title, messages and replies, in the order of `listSessions`. */
+  searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]>;
+  /** Sets the title. With `onlyUntitled`, a session that has a title keeps it. */
   renameSession(sessionId: string, title: string, options?: RenameOptions): Promise<SessionInfo>;
   /**
-   * False when there was none. Its writer is fenced; its cursors are refused, even if the name is used again. With an
-   * `epoch` only its holder may delete it, others are `fenced`.
+   * Deletes a session; returns false if it does not exist. Its writer is fenced and its cursors become stale, even if
+   * the id is used again. With an `epoch`, throws `fenced` unless that epoch holds the session.
    */
   deleteSession(sessionId: string, options?: { readonly epoch?: number }): Promise<boolean>;
-  /**
-   * Sessions with a live run or a waiting command, and nobody who holds them, in the order of their making; see
-   * `graceMs`.
-   */
-  listOrphans(options?: ListOptions): Promise<readonly string[]>;
+  /** Lists sessions without a holder that have a live run or a pending command, in creation order. See `graceMs`. */
+  listOrphans(options?: PagingOptions): Promise<readonly string[]>;
 
-  /** Makes the session if need be, and gives the caller the next epoch; none is used twice. Refused as `lease_held`. */
+  /**
+   * Acquires the lease of a session with the next epoch, which is never reused. Creates the session if necessary.
+   * Throws `lease_held` if a live holder has it.
+   */
   acquire(sessionId: string, options: AcquireOptions): Promise<Lease>;
-  /** Refused as `fenced` when the session has passed to somebody else. */
+  /** Extends a lease. Throws `fenced` if another writer has taken it. */
   renew(lease: Lease, ttlMs: number): Promise<Lease>;
-  /** Ends the lease; its epoch can append no more. Nothing happens when it had passed on already. */
+  /** Ends a lease; its epoch can no longer append. Does nothing if the lease has already passed to another writer. */
   release(lease: Lease): Promise<void>;
 
-  /** Resolves once durable. Batches of one session are taken in the order they were given, awaited or not. */
+  /**
+   * Appends a batch and resolves when it is durable. Batches of one session are written in call order, even without
+   * awaiting each of them.
+   */
   append(batch: Append): Promise<{ readonly lastId: number }>;
+  /** Reads the records after a position. The page is empty at the end of the session. */
   read(sessionId: string, options: ReadOptions): Promise<Page>;
-  /** What follows `after`, if this process still has it in memory since it was committed. Never wrong, often absent. */
+  /** Returns the records after `after` if this process still has them in memory. Often undefined, never wrong. */
   peek(sessionId: string, after: number): Page | undefined;
   /**
-   * Calls `listener` when there may be more to read, or commands to carry out. A hint may come twice, late, or for
-   * nothing, and with a process that dies it is lost: whoever waits looks again now and then.
+   * Calls `listener` when there may be new records or commands. Hints may be duplicated, late or unnecessary, and can
+   * be lost when a process dies, so a waiting reader must also poll. Returns a function that stops watching.
    */
-  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void;
+  watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void;
 
   getRun(sessionId: string, runId: string): Promise<RunInfo | undefined>;
-  /** In the order they began, newest first. */
-  listRuns(sessionId: string, options?: ListOptions): Promise<readonly RunInfo[]>;
-  /** Where the records begin that an encoder must see to go on after record `id`: see `stream.ts`. */
+  /** Lists runs in the order they started, newest first. */
+  listRuns(sessionId: string, options?: PagingOptions): Promise<readonly RunInfo[]>;
+  /** Returns the first record an encoder must read to continue after record `id`; see `stream.ts`. */
   findFoldStart(sessionId: string, id: number): Promise<number>;
   getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined>;
-  /** Newest first; `before`: only those that lie before this record. */
+  /** Lists landmarks, newest first; with `before`, only those before that record. */
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before?: number): Promise<readonly Landmark[]>;
 
-  /** Refused as `command_conflict` when the id stands for something else, as `inbox_full` past the limit. */
+  /**
+   * Adds a command to the inbox. Throws `command_conflict` if the id was used for another command, and `inbox_full` at
+   * the limit.
+   */
   submit(command: Command): Promise<CommandState>;
   getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined>;
-  /** Those that wait, in the order they came. */
+  /** Lists pending commands, oldest first. */
   listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]>;
 
+  /** Removes old runs according to the policy, and outcomes of old commands. */
   prune(policy: RetentionPolicy): Promise<PruneReport>;
-  /** Finishes what was asked for, then lets go of everything. What is asked for afterwards is refused. */
+  /** Finishes pending operations and frees all resources. Later calls throw `store_closed`. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * A log in memory: for tests, for programs that need no more than their own life time, and as the plainest reading of
- * the contract. Durable here means as durable as the process.
+ * A log in memory, for tests and short-lived programs. It is also the simplest implementation of the `Log` interface.
+ * Records are lost when the process ends.
  */
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
@@ -18,7 +18,7 @@ import {
   type Landmark,
   type LandmarkKind,
   type Lease,
-  type ListOptions,
+  type PagingOptions,
   type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
@@ -28,12 +28,12 @@ import {
   type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
-  type SearchOptions,
+  type SearchSessionsOptions,
   type SessionInfo,
-  type WatchOptions,
+  type WatchSessionOptions,
 } from "./log.ts";
 import {
-  type Cut,
+  type SessionCut,
   cutSession,
   findCut,
   findMatch,
@@ -48,10 +48,10 @@ import {
   assertName,
   assertOwner,
   assertPosition,
-  assertTerm,
+  assertDuration,
   assertTitle,
-  boundList,
-  boundPage,
+  clampListLimit,
+  clampPageLimit,
   fenced,
   isSameCommand,
   isSameOutcome,
@@ -59,23 +59,26 @@ import {
   LOCAL_OWNER,
   sessionExists,
   SETTLED_COMMANDS_MS,
-  unknownPlace,
+  unknownListCursor,
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
 
+/** Options of a `MemoryLog`. */
 export interface MemoryLogOptions {
+  /** Limits that differ from `LOG_LIMITS`. */
   readonly limits?: Partial<LogLimits>;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
+/** A log that keeps its sessions in memory. */
 export class MemoryLog implements Log {
   readonly limits: LogLimits;
   readonly #now: () => number;
   readonly #sessions = new Map<string, MemorySession>();
   readonly #feed: Feed;
-  /** The highest epoch of any session that was deleted: one of the same name goes on from there. */
+  /** Highest epoch of any deleted session. New sessions start there, so that an epoch is never reused. */
   #lastEpoch = 0;
   #closed = false;
 
@@ -87,7 +90,7 @@ export class MemoryLog implements Log {
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
     const { firstId = 1, entries, graceMs = 0 } = options;
-    assertTerm(graceMs);
+    assertDuration(graceMs);
     if (entries !== undefined) {
       assertFirstId(firstId);
       assertFirstEntries(sessionId, firstId, entries, this.limits);
@@ -106,19 +109,19 @@ export class MemoryLog implements Log {
 
   async listSessions({ limit, after, owner }: ListSessionsOptions = {}): Promise<readonly SessionInfo[]> {
     const newestFirst = this.#newestFirst(owner);
-    return pageAfter(newestFirst, boundList(limit), after, ({ sessionId }) => sessionId).map((session) =>
+    return pageAfter(newestFirst, clampListLimit(limit), after, ({ sessionId }) => sessionId).map((session) =>
       this.#describe(session),
     );
   }
 
-  async searchSessions({ query, limit, after, owner }: SearchOptions): Promise<readonly FoundSession[]> {
+  async searchSessions({ query, limit, after, owner }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
     const newestFirst = this.#newestFirst(owner);
     const phrases = readQuery(query);
     const found: FoundSession[] = [];
     for (const session of pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)) {
       const match = findMatch(session, phrases);
       if (match !== undefined) found.push({ ...this.#describe(session), match });
-      if (found.length >= boundList(limit)) break;
+      if (found.length >= clampListLimit(limit)) break;
     }
     return found;
   }
@@ -139,27 +142,27 @@ export class MemoryLog implements Log {
     const session = this.#sessions.get(sessionId);
     if (session === undefined) return false;
     if (epoch !== undefined) this.#fence(sessionId, epoch);
-    // A lease of the old session must never fit the new one, or its holder would write there.
+    // An old lease must not be valid in a new session with the same id.
     this.#lastEpoch = Math.max(this.#lastEpoch, session.epoch);
     this.#sessions.delete(sessionId);
     this.#feed.forget(sessionId);
     return true;
   }
 
-  async listOrphans({ limit, after }: ListOptions = {}): Promise<readonly string[]> {
+  async listOrphans({ limit, after }: PagingOptions = {}): Promise<readonly string[]> {
     this.#assertOpen();
-    const needsSomebody = (session: MemorySession) =>
+    const needsHolder = (session: MemorySession) =>
       [...session.runs.values()].some(({ status }) => status === "live") ||
       [...session.commands.values()].some(({ outcome }) => outcome === undefined);
     return pageAfter([...this.#sessions.values()], Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)
       .filter((session) => session.graceUntil <= this.#now() && this.#holderOf(session) === undefined)
-      .filter(needsSomebody)
-      .slice(0, boundList(limit))
+      .filter(needsHolder)
+      .slice(0, clampListLimit(limit))
       .map(({ sessionId }) => sessionId);
   }
 
   async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
-    assertTerm(ttlMs);
+    assertDuration(ttlMs);
     assertName("holder", holder);
     const session = this.#open(sessionId);
     const current = this.#holderOf(session);
@@ -171,7 +174,7 @@ export class MemoryLog implements Log {
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
-    assertTerm(ttlMs);
+    assertDuration(ttlMs);
     const session = this.#fence(sessionId, epoch);
     const { lease } = session;
     if (lease === undefined) throw fenced(sessionId, session.epoch);
@@ -195,14 +198,14 @@ export class MemoryLog implements Log {
     const lastId = lastIdOf(session);
     if (this.#isRetry(session, batch)) return { lastId: expectedLastId + entries.length };
     if (lastId !== expectedLastId)
-      throw new LoomError("conflict", `session "${sessionId}" ends at ${lastId}, not ${expectedLastId}`, {
+      throw new LoomError("conflict", `session "${sessionId}" ends at record ${lastId}, not ${expectedLastId}`, {
         last_event_id: lastId,
       });
     for (const [index, { commandId }] of settle.entries()) {
       const command = session.commands.get(commandId);
       const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
       if (command === undefined || command.outcome !== undefined || isRepeated)
-        throw new LoomError("command_settled", `command "${commandId}" does not wait in session "${sessionId}"`);
+        throw new LoomError("command_settled", `command "${commandId}" of session "${sessionId}" is not pending`);
     }
     this.#write(session, batch);
     return { lastId: lastIdOf(session) };
@@ -225,7 +228,7 @@ export class MemoryLog implements Log {
     else this.#feed.hint(sessionId);
   }
 
-  /** The batch is there already, letter by letter, and its commands have the same answers. */
+  /** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
   #isRetry(session: MemorySession, { expectedLastId, entries, settle = [] }: Append): boolean {
     const from = expectedLastId + 1 - session.firstId;
     return (
@@ -242,8 +245,8 @@ export class MemoryLog implements Log {
     assertPosition(sessionId, after, session.firstId, lastIdOf(session));
     const { maxPageRecords, maxPageBytes } = this.limits;
     const from = after + 1 - session.firstId;
-    const most = boundPage(limit, maxPageRecords);
-    let room = boundPage(maxBytes, maxPageBytes);
+    const most = clampPageLimit(limit, maxPageRecords);
+    let room = clampPageLimit(maxBytes, maxPageBytes);
     let end = from;
     while (end < session.texts.length && end - from < most) {
       room -= Buffer.byteLength(session.texts[end] ?? "");
@@ -257,7 +260,7 @@ export class MemoryLog implements Log {
     return this.#feed.peek(sessionId, after);
   }
 
-  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void {
+  watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void {
     return this.#feed.watch(sessionId, listener, options);
   }
 
@@ -265,10 +268,10 @@ export class MemoryLog implements Log {
     return this.#get(sessionId).runs.get(runId);
   }
 
-  async listRuns(sessionId: string, { limit, after }: ListOptions = {}): Promise<readonly RunInfo[]> {
+  async listRuns(sessionId: string, { limit, after }: PagingOptions = {}): Promise<readonly RunInfo[]> {
     return pageAfter(
       [...this.#get(sessionId).runs.values()].toReversed(),
-      boundList(limit),
+      clampListLimit(limit),
       after,
       ({ runId }) => runId,
     );
@@ -298,7 +301,7 @@ export class MemoryLog implements Log {
     const all = [...this.#get(sessionId).landmarks.values()].filter(
       (landmark) => landmark.kind === kind && landmark.eventId < before,
     );
-    return all.toReversed().slice(0, boundList(limit));
+    return all.toReversed().slice(0, clampListLimit(limit));
   }
 
   async submit(command: Command): Promise<CommandState> {
@@ -307,13 +310,19 @@ export class MemoryLog implements Log {
     const known = session.commands.get(command.commandId);
     if (known !== undefined) {
       if (isSameCommand(known, command)) return known;
-      throw new LoomError("command_conflict", `command "${command.commandId}" was given before, and was another`);
+      throw new LoomError(
+        "command_conflict",
+        `the command id "${command.commandId}" was already used for a different command`,
+      );
     }
     const waiting = [...session.commands.values()].filter(({ outcome }) => outcome === undefined).length;
     if (waiting >= this.limits.maxPendingCommands)
-      throw new LoomError("inbox_full", `${waiting} commands wait in session "${command.sessionId}"`);
+      throw new LoomError(
+        "inbox_full",
+        `session "${command.sessionId}" has ${waiting} pending commands; try again later`,
+      );
     const { commandId, sessionId, kind } = command;
-    // A copy: what waits here must not change with the caller's object.
+    // A copy, so that the command does not change with the caller's object.
     const body = copyJson(command.body);
     const state = { commandId, sessionId, kind, body, createdAt: this.#now(), outcome: undefined };
     session.commands.set(command.commandId, state);
@@ -327,13 +336,13 @@ export class MemoryLog implements Log {
 
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
     const all = [...this.#get(sessionId).commands.values()];
-    return all.filter(({ outcome }) => outcome === undefined).slice(0, boundList(limit));
+    return all.filter(({ outcome }) => outcome === undefined).slice(0, clampListLimit(limit));
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
     this.#assertOpen();
     let report: PruneReport = { runs: 0, records: 0, bytes: 0 };
-    const apply = (session: MemorySession, cut: Cut): void => {
+    const apply = (session: MemorySession, cut: SessionCut): void => {
       const gone = cutSession(session, cut);
       report = {
         runs: report.runs + gone.runs,
@@ -373,7 +382,7 @@ export class MemoryLog implements Log {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new LoomError("store_closed", "the log was closed");
+    if (this.#closed) throw new LoomError("store_closed", "the log is closed");
   }
 
   #get(sessionId: string): MemorySession {
@@ -383,7 +392,7 @@ export class MemoryLog implements Log {
     return session;
   }
 
-  /** Those of one owner, or of everybody. */
+  /** Sessions of one owner, or of all owners. */
   #newestFirst(owner: string | undefined): readonly MemorySession[] {
     this.#assertOpen();
     assertOwner(owner);
@@ -416,7 +425,7 @@ export class MemoryLog implements Log {
       graceUntil: graceMs === 0 ? 0 : at + graceMs,
       runs: new Map(),
       landmarks: new Map(),
-      said: [],
+      textIds: [],
       commands: new Map(),
       settledAt: new Map(),
     };
@@ -426,7 +435,7 @@ export class MemoryLog implements Log {
 
   #fence(sessionId: string, epoch: number): MemorySession {
     const session = this.#get(sessionId);
-    // Without a lease nobody was given this epoch: it is that of a release, or of a session nobody has written.
+    // An epoch without a lease was never granted: the session was released or never written.
     if (session.epoch !== epoch || session.lease === undefined) throw fenced(sessionId, session.epoch);
     return session;
   }
@@ -461,7 +470,7 @@ function pageAfter<T>(
   keyOf: (item: T) => string,
 ): readonly T[] {
   const from = after === undefined ? 0 : items.findIndex((item) => keyOf(item) === after) + 1;
-  // It was deleted or pruned since: neither from the beginning nor nothing would be the rest of the list.
-  if (after !== undefined && from === 0) throw unknownPlace(after);
+  // The item was deleted or pruned, so it is unknown where the list continues.
+  if (after !== undefined && from === 0) throw unknownListCursor(after);
   return items.slice(from, from + limit);
 }

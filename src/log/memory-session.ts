@@ -1,12 +1,11 @@
 /**
- * One session of a log in memory: its texts, its indexes, and where retention may cut it. Who may write it, and who reads
- * it, is the affair of the log.
+ * A session of the in-memory log: its texts, its indexes, and where it can be pruned. Leases are checked by the log.
  */
 import { Buffer } from "node:buffer";
 import { findIndexChanges } from "./index-changes.ts";
 import type { CommandState, Landmark, LogEntry, PruneReport, RunInfo, SearchMatch } from "./log.ts";
-import { matchSaid } from "./said.ts";
-import { findSnippet, type Phrase } from "./search-text.ts";
+import { matchRecord } from "./conversation-text.ts";
+import { findSnippet, type SearchPhrase } from "./search-text.ts";
 
 export interface MemorySession {
   readonly sessionId: string;
@@ -21,19 +20,19 @@ export interface MemorySession {
   bytes: number;
   epoch: number;
   lease: { readonly holder: string; readonly expiresAt: number } | undefined;
-  /** Until when it is no orphan though nobody has held it yet. */
+  /** End of the grace period in which the session is not an orphan. */
   graceUntil: number;
   readonly runs: Map<string, RunInfo>;
   readonly landmarks: Map<string, Landmark>;
-  /** The records that are messages or replies, oldest first. */
-  said: number[];
+  /** Ids of messages and replies, oldest first. */
+  textIds: number[];
   readonly commands: Map<string, CommandState>;
-  /** When each command was answered. */
+  /** When each command was settled. */
   readonly settledAt: Map<string, number>;
 }
 
-/** Where retention may cut a session, and when the runs before that were over. */
-export interface Cut {
+/** A position up to which a session can be pruned, and when the last run before it ended. */
+export interface SessionCut {
   readonly lastId: number;
   readonly endedAt: number;
 }
@@ -42,12 +41,12 @@ export function lastIdOf({ firstId, texts }: MemorySession): number {
   return firstId - 1 + texts.length;
 }
 
-/** Puts what the entries change into the indexes. */
+/** Updates the indexes of a session with new entries. */
 export function indexEntries(session: MemorySession, entries: readonly LogEntry[]): void {
-  const { begins, ends, landmarks, said } = findIndexChanges(entries);
-  for (const { eventId } of said) session.said.push(eventId);
+  const { starts, ends, landmarks, texts } = findIndexChanges(entries);
+  for (const { eventId } of texts) session.textIds.push(eventId);
   let updatedAt = Number.NEGATIVE_INFINITY;
-  for (const { runId, firstId, startedAt, requestId, agent } of begins) {
+  for (const { runId, firstId, startedAt, requestId, agent } of starts) {
     if (session.runs.has(runId)) continue;
     const open = { status: "live", lastId: undefined, endedAt: undefined, code: undefined } as const;
     session.runs.set(runId, { runId, firstId, startedAt, requestId, agent, ...open });
@@ -67,32 +66,32 @@ export function indexEntries(session: MemorySession, entries: readonly LogEntry[
   }
 }
 
-export function cutSession(session: MemorySession, { lastId }: Cut): PruneReport {
+export function cutSession(session: MemorySession, { lastId }: SessionCut): PruneReport {
   const gone = session.texts.splice(0, lastId + 1 - session.firstId);
   const bytes = gone.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   session.firstId = lastId + 1;
   session.bytes -= bytes;
   const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
   for (const { runId } of runs) session.runs.delete(runId);
-  session.said = session.said.filter((eventId) => eventId > lastId);
+  session.textIds = session.textIds.filter((eventId) => eventId > lastId);
   for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
   return { runs: runs.length, records: gone.length, bytes };
 }
 
-/** In the title, or else in the latest text that has all of it. */
-export function findMatch(session: MemorySession, phrases: readonly Phrase[]): SearchMatch | undefined {
-  const { title = "", said, texts, firstId } = session;
+/** Finds a match in the title, otherwise in the latest text that contains all phrases. */
+export function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
+  const { title = "", textIds, texts, firstId } = session;
   const snippet = findSnippet(title, phrases);
   if (snippet !== undefined) return { where: "title", snippet };
-  for (let index = said.length - 1; index >= 0; index--) {
-    const match = matchSaid(texts[(said[index] ?? 0) - firstId] ?? "", phrases);
+  for (let index = textIds.length - 1; index >= 0; index--) {
+    const match = matchRecord(texts[(textIds[index] ?? 0) - firstId] ?? "", phrases);
     if (match !== undefined) return match;
   }
   return undefined;
 }
 
-/** The first place where the session can be cut: at the end of a run, and inside of none. */
-export function findCut({ runs }: MemorySession): Cut | undefined {
+/** Finds the first position at the end of a run that no other run spans. */
+export function findCut({ runs }: MemorySession): SessionCut | undefined {
   let lastId = Number.POSITIVE_INFINITY;
   for (const run of runs.values()) lastId = Math.min(lastId, run.lastId ?? lastId);
   for (;;) {
@@ -103,7 +102,7 @@ export function findCut({ runs }: MemorySession): Cut | undefined {
       reached = Math.max(reached, run.lastId ?? Number.POSITIVE_INFINITY);
       endedAt = Math.max(endedAt, run.endedAt ?? 0);
     }
-    // A live run ends nowhere, and where no run has ended there is no place.
+    // A live run has no end, and a session without ended runs has no such position.
     if (reached === Number.POSITIVE_INFINITY) return undefined;
     if (reached === lastId) return { lastId, endedAt };
     lastId = reached;

@@ -9,7 +9,7 @@ const RECORDS: readonly StampedRecord[] = [4, 5, 6].map((event_id) => ({
 }));
 const TEXTS = RECORDS.map((record) => createEntry(record).text);
 
-/** The refusal of a page that cannot be read. */
+/** Returns the error of a page that cannot be parsed. */
 function refusalOf(page: Page): unknown {
   try {
     return page.records;
@@ -19,12 +19,12 @@ function refusalOf(page: Page): unknown {
 }
 
 describe("a page", () => {
-  test("is its records, and their texts", () => {
+  test("has records and their texts", () => {
     const page = new Page("s", 3, 6, TEXTS.join("\n"));
     expect([page.isEmpty, page.length, page.texts, page.records]).toEqual([false, 3, TEXTS, RECORDS]);
   });
 
-  test("is read once for all who share it", () => {
+  test("is parsed once for all readers", () => {
     const page = new Page("s", 3, 6, TEXTS.join("\n"));
     expect(page.records).toBe(page.records);
   });
@@ -36,29 +36,29 @@ describe("a page", () => {
     }
   });
 
-  test("may hold a record that belongs to no run, or is of a type nobody knows", () => {
+  test("may have a record without a run or of an unknown type", () => {
     const record = { envelope: { session_id: "s", event_id: 1 }, event: { type: "from_tomorrow", n: 1 } };
     expect(new Page("s", 0, 1, createEntry(record).text).records).toEqual([record]);
   });
 
   test.each([
-    ["a text that is no JSON", [TEXTS[0]!, "{", TEXTS[2]!]],
-    ["a text that is cut short", [TEXTS[0]!, TEXTS[1]!.slice(0, -1), TEXTS[2]!]],
+    ["invalid JSON", [TEXTS[0]!, "{", TEXTS[2]!]],
+    ["a truncated text", [TEXTS[0]!, TEXTS[1]!.slice(0, -1), TEXTS[2]!]],
     ["an empty text", [TEXTS[0]!, "", TEXTS[2]!]],
-    ["JSON that is no frame", [TEXTS[0]!, "[]", TEXTS[2]!]],
-    ["a frame that breaks its declaration", [TEXTS[0]!, TEXTS[1]!.replace('"think"', "7"), TEXTS[2]!]],
-    ["a record twice", [TEXTS[0]!, TEXTS[0]!, TEXTS[2]!]],
+    ["JSON that is not a frame", [TEXTS[0]!, "[]", TEXTS[2]!]],
+    ["a frame with an invalid field", [TEXTS[0]!, TEXTS[1]!.replace('"think"', "7"), TEXTS[2]!]],
+    ["a duplicate record", [TEXTS[0]!, TEXTS[0]!, TEXTS[2]!]],
     ["records out of order", [TEXTS[0]!, TEXTS[2]!, TEXTS[1]!]],
     ["a record of another session", [TEXTS[0]!, TEXTS[1]!.replace('"s"', '"t"'), TEXTS[2]!]],
-  ])("refuses %s by name, and says which", (_, texts) => {
+  ])("rejects %s and reports the record", (_, texts) => {
     const refusal = refusalOf(new Page("s", 3, 6, texts.join("\n")));
     if (!isLoomError(refusal, "store_corrupt")) throw new Error("expected store_corrupt", { cause: refusal });
     expect(refusal.details).toEqual({ session_id: "s", event_id: 5 });
   });
 
   test.each([
-    ["fewer texts than its ids say", TEXTS.slice(0, 2)],
-    ["more texts than its ids say", [...TEXTS, TEXTS[2]!.replace('"event_id":6', '"event_id":7')]],
+    ["fewer texts than ids", TEXTS.slice(0, 2)],
+    ["more texts than ids", [...TEXTS, TEXTS[2]!.replace('"event_id":6', '"event_id":7')]],
   ])("refuses %s", (_, texts) => {
     expect(isLoomError(refusalOf(new Page("s", 3, 6, texts.join("\n"))), "store_corrupt")).toBe(true);
   });

@@ -1,25 +1,29 @@
 /**
- * A row of records as they are stored: one text of `loom` frames, a line each. The records are read from it when
- * somebody asks, once for all who share the page. Live or replayed, they come from the same bytes, so they are the same.
+ * Consecutive records as they are stored: `loom` frames, one per line. Records are parsed on demand, once for all
+ * readers that share the page. Live and replayed records come from the same bytes, so they are identical.
  */
 import { createRecordReader } from "../dialects/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
 
 const readRecord = createRecordReader();
 
+/** A page of consecutive records of one session. */
 export class Page {
   readonly sessionId: string;
-  /** The id before the first of the page. */
+  /** Id before the first record of the page. */
   readonly after: number;
-  /** The id of its last record; `after` when it is empty. */
+  /** Id of the last record; `after` if the page is empty. */
   readonly lastId: number;
-  /** Of the session it was read from, where that is known: in memory a name may stand for the session before. */
+  /**
+   * Incarnation of the session the page was read from, if known. A page in memory may belong to a deleted session of
+   * the same id.
+   */
   readonly incarnation: string | undefined;
   #text: string | undefined;
   #texts: readonly string[] | undefined;
   #records: readonly StampedRecord[] | undefined;
 
-  /** `text` is its frames, one by one or joined by line feeds: as they are at hand. */
+  /** `text` contains the frames, as a list or joined by line feeds. */
   constructor(
     sessionId: string,
     after: number,
@@ -35,13 +39,13 @@ export class Page {
     this.incarnation = incarnation;
   }
 
-  /** Frames joined by line feeds, without one at the end. */
+  /** Frames joined by line feeds, without a final line feed. */
   get text(): string {
     this.#text ??= this.#texts?.join("\n") ?? "";
     return this.#text;
   }
 
-  /** Characters of its text. */
+  /** Length of `text` in UTF-16 code units. */
   get characters(): number {
     if (this.#text !== undefined || this.#texts === undefined) return this.text.length;
     let sum = Math.max(0, this.#texts.length - 1);
@@ -62,7 +66,7 @@ export class Page {
     return this.#texts;
   }
 
-  /** Throws `store_corrupt` where a text is no record, or not the one its place asks for, or one is missing. */
+  /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong id, or is missing. */
   get records(): readonly StampedRecord[] {
     this.#records ??= this.#readAll();
     return this.#records;
@@ -74,7 +78,7 @@ export class Page {
     return records;
   }
 
-  /** All at once, which is faster; one by one where that fails, to find out which it is. */
+  /** Parses all frames at once, which is faster; if that fails, each is parsed on its own to find the invalid one. */
   #parse(): readonly unknown[] {
     if (this.isEmpty) return [];
     try {
@@ -91,9 +95,13 @@ export class Page {
   }
 
   #corrupt(id: number): LoomError {
-    return new LoomError("store_corrupt", `record ${id} of session "${this.sessionId}" cannot be read`, {
-      session_id: this.sessionId,
-      event_id: id,
-    });
+    return new LoomError(
+      "store_corrupt",
+      `record ${id} of session "${this.sessionId}" cannot be read; the store is damaged`,
+      {
+        session_id: this.sessionId,
+        event_id: id,
+      },
+    );
   }
 }

@@ -1,19 +1,19 @@
 /**
- * How texts are searched: what their words are, and where a query is in one. It knows no log and no index. A log in
- * memory and one in a store agree because both ask this in the end; an index only says where it is worth asking.
+ * Full-text search in a single text: splits it into words and finds a query in it. All logs decide matches with this
+ * module; an index only selects candidates. It does not know logs or indexes.
  *
- * A word is a run of letters and digits; of Chinese, Japanese and Korean, and of symbols such as emoji, each character is
- * one. Case, accents, width and punctuation do not count.
+ * A word is a sequence of letters and digits. In Chinese, Japanese and Korean, and for symbols such as emoji, each
+ * character is a word. Case, accents, width and punctuation are ignored.
  */
 
-/** Characters of a text that are searched; what lies beyond is not found. */
+/** Searched length of a text in characters; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
-/** Characters of a query that count, and its words. */
+/** Longest query in characters, and its largest number of words; the rest is ignored. */
 const MAX_QUERY_LENGTH = 500;
 const MAX_QUERY_WORDS = 32;
-/** From so many characters on a word is also found where it only begins another. */
-const LEAST_PREFIX = 2;
-/** Characters of a snippet, and how many of them may come before what was found. */
+/** Words of at least this length also match as a prefix. */
+const MIN_PREFIX_LENGTH = 2;
+/** Length of a snippet in characters, and how many of them may precede the match. */
 const SNIPPET_LENGTH = 160;
 const SNIPPET_LEAD = 40;
 
@@ -22,29 +22,29 @@ const WORD = new RegExp(
   String.raw`(?<lone>[${LONE}]\p{M}*)|[[\p{L}\p{N}]--[${LONE}]][[\p{L}\p{N}\p{M}]--[${LONE}]]*`,
   "gv",
 );
-/** Words that are folded by their case alone: most of what is written. */
+/** Common words that only need lower-casing. */
 const PLAIN = /^(?:[a-z\d]+|[\u4e00-\u9fff])$/i;
 
-interface Word {
+interface TextWord {
   readonly folded: string;
   readonly isLone: boolean;
   readonly start: number;
 }
 
-/** Words that must follow each other; the last may go on where `isPrefix`. */
-export interface Phrase {
+/** Words that must follow each other. With `isPrefix`, the last one may be a prefix of a longer word. */
+export interface SearchPhrase {
   readonly words: readonly string[];
   readonly isPrefix: boolean;
 }
 
-/** The words of a text as an index takes them: folded, one space between. */
+/** Returns the folded words of a text, separated by spaces, as an index stores them. */
 export function listWords(text: string): string {
   return Array.from(readWords(text.slice(0, MAX_SEARCHED_LENGTH)), ({ folded }) => folded).join(" ");
 }
 
-/** What a query asks for, all of it: a phrase for each part between its spaces. None where nothing in it counts. */
-export function readQuery(query: string): readonly Phrase[] {
-  const phrases: Phrase[] = [];
+/** Parses a query: each part between spaces is a phrase, and all must match. Empty if the query has no words. */
+export function readQuery(query: string): readonly SearchPhrase[] {
+  const phrases: SearchPhrase[] = [];
   let left = MAX_QUERY_WORDS;
   for (const part of query.slice(0, MAX_QUERY_LENGTH).split(/\s+/u)) {
     const words = [...readWords(part)].slice(0, left);
@@ -53,16 +53,16 @@ export function readQuery(query: string): readonly Phrase[] {
     left -= words.length;
     phrases.push({
       words: words.map(({ folded }) => folded),
-      isPrefix: !last.isLone && last.folded.length >= LEAST_PREFIX,
+      isPrefix: !last.isLone && last.folded.length >= MIN_PREFIX_LENGTH,
     });
   }
   return phrases;
 }
 
-/** A piece of the text around the first phrase that is in it; undefined unless all are. Reads no further than it must. */
-export function findSnippet(text: string, phrases: readonly Phrase[]): string | undefined {
+/** Returns the text around the first match; undefined unless all phrases match. Stops reading as soon as they do. */
+export function findSnippet(text: string, phrases: readonly SearchPhrase[]): string | undefined {
   if (phrases.length === 0) return undefined;
-  const words: Word[] = [];
+  const words: TextWord[] = [];
   const missing = new Set(phrases);
   let first = Number.POSITIVE_INFINITY;
   for (const word of readWords(text.slice(0, MAX_SEARCHED_LENGTH))) {
@@ -78,21 +78,21 @@ export function findSnippet(text: string, phrases: readonly Phrase[]): string | 
   return undefined;
 }
 
-function isAt(words: readonly Word[], from: number, { words: asked, isPrefix }: Phrase): boolean {
-  return asked.every((word, index) => {
+function isAt(words: readonly TextWord[], from: number, { words: wanted, isPrefix }: SearchPhrase): boolean {
+  return wanted.every((word, index) => {
     const found = words[from + index]?.folded;
-    return isPrefix && index === asked.length - 1 ? found?.startsWith(word) === true : found === word;
+    return isPrefix && index === wanted.length - 1 ? found?.startsWith(word) === true : found === word;
   });
 }
 
-function* readWords(text: string): Generator<Word> {
+function* readWords(text: string): Generator<TextWord> {
   for (const match of text.matchAll(WORD)) {
     const folded = fold(match[0]);
     if (folded !== "") yield { folded, isLone: match.groups?.["lone"] !== undefined, start: match.index };
   }
 }
 
-/** What is left has no space and nothing that an index could take for its own language. */
+/** The result contains no spaces and no characters with a meaning in the query language of an index. */
 function fold(word: string): string {
   if (PLAIN.test(word)) return word.toLowerCase();
   return word
@@ -101,7 +101,7 @@ function fold(word: string): string {
     .replaceAll(/[\p{M}\p{Z}\p{C}]|[\0-/:-@[-`{-\x7f]/gu, "");
 }
 
-/** On one line, with marks where something was cut off; no character is cut in half. */
+/** Cuts a one-line snippet, with ellipses where text was removed. Surrogate pairs are not split. */
 function cutAround(text: string, at: number): string {
   let start = Math.max(0, at - SNIPPET_LEAD);
   if (isInsidePair(text, start)) start--;

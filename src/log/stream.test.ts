@@ -13,12 +13,12 @@ import {
 } from "../../test/log-sessions.ts";
 import { FORMS } from "../../test/vectors.ts";
 import { createRecordReader, DIALECTS } from "../dialects/index.ts";
-import { findStreamMode, isOfDeltas, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { findStreamMode, isInDeltaSeries, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { Log } from "./log.ts";
-import { openStream, type StreamFrame, type StreamOptions, type StreamPlace } from "./stream.ts";
+import { openStream, type StreamFrame, type StreamOptions, type StreamStartInfo } from "./stream.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const SAMPLES = LONG ? { sessions: 300, cuts: 100, records: 1_000_000 } : { sessions: 8, cuts: 10, records: 10_000 };
@@ -37,13 +37,13 @@ const STREAMS: readonly (readonly [string, Form])[] = [
 const read = async (log: Log, options: StreamOptions): Promise<StreamFrame[]> =>
   (await gather(openStream(log, "s", options))).flat();
 
-/** At most so many positions, spread over all. */
+/** At most `most` positions, spread evenly. */
 function spread(count: number, most: number): number[] {
   const step = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / step) }, (_, index) => index * step);
 }
 
-/** Every resumption of the session's stream, by cursor and by count, gives the rest of the uncut one. */
+/** Checks that resuming by cursor and by count continues the original stream at every position. */
 async function expectResumable(log: Log, form: Form, texts: readonly string[] | undefined): Promise<void> {
   const uncut = await read(log, form);
   if (texts !== undefined) expect(uncut.map(({ text }) => text)).toEqual(texts);
@@ -59,7 +59,7 @@ async function expectResumable(log: Log, form: Form, texts: readonly string[] | 
   }
 }
 
-/** What each reader is to be given, in the plainest way: all records are read, and each knows which came before it. */
+/** A simple reference implementation of the selection: parses all records, and tracks the previous one sent. */
 function showRecords(records: readonly StampedRecord[], { dialect, encoderOptions, modes }: Form): StampedRecord[] {
   const folds = new Map<string | undefined, StateFold>();
   const leftOut = new Map<string | undefined, number>();
@@ -73,8 +73,8 @@ function showRecords(records: readonly StampedRecord[], { dialect, encoderOption
     fold.add(event);
     const mode = findStreamMode(event.type);
     const isWanted =
-      modes === undefined ? !isOfDeltas(event) : modes === "all" || mode === "always" || modes.includes(mode);
-    let given = modes === undefined ? event : fold.show(event);
+      modes === undefined ? !isInDeltaSeries(event) : modes === "all" || mode === "always" || modes.includes(mode);
+    let given = modes === undefined ? event : fold.withFullState(event);
     if (!isWanted || given === undefined) {
       leftOut.set(run_id, (leftOut.get(run_id) ?? 0) + 1);
       continue;
@@ -99,7 +99,7 @@ const MODES: readonly (StreamModes | undefined)[] = [
   ["tools", "custom", "checkpoints"],
 ];
 
-/** The stored texts, or what one encoder makes of all records as they are read back from those. */
+/** The stored texts, or the frames one encoder creates from all records. */
 function encode(records: readonly StampedRecord[], { dialect, encoderOptions }: Form): string[] {
   const texts = records.map((record) => createEntry(record).text);
   if (dialect === "loom" && encoderOptions === undefined) return texts;
@@ -114,59 +114,53 @@ function sequenceOf(text: string): number {
 
 describe.each(LOGS)("openStream on a $name log", ({ open }) => {
   const kinds = [
-    ["runs one after the other", mixedSessionArbitrary, STREAMS],
-    ["runs side by side", interleavedSessionArbitrary, STREAMS],
-    ["runs without a name", namelessSessionArbitrary, STREAMS],
+    ["consecutive runs", mixedSessionArbitrary, STREAMS],
+    ["overlapping runs", interleavedSessionArbitrary, STREAMS],
+    ["runs without an id", namelessSessionArbitrary, STREAMS],
   ] as const;
   describe.each(kinds)("%s", (_kind, arbitrary, streams) => {
-    test.each(streams)(
-      "%s: a resumed stream is the rest of the uncut one, wherever it was cut",
-      async (_name, form) => {
-        await fc.assert(
-          fc.asyncProperty(arbitrary, async (records) => {
-            const log = await open();
-            await writeRecords(log, records, 13);
-            await expectResumable(log, form, encode(records, form));
-            await log.close();
-          }),
-          { numRuns: SAMPLES.sessions },
-        );
-      },
+    test.each(streams)("%s: a resumed stream continues the original at every position", async (_name, form) => {
+      await fc.assert(
+        fc.asyncProperty(arbitrary, async (records) => {
+          const log = await open();
+          await writeRecords(log, records, 13);
+          await expectResumable(log, form, encode(records, form));
+          await log.close();
+        }),
+        { numRuns: SAMPLES.sessions },
+      );
+    });
+  });
+
+  test.each(STREAMS)("%s: sends the selected events with full states, from every position", async (_name, form) => {
+    await fc.assert(
+      fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
+        const log = await open({ maxPageRecords: 7 });
+        await writeRecords(log, records, 13);
+        const asked = { ...form, modes };
+        const isStored = form.dialect === "loom" && form.encoderOptions === undefined;
+        const readRecord = createRecordReader();
+        const stored = records.map((record) => readRecord(createEntry(record).text) as StampedRecord);
+        const texts = encode(showRecords(stored, asked), form);
+        // Stored texts keep the order of their fields.
+        const parse = (frames: readonly string[]) => frames.map((text) => JSON.parse(text) as { event_id?: number });
+        const uncut = (await read(log, asked)).map(({ text }) => text);
+        if (isStored) expect(parse(uncut)).toEqual(parse(texts));
+        await expectResumable(log, asked, isStored ? undefined : texts);
+        // From any record on, regardless of the omitted records before it.
+        const ids = parse(uncut).map(({ event_id = 0 }) => event_id);
+        if (isStored)
+          for (const at of spread(records.length, SAMPLES.cuts)) {
+            const rest = uncut.filter((_, index) => (ids[index] as number) > at);
+            expect((await read(log, { ...asked, after: at })).map(({ text }) => text)).toEqual(rest);
+          }
+        await log.close();
+      }),
+      { numRuns: SAMPLES.sessions * (form.dialect === "loom" ? 3 : 1) },
     );
   });
 
-  test.each(STREAMS)(
-    "%s: the events that were asked for, with states whole, wherever it was cut",
-    async (_name, form) => {
-      await fc.assert(
-        fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
-          const log = await open({ maxPageRecords: 7 });
-          await writeRecords(log, records, 13);
-          const asked = { ...form, modes };
-          const isStored = form.dialect === "loom" && form.encoderOptions === undefined;
-          const readRecord = createRecordReader();
-          const stored = records.map((record) => readRecord(createEntry(record).text) as StampedRecord);
-          const texts = encode(showRecords(stored, asked), form);
-          // Stored texts have their fields in the order they were given.
-          const parse = (frames: readonly string[]) => frames.map((text) => JSON.parse(text) as { event_id?: number });
-          const uncut = (await read(log, asked)).map(({ text }) => text);
-          if (isStored) expect(parse(uncut)).toEqual(parse(texts));
-          await expectResumable(log, asked, isStored ? undefined : texts);
-          // From any number on, whatever is left out before it.
-          const ids = parse(uncut).map(({ event_id = 0 }) => event_id);
-          if (isStored)
-            for (const at of spread(records.length, SAMPLES.cuts)) {
-              const rest = uncut.filter((_, index) => (ids[index] as number) > at);
-              expect((await read(log, { ...asked, after: at })).map(({ text }) => text)).toEqual(rest);
-            }
-          await log.close();
-        }),
-        { numRuns: SAMPLES.sessions * (form.dialect === "loom" ? 3 : 1) },
-      );
-    },
-  );
-
-  test.each(STREAMS)("%s: the same after the oldest runs are gone", async (_name, form) => {
+  test.each(STREAMS)("%s: sends the same after the oldest runs are pruned", async (_name, form) => {
     await fc.assert(
       fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
         const log = await open();
@@ -194,7 +188,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     );
   });
 
-  test.each(STREAMS)("%s: live, with cuts, the same as replayed", async (_name, form) => {
+  test.each(STREAMS)("%s: sends the same live, with interruptions, as replayed", async (_name, form) => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(mixedSessionArbitrary, statefulSessionArbitrary),
@@ -213,7 +207,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
               const cursor = got.at(-1)?.cursor;
               const last = { ...asked, follow: true, ...(cursor === undefined ? { after: 0 } : { cursor }) };
               for await (const batch of openStream(log, "s", last)) {
-                // A client is cut anywhere, in the middle of a batch too.
+                // A client may be interrupted anywhere, also within a batch.
                 const taken = batch.slice(0, left);
                 got.push(...taken);
                 left -= taken.length;
@@ -237,7 +231,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     );
   });
 
-  test("without a position it begins with what is held; record 0 of a session that begins later is refused", async () => {
+  test("starts at the first stored record by default, and rejects record 0 of a session that starts later", async () => {
     const log = await open();
     await writeRecords(log, makeRun("run-1", { after: 10 }));
     const frames = await read(log, { dialect: "loom" });
@@ -247,7 +241,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("every position that cannot be is refused by its name", async () => {
+  test("rejects invalid positions with their error code", async () => {
     const log = await open();
     const { incarnation } = await writeRecords(log, makeRun("run-1"));
     const at = (eventId: number, frame?: number) => ({ cursor: formatCursor(incarnation, eventId, frame) });
@@ -275,7 +269,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("a cursor of a session that was made anew is stale", async () => {
+  test("rejects a cursor of a deleted session with the same id", async () => {
     const log = await open();
     await writeRecords(log, makeRun("run-1"));
     const [frame] = await read(log, { dialect: "engine" });
@@ -287,51 +281,50 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test.each(STREAMS)(
-    "%s: tells once where it begins, and the frames counted from there are the same",
-    async (_name, form) => {
-      const log = await open({ maxPageRecords: 3 });
-      const { incarnation } = await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
-      const all = await read(log, form);
-      for (let skip = 0; skip <= all.length; skip++) {
-        const places: StreamPlace[] = [];
-        const stop = new AbortController();
-        const stream = openStream(log, "s", {
-          ...form,
-          skip,
-          follow: true,
-          signal: stop.signal,
-          onPlaced: (place) => void places.push(place),
-        });
-        const first = stream.next();
-        // Also where all is skipped and nothing comes.
-        await vi.waitFor(() => expect(places).toHaveLength(1), { interval: 1 });
-        stop.abort();
-        await first;
-        await stream.return();
-        const [{ cursor }] = places as [StreamPlace];
-        expect([places.length, cursor]).toEqual([1, formatCursor(incarnation, 0)]);
-        expect(await read(log, { ...form, cursor, skip })).toEqual(all.slice(skip));
-      }
-      await log.close();
-    },
-  );
+  test.each(STREAMS)("%s: reports its start once, and frames counted from there are the same", async (_name, form) => {
+    const log = await open({ maxPageRecords: 3 });
+    const { incarnation } = await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
+    const all = await read(log, form);
+    for (let skip = 0; skip <= all.length; skip++) {
+      const starts: StreamStartInfo[] = [];
+      const stop = new AbortController();
+      const stream = openStream(log, "s", {
+        ...form,
+        skip,
+        follow: true,
+        signal: stop.signal,
+        onStart: (start) => void starts.push(start),
+      });
+      const first = stream.next();
+      // Also if everything is skipped and no frame follows.
+      await vi.waitFor(() => expect(starts).toHaveLength(1), { interval: 1 });
+      stop.abort();
+      await first;
+      await stream.return();
+      const [{ cursor }] = starts as [StreamStartInfo];
+      expect([starts.length, cursor]).toEqual([1, formatCursor(incarnation, 0)]);
+      expect(await read(log, { ...form, cursor, skip })).toEqual(all.slice(skip));
+    }
+    await log.close();
+  });
 
-  test("a number is refused where another session than that of the given cursor bears the name", async () => {
+  test("rejects a position if the session is not the one of `sessionCursor`", async () => {
     const log = await open();
     const old = await writeRecords(log, makeRun("run-1"));
-    const of = formatCursor(old.incarnation, 2);
-    expect(await read(log, { dialect: "engine", after: 1, of })).toEqual(
+    const sessionCursor = formatCursor(old.incarnation, 2);
+    expect(await read(log, { dialect: "engine", after: 1, sessionCursor })).toEqual(
       await read(log, { dialect: "engine", after: 1 }),
     );
     await log.deleteSession("s");
     await writeRecords(log, makeRun("run-1"));
     for (const place of [{ after: 1 }, { skip: 1 }, {}])
-      await expect(read(log, { dialect: "engine", ...place, of })).rejects.toMatchObject({ code: "cursor_stale" });
+      await expect(read(log, { dialect: "engine", ...place, sessionCursor })).rejects.toMatchObject({
+        code: "cursor_stale",
+      });
     await log.close();
   });
 
-  test("a long run is read page by page, and resumed near its end too", async () => {
+  test("reads a long run page by page, and resumes near its end", async () => {
     const log = await open({ maxPageRecords: 100 });
     const [start, , ...end] = makeRun("run-1");
     const count = SAMPLES.records;
@@ -353,7 +346,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("loom frames are the stored texts themselves", async () => {
+  test("sends stored texts unchanged as loom frames", async () => {
     const log = await open();
     const records = makeRun("run-1");
     await writeRecords(log, records);

@@ -1,153 +1,186 @@
 /**
- * A session's records as the frames of a dialect, each with the cursor to go on after it. It knows no framing and no
- * transport.
+ * Streams a session as frames of a dialect, each with the cursor to resume after it. It does not know framings or
+ * transports.
  *
  * Invariants:
- * - A resumed stream is, byte by byte, the rest of the uncut one, in every dialect and wherever it was cut; or refused by
- *   name. An encoder acts on records alone, so it is enough to show it again, unsent, what it must know.
- * - Memory does not grow with the session: it holds one page, one batch of about a million characters, and the states of
- *   live runs where states are asked for.
+ * - A resumed stream continues the original byte for byte, in every dialect and at every cursor, or it throws. Encoders
+ *   depend only on records, so they are first shown the records they need, without sending them.
+ * - Memory does not grow with the session: one page, one batch of about a million characters, and, if states are
+ *   requested, the states of live runs.
  */
 import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
 import { isLoomError, LoomError, readStreamModes, type StreamModes } from "../protocol/index.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
 import {
   createPageEncoder,
-  findShownBefore,
-  mayEndRunIn,
-  needsRun,
+  findLastSentId,
+  mayContainRunEnd,
+  needsRunHistory,
   type PageEncoder,
-  type Reading,
+  type PageEncoding,
 } from "./encode-page.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
-import { assertIncarnation, createTurns, followRecords } from "./follow-records.ts";
+import { assertIncarnation, createLoopYield, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
+/** A frame of a stream. */
 export interface StreamFrame {
+  /** The encoded frame, without framing. */
   readonly text: string;
-  /** Where to go on after this frame. */
+  /** Cursor to resume after this frame. */
   readonly cursor: string;
 }
 
+/** Options of `openStream`. */
 export interface StreamOptions {
+  /** Dialect of the frames. */
   readonly dialect: DialectName;
+  /** Options of the dialect's encoder. */
   readonly encoderOptions?: EncoderOptions | undefined;
   /**
-   * Only these kinds of events, or all, with states whole. Without it everything comes but the states of graphs, which
-   * are stored as what changed: nobody pays for what they did not ask for.
+   * Event kinds to send, with full graph states; `all` sends everything. Default: all events except graph states stored
+   * as deltas.
    */
   readonly modes?: StreamModes | undefined;
-  /** Go on after this frame. Without it and `after`: from the first record that is held. */
+  /** Resume after this frame. Default, if `after` is also absent: the first stored record. */
   readonly cursor?: string | undefined;
-  /** Go on after this record and all its frames. */
+  /** Start after this record and all its frames. */
   readonly after?: number | undefined;
-  /** Whole frames received since `cursor` or `after`, for dialects whose frames have no room for a cursor. */
+  /** Whole frames already received since `cursor` or `after`, for dialects whose frames carry no cursor. */
   readonly skip?: number | undefined;
-  /** Any cursor of the session that is meant, where a number or a count alone would fit another: `cursor_stale`. */
-  readonly of?: string | undefined;
   /**
-   * Told once, before the first batch: the place is good, though nothing may have come after it yet. Whatever keeps the
-   * first frame from being made is thrown before.
+   * Any cursor of the expected session. Throws `cursor_stale` if the session was recreated, which `after` and `skip`
+   * alone would not detect.
    */
-  readonly onPlaced?: ((place: StreamPlace) => void) | undefined;
+  readonly sessionCursor?: string | undefined;
+  /**
+   * Called once before the first batch, when the position is known to be valid, even if no frame follows yet. Errors
+   * that prevent the first frame are thrown before.
+   */
+  readonly onStart?: ((start: StreamStartInfo) => void) | undefined;
+  /** Whether to wait for new records at the end. Default: false. */
   readonly follow?: boolean;
+  /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** At most the frames of so many records in a batch. */
+  /** Largest number of records per batch. Default: the page limits of the log. */
   readonly limit?: number | undefined;
-  /** Bytes of one frame: states that were put together may become long. Code `frame_too_long`; none unless given. */
+  /** Largest frame in bytes; full states can be long. Larger ones throw `frame_too_long`. Default: no limit. */
   readonly maxFrameBytes?: number | undefined;
+  /** Milliseconds after which a waiting stream reads again without a hint. Default: 1000. */
   readonly recheckMs?: number | undefined;
-  /** Look whether a run may end in a page: `mayEndRun`. */
-  readonly marksEnds?: boolean | undefined;
+  /** Whether to set `mayEndRun` in each step. Default: false. */
+  readonly detectRunEnds?: boolean | undefined;
 }
 
-/** A batch has no more, unless it is a single frame. */
+/** Largest batch in characters, unless a single frame is longer. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
-export interface StreamPlace {
+/** The session and position at which a stream starts. */
+export interface StreamStartInfo {
   readonly session: SessionInfo;
-  /** Where the stream begins, frames to skip not counted. */
+  /** Cursor of the start of the stream, before skipped frames. */
   readonly cursor: string;
 }
 
-/** How far a stream has come. Frames may be none: not every record gives some. */
+/** Progress of a stream. `frames` may be empty, because not every record has frames. */
 export interface StreamStep {
   readonly frames: readonly StreamFrame[];
-  /** All frames of the records up to this one were given; undefined where more of the last one may follow. */
+  /** Last record whose frames were all sent; undefined if more frames of it may follow. */
   readonly through: number | undefined;
-  /** Where it was asked for: false if no run can end among these records. */
+  /** With `detectRunEnds`: false if no run ends in these records. */
   readonly mayEndRun: boolean;
 }
 
-/** Where a stream begins: with frame `frame` of record `eventId`. */
-interface Start {
+/** The frame with index `frame` of record `eventId`. */
+interface FramePosition {
   readonly eventId: number;
   readonly frame: number;
 }
 
-/** Gives batches that are never empty. */
+/**
+ * Streams a session as batches of frames. Batches are never empty.
+ *
+ * ```ts
+ * for await (const frames of openStream(log, "chat-1", { dialect: "loom", follow: true, signal })) {
+ *   for (const { text, cursor } of frames) send(text, cursor);
+ * }
+ * ```
+ *
+ * Throws `unknown_session`, `invalid_name` for an unknown dialect, `evicted`, and `cursor_invalid`, `cursor_stale` or
+ * `cursor_ahead` for a position that is not in the session.
+ */
 export async function* openStream(
   log: Log,
   sessionId: string,
   options: StreamOptions,
 ): AsyncGenerator<readonly StreamFrame[], void, undefined> {
-  for await (const { frames } of openSteps(log, sessionId, options)) if (frames.length > 0) yield frames;
+  for await (const { frames } of openStreamSteps(log, sessionId, options)) if (frames.length > 0) yield frames;
 }
 
-/** The same, telling how far it has come also where there was nothing to give. */
-export async function* openSteps(
+/** Like `openStream`, but also reports progress when there are no frames to send. */
+export async function* openStreamSteps(
   log: Log,
   sessionId: string,
   options: StreamOptions,
 ): AsyncGenerator<StreamStep, void, undefined> {
-  const { dialect: name, encoderOptions = {}, modes, cursor, after, skip = 0, of, onPlaced, ...waiting } = options;
-  if (!isDialectName(name)) throw new LoomError("invalid_name", `there is no dialect "${String(name)}"`);
+  const {
+    dialect: name,
+    encoderOptions = {},
+    modes,
+    cursor,
+    after,
+    skip = 0,
+    sessionCursor,
+    onStart,
+    ...waiting
+  } = options;
+  if (!isDialectName(name)) throw new LoomError("invalid_name", `unknown dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;
-  if (of !== undefined) assertCursorOf(sessionId, incarnation, parseCursor(of));
-  const start = findStart(info, cursor, after);
+  if (sessionCursor !== undefined) assertCursorOf(sessionId, incarnation, parseCursor(sessionCursor));
+  const start = findStreamPosition(info, cursor, after);
   let toSkip = assertSkip(skip);
   const dialect = DIALECTS[name];
-  const reading = {
+  const encoding = {
     dialect,
     encoderOptions,
     modes: modes === undefined || modes === "all" ? modes : readStreamModes(modes),
   };
-  // Where nothing follows the start, no page would come to find it out by.
+  // No page will follow that would detect it.
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
 
-  const { from, shownBefore } = await findReadingStart(log, info, reading, start);
-  const encode = createPageEncoder(reading, shownBefore, start.eventId);
+  const { from, lastSentBefore } = await findReadPosition(log, info, encoding, start);
+  const encode = createPageEncoder(encoding, lastSentBefore, start.eventId);
   const write = createPageWriter(encode, incarnation, start, options.maxFrameBytes);
-  let tellPlaced: (() => void) | undefined = () => {
-    tellPlaced = undefined;
-    onPlaced?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
+  let reportStart: (() => void) | undefined = () => {
+    reportStart = undefined;
+    onStart?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
   };
-  if (start.eventId > lastId) tellPlaced();
-  const turn = createTurns();
+  if (start.eventId > lastId) reportStart();
+  const yieldToLoop = createLoopYield();
   for await (const page of followRecords(log, sessionId, { ...waiting, after: from, incarnation })) {
-    const mayEndRun = options.marksEnds === true && mayEndRunIn(page);
+    const mayEndRun = options.detectRunEnds === true && mayContainRunEnd(page);
     for (const { frames: batch, isLast } of write(page)) {
       const skipped = Math.min(toSkip, batch.length);
       toSkip -= skipped;
       const frames = skipped === 0 ? batch : batch.slice(skipped);
       if (isLast && page.lastId >= lastId) {
-        // Nobody can have received a frame of a record that was not there when they asked.
+        // A client cannot have received frames of records that did not exist when it asked.
         if (toSkip > 0) throw aheadBy(toSkip);
-        tellPlaced?.();
+        reportStart?.();
       }
-      if (frames.length > 0) tellPlaced?.();
-      // Before the place is known to be good, and before the start, nobody is anywhere yet.
-      else if (!isLast || tellPlaced !== undefined || page.lastId < start.eventId) continue;
+      if (frames.length > 0) reportStart?.();
+      // Before the start there is no progress to report.
+      else if (!isLast || reportStart !== undefined || page.lastId < start.eventId) continue;
       yield { frames, through: isLast ? page.lastId : undefined, mayEndRun };
-      await turn();
+      await yieldToLoop();
     }
   }
 }
 
-function findStart(info: SessionInfo, text: string | undefined, after: number | undefined): Start {
+function findStreamPosition(info: SessionInfo, text: string | undefined, after: number | undefined): FramePosition {
   const { sessionId, incarnation, firstId, lastId } = info;
   if (text === undefined) {
     if (after === undefined) return { eventId: firstId, frame: 0 };
@@ -155,7 +188,7 @@ function findStart(info: SessionInfo, text: string | undefined, after: number | 
     return { eventId: after + 1, frame: 0 };
   }
   if (after !== undefined)
-    throw new LoomError("cursor_invalid", "a stream goes on after a cursor or a record, not both");
+    throw new LoomError("cursor_invalid", "give either a cursor or a record to start after, not both");
   const cursor = parseCursor(text);
   assertCursorOf(sessionId, incarnation, cursor);
   assertPosition(sessionId, cursor.eventId, firstId, lastId);
@@ -163,28 +196,28 @@ function findStart(info: SessionInfo, text: string | undefined, after: number | 
   return { eventId: cursor.eventId, frame: cursor.frame + 1 };
 }
 
-/** The record after which to read, and the last one up to it that was not left out. */
-async function findReadingStart(log: Log, info: SessionInfo, reading: Reading, { eventId }: Start) {
-  const { dialect } = reading;
-  if (needsRun(reading)) {
+/** Finds the record after which to start reading, and the last record up to it that was sent. */
+async function findReadPosition(log: Log, info: SessionInfo, encoding: PageEncoding, { eventId }: FramePosition) {
+  const { dialect } = encoding;
+  if (needsRunHistory(encoding)) {
     const first = await log.findFoldStart(info.sessionId, eventId - 1);
     const from = Math.min(first, eventId) - 1;
-    // It is the end of a run, which is never left out.
-    return { from, shownBefore: from };
+    // It ends a run, and such records are always sent.
+    return { from, lastSentBefore: from };
   }
   const from = eventId - 1;
-  if (dialect.name !== "loom") return { from, shownBefore: from };
+  if (dialect.name !== "loom") return { from, lastSentBefore: from };
   try {
-    return { from, shownBefore: await findShownBefore(log, reading, info, from) };
+    return { from, lastSentBefore: await findLastSentId(log, encoding, info, from) };
   } catch (error) {
-    // Another session may bear the name by now, and not have this position: say what it is.
+    // A session recreated with the same id may not have this position; report that it was recreated.
     if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, info.sessionId, info.incarnation);
     throw error;
   }
 }
 
-/** The frames of a page, in batches that are made when they are asked for; the last one may be empty. */
-function createPageWriter(encode: PageEncoder, incarnation: string, start: Start, maxFrameBytes?: number) {
+/** Yields the frames of a page in batches, encoded lazily. The last batch may be empty. */
+function createPageWriter(encode: PageEncoder, incarnation: string, start: FramePosition, maxFrameBytes?: number) {
   const format = createCursorFormat(incarnation);
   return function* (page: Page): Generator<{ readonly frames: readonly StreamFrame[]; readonly isLast: boolean }> {
     let frames: StreamFrame[] = [];
@@ -194,10 +227,14 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
       eventId++;
       const from = eventId === start.eventId ? start.frame : 0;
       if (from > texts.length)
-        throw new LoomError("cursor_stale", `record ${eventId} has ${texts.length} frames here, not ${from}`, {
-          event_id: eventId,
-          frames: texts.length,
-        });
+        throw new LoomError(
+          "cursor_stale",
+          `the cursor does not fit this stream: record ${eventId} has ${texts.length} frames, not ${from}`,
+          {
+            event_id: eventId,
+            frames: texts.length,
+          },
+        );
       for (let index = from; index < texts.length; index++) {
         const text = texts[index] as string;
         const bytes = maxFrameBytes !== undefined && text.length * 3 > maxFrameBytes ? Buffer.byteLength(text) : 0;
@@ -210,7 +247,7 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
         if (isTooLong)
           throw new LoomError(
             "frame_too_long",
-            `a frame may have ${maxFrameBytes} bytes, that of record ${eventId} has ${bytes}`,
+            `a frame has at most ${maxFrameBytes} bytes, but the one of record ${eventId} has ${bytes}`,
             {
               event_id: eventId,
               bytes,
@@ -227,11 +264,11 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Start
 
 function assertSkip(skip: number): number {
   if (Number.isSafeInteger(skip) && skip >= 0) return skip;
-  throw new LoomError("cursor_invalid", `frames to skip are a whole number from 0 on, not ${skip}`);
+  throw new LoomError("cursor_invalid", `the number of frames to skip must be an integer of at least 0, not ${skip}`);
 }
 
 function aheadBy(count: number): LoomError {
-  return new LoomError("cursor_ahead", `the stream has ${count} frames less than were to be skipped`, {
+  return new LoomError("cursor_ahead", `cannot skip ${count} more frames: the stream ends before them`, {
     frames: count,
   });
 }

@@ -1,9 +1,9 @@
 /**
- * What goes on in a fork, as a run of whoever forks it: under their name, and with no more rights than they have and it
- * had. What was agreed to in the old session was agreed to there: nothing is carried out in the new one for it.
+ * Transfers the live runs of a fork to the user who forks it: they become the actor, and the tool rules of both apply.
+ * Approvals given in the source session do not carry over to the fork.
  *
- * Invariant: it holds for every run that is live where the fork begins, whichever of them the checkpoint is of: a session
- * that was streamed in may have several, and the engine goes on with the newest.
+ * Invariant: this covers every run that is live at the fork, not only the run of the checkpoint. An ingested session
+ * may have several live runs, and the engine resumes the newest.
  */
 import {
   isTerminal,
@@ -17,29 +17,35 @@ import { createEntry } from "./entry.ts";
 import type { LogEntry } from "./log.ts";
 
 export interface TakeOverOptions {
-  /** Who forks; never a secret. */
+  /** User who forks. Never a secret. */
   readonly actor?: string | undefined;
-  /** What their runs may do with tools. */
+  /** Tool rules of that user. */
   readonly toolRules?: ToolRules | undefined;
 }
 
-/** A run that has not ended. */
-interface LiveRun {
+/** A run that is live at the fork. */
+interface ForkedRun {
   hasStart: boolean;
-  /** Calls that were agreed to and are open; undefined for those without an id. */
-  readonly agreed: Set<string | undefined>;
+  /** Approved calls that have not ended; undefined for calls without an id. */
+  readonly approved: Set<string | undefined>;
 }
 
-/** Refused as `unsupported` where a call is open that was agreed to, or somebody forks a run of which no beginning is there. */
+/**
+ * Returns the entries with the live runs transferred. Throws `unsupported` if an approved call is still open, or if an
+ * actor is given and a live run has no `run_start`.
+ */
 export function takeOverRuns(entries: readonly LogEntry[], options: TakeOverOptions): LogEntry[] {
   const { actor, toolRules } = options;
   const live = findLive(entries);
-  for (const { hasStart, agreed } of live.values()) {
-    if (agreed.size > 0)
-      throw new LoomError("unsupported", "a call is open there that was agreed to: fork from another checkpoint");
-    // It would be nobody's run, and nobody would pay for it.
+  for (const { hasStart, approved } of live.values()) {
+    if (approved.size > 0)
+      throw new LoomError(
+        "unsupported",
+        "an approved tool call has not finished at this checkpoint; fork from another checkpoint",
+      );
+    // The run would have no actor and count toward no quota.
     if (!hasStart && actor !== undefined)
-      throw new LoomError("unsupported", "the run that would go on has no beginning: fork from another checkpoint");
+      throw new LoomError("unsupported", "a live run has no start at this checkpoint; fork from another checkpoint");
   }
   return entries.map((entry) => {
     const { envelope, event } = entry.record;
@@ -52,8 +58,8 @@ export function takeOverRuns(entries: readonly LogEntry[], options: TakeOverOpti
   });
 }
 
-function findLive(entries: readonly LogEntry[]): ReadonlyMap<string | undefined, LiveRun> {
-  const live = new Map<string | undefined, LiveRun>();
+function findLive(entries: readonly LogEntry[]): ReadonlyMap<string | undefined, ForkedRun> {
+  const live = new Map<string | undefined, ForkedRun>();
   const ended = new Set<string>();
   for (const { record } of entries) {
     const { run_id } = record.envelope;
@@ -63,13 +69,13 @@ function findLive(entries: readonly LogEntry[]): ReadonlyMap<string | undefined,
       live.delete(run_id);
       continue;
     }
-    const run = live.get(run_id) ?? { hasStart: false, agreed: new Set() };
+    const run = live.get(run_id) ?? { hasStart: false, approved: new Set() };
     live.set(run_id, run);
     const { type, call_id, decision } = record.event as { type: string; call_id?: string; decision?: unknown };
     if (type === "run_start") run.hasStart = true;
-    // One without an id stays: nobody can say for certain which call it was.
-    else if (type === "tool_approval_result" && decision === "approved") run.agreed.add(call_id);
-    else if (type === "tool_end" && call_id !== undefined) run.agreed.delete(call_id);
+    // Without an id it stays open, because it is unknown which call ended.
+    else if (type === "tool_approval_result" && decision === "approved") run.approved.add(call_id);
+    else if (type === "tool_end" && call_id !== undefined) run.approved.delete(call_id);
   }
   return live;
 }

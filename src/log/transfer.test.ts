@@ -31,7 +31,7 @@ const folder = mkdtempSync(join(tmpdir(), "loom-transfer-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterEach(() => void vi.useRealTimers());
 let stores = 0;
-/** Opening a store takes a while: only what depends on leases is tried on both. */
+/** Opening a store takes a while, so only tests of leases run on both logs. */
 const ALL_LOGS: readonly LogCase[] = [
   ...LOGS,
   { name: "sqlite", open: async (limits = {}) => openSqliteLog(join(folder, `${++stores}.db`), { limits }) },
@@ -40,8 +40,9 @@ const ALL_LOGS: readonly LogCase[] = [
 const exportText = async (log: Log, sessionId: string, options?: { after?: number }) =>
   (await gather(exportSession(log, sessionId, options))).join("");
 const linesOf = (records: readonly StampedRecord[]) => records.map((record) => `${createEntry(record).text}\n`);
+const textOf = (records: readonly StampedRecord[]) => linesOf(records).join("");
 
-/** The text in pieces, some of them bytes. */
+/** Yields the text in pieces of `size`, as strings or bytes. */
 async function* cutUp(text: string, size = 1000, asBytes = false): AsyncGenerator<string | Uint8Array> {
   const whole = asBytes ? new TextEncoder().encode(text) : text;
   for (let at = 0; at < whole.length; at += size) yield whole.slice(at, at + size);
@@ -49,7 +50,7 @@ async function* cutUp(text: string, size = 1000, asBytes = false): AsyncGenerato
 
 const untouched: AsyncIterable<string> = {
   [Symbol.asyncIterator]() {
-    throw new Error("was read");
+    throw new Error("the source was read");
   },
 };
 
@@ -61,9 +62,9 @@ const VECTORS = listVectorFiles("runs")
   .map(({ name, records }) => [name, records.flat() as StampedRecord[]] as const)
   .filter(([, records]) => isContiguous(records));
 
-describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
-  test.each(VECTORS)("%s: exported, imported, exported: the same bytes", async (_name, records) => {
-    const text = linesOf(records).join("");
+describe.each(LOGS)("export and import on a $name log", ({ open }) => {
+  test.each(VECTORS)("%s: keeps the bytes of an exported and imported session", async (_name, records) => {
+    const text = textOf(records);
     const sessionId = records[0]?.envelope.session_id ?? "";
     const log = await open();
     const info = await importSession(log, cutUp(text, 37));
@@ -72,11 +73,11 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("some of the vectors are whole sessions", () => {
+  test("uses enough vectors with whole sessions", () => {
     expect(VECTORS.length).toBeGreaterThan(15);
   });
 
-  test("random sessions, in pieces of any size, text or bytes: the same bytes, runs and landmarks", async () => {
+  test("keeps the bytes, runs and landmarks of random sessions, in pieces of any size, text or bytes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(mixedSessionArbitrary, statefulSessionArbitrary),
@@ -86,7 +87,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
           const log = await open();
           await writeRecords(log, records, 17);
           const text = await exportText(log, "s");
-          expect(text).toBe(linesOf(records).join(""));
+          expect(text).toBe(textOf(records));
           const copy = await open();
           await importSession(copy, cutUp(text, size, raw));
           expect(await exportText(copy, "s")).toBe(text);
@@ -105,7 +106,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     );
   });
 
-  test("fields in an order nobody else would write come back in that order", async () => {
+  test("keeps unusual field orders", async () => {
     const log = await open();
     const odd = JSON.parse('{"type":"x_unknown","b":1,"2":"two","a":null,"__proto__":3}') as AnyEvent;
     const expand: AnyEvent = { type: "got_expand", edges_added: 1, nodes_added: 1, node_id: "n" };
@@ -113,13 +114,13 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
       envelope: { session_id: "s", run_id: "r", event_id: index + 1, ts: 1 },
       event,
     }));
-    const text = linesOf(records).join("");
+    const text = textOf(records);
     await importSession(log, cutUp(text), { sessionId: "s" });
     expect(await exportText(log, "s")).toBe(text);
     await log.close();
   });
 
-  test("many records go through in batches the log accepts", async () => {
+  test("imports many records in batches within the limits", async () => {
     const log = await open({ maxBatchRecords: 100, maxBatchBytes: 4000, maxEventBytes: 1000, maxPageRecords: 77 });
     const sizes: number[] = [];
     const counted = overrideLog(log, (target) => ({
@@ -128,48 +129,41 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
         return target.append(batch);
       },
     }));
-    const text = linesOf(makeChunks(SAMPLES.records)).join("");
+    const text = textOf(makeChunks(SAMPLES.records));
     expect(await importSession(counted, cutUp(text, 5000))).toMatchObject({ lastId: SAMPLES.records });
     expect(sizes.length).toBeGreaterThan(SAMPLES.records / 100);
     expect(await exportText(log, "s")).toBe(text);
     await log.close();
   });
 
-  test("a session that was pruned begins later, in its export and its import", async () => {
+  test("exports and imports a pruned session from its first stored record", async () => {
     const log = await open();
     await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
     const { bytes } = (await log.getSession("s")) ?? { bytes: 0 };
     await log.prune({ maxSessionBytes: bytes - 1 });
     const text = await exportText(log, "s");
-    expect(text).toBe(linesOf(makeRun("run-2", { after: 4 })).join(""));
+    expect(text).toBe(textOf(makeRun("run-2", { after: 4 })));
     const copy = await open();
-    expect(await importSession(copy, cutUp(text), { title: "Rest" })).toMatchObject({
-      firstId: 5,
-      lastId: 8,
-      title: "Rest",
-    });
+    const info = await importSession(copy, cutUp(text), { title: "Rest" });
+    expect(info).toMatchObject({ firstId: 5, lastId: 8, title: "Rest" });
     expect(await exportText(copy, "s")).toBe(text);
     await expect(exportText(copy, "s", { after: 0 })).rejects.toMatchObject({ code: "evicted" });
-    expect(await exportText(copy, "s", { after: 6 })).toBe(
-      linesOf(makeRun("run-2", { after: 4 }))
-        .slice(2)
-        .join(""),
-    );
+    expect(await exportText(copy, "s", { after: 6 })).toBe(textOf(makeRun("run-2", { after: 4 }).slice(2)));
     await log.close();
     await copy.close();
   });
 
-  test("an export holds what was there when it began", async () => {
+  test("exports the records present when it started", async () => {
     const log = await open({ maxPageRecords: 2 });
     await writeRecords(log, makeChunks(5));
     const chunks = exportSession(log, "s");
     const first = (await chunks.next()).value ?? "";
     await writeRecords(log, makeChunks(5, { after: 5 }));
-    expect(first + (await gather(chunks)).join("")).toBe(linesOf(makeChunks(5)).join(""));
+    expect(first + (await gather(chunks)).join("")).toBe(textOf(makeChunks(5)));
     await log.close();
   });
 
-  test("an export of a session that is made anew meanwhile is refused, not mixed", async () => {
+  test("fails to export a session that is recreated meanwhile", async () => {
     const log = await open({ maxPageRecords: 2 });
     await writeRecords(log, makeChunks(5));
     const chunks = exportSession(log, "s");
@@ -181,17 +175,17 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("under another name only the name in the envelope changes", async () => {
+  test("under another id only changes the id in the envelope", async () => {
     const log = await open();
-    const text = linesOf(makeRun("run-1")).join("");
+    const text = textOf(makeRun("run-1"));
     const info = await importSession(log, cutUp(text), { sessionId: 'an "other"' });
     expect(info.sessionId).toBe('an "other"');
-    expect(await exportText(log, 'an "other"')).toBe(linesOf(makeRun("run-1", { sessionId: 'an "other"' })).join(""));
+    expect(await exportText(log, 'an "other"')).toBe(textOf(makeRun("run-1", { sessionId: 'an "other"' })));
     expect(await log.getSession("s")).toBeUndefined();
     await log.close();
   });
 
-  test("under another name numbers, escapes and layout stay as they are in lines that begin with the name", async () => {
+  test("under another id keeps numbers, escapes and spacing of lines that start with the id", async () => {
     const log = await open();
     const rest =
       '"run_id":"r", "event_id":1,"ts":1.0,"type":"custom","value":[12345678901234567890,"\\u0041 {\\"session_id\\":\\"s\\","]}';
@@ -200,7 +194,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("under another name a line that begins otherwise, or has the name twice, is written anew", async () => {
+  test("under another id encodes lines again that start differently or have the id twice", async () => {
     const log = await open();
     const late = '{"run_id":"r","session_id":"s","event_id":1,"ts":1,"type":"custom","value":1}';
     const twice = '{"session_id":"s","run_id":"r","session_id":"s","event_id":2,"ts":1,"type":"custom","value":1}';
@@ -211,7 +205,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("a BOM, CRLF, blank lines, blanks around a line and a missing last line feed are accepted, and not kept", async () => {
+  test("accepts a BOM, CRLF, blank lines, spaces around a line and a missing final line feed", async () => {
     const log = await open();
     const [first = "", second = ""] = linesOf(makeChunks(2));
     await importSession(log, cutUp(`\uFEFF\n  ${first.trimEnd()} \r\n\n${second.trimEnd()}`));
@@ -219,9 +213,9 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("of imports of the same session at once, at least one gets through whole, and none spoils it", async () => {
+  test("of concurrent imports of one session, at least one succeeds and none corrupts it", async () => {
     const log = await open();
-    const text = linesOf(makeChunks(50)).join("");
+    const text = textOf(makeChunks(50));
     const outcomes = await Promise.allSettled([1, 2, 3].map(async () => importSession(log, cutUp(text, 100))));
     expect(outcomes.map(({ status }) => status)).toContain("fulfilled");
     for (const outcome of outcomes)
@@ -230,7 +224,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("nothing at all makes an empty session, if it has a name", async () => {
+  test("imports an empty file as an empty session if an id is given", async () => {
     const log = await open();
     expect(await importSession(log, cutUp(""), { sessionId: "empty" })).toMatchObject({ firstId: 1, lastId: 0 });
     await expect(importSession(log, cutUp("\n"))).rejects.toMatchObject({ code: "import_invalid" });
@@ -241,11 +235,11 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
   const frame = (fields: object) => JSON.stringify({ session_id: "s", run_id: "r", event_id: 1501, ts: 1, ...fields });
   const chunk = { type: "message_chunk", content: "x", id: "n" };
   test.each([
-    ["no JSON", "{", /JSON/],
-    ["no object", "[]", /object/i],
+    ["invalid JSON", "{", /JSON/],
+    ["not an object", "[]", /object/i],
     ["another session", frame({ ...chunk, session_id: "t" }), /"t".*"s"/],
-    ["an id twice", frame({ ...chunk, event_id: 1500 }), /1500.*1501/],
-    ["an id left out", frame({ ...chunk, event_id: 1502 }), /1502.*1501/],
+    ["a duplicate id", frame({ ...chunk, event_id: 1500 }), /1500.*1501/],
+    ["a missing id", frame({ ...chunk, event_id: 1502 }), /1502.*1501/],
     ["a negative id", frame({ ...chunk, event_id: -1 }), /event_id/],
     ["a fractional id", frame({ ...chunk, event_id: 1.5 }), /event_id/],
     ["an invalid event", frame({ type: "message_chunk", content: 7, id: "n" }), /content/],
@@ -253,8 +247,8 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     ["no envelope", JSON.stringify(chunk), /session_id/],
     ["no session", JSON.stringify({ event_id: 1501, ...chunk }), /session_id/],
     ["no id", JSON.stringify({ session_id: "s", ...chunk }), /event_id/],
-    ["a line beyond the limit", frame({ ...chunk, content: "x".repeat(3000) }), /long|bytes/],
-  ])("%s: refused with its line, and nothing is left", async (_what, line, reason) => {
+    ["a line over the limit", frame({ ...chunk, content: "x".repeat(3000) }), /long|bytes/],
+  ])("rejects %s with its line and leaves nothing", async (_what, line, reason) => {
     const log = await open({ maxEventBytes: 2000 });
     const text = [...good.slice(0, 1500), `${line}\n`, ...good.slice(1500)].join("");
     for (const sessionId of [undefined, "s", "renamed"]) {
@@ -266,18 +260,18 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
       });
       expect(await log.listSessions()).toEqual([]);
     }
-    // The name is free again.
+    // The id is free again.
     expect(await importSession(log, cutUp(good.join("")))).toMatchObject({ lastId: 2000 });
     await log.close();
   });
 
-  test("bytes that are not UTF-8, and ids from 0 on, are refused too", async () => {
+  test("rejects invalid UTF-8 and ids that start at 0", async () => {
     const log = await open();
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Uint8Array.of(0x7b, 0xff, 0x7d, 0x0a);
     }
     await expect(importSession(log, broken())).rejects.toMatchObject({ code: "import_invalid", details: { line: 1 } });
-    const fromZero = linesOf(makeChunks(2, { after: -1 })).join("");
+    const fromZero = textOf(makeChunks(2, { after: -1 }));
     await expect(importSession(log, cutUp(fromZero))).rejects.toMatchObject({
       code: "import_invalid",
       details: { line: 1 },
@@ -289,13 +283,18 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
   const named = (fields: object) =>
     JSON.stringify({ session_id: "s", run_id: "r", event_id: 1, ts: 1, ...fields, ...chunk });
   test.each<[string, string, string, { sessionId?: string }]>([
-    ["no name of a session", named({ session_id: "" }), "invalid_name", {}],
-    ["half a character in the name of a session", named({ session_id: "\uD800" }), "invalid_name", {}],
-    ["no name of a run", named({ run_id: "" }), "invalid_name", { sessionId: "t" }],
-    ["a long name of a run", named({ run_id: "y".repeat(300) }), "invalid_name", {}],
-    ["a line beyond the limit", named({ ts: 0.5, x: "x".repeat(2000) }), "event_too_large", {}],
-    ["beyond it with its new name", named({ x: "x".repeat(900) }), "event_too_large", { sessionId: "t".repeat(200) }],
-  ])("%s: refused with its line, and the code it has elsewhere", async (_what, line, code, options) => {
+    ["an empty session id", named({ session_id: "" }), "invalid_name", {}],
+    ["a lone surrogate in the session id", named({ session_id: "\uD800" }), "invalid_name", {}],
+    ["an empty run id", named({ run_id: "" }), "invalid_name", { sessionId: "t" }],
+    ["a long run id", named({ run_id: "y".repeat(300) }), "invalid_name", {}],
+    ["a line over the limit", named({ ts: 0.5, x: "x".repeat(2000) }), "event_too_large", {}],
+    [
+      "a line over the limit with its new id",
+      named({ x: "x".repeat(900) }),
+      "event_too_large",
+      { sessionId: "t".repeat(200) },
+    ],
+  ])("rejects %s with its line and the original error code", async (_what, line, code, options) => {
     const log = await open({ maxEventBytes: 1050 });
     await expect(importSession(log, cutUp(`\n${line}\n`), options)).rejects.toMatchObject({
       code: "import_invalid",
@@ -305,14 +304,14 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("a name, an owner or a title that was asked for is at fault itself, before anything is read", async () => {
+  test("rejects an invalid id, owner or title option before reading the source", async () => {
     const log = await open();
     for (const options of [{ sessionId: "" }, { owner: "" }, { owner: "o".repeat(201) }, { title: "x".repeat(1001) }])
       await expect(importSession(log, untouched, options)).rejects.toMatchObject({ code: "invalid_name" });
     await log.close();
   });
 
-  test("a source or a store that fails midway leaves nothing", async () => {
+  test("leaves nothing if the source or the store fails midway", async () => {
     const log = await open();
     async function* failing(): AsyncGenerator<string> {
       yield good.slice(0, 1500).join("");
@@ -323,7 +322,7 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
     let appends = 0;
     const full = overrideLog(log, (target) => ({
       async append(batch) {
-        if (++appends > 1) throw Object.assign(new Error("no room"), { code: "store_full" });
+        if (++appends > 1) throw Object.assign(new Error("disk full"), { code: "store_full" });
         return target.append(batch);
       },
     }));
@@ -333,13 +332,11 @@ describe.each(LOGS)("a session as a file, on a $name log", ({ open }) => {
   });
 });
 
-describe.each(ALL_LOGS)("an import into a session that is there, on a $name log", ({ open }) => {
-  const text = linesOf(makeChunks(2500)).join("");
-  const other = linesOf(makeChunks(1, { after: 1499 }))
-    .join("")
-    .replace("word", "sword");
+describe.each(ALL_LOGS)("an import into an existing session, on a $name log", ({ open }) => {
+  const text = textOf(makeChunks(2500));
+  const other = textOf(makeChunks(1, { after: 1499 })).replace("word", "sword");
 
-  test.each([0, 1, 999, 1000, 1500, 2499])("goes on after the first %i of its records", async (count) => {
+  test.each([0, 1, 999, 1000, 1500, 2499])("continues after its first %i records", async (count) => {
     const log = await open();
     await log.createSession("s", { title: "Kept" });
     await writeRecords(log, makeChunks(count));
@@ -350,7 +347,7 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
     await log.close();
   });
 
-  test("that is another's is refused, and nothing is said of what is in it or who writes it", async () => {
+  test("of another owner is rejected without revealing its contents or writer", async () => {
     const log = await open();
     await log.createSession("s", { owner: "alice" });
     await writeRecords(log, makeChunks(3));
@@ -365,7 +362,7 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
     await log.close();
   });
 
-  test("is of whoever it is made for; the file says nothing of that", async () => {
+  test("sets the owner from the options, not from the file", async () => {
     const log = await open();
     expect(await importSession(log, cutUp(text), { owner: "alice" })).toMatchObject({ owner: "alice" });
     const exported = await exportText(log, "s");
@@ -375,7 +372,7 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
     await log.close();
   });
 
-  test("of the same file writes nothing, and does not even take the session", async () => {
+  test("of the same file writes nothing and does not acquire the session", async () => {
     const log = await open();
     const info = await importSession(log, cutUp(text), { sessionId: "t" });
     expect(await importSession(log, cutUp(text), { sessionId: "t" })).toEqual(info);
@@ -385,24 +382,24 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
   test.each([
     ["another record", makeChunks(1500), [...linesOf(makeChunks(1499)), other]],
     ["fewer records", makeChunks(1500), linesOf(makeChunks(1499))],
-    ["no record", makeChunks(1500), []],
-    ["another beginning", makeChunks(1500), linesOf(makeChunks(1600, { after: 1 }))],
-    ["another beginning than an empty one", [], linesOf(makeChunks(5, { after: 4 }))],
-    ["an earlier beginning", makeChunks(5, { after: 5 }), linesOf(makeChunks(20))],
-  ])("that has %s is refused, and changes nothing", async (_what, there, lines) => {
+    ["no records", makeChunks(1500), []],
+    ["another start", makeChunks(1500), linesOf(makeChunks(1600, { after: 1 }))],
+    ["another start than an empty session", [], linesOf(makeChunks(5, { after: 4 }))],
+    ["an earlier start", makeChunks(5, { after: 5 }), linesOf(makeChunks(20))],
+  ])("with %s is rejected without changes", async (_what, there, lines) => {
     const log = await open();
     const info = await writeRecords(log, there);
     const options = { sessionId: "s" };
     await expect(importSession(log, cutUp(lines.join("")), options)).rejects.toMatchObject({ code: "session_exists" });
     expect(await log.getSession("s")).toEqual(info);
-    expect(await exportText(log, "s")).toBe(linesOf(there).join(""));
+    expect(await exportText(log, "s")).toBe(textOf(there));
     await log.close();
   });
 
-  test("that somebody writes is refused, before anything is read if the name was given", async () => {
+  test("that has a writer is rejected, before reading if the id is given", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(2));
-    const lease = await log.acquire("s", { holder: "somebody", ttlMs: 60_000 });
+    const lease = await log.acquire("s", { holder: "another", ttlMs: 60_000 });
     await expect(importSession(log, untouched, { sessionId: "s" })).rejects.toMatchObject({ code: "session_exists" });
     await expect(importSession(log, cutUp(text))).rejects.toMatchObject({ code: "session_exists" });
     await log.renew(lease, 60_000);
@@ -410,28 +407,28 @@ describe.each(ALL_LOGS)("an import into a session that is there, on a $name log"
     await log.close();
   });
 
-  test("that somebody writes between the look and the first write is refused", async () => {
+  test("is rejected if another writer writes between the check and the first write", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(2));
     async function* interrupted(): AsyncGenerator<string> {
-      yield linesOf(makeChunks(2)).join("");
+      yield textOf(makeChunks(2));
       await writeRecords(log, [...makeChunks(3)].slice(2));
-      yield linesOf(makeChunks(5, { after: 2 })).join("");
+      yield textOf(makeChunks(5, { after: 2 }));
     }
     await expect(importSession(log, interrupted())).rejects.toMatchObject({ code: "session_exists" });
     expect(await log.getSession("s")).toMatchObject({ lastId: 3, holder: undefined });
     await log.close();
   });
 
-  test("and fails later leaves it, free for the next, which goes on", async () => {
+  test("that fails later keeps the session, and the next import continues it", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(500));
-    const broken = `${linesOf(makeChunks(2200)).join("")}{\n`;
+    const broken = `${textOf(makeChunks(2200))}{\n`;
     await expect(importSession(log, cutUp(broken))).rejects.toMatchObject({ details: { line: 2201 } });
     const { lastId = 0, holder } = (await log.getSession("s")) ?? {};
     expect(lastId).toBeGreaterThanOrEqual(500);
     expect(holder).toBeUndefined();
-    expect(await exportText(log, "s")).toBe(linesOf(makeChunks(lastId)).join(""));
+    expect(await exportText(log, "s")).toBe(textOf(makeChunks(lastId)));
     await importSession(log, cutUp(text));
     expect(await exportText(log, "s")).toBe(text);
     await log.close();
@@ -442,14 +439,14 @@ describe.each(ALL_LOGS)("an import that loses its session, on a $name log", ({ o
   const lines = linesOf(makeChunks(3000));
 
   test.each([
-    ["goes on", lines.slice(2000).join(""), "fenced"],
-    ["meets a bad line", "{\n", "import_invalid"],
-  ])("and %s, leaves it to who took it", async (_what, rest, code) => {
+    ["continues", lines.slice(2000).join(""), "fenced"],
+    ["finds an invalid line", "{\n", "import_invalid"],
+  ])("and %s leaves it to the new holder", async (_what, rest, code) => {
     const log = await open();
     let theirs: Lease | undefined;
     async function* overtaken(): AsyncGenerator<string> {
       yield lines.slice(0, 2000).join("");
-      theirs = await log.acquire("s", { holder: "somebody", ttlMs: 60_000, takeover: true });
+      theirs = await log.acquire("s", { holder: "another", ttlMs: 60_000, takeover: true });
       const { epoch, lastId } = theirs;
       const entries = makeChunks(1, { after: lastId }).map(createEntry);
       await log.append({ sessionId: "s", epoch, expectedLastId: lastId, entries });
@@ -458,11 +455,11 @@ describe.each(ALL_LOGS)("an import that loses its session, on a $name log", ({ o
     await expect(importSession(log, overtaken())).rejects.toMatchObject({ code });
     const { epoch, lastId = 0 } = theirs ?? {};
     expect(lastId).toBeGreaterThanOrEqual(1000);
-    expect(await log.getSession("s")).toMatchObject({ epoch, lastId: lastId + 1, holder: "somebody" });
+    expect(await log.getSession("s")).toMatchObject({ epoch, lastId: lastId + 1, holder: "another" });
     await log.close();
   });
 
-  test("because it was deleted and made anew, leaves the new one", async () => {
+  test("because it was recreated leaves the new one", async () => {
     const log = await open();
     async function* overtaken(): AsyncGenerator<string> {
       yield lines.slice(0, 2000).join("");
@@ -476,23 +473,23 @@ describe.each(ALL_LOGS)("an import that loses its session, on a $name log", ({ o
   });
 });
 
-test("an import that could not clear away its session lets go of it at least", async () => {
+test("an import that cannot delete its session releases it", async () => {
   const log = new MemoryLog();
   const stuck = overrideLog(log, () => ({ deleteSession: () => Promise.reject(new Error("disk")) }));
-  await expect(importSession(stuck, cutUp(`${linesOf(makeChunks(1500)).join("")}{\n`))).rejects.toThrow("line 1501");
+  await expect(importSession(stuck, cutUp(`${textOf(makeChunks(1500))}{\n`))).rejects.toThrow("line 1501");
   expect((await log.getSession("s"))?.holder).toBeUndefined();
 });
 
-test("a source may be slower than the lease is long: the session stays held", async () => {
+test("an import renews its lease while the source is slow", async () => {
   vi.useFakeTimers();
   const log = new MemoryLog();
-  const text = linesOf(makeChunks(1500)).join("");
+  const text = textOf(makeChunks(1500));
   async function* slow(): AsyncGenerator<string> {
-    yield linesOf(makeChunks(1200)).join("");
+    yield textOf(makeChunks(1200));
     await vi.advanceTimersByTimeAsync(10 * 60_000);
-    const taking = log.acquire("s", { holder: "somebody", ttlMs: 1000 });
+    const taking = log.acquire("s", { holder: "another", ttlMs: 1000 });
     await expect(taking).rejects.toMatchObject({ code: "lease_held" });
-    yield linesOf(makeChunks(300, { after: 1200 })).join("");
+    yield textOf(makeChunks(300, { after: 1200 }));
   }
   expect(await importSession(log, slow())).toMatchObject({ lastId: 1500, holder: undefined });
   expect(vi.getTimerCount()).toBe(0);

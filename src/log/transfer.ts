@@ -1,11 +1,11 @@
 /**
- * A session as an NDJSON file, a stored text a line, and back. The texts do not change on the way: what an import holds,
- * an export gives again, letter by letter.
+ * Exports a session as NDJSON, one stored text per line, and imports it. Texts are not changed: the export of an
+ * imported session is identical to the imported file.
  *
  * Invariants:
- * - An import writes only a session it holds, and after nothing but the beginning of what it imports: it overwrites
- *   nothing, and the same import again goes on where one that was killed had come to.
- * - One that fails takes away the session it made itself, as long as nobody else has taken it; any other stays.
+ * - An import writes a session only with its lease, and only continues records that equal the start of the import. It
+ *   overwrites nothing, and running it again continues an interrupted import.
+ * - A failed import deletes the session if it created it and no other writer has taken it. Other sessions are kept.
  */
 import { Buffer } from "node:buffer";
 import { createRecordReader, DIALECTS } from "../dialects/index.ts";
@@ -17,7 +17,10 @@ import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from
 import { readPages } from "./read-pages.ts";
 import { assertName, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
-/** Gives what the session holds when it is called, a page at a time. */
+/**
+ * Yields the records the session has when it is called, as NDJSON, one page at a time. `after` skips the records up to
+ * that id. Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
+ */
 export async function* exportSession(
   log: Log,
   sessionId: string,
@@ -30,16 +33,20 @@ export async function* exportSession(
   for await (const page of readPages(log, info, position)) yield `${page.text}\n`;
 }
 
-export interface ImportOptions {
-  /** Another name for the session; the one in the file when absent. */
+/** Options of `importSession`. */
+export interface ImportSessionOptions {
+  /** Id of the session. Default: the id in the file. */
   readonly sessionId?: string;
-  /** Of a session the import makes; one that is there keeps its own. */
+  /** Title of the session if the import creates it. */
   readonly title?: string;
-  /** Whose it is then, `local` when absent. Where one is named, a session that is there and another's is refused. */
+  /**
+   * Owner of the session if the import creates it. Default: `local`. Throws `session_exists` if an owner is given and
+   * the session exists with another owner.
+   */
   readonly owner?: string;
 }
 
-/** What one append of an import holds; the log's own limits hold too. */
+/** Size of one append; the limits of the log also apply. */
 const BATCH_RECORDS = 1000;
 const BATCH_BYTES = 1024 * 1024;
 const LEASE_MS = 30_000;
@@ -47,28 +54,32 @@ const LEASE_MS = 30_000;
 const readRecord = createRecordReader();
 
 /**
- * Refused as `session_exists` when the session is there and is not the beginning of what is imported, or somebody writes
- * it; as `import_invalid` with the line and what is wrong with it.
+ * Imports an exported session, given as text or bytes. An existing session is continued if its records equal the start
+ * of the file.
+ *
+ * Throws `session_exists` if the existing records differ or another writer holds the session, and `import_invalid`,
+ * with the line and the reason, if the file is not valid.
  */
 export async function importSession(
   log: Log,
   source: AsyncIterable<string | Uint8Array>,
-  { sessionId, title, owner }: ImportOptions = {},
+  { sessionId, title, owner }: ImportSessionOptions = {},
 ): Promise<SessionInfo> {
   assertTitle(title);
   assertOwner(owner);
   const fresh = { ...(title === undefined ? {} : { title }), ...(owner === undefined ? {} : { owner }) };
   if (sessionId !== undefined) {
     assertName("session", sessionId);
-    assertFree(await log.getSession(sessionId), owner);
+    assertImportable(await log.getSession(sessionId), owner);
   }
-  let target: Target | undefined;
+  let target: SessionTarget | undefined;
   try {
     for await (const { entry, from } of readEntries(source, log.limits, sessionId)) {
       target ??= await openTarget(log, entry.record.envelope.session_id, { ...fresh, firstId: from });
       await target.take(entry);
     }
-    if (target === undefined && sessionId === undefined) throw invalid(1, "there is no record, so no session");
+    if (target === undefined && sessionId === undefined)
+      throw invalid(1, "the file contains no record; give a session id to import an empty session");
     target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1 });
     return await target.finish();
   } catch (error) {
@@ -79,7 +90,7 @@ export async function importSession(
 
 interface ImportedEntry {
   readonly entry: LogEntry;
-  /** The id of the first record of the file. */
+  /** Id of the first record of the file. */
   readonly from: number;
 }
 
@@ -102,13 +113,14 @@ async function* readEntries(
       const { session_id: own, event_id: id } = record.envelope;
       if (own === undefined || id === undefined) throw invalid(line, "the record has no session_id or no event_id");
       if (from === undefined) {
-        if (id < 1) throw invalid(line, `records are numbered from 1 on, not ${id}`);
+        if (id < 1) throw invalid(line, `record ids start at 1, not ${id}`);
         from = id;
         nextId = id;
         session = own;
       }
-      if (own !== session) throw invalid(line, `the record is of session "${own}", those before of "${session}"`);
-      if (id !== nextId) throw invalid(line, `record ${id} stands where ${nextId} must`);
+      if (own !== session)
+        throw invalid(line, `the record belongs to session "${own}", but the records before it to "${session}"`);
+      if (id !== nextId) throw invalid(line, `found record ${id} instead of ${nextId}`);
       nextId++;
       const entry =
         renamed === undefined || renamed === own
@@ -120,20 +132,23 @@ async function* readEntries(
   }
 }
 
-/** Only the name changes where the text begins with it, as our own do. Any other is written anew from what it says. */
+/**
+ * Changes the session id of a record. If the text starts with the id, as texts written by Loom do, the rest is kept as
+ * it is; otherwise the record is encoded again.
+ */
 export function renameEntry(text: string, own: string, session_id: string): LogEntry {
   const start = `{"session_id":${JSON.stringify(own)},`;
   if (text.startsWith(start)) {
     const renamed = `{"session_id":${JSON.stringify(session_id)},${text.slice(start.length)}`;
     const record = readRecord(renamed);
-    // A field may be there twice, and the last one counts.
+    // A field may occur twice; the last one counts.
     if (record?.envelope.session_id === session_id) return { record: record as StampedRecord, text: renamed };
   }
   const renamed = JSON.stringify({ ...(JSON.parse(text) as object), session_id });
   return { record: readRecord(renamed) as StampedRecord, text: renamed };
 }
 
-/** What the log would say of the record, said of its line. */
+/** Checks a record like the log would, and reports its line. */
 function assertEntry(entry: LogEntry, line: number, limits: LogLimits): void {
   const { session_id: sessionId, event_id } = entry.record.envelope;
   try {
@@ -144,13 +159,13 @@ function assertEntry(entry: LogEntry, line: number, limits: LogLimits): void {
   }
 }
 
-/** Why a line is no record, in words. */
+/** Describes why a line is not a record. */
 function describeFault(text: string): string {
   const [issue] = DIALECTS.loom.createDecoder().decode(text).issues;
-  return issue?.message ?? "the line is no record";
+  return issue?.message ?? "the line is not a record";
 }
 
-/** `code` is the one that the fault has elsewhere, if it has one. */
+/** `code` is the error code outside of imports, if there is one. */
 function invalid(line: number, reason: string, code?: ErrorCode): LoomError {
   const details = { line, reason, ...(code === undefined ? {} : { code }) };
   return new LoomError("import_invalid", `line ${line}: ${reason}`, details);
@@ -158,7 +173,7 @@ function invalid(line: number, reason: string, code?: ErrorCode): LoomError {
 
 const utf8 = new TextEncoder();
 
-/** A character may be cut in two between chunks of text: its first half waits for the second. */
+/** A surrogate pair may be split between two chunks; the first half is kept for the next chunk. */
 async function* toBytes(source: AsyncIterable<string | Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let half = "";
   for await (const chunk of source) {
@@ -174,12 +189,12 @@ async function* toBytes(source: AsyncIterable<string | Uint8Array>): AsyncGenera
   if (half !== "") yield utf8.encode(half);
 }
 
-/** The session an import writes, and nobody else while it does. */
-interface Target {
-  /** The next record: held against the one that is there, or written. */
+/** The session an import writes to. */
+interface SessionTarget {
+  /** Compares the next record with the stored one, or writes it if there is none. */
   take(entry: LogEntry): Promise<void>;
   finish(): Promise<SessionInfo>;
-  /** Leaves nothing of a session that was made here, and any other as it is. */
+  /** Deletes the session if the import created it, and releases it otherwise. */
   abandon(): Promise<void>;
 }
 
@@ -187,38 +202,38 @@ async function openTarget(
   log: Log,
   sessionId: string,
   fresh: CreateOptions & { readonly firstId: number },
-): Promise<Target> {
+): Promise<SessionTarget> {
   const { firstId, owner } = fresh;
   const known = await log.getSession(sessionId);
   const info = known ?? (await log.createSession(sessionId, fresh));
-  assertFree(info, owner);
-  if (info.firstId !== firstId) throw sessionExists(sessionId, `it begins at record ${info.firstId}, not ${firstId}`);
-  // Somebody else may have made it since it was looked for, and written it.
-  const isOurs = known === undefined && info.lastId < firstId;
-  const pen = createPen(log, info);
-  // What was not made here is held against the import first: one that is refused then has changed nothing at all.
-  if (isOurs) await pen.hold();
+  assertImportable(info, owner);
+  if (info.firstId !== firstId) throw sessionExists(sessionId, `it starts at record ${info.firstId}, not ${firstId}`);
+  // Another process may have created and written it since the check.
+  const isCreatedHere = known === undefined && info.lastId < firstId;
+  const writer = createImportWriter(log, info);
+  // An existing session is compared before it is acquired, so that a rejected import changes nothing.
+  if (isCreatedHere) await writer.acquire();
   const stored = readTexts(log, info);
   let position = firstId - 1;
   return {
     async take(entry) {
       position++;
-      if (position > info.lastId) await pen.write(entry);
+      if (position > info.lastId) await writer.write(entry);
       else if ((await stored.next()).value !== entry.text)
-        throw sessionExists(sessionId, `its record ${position} is another`);
+        throw sessionExists(sessionId, `its record ${position} is different`);
     },
     async finish() {
-      if (position < info.lastId) throw sessionExists(sessionId, `it goes on after record ${position}`);
-      await pen.flush();
-      await pen.release();
+      if (position < info.lastId) throw sessionExists(sessionId, `it has more records after ${position}`);
+      await writer.flush();
+      await writer.release();
       const done = await log.getSession(sessionId);
       if (done === undefined) throw unknownSession(sessionId);
       return done;
     },
     async abandon() {
-      // Why the import failed says more than why it could not be cleared away.
-      if (isOurs) await pen.erase().catch(() => undefined);
-      await pen.release().catch(() => undefined);
+      // The error of the import matters more than an error during cleanup.
+      if (isCreatedHere) await writer.deleteSession().catch(() => undefined);
+      await writer.release().catch(() => undefined);
     },
   };
 }
@@ -227,8 +242,8 @@ async function* readTexts(log: Log, info: SessionInfo): AsyncGenerator<string, v
   for await (const { texts } of readPages(log, info, info.firstId - 1)) yield* texts;
 }
 
-/** Writes after the end of a session, in batches. It takes the session when it first must. */
-function createPen(log: Log, { sessionId, incarnation, lastId: end }: SessionInfo) {
+/** Appends entries to a session in batches. Acquires the session before the first write. */
+function createImportWriter(log: Log, { sessionId, incarnation, lastId: end }: SessionInfo) {
   const maxRecords = Math.min(BATCH_RECORDS, log.limits.maxBatchRecords);
   const maxBytes = Math.min(BATCH_BYTES, log.limits.maxBatchBytes);
   let lease: Lease | undefined;
@@ -237,15 +252,15 @@ function createPen(log: Log, { sessionId, incarnation, lastId: end }: SessionInf
   let batch: LogEntry[] = [];
   let bytes = 0;
 
-  async function hold(): Promise<Lease> {
+  async function acquire(): Promise<Lease> {
     if (lease !== undefined) return lease;
-    const taken = await acquireFree(log, sessionId);
-    // Two may have found it free at the same time; it is that of the first to write it.
+    const taken = await acquireUnheld(log, sessionId);
+    // Two imports may have found the session free at the same time; the first to write wins.
     if (taken.incarnation !== incarnation || taken.lastId !== end) {
       await log.release(taken);
-      throw sessionExists(sessionId, "somebody else has written it meanwhile");
+      throw sessionExists(sessionId, "another writer has written it in the meantime");
     }
-    // A source may be slow. If this fails, the next append says so.
+    // The source may be slow. If renewing fails, the next append throws.
     renewal = setInterval(() => void log.renew(taken, LEASE_MS).catch(() => undefined), LEASE_MS / 3).unref();
     lease = taken;
     return taken;
@@ -253,14 +268,14 @@ function createPen(log: Log, { sessionId, incarnation, lastId: end }: SessionInf
 
   async function flush(): Promise<void> {
     if (batch.length === 0) return;
-    const { epoch } = await hold();
+    const { epoch } = await acquire();
     ({ lastId } = await log.append({ sessionId, epoch, expectedLastId: lastId, entries: batch }));
     batch = [];
     bytes = 0;
   }
 
   return {
-    hold,
+    acquire,
     flush,
     async write(entry: LogEntry): Promise<void> {
       const size = Buffer.byteLength(entry.text);
@@ -272,23 +287,23 @@ function createPen(log: Log, { sessionId, incarnation, lastId: end }: SessionInf
       clearInterval(renewal);
       if (lease !== undefined) await log.release(lease);
     },
-    /** Refused when the session has passed to somebody else: what they wrote must stay. */
-    async erase(): Promise<void> {
+    /** Throws `fenced` if another writer has taken the session, whose records must be kept. */
+    async deleteSession(): Promise<void> {
       if (lease !== undefined) await log.deleteSession(sessionId, { epoch: lease.epoch });
     },
   };
 }
 
-async function acquireFree(log: Log, sessionId: string): Promise<Lease> {
+async function acquireUnheld(log: Log, sessionId: string): Promise<Lease> {
   try {
     return await log.acquire(sessionId, { holder: describeHolder(), ttlMs: LEASE_MS });
   } catch (error) {
-    throw isLoomError(error, "lease_held") ? sessionExists(sessionId, "somebody is writing it") : error;
+    throw isLoomError(error, "lease_held") ? sessionExists(sessionId, "another writer is writing it") : error;
   }
 }
 
-/** What is in another's session, and whether somebody writes it, is not told. */
-function assertFree(info: SessionInfo | undefined, owner: string | undefined): void {
+/** Checks the owner first, so that the contents and writers of other owners' sessions are not revealed. */
+function assertImportable(info: SessionInfo | undefined, owner: string | undefined): void {
   if (info !== undefined && owner !== undefined && info.owner !== owner) throw sessionExists(info.sessionId);
-  if (info?.holder !== undefined) throw sessionExists(info.sessionId, "somebody is writing it");
+  if (info?.holder !== undefined) throw sessionExists(info.sessionId, "another writer is writing it");
 }

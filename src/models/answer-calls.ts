@@ -1,31 +1,31 @@
 /**
- * The calls of tools in one answer. Providers tell them apart by ids that may be missing, or come twice; here each has an
- * id that no other call of the answer or of the conversation before it has, and a place.
+ * Collects the tool calls of one model answer. Provider ids may be missing or repeated, so each call gets an id that is
+ * unique within the answer and the conversation before it, and an index.
  */
 import { isDeeperThan, isJsonObject, type JsonObject } from "../protocol/index.ts";
-import { KeptMetadata } from "./kept-metadata.ts";
+import { ProviderMetadata } from "./provider-metadata.ts";
 import type { ModelRequest, ModelToolCall, ToolCallPart } from "./model.ts";
 
-/** A call that was begun. */
-export interface OpenCall {
-  /** The provider's own for it; empty where it has none. */
+/** A tool call while it is streamed. */
+export interface StreamedToolCall {
+  /** The id the provider sent; empty if it sent none. */
   readonly id: string;
-  /** What the listener is told it by. */
-  readonly told: { readonly callId: string; readonly name: string; readonly index: number };
-  /** Whether its deltas are the text of its arguments. */
+  /** What the listener receives with each delta of this call. */
+  readonly info: { readonly callId: string; readonly name: string; readonly index: number };
+  /** Whether the deltas are the JSON text of the arguments. */
   readonly isJson: boolean;
   readonly deltas: string[];
-  /** Of its deltas. */
+  /** Total length of the deltas. */
   characters: number;
-  readonly metadata: KeptMetadata;
-  whole: ModelToolCall | undefined;
+  readonly metadata: ProviderMetadata;
+  completed: ModelToolCall | undefined;
 }
 
 export class AnswerCalls {
   readonly #request: ModelRequest;
-  readonly #calls: OpenCall[] = [];
-  /** Those that are not whole, by the provider's id. More than one where an id came twice. */
-  readonly #open = new Map<string, OpenCall[]>();
+  readonly #calls: StreamedToolCall[] = [];
+  /** Incomplete calls by provider id. A list, because a provider may repeat an id. */
+  readonly #open = new Map<string, StreamedToolCall[]>();
   readonly #ignored = new Set<string>();
   #used: Set<string> | undefined;
 
@@ -37,15 +37,15 @@ export class AnswerCalls {
     return this.#calls.length;
   }
 
-  begin(id: string | undefined, name: string, isJson: boolean): OpenCall {
-    const call: OpenCall = {
+  begin(id: string | undefined, name: string, isJson: boolean): StreamedToolCall {
+    const call: StreamedToolCall = {
       id: id ?? "",
-      told: { callId: this.#chooseId(id), name, index: this.#calls.length },
+      info: { callId: this.#chooseId(id), name, index: this.#calls.length },
       isJson,
       deltas: [],
       characters: 0,
-      metadata: new KeptMetadata(),
-      whole: undefined,
+      metadata: new ProviderMetadata(),
+      completed: undefined,
     };
     const same = this.#open.get(call.id);
     if (same === undefined) this.#open.set(call.id, [call]);
@@ -55,17 +55,17 @@ export class AnswerCalls {
     return call;
   }
 
-  /** The call that a delta under this id belongs to: the one begun last. */
-  find(id: string | undefined): OpenCall | undefined {
+  /** Returns the call a delta with this id belongs to: the one that began last. */
+  find(id: string | undefined): StreamedToolCall | undefined {
     return this.#open.get(id ?? "")?.at(-1);
   }
 
-  /** The call that a whole call under this id is: they end in the order they began. */
-  findFirst(id: string | undefined, name: string | undefined): OpenCall | undefined {
-    return this.#open.get(id ?? "")?.find(({ told }) => told.name === name);
+  /** Returns the call that a complete call with this id and name finishes. Calls finish in the order they began. */
+  findFirst(id: string | undefined, name: string | undefined): StreamedToolCall | undefined {
+    return this.#open.get(id ?? "")?.find(({ info }) => info.name === name);
   }
 
-  /** It is the provider's own: what comes under this id is not for us. */
+  /** Ignores everything with this id: the provider runs that tool itself. */
   ignore(id: string | undefined): void {
     this.#ignored.add(id ?? "");
   }
@@ -74,29 +74,29 @@ export class AnswerCalls {
     return this.#ignored.has(id ?? "") && !this.#open.has(id ?? "");
   }
 
-  complete(call: OpenCall, rawInput: string): ModelToolCall {
+  complete(call: StreamedToolCall, rawInput: string): ModelToolCall {
     const same = this.#open.get(call.id) ?? [];
     if (same.length > 1) same.splice(same.indexOf(call), 1);
     else this.#open.delete(call.id);
-    return (call.whole = { ...call.told, input: readInput(rawInput), rawInput });
+    return (call.completed = { ...call.info, input: readInput(rawInput), rawInput });
   }
 
-  /** Completes those that are still open, from their deltas. */
+  /** Completes the calls that are still open from their deltas. */
   completeAll(): ModelToolCall[] {
     return this.#calls
-      .filter((call) => call.whole === undefined)
+      .filter((call) => call.completed === undefined)
       .map((call) => this.complete(call, call.deltas.join("")));
   }
 
   list(): ModelToolCall[] {
-    return this.#calls.flatMap((call) => call.whole ?? []);
+    return this.#calls.flatMap((call) => call.completed ?? []);
   }
 
-  /** A call as the conversation holds it. */
-  describe(index: number): ToolCallPart {
-    const { told, whole, metadata } = this.#calls[index] as OpenCall;
-    const input = whole?.input ?? {};
-    return { type: "tool-call", toolCallId: told.callId, toolName: told.name, input, ...metadata.describe() };
+  /** Returns the call as a part of the conversation. */
+  toPart(index: number): ToolCallPart {
+    const { info, completed, metadata } = this.#calls[index] as StreamedToolCall;
+    const input = completed?.input ?? {};
+    return { type: "tool-call", toolCallId: info.callId, toolName: info.name, input, ...metadata.toOptions() };
   }
 
   #chooseId(id: string | undefined): string {
@@ -110,7 +110,7 @@ export class AnswerCalls {
   }
 }
 
-/** Some servers count their calls from 0 in every answer. */
+/** Some servers count their call ids from 0 in every answer, so ids of earlier calls are taken. */
 function listCallIds({ messages }: ModelRequest): Set<string> {
   const ids = new Set<string>();
   for (const message of messages) {
@@ -120,7 +120,7 @@ function listCallIds({ messages }: ModelRequest): Set<string> {
   return ids;
 }
 
-/** Nothing at all is how some providers say that there are no arguments. */
+/** Some providers send an empty text for a call without arguments. */
 function readInput(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};
   try {

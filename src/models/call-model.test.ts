@@ -13,8 +13,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what an answer is made of", () => {
-  it("keeps what providers want back: on starts, deltas and ends", async () => {
+describe("the answer", () => {
+  it("keeps provider metadata of starts, deltas and ends", async () => {
     const { result } = await read([
       { type: "reasoning-start", id: "r", providerMetadata: { anthropic: { redactedData: "x" } } },
       { type: "reasoning-delta", id: "r", delta: "Hm" },
@@ -48,7 +48,7 @@ describe("what an answer is made of", () => {
     ]);
   });
 
-  it("leaves out texts of spaces, and reasoning that is nothing at all", async () => {
+  it("drops blank texts and empty reasoning", async () => {
     const { result } = await read([
       { type: "text-delta", id: "1", delta: " \n" },
       { type: "reasoning-start", id: "2" },
@@ -60,7 +60,7 @@ describe("what an answer is made of", () => {
     expect(result.content).toEqual([{ type: "reasoning", text: "", providerOptions: { openai: { encrypted: "e" } } }]);
   });
 
-  it("keeps blocks apart that share an id after one has ended", async () => {
+  it("separates blocks that reuse an id", async () => {
     const { result } = await read([
       { type: "text-start", id: "0" },
       { type: "text-delta", id: "0", delta: "a" },
@@ -77,7 +77,7 @@ describe("what an answer is made of", () => {
   it.each([
     ["v2", { finishReason: "tool-calls", usage: { inputTokens: 3, outputTokens: 4, totalTokens: 9 } }, 9],
     ["v3", { finishReason: { unified: "stop" }, usage: { inputTokens: { total: 3 }, outputTokens: { total: 4 } } }, 7],
-  ])("reads the finish of %s", async (_version, finish, totalTokens) => {
+  ])("reads the finish part of %s", async (_version, finish, totalTokens) => {
     const call = { type: "tool-call", toolCallId: "c", toolName: "f", input: "{}" };
     const { result } = await read([call, { type: "finish", ...finish }]);
     expect(result.finishReason).toBe("tool_calls");
@@ -85,23 +85,23 @@ describe("what an answer is made of", () => {
   });
 
   it.each(["constructor", "toString", undefined, null, { unified: Object.create(null) as unknown }])(
-    "takes a reason that nobody knows for another one: %o",
+    'maps an unknown finish reason to "other": %o',
     async (finishReason) => {
       const { result } = await read([{ type: "finish", finishReason }]);
       expect(result.finishReason).toBe("other");
     },
   );
 
-  it("ends reasoning that nobody ended before it goes on", async () => {
+  it("ends open reasoning before other output", async () => {
     const reasoning = { type: "reasoning-delta", id: "r", delta: "Hm" };
     const call = { type: "tool-call", toolCallId: "c", toolName: "f", input: "{}" };
     for (const next of [{ type: "text-delta", id: "t", delta: "Yes" }, call, FINISH]) {
-      const { told } = await read([reasoning, next, FINISH]);
-      expect(told.slice(1, 3)).toEqual([["reasoning", "Hm"], ["reasoningEnd"]]);
+      const { recorded } = await read([reasoning, next, FINISH]);
+      expect(recorded.slice(1, 3)).toEqual([["reasoning", "Hm"], ["reasoningEnd"]]);
     }
   });
 
-  it("is whole when its connection breaks after its last part", async () => {
+  it("stays complete if the connection breaks after the finish part", async () => {
     let sent = false;
     const stream = new ReadableStream({
       pull(controller) {
@@ -114,40 +114,40 @@ describe("what an answer is made of", () => {
     expect(await callModel(model, request, recordListener().listener)).toMatchObject({ finishReason: "stop" });
   });
 
-  it("says which model answered", async () => {
+  it("reports the model that answered", async () => {
     const { result } = await read([{ type: "response-metadata", modelId: "m-2025" }, FINISH]);
     expect(result.modelId).toBe("m-2025");
   });
 
-  it("refuses the models of version 1", async () => {
+  it("rejects models of specification v1", async () => {
     const old = { ...modelOf([]), specificationVersion: "v1" };
     await expect(callModel(old, request, recordListener().listener)).rejects.toMatchObject({ code: "unknown_model" });
   });
 });
 
-describe("calls", () => {
-  it("are told when they come at once, without deltas", async () => {
-    const { told } = await read([{ type: "tool-call", toolCallId: "c", toolName: "f", input: '{"a":1}' }, FINISH]);
+describe("tool calls", () => {
+  it("are reported when they come without deltas", async () => {
+    const { recorded } = await read([{ type: "tool-call", toolCallId: "c", toolName: "f", input: '{"a":1}' }, FINISH]);
     const call = { callId: "c", name: "f", index: 0, input: { a: 1 }, rawInput: '{"a":1}' };
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       ["start", 0],
       ["call", call],
     ]);
   });
 
-  it("are made whole from their deltas when nobody says their end", async () => {
-    const { result, told } = await read([
+  it("are completed from their deltas if their end is missing", async () => {
+    const { result, recorded } = await read([
       { type: "tool-input-start", id: "c", toolName: "f" },
       { type: "tool-input-delta", id: "c", delta: '{"a":' },
       { type: "tool-input-delta", id: "c", delta: "1}" },
       FINISH,
     ]);
     expect(result.calls).toMatchObject([{ callId: "c", input: { a: 1 } }]);
-    expect(told.at(-1)).toEqual(["call", result.calls[0]]);
+    expect(recorded.at(-1)).toEqual(["call", result.calls[0]]);
     expect(result.finishReason).toBe("tool_calls");
   });
 
-  it("without ids get ids", async () => {
+  it("get ids if they have none", async () => {
     const start = { type: "tool-input-start", id: "", toolName: "f" };
     const whole = { type: "tool-call", toolCallId: "", toolName: "f", input: "" };
     const { result } = await read([start, whole, start, whole, { ...whole, toolCallId: undefined }, FINISH]);
@@ -158,8 +158,8 @@ describe("calls", () => {
     }
   });
 
-  it("of the provider itself are not ours", async () => {
-    const { result, told } = await read([
+  it("of the provider's own tools are ignored", async () => {
+    const { result, recorded } = await read([
       { type: "tool-input-start", id: "s", toolName: "web_search", providerExecuted: true },
       { type: "tool-input-delta", id: "s", delta: "{}" },
       { type: "tool-input-end", id: "s" },
@@ -170,20 +170,20 @@ describe("calls", () => {
       { type: "finish", finishReason: "tool-calls" },
     ]);
     expect(result).toMatchObject({ calls: [], text: "Found", finishReason: "stop" });
-    expect(told.map(([what]) => what)).toEqual(["start", "text"]);
+    expect(recorded.map(([what]) => what)).toEqual(["start", "text"]);
   });
 
-  it("whose deltas are no JSON are told as a whole only", async () => {
-    const { told } = await read([
+  it("with non-JSON deltas are reported only when complete", async () => {
+    const { recorded } = await read([
       { type: "tool-input-start", id: "c", toolName: "f", inputEncoding: "text" },
       { type: "tool-input-delta", id: "c", delta: "raw" },
       { type: "tool-call", toolCallId: "c", toolName: "f", input: '"raw"' },
       FINISH,
     ]);
-    expect(told.slice(1)).toEqual([["call", expect.objectContaining({ input: undefined, rawInput: '"raw"' })]]);
+    expect(recorded.slice(1)).toEqual([["call", expect.objectContaining({ input: undefined, rawInput: '"raw"' })]]);
   });
 
-  it("nested too deep for the log are no arguments", async () => {
+  it("nested too deeply for the log have no input", async () => {
     const input = `{"a":${"[".repeat(400)}${"]".repeat(400)}}`;
     const { result } = await read([{ type: "tool-call", toolCallId: "c", toolName: "f", input }, FINISH]);
     expect(result.calls[0]?.input).toBeUndefined();
@@ -201,18 +201,20 @@ describe("any stream", () => {
     fc.record({ type: fc.constantFrom("raw", "source", "stream-start", "of-tomorrow") }),
   );
 
-  it("is told and kept alike", async () => {
+  it("reports and collects the same output", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 40 }), async (parts) => {
-        const { told, result } = await read([...parts, FINISH]);
+        const { recorded, result } = await read([...parts, FINISH]);
         const join = (what: string): string =>
-          told.flatMap(([kind, text]) => (kind === what ? [text as string] : [])).join("");
+          recorded.flatMap(([kind, text]) => (kind === what ? [text as string] : [])).join("");
         const all = (type: string): string =>
           parts.flatMap((one) => (one.type === type ? [one.delta as string] : [])).join("");
         expect(result.text).toBe(join("text"));
         expect(result.text).toBe(all("text-delta"));
         expect(join("reasoning")).toBe(all("reasoning-delta"));
-        const calls = told.flatMap(([kind, call]) => (kind === "call" ? [call as { readonly callId: string }] : []));
+        const calls = recorded.flatMap(([kind, call]) =>
+          kind === "call" ? [call as { readonly callId: string }] : [],
+        );
         expect(calls.toSorted((a, b) => (a.callId < b.callId ? -1 : 1))).toEqual(
           result.calls.toSorted((a, b) => (a.callId < b.callId ? -1 : 1)),
         );
@@ -224,7 +226,7 @@ describe("any stream", () => {
     );
   });
 
-  it("that is cut anywhere is an error, and what was told stays the beginning", async () => {
+  it("that is cut anywhere fails, and the reported text is a prefix", async () => {
     const parts: unknown[] = [
       { type: "text-start", id: "0" },
       ...Array.from("stream", (delta) => ({ type: "text-delta", id: "0", delta })),
@@ -233,16 +235,16 @@ describe("any stream", () => {
       { type: "tool-input-delta", id: "c", delta: "{}" },
     ];
     for (let length = 0; length <= parts.length; length++) {
-      const { told, listener } = recordListener();
+      const { recorded, listener } = recordListener();
       const call = callModel(modelOf(parts.slice(0, length)), request, listener, { maxRetries: 0 });
       await expect(call).rejects.toMatchObject({ code: "model_stream_cut" });
-      expect(told.some(([what]) => what === "call")).toBe(false);
+      expect(recorded.some(([what]) => what === "call")).toBe(false);
     }
   });
 });
 
 describe("failures", () => {
-  it("that may pass are tried again with growing pauses, as long as nothing was told", async () => {
+  it("are retried with growing delays if they are temporary and nothing was reported", async () => {
     vi.useFakeTimers();
     const random = vi.spyOn(Math, "random").mockReturnValue(1);
     const error = Object.assign(new Error("busy"), { statusCode: 503 });
@@ -257,21 +259,21 @@ describe("failures", () => {
     random.mockRestore();
   });
 
-  it("are not tried again once something was told", async () => {
+  it("are not retried after output was reported", async () => {
     const error = Object.assign(new Error("reset"), { isRetryable: true });
     const model = new ScriptedModel([
       { text: "Half an answer", fault: { kind: "error", after: 1, error } },
       { text: "x" },
     ]);
-    const { told, listener } = recordListener();
+    const { recorded, listener } = recordListener();
     await expect(callModel(model, request, listener)).rejects.toMatchObject({ code: "model_failed" });
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       ["start", 0],
       ["text", "Half"],
     ]);
   });
 
-  it("that are ours already keep their code", async () => {
+  it("with a LoomError keep its code", async () => {
     const error = new LoomError("missing_key", "no key");
     const model = new ScriptedModel([{ fault: { kind: "throw", error } }]);
     await expect(callModel(model, request, recordListener().listener)).rejects.toBe(error);
@@ -289,7 +291,7 @@ describe("failures", () => {
     },
   );
 
-  it("of parts that cannot be read end the call", async () => {
+  it("in malformed parts end the call", async () => {
     for (const part of [
       { type: "text-delta", id: "0" },
       { type: "text-delta", id: "0", delta: 7 },
@@ -300,8 +302,8 @@ describe("failures", () => {
   });
 });
 
-describe("time", () => {
-  it("runs out with a model that does not look at its signal, and its late stream is thrown away", async () => {
+describe("time limits", () => {
+  it("stop a model that ignores its signal, and discard its late stream", async () => {
     vi.useFakeTimers();
     let answer: (result: { stream: ReadableStream }) => void = () => undefined;
     const asked = new Promise<{ stream: ReadableStream }>((resolve) => (answer = resolve));
@@ -317,23 +319,23 @@ describe("time", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("that the listener takes is not the provider's", async () => {
+  it("do not count the time of the listener", async () => {
     vi.useFakeTimers();
     let release = (): void => undefined;
-    const { told, listener } = recordListener({
+    const { recorded, listener } = recordListener({
       onText: () => new Promise<void>((resolve) => (release = resolve)),
     });
     const model = new ScriptedModel([{ text: "ab", chunk: 1 }]);
     const call = callModel(model, request, listener, { idleTimeoutMs: 80 });
     for (const count of [1, 2]) {
       await vi.advanceTimersByTimeAsync(1000);
-      expect(told.filter(([what]) => what === "text")).toHaveLength(count);
+      expect(recorded.filter(([what]) => what === "text")).toHaveLength(count);
       release();
     }
     expect((await call).text).toBe("ab");
   });
 
-  it("is not waited for a listener when the call is cancelled", async () => {
+  it("do not wait for the listener after a cancel", async () => {
     const abort = new AbortController();
     const { listener } = recordListener({
       onText: () => {
@@ -345,7 +347,7 @@ describe("time", () => {
     await expect(call).rejects.toMatchObject({ code: "cancelled" });
   });
 
-  it("between the last part and the end of the stream is short", async () => {
+  it("allow only a moment between the finish part and the end of the stream", async () => {
     vi.useFakeTimers();
     const cancel = vi.fn();
     const stream = new ReadableStream({
@@ -363,15 +365,15 @@ describe("time", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("without a limit is no time at all", async () => {
+  it("accept Infinity", async () => {
     const options = { connectTimeoutMs: Infinity, idleTimeoutMs: Infinity };
     const call = callModel(new ScriptedModel([{ text: "ab" }]), request, recordListener().listener, options);
     expect((await call).text).toBe("ab");
   });
 });
 
-describe("a cancel", () => {
-  it("gives the caller's own reason where it is one of ours", async () => {
+describe("cancelling", () => {
+  it("rejects with the caller's reason if it is a LoomError", async () => {
     const abort = new AbortController();
     const reason = new LoomError("run_ended", "over");
     const model = new ScriptedModel([{ text: "never", fault: { kind: "stall" } }]);
@@ -380,37 +382,34 @@ describe("a cancel", () => {
     await expect(call).rejects.toBe(reason);
   });
 
-  it.each(["cancel", "listener", "time"])(
-    "or any other end reaches the provider by signal and by stream: %s",
-    async (how) => {
-      const abort = new AbortController();
-      const cancelled = vi.fn();
-      let signal: AbortSignal | undefined;
-      const stream = new ReadableStream({
-        start: (controller) => controller.enqueue({ type: "text-delta", id: "0", delta: "a" }),
-        cancel: cancelled,
-      });
-      const model: LanguageModel = {
-        ...modelOf([]),
-        doStream: async (options: { readonly abortSignal: AbortSignal }) => {
-          signal = options.abortSignal;
-          return { stream };
-        },
-      };
-      const { listener } = recordListener({
-        onText: () => {
-          if (how === "cancel") abort.abort();
-          if (how === "listener") throw new Error("enough");
-        },
-      });
-      const options = { signal: abort.signal, ...(how === "time" ? { idleTimeoutMs: 16 } : {}) };
-      await expect(callModel(model, request, listener, options)).rejects.toThrow(/enough|cancelled|said nothing/);
-      expect(signal?.aborted).toBe(true);
-      expect(cancelled).toHaveBeenCalledOnce();
-    },
-  );
+  it.each(["cancel", "listener", "time"])("reaches the provider through the signal and the stream: %s", async (how) => {
+    const abort = new AbortController();
+    const cancelled = vi.fn();
+    let signal: AbortSignal | undefined;
+    const stream = new ReadableStream({
+      start: (controller) => controller.enqueue({ type: "text-delta", id: "0", delta: "a" }),
+      cancel: cancelled,
+    });
+    const model: LanguageModel = {
+      ...modelOf([]),
+      doStream: async (options: { readonly abortSignal: AbortSignal }) => {
+        signal = options.abortSignal;
+        return { stream };
+      },
+    };
+    const { listener } = recordListener({
+      onText: () => {
+        if (how === "cancel") abort.abort();
+        if (how === "listener") throw new Error("enough");
+      },
+    });
+    const options = { signal: abort.signal, ...(how === "time" ? { idleTimeoutMs: 16 } : {}) };
+    await expect(callModel(model, request, listener, options)).rejects.toThrow(/enough|cancelled|sent nothing/);
+    expect(signal?.aborted).toBe(true);
+    expect(cancelled).toHaveBeenCalledOnce();
+  });
 
-  it("leaves nothing behind, however many calls share the signal", async () => {
+  it("leaves nothing behind when many calls share the signal", async () => {
     const { signal } = new AbortController();
     const model = new ScriptedModel(() => ({ text: "ok" }), { maxRequests: 1 });
     for (let n = 0; n < 10_000; n++) await callModel(model, request, recordListener().listener, { signal });

@@ -1,21 +1,33 @@
 /**
- * Calls a model once: asks, reads its stream, tells the listener, and tries again while nothing was told. It knows no
- * provider, no agent and no event.
+ * Calls a model: sends the request, reads the stream, notifies the listener, and retries as long as the listener has
+ * received nothing. It does not depend on a provider, an agent or an event format.
  *
  * Invariants:
- * - It resolves to a whole answer, or rejects with a LoomError, or with what the listener threw; nothing is told after.
- * - When it settles, the provider's connection is done with or closed, and no timer or listener of it is left.
- * - Per delta it costs a read of the stream and a call of the listener, and nothing that grows.
+ * - The promise resolves with a complete answer, or rejects with a LoomError or the listener's own error. The listener
+ *   receives nothing afterwards.
+ * - When the promise settles, the provider's connection is finished or closed, and no timer or signal listener is left.
+ * - A delta costs one read of the stream and one call of the listener.
  */
 import { LoomError } from "../protocol/index.ts";
-import { Answer, AnswerFault } from "./answer.ts";
-import { completeOptions, type CallSettings } from "./call-settings.ts";
+import { ModelAnswer, AnswerFault } from "./model-answer.ts";
+import { resolveCallSettings, type CallSettings } from "./call-settings.ts";
 import { createCallOptions } from "./call-options.ts";
-import { CallWatch, createCancelled, limitTimer } from "./call-watch.ts";
+import { AttemptMonitor, createCancelled, limitTimer } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
-import { judgeFault, type ModelFault } from "./model-fault.ts";
+import { classifyFault, type ModelFault } from "./model-fault.ts";
 import type { StreamPart } from "./stream-part.ts";
 
+/**
+ * Calls a model and streams its answer to `listener`. Resolves with the complete answer.
+ *
+ * ```ts
+ * const messages = [{ role: "user", content: [{ type: "text", text: "Hello" }] }] as const;
+ * const { text } = await callModel(model, { messages }, listener, { maxRetries: 1 });
+ * ```
+ *
+ * Rejects with `model_failed`, `model_timeout`, `model_stream_cut`, `model_output_too_large`, `missing_key` or
+ * `cancelled`.
+ */
 export async function callModel(
   model: LanguageModel,
   request: ModelRequest,
@@ -24,103 +36,103 @@ export async function callModel(
 ): Promise<ModelResult> {
   checkVersion(model);
   const { signal } = options;
-  const settings = completeOptions(options);
+  const settings = resolveCallSettings(options);
   for (let attempt = 0; ; attempt++) {
-    assertGoing(signal);
-    const held = listener.onStart?.({ attempt });
-    if (held !== undefined) {
-      await held;
-      assertGoing(signal);
+    assertNotAborted(signal);
+    const pending = listener.onStart?.({ attempt });
+    if (pending !== undefined) {
+      await pending;
+      assertNotAborted(signal);
     }
-    const answer = new Answer(model, request, listener, settings);
+    const answer = new ModelAnswer(model, request, listener, settings);
     try {
-      return await readAnswer(model, request, answer, new CallWatch(model, settings, signal));
+      return await runAttempt(model, request, answer, new AttemptMonitor(model, settings, signal));
     } catch (error) {
       if (!(error instanceof AnswerFault)) throw error;
-      const pause = answer.hasTold ? undefined : choosePause(error.fault, attempt, settings);
+      const pause = answer.hasNotified ? undefined : computeRetryDelay(error.fault, attempt, settings);
       if (pause === undefined) throw withAttempts(error.fault.error, attempt);
       await sleep(pause, signal);
     }
   }
 }
 
-function assertGoing(signal: AbortSignal | undefined): void {
+function assertNotAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw createCancelled(signal.reason);
 }
 
-/** One try. What is wrong with the provider is thrown as an `AnswerFault`, everything else as it is. */
-async function readAnswer(
+/** Runs one attempt. Provider errors are thrown as `AnswerFault`, all others unchanged. */
+async function runAttempt(
   model: LanguageModel,
   request: ModelRequest,
-  answer: Answer,
-  watch: CallWatch,
+  answer: ModelAnswer,
+  monitor: AttemptMonitor,
 ): Promise<ModelResult> {
   let isDone = false;
   let reader: ReadableStreamDefaultReader<StreamPart> | undefined;
   const cancel = (): void => void discard(reader);
   try {
-    reader = await openStream(model, request, watch);
-    // A cancelled stream ends at once, also that of a provider which does not look at its signal.
-    watch.watchParts(cancel);
+    reader = await openStream(model, request, monitor);
+    // Cancelling the stream also stops providers that ignore their signal.
+    monitor.watchParts(cancel);
     for (;;) {
       let read: ReadableStreamReadResult<StreamPart>;
       try {
         read = await reader.read();
       } catch (error) {
-        // An answer that is whole stays whole, whatever becomes of its connection.
+        // A complete answer stays valid even if the connection fails afterwards.
         if (answer.isFinished) break;
-        throw new AnswerFault(judgeFault(error, "stream", model));
+        throw new AnswerFault(classifyFault(error, "stream", model));
       }
       if (read.done) break;
-      watch.touch();
-      const held = answer.take(read.value);
-      if (held !== undefined) await watch.hold(held);
-      if (answer.isFinished) watch.rest(cancel);
+      monitor.countPart();
+      const pending = answer.take(read.value);
+      if (pending !== undefined) await monitor.waitForListener(pending);
+      if (answer.isFinished) monitor.drain(cancel);
     }
-    if (watch.stopped !== undefined) throw watch.stopped;
+    if (monitor.stopError !== undefined) throw monitor.stopError;
     isDone = true;
-    for (const held of answer.endCalls()) if (held !== undefined) await watch.hold(held);
-    return answer.describe();
+    for (const pending of answer.endCalls()) if (pending !== undefined) await monitor.waitForListener(pending);
+    return answer.toResult();
   } catch (error) {
     cancel();
-    throw watch.stopped ?? answer.judge(error);
+    throw monitor.stopError ?? answer.classify(error);
   } finally {
-    watch.close({ isDone });
+    monitor.close({ isDone });
   }
 }
 
 async function openStream(
   model: LanguageModel,
   request: ModelRequest,
-  watch: CallWatch,
+  monitor: AttemptMonitor,
 ): Promise<ReadableStreamDefaultReader<StreamPart>> {
   // A model may throw instead of rejecting.
   const ask = async (): Promise<{ readonly stream?: ReadableStream } | undefined> =>
-    model.doStream(createCallOptions(request, watch.signal, model.specificationVersion));
+    model.doStream(createCallOptions(request, monitor.signal, model.specificationVersion));
   try {
-    const { stream } = (await watch.waitFor(ask(), (late) => void discard(late?.stream))) ?? {};
-    if (typeof stream?.getReader !== "function") throw new TypeError("it gave no stream");
+    const { stream } = (await monitor.waitFor(ask(), (late) => void discard(late?.stream))) ?? {};
+    if (typeof stream?.getReader !== "function") throw new TypeError("doStream returned no stream");
     return stream.getReader();
   } catch (error) {
-    throw new AnswerFault(judgeFault(error, "request", model));
+    throw new AnswerFault(classifyFault(error, "request", model));
   }
 }
 
-/** Whatever it is that somebody gave for a stream: nobody waits for this, so it must not fail. */
+/** Cancels a stream. Never rejects: no code waits for it, and the value may not be a stream at all. */
 async function discard(stream: { cancel(): Promise<void> } | undefined): Promise<void> {
   try {
     await stream?.cancel();
   } catch {
-    // It is gone already, or was none.
+    // Already closed, or not a stream.
   }
 }
 
-/** How long to wait before the next try; undefined where there is none. */
-function choosePause(fault: ModelFault, attempt: number, settings: CallSettings): number | undefined {
+/** Returns the delay before the next attempt in milliseconds, or undefined if there is none. */
+function computeRetryDelay(fault: ModelFault, attempt: number, settings: CallSettings): number | undefined {
   const { maxRetries, retryMs, maxRetryMs } = settings;
   const asked = fault.retryAfterMs ?? 0;
   if (!fault.mayRetry || attempt >= maxRetries || asked > maxRetryMs) return undefined;
-  // Callers that were refused together must not come back together; none comes earlier than it was asked to.
+  // Jitter, so that clients rejected together do not retry together. A retry never comes before `retry-after`.
   const own = Math.min(retryMs * 2 ** attempt, maxRetryMs) * (0.5 + Math.random() / 2);
   return asked > 0 ? asked + Math.min(own, asked / 10) : own;
 }
@@ -145,8 +157,11 @@ async function sleep(ms: number, signal: AbortSignal | undefined): Promise<void>
   });
 }
 
-/** Version 1 streams other parts; what comes after 4 may do so, too, but is given a chance. */
+/** Version 1 streams different parts. Versions after 4 are accepted and may work. */
 function checkVersion(model: LanguageModel | null | undefined): void {
   if (typeof model?.doStream === "function" && model.specificationVersion !== "v1") return;
-  throw new LoomError("unknown_model", "The model is not one of the AI SDK, version 2 or later.");
+  throw new LoomError(
+    "unknown_model",
+    "The model does not implement the AI SDK language model specification v2 or later.",
+  );
 }

@@ -1,4 +1,4 @@
-/** A request in the words of the AI SDK's providers. Their versions agree on all of it but on how a file is put. */
+/** Converts a request to the call options of AI SDK providers. The versions differ only in how files are passed. */
 import { describeFile } from "./describe-file.ts";
 import type { ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
 
@@ -6,7 +6,7 @@ export function createCallOptions(request: ModelRequest, abortSignal: AbortSigna
   const { messages, tools = [], toolChoice, responseFormat, settings = {} } = request;
   return {
     ...settings,
-    prompt: messages.some(hasFiles) ? messages.map((message) => putFiles(message, version)) : messages,
+    prompt: messages.some(hasFiles) ? messages.map((message) => convertFiles(message, version)) : messages,
     ...(tools.length === 0 ? {} : { tools: tools.map(describeTool), toolChoice: describeChoice(toolChoice) }),
     ...(responseFormat === undefined ? {} : { responseFormat: { type: "json", ...responseFormat } }),
     abortSignal,
@@ -17,15 +17,14 @@ function hasFiles({ role, content }: ModelMessage): boolean {
   return role === "user" && content.some(({ type }) => type !== "text");
 }
 
-function putFiles(message: ModelMessage, version: string): object {
+function convertFiles(message: ModelMessage, version: string): object {
   if (message.role !== "user") return message;
-  return { role: "user", content: message.content.map((part) => putFile(part, version)) };
+  return { role: "user", content: message.content.map((part) => convertPart(part, version)) };
 }
 
-function putFile(part: UserPart, version: string): object {
+function convertPart(part: UserPart, version: string): object {
   if (part.type === "text") return part;
-  // A reference that nobody has followed.
-  if (part.type === "attachment") return { type: "text", text: `[${describeFile(part)}, which is not at hand]` };
+  if (part.type === "attachment") return { type: "text", text: `[${describeFile(part)} is not available]` };
   return version === "v4" ? { ...part, data: { type: "data", data: part.data } } : part;
 }
 

@@ -4,7 +4,7 @@ import { request } from "./play-parts.contract.ts";
 import { recordListener } from "./record-listener.contract.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
-describe("options", () => {
+describe("model call options", () => {
   it.each([
     { maxRetries: Number.NaN },
     { maxRetries: Infinity },
@@ -17,18 +17,18 @@ describe("options", () => {
     { idleTimeoutMs: Number.NaN },
     { maxOutputCharacters: Number.NaN },
     { maxToolCalls: "7" as unknown as number },
-  ])("that make no sense are refused before the model is asked: %o", async (options) => {
+  ])("rejects %o before calling the model", async (options) => {
     const model = new ScriptedModel([{ text: "ok" }]);
-    const { told, listener } = recordListener();
+    const { recorded, listener } = recordListener();
     await expect(callModel(model, request, listener, options)).rejects.toMatchObject({
       code: "invalid_arguments",
       details: { option: Object.keys(options)[0] },
     });
-    expect(told).toEqual([]);
+    expect(recorded).toEqual([]);
     expect(model.requests).toEqual([]);
   });
 
-  it("that are there and undefined are not there", async () => {
+  it("treats undefined like a missing option", async () => {
     const options = { maxRetries: undefined, idleTimeoutMs: undefined } as object;
     const call = callModel(new ScriptedModel([{ text: "ok" }]), request, recordListener().listener, options);
     expect((await call).text).toBe("ok");

@@ -1,4 +1,4 @@
-/** A file in words, for models. */
+/** Describes files for models. */
 export interface DescribedFile {
   readonly mediaType: string;
   readonly bytes: number;
@@ -10,7 +10,7 @@ export function describeFile({ mediaType, bytes, name }: DescribedFile): string 
   return `${called} (${mediaType}, ${bytes} bytes)`;
 }
 
-/** Formats that are texts although their type does not begin so. */
+/** Text formats whose media type does not begin with `text/`. */
 const TEXTS: ReadonlySet<string> = new Set([
   "application/json",
   "application/ld+json",

@@ -1,6 +1,6 @@
 /**
- * Models: the contract, how one is called, how one is found by its name, and the one that works without a key. The
- * contract is that of the AI SDK's providers, so every package of that kind fits.
+ * Language models: the contract, `callModel`, `resolveModel`, and the offline model, which needs no key. The contract
+ * is that of AI SDK providers, so every AI SDK provider package works.
  */
 export { callModel } from "./call-model.ts";
 export { MODEL_CALL_DEFAULTS } from "./call-settings.ts";
@@ -21,7 +21,7 @@ export type {
   ModelUsage,
   ProviderOptions,
   ReasoningPart,
-  TextPart,
+  ModelTextPart as TextPart,
   ToolCallPart,
   ToolResultPart,
 } from "./model.ts";

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { joinUserMessages } from "./join-user-messages.ts";
 import type { ModelMessage } from "./model.ts";
 
-it("leaves no two messages of the user's side by side, and every part in its order", () => {
+it("joins consecutive user messages and keeps the order of their parts", () => {
   const message = fc.record({
     role: fc.constantFrom("user", "assistant"),
     content: fc.array(fc.record({ type: fc.constant("text"), text: fc.string({ minLength: 1 }) }), { minLength: 1 }),

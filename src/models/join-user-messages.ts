@@ -1,6 +1,6 @@
 /**
- * Joins messages of the user's that stand side by side, as where a run before has failed or a summary comes first: some
- * servers take none but in turn, and to all others it is the same.
+ * Joins consecutive user messages into one. They occur after a failed run or a summary, and some servers accept only
+ * alternating roles.
  */
 import type { ModelMessage } from "./model.ts";
 

@@ -1,13 +1,13 @@
 import { APICallError } from "@ai-sdk/provider";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { judgeFault, readRetryAfter } from "./model-fault.ts";
-import { redactSecrets, rememberSecrets } from "./redact-secrets.ts";
+import { classifyFault, readRetryAfter } from "./model-fault.ts";
+import { redactSecrets, registerSecrets } from "./redact-secrets.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
 const model = new ScriptedModel([]);
 
-describe("how long a provider asks to wait", () => {
+describe("readRetryAfter", () => {
   const now = Date.parse("2026-01-01T00:00:00Z");
   it.each([
     [{ "retry-after": "3" }, 3000],
@@ -25,7 +25,7 @@ describe("how long a provider asks to wait", () => {
   });
 });
 
-describe("a fault", () => {
+describe("classifyFault", () => {
   const call = (fields: object): APICallError =>
     new APICallError({
       message: "no",
@@ -42,31 +42,31 @@ describe("a fault", () => {
     [{ statusCode: 503, message: "plain" }, true],
     [Object.assign(new Error("x"), { cause: Object.assign(new Error("y"), { code: "ECONNREFUSED" }) }), true],
     [new Error("x"), false],
-  ])("of %o may be tried again: %s", (error, mayRetry) => {
-    expect(judgeFault(error, "request", model).mayRetry).toBe(mayRetry);
+  ])("classifies %o as retryable: %s", (error, mayRetry) => {
+    expect(classifyFault(error, "request", model).mayRetry).toBe(mayRetry);
   });
 
-  it("carries neither the request nor the address along", () => {
-    const { error } = judgeFault(call({ statusCode: 500 }), "request", model);
+  it("drops the request and the address from the cause", () => {
+    const { error } = classifyFault(call({ statusCode: 500 }), "request", model);
     const shown = inspect(error, { depth: 20, showHidden: true });
     expect(shown).not.toContain("prompt");
     expect(shown).not.toContain("abcdef");
     expect(error.cause).toMatchObject({ name: "AI_APICallError" });
   });
 
-  it("survives causes that go round in a ring", () => {
+  it("survives cyclic causes", () => {
     const error = new Error("ring");
     error.cause = error;
-    expect(judgeFault(error, "stream", model).error.code).toBe("model_stream_cut");
+    expect(classifyFault(error, "stream", model).error.code).toBe("model_stream_cut");
   });
 
-  it("of a key that is not there is named as such", () => {
+  it("reports a missing key as missing_key", () => {
     const error = Object.assign(new Error("OpenAI API key is missing."), { name: "AI_LoadAPIKeyError" });
-    expect(judgeFault(error, "request", model).error.code).toBe("missing_key");
+    expect(classifyFault(error, "request", model).error.code).toBe("missing_key");
   });
 });
 
-describe("keys", () => {
+describe("redactSecrets", () => {
   it.each([
     "Incorrect API key provided: sk-proj-abcdefghijkl. Look there.",
     "Incorrect API key provided: my-own-key-1.",
@@ -80,7 +80,7 @@ describe("keys", () => {
     "GET http://h/v1?key=abcd1234#x",
     "GET http://h/v1?v=1&sig=abcd1234",
     "token: eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc",
-  ])("are taken out of %j", (text) => {
+  ])("removes the secret from %j", (text) => {
     const safe = redactSecrets(text);
     expect(safe).toContain("[key]");
     expect(safe).not.toMatch(/abcd|my-own|eyJ/);
@@ -91,24 +91,24 @@ describe("keys", () => {
     "max_tokens: Field required",
     "The model gpt-5 does not exist",
     "401 Unauthorized",
-  ])("are not seen where there are none: %j", (text) => {
+  ])("leaves %j unchanged", (text) => {
     expect(redactSecrets(text)).toBe(text);
   });
 
-  it("that a model was given are known by heart", () => {
-    rememberSecrets(model, ["correct horse", undefined, "ab"]);
+  it("removes the secrets of a model", () => {
+    registerSecrets(model, ["correct horse", undefined, "ab"]);
     expect(redactSecrets("it was the correct horse, ab", model)).toBe("it was the [key], ab");
     expect(redactSecrets("a\n  b".padEnd(2000, "x"), model).length).toBeLessThan(510);
   });
 
-  it("are not shown in half, and neither is a stack", () => {
+  it("shows no part of a secret and no stack trace", () => {
     const long = `${" ".repeat(15_990)}correct horse-abcd1234`;
-    rememberSecrets(model, ["horse-abcd1234"]);
+    registerSecrets(model, ["horse-abcd1234"]);
     expect(redactSecrets(long, model)).toBe("correct …");
     expect(redactSecrets("No.\n    at read (/home/me/x.js:1:2)\n    at y")).toBe("No.");
   });
 
-  it("are looked for in little time", () => {
+  it("scans long texts quickly", () => {
     const since = performance.now();
     for (const text of [" ", "token ", "api_key: ", "bearer", "://", "a@", "?a=", "sk-"])
       redactSecrets(text.repeat(300_000));

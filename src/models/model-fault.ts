@@ -1,6 +1,6 @@
 /**
- * What a failure of a provider means: which error of ours it is, whether it may be tried again, and when. Reads the
- * errors of the AI SDK's packages by their fields, so that none of them has to be installed. It calls nothing.
+ * Classifies provider failures: which error code, whether to retry, and when. Reads the errors of AI SDK packages by
+ * their fields, so that none of the packages has to be installed.
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { LanguageModel } from "./model.ts";
@@ -8,18 +8,18 @@ import { describeThrown, redactError, redactSecrets } from "./redact-secrets.ts"
 
 export interface ModelFault {
   readonly error: LoomError;
-  /** As long as nothing was told. */
+  /** Whether to retry, provided the listener has received nothing. */
   readonly mayRetry: boolean;
   /** How long the provider asked to wait. */
   readonly retryAfterMs: number | undefined;
 }
 
-/** Where it happened: before there was a stream, while it was read, or as a part of it. */
-export type FaultPlace = "request" | "stream" | "part";
+/** Where it failed: before the stream opened, while it was read, or in an error part of the stream. */
+export type FaultPhase = "request" | "stream" | "part";
 
 const RETRIED_STATUS: ReadonlySet<number> = new Set([408, 409, 429]);
 
-/** Of Node's sockets and fetch; a connection that was refused or lost. */
+/** Error codes of Node sockets and fetch for a refused or lost connection. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -35,32 +35,32 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   "UND_ERR_BODY_TIMEOUT",
 ]);
 
-/** Names the AI SDK gives to what it could not read; the first two put all of it into their message. */
+/** AI SDK errors for responses that cannot be parsed. Those in `UNREADABLE` contain the whole response. */
 const UNREADABLE: ReadonlySet<string> = new Set(["AI_JSONParseError", "AI_TypeValidationError"]);
 const MALFORMED: ReadonlySet<string> = new Set([...UNREADABLE, "AI_InvalidResponseDataError"]);
 
-export function judgeFault(thrown: unknown, place: FaultPlace, model: LanguageModel): ModelFault {
+export function classifyFault(thrown: unknown, place: FaultPhase, model: LanguageModel): ModelFault {
   if (isLoomError(thrown)) return { error: thrown, mayRetry: false, retryAfterMs: undefined };
   try {
     return readFault(thrown, place, model);
   } catch {
-    // Its fields throw when they are read.
+    // Reading the fields threw.
     return readFault(undefined, place, model);
   }
 }
 
-function readFault(thrown: unknown, place: FaultPlace, model: LanguageModel): ModelFault {
+function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): ModelFault {
   const fields = readFields(thrown);
   const status = typeof fields.statusCode === "number" ? fields.statusCode : undefined;
   const retryAfterMs = readRetryAfter(fields.responseHeaders);
   const lost = findNetworkCode(thrown) !== undefined;
   const broken = place !== "request" && (lost || isBrokenStream(thrown, place));
   const name = thrown instanceof Error ? thrown.name : "";
-  const said = UNREADABLE.has(name) ? "a part of it could not be read" : redactSecrets(describeThrown(thrown), model);
+  const said = UNREADABLE.has(name) ? "malformed response" : redactSecrets(describeThrown(thrown), model);
   const code = broken ? "model_stream_cut" : name === "AI_LoadAPIKeyError" ? "missing_key" : "model_failed";
   const error = new LoomError(
     code,
-    sayWhat(broken, status, said, model),
+    describeFault(broken, status, said, model),
     {
       provider: model.provider,
       model: model.modelId,
@@ -76,34 +76,34 @@ function readFault(thrown: unknown, place: FaultPlace, model: LanguageModel): Mo
   return { error, mayRetry, retryAfterMs };
 }
 
-/** An answer that broke off without anybody having thrown. */
-export function createCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
+/** Describes a stream that broke off without an exception. */
+export function createStreamCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
   const details = { provider: model.provider, model: model.modelId };
-  const error = new LoomError("model_stream_cut", `The answer of ${nameOf(model)} broke off: ${how}.`, details, {
+  const error = new LoomError("model_stream_cut", `The stream of ${formatModel(model)} broke off: ${how}.`, details, {
     cause: cause === undefined ? undefined : redactError(cause, model),
   });
   return { error, mayRetry: true, retryAfterMs: undefined };
 }
 
-export function nameOf(model: LanguageModel): string {
+export function formatModel(model: LanguageModel): string {
   return `${model.provider}/${model.modelId}`;
 }
 
-function sayWhat(broken: boolean, status: number | undefined, said: string, model: LanguageModel): string {
+function describeFault(broken: boolean, status: number | undefined, said: string, model: LanguageModel): string {
   const what = broken
-    ? `The answer of ${nameOf(model)} broke off`
-    : `${nameOf(model)} ${status === undefined ? "failed" : `answered with status ${status}`}`;
+    ? `The stream of ${formatModel(model)} broke off`
+    : `${formatModel(model)} ${status === undefined ? "failed" : `responded with status ${status}`}`;
   return said === "" ? `${what}.` : `${what}: ${said}`;
 }
 
-/** A stream that ends in an exception was cut; one with an error in it only when that error is about reading it. */
-function isBrokenStream(thrown: unknown, place: FaultPlace): boolean {
+/** An exception while reading means that the stream broke; an error part does only if it is about parsing. */
+function isBrokenStream(thrown: unknown, place: FaultPhase): boolean {
   const name = thrown instanceof Error ? thrown.name : "";
   return place === "stream" ? name !== "AI_APICallError" : MALFORMED.has(name);
 }
 
 function findNetworkCode(thrown: unknown): string | undefined {
-  // Errors of fetch hide the one that matters two causes deep; a ring of causes ends the search as well.
+  // Errors of fetch have the network error two causes deep. The depth limit also ends cyclic causes.
   for (let error = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth++) {
     const { code } = error as { readonly code?: unknown };
     if (typeof code === "string" && NETWORK_CODES.has(code)) return code;
@@ -121,7 +121,7 @@ function readFields(thrown: unknown): ErrorFields {
   return typeof thrown === "object" && thrown !== null ? thrown : {};
 }
 
-/** `retry-after-ms`, or `retry-after` as seconds or as a date. */
+/** Reads `retry-after-ms`, or `retry-after` in seconds or as a date. Returns milliseconds. */
 export function readRetryAfter(headers: unknown, now: number = Date.now()): number | undefined {
   if (typeof headers !== "object" || headers === null) return undefined;
   const byName = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value).trim()]));
@@ -130,7 +130,7 @@ export function readRetryAfter(headers: unknown, now: number = Date.now()): numb
   const text = byName.get("retry-after");
   const seconds = readNumber(text);
   if (seconds !== undefined) return seconds * 1000;
-  // "-4" is a date to JavaScript, too.
+  // JavaScript parses "-4" as a date, too.
   const date = text !== undefined && /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 }

@@ -1,4 +1,4 @@
-// The contract of models is written down without the packages it comes from; here both are held together.
+// Checks the model contract, which is declared without the AI SDK packages, against their types.
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
@@ -17,21 +17,21 @@ import type {
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
 import { expectTypeOf, test } from "vitest";
-import type { FilePart, LanguageModel, ModelMessage, ModelSettings, TextPart } from "./model.ts";
+import type { FilePart, LanguageModel, ModelMessage, ModelSettings, ModelTextPart } from "./model.ts";
 
-/** The packages ask for lists that may be changed; nobody does. */
+/** The packages declare mutable arrays but do not change them. */
 type Changeable<T> = T extends readonly (infer Item)[]
   ? Changeable<Item>[]
   : T extends object
     ? { -readonly [K in keyof T]: Changeable<T[K]> }
     : T;
 
-/** Files are put as each version wants them, and references are not sent. */
+/** Files are converted for each version, and references are not sent. */
 type Spoken =
   | Exclude<ModelMessage, { role: "user" }>
-  | { readonly role: "user"; readonly content: readonly TextPart[] };
+  | { readonly role: "user"; readonly content: readonly ModelTextPart[] };
 
-test("models of every version and provider are models", () => {
+test("accepts models of every version and provider", () => {
   expectTypeOf<LanguageModelV2>().toExtend<LanguageModel>();
   expectTypeOf<LanguageModelV3>().toExtend<LanguageModel>();
   expectTypeOf<LanguageModelV4>().toExtend<LanguageModel>();
@@ -41,7 +41,7 @@ test("models of every version and provider are models", () => {
   expectTypeOf(createOpenAICompatible({ name: "n", baseURL: "http://h" })("m")).toExtend<LanguageModel>();
 });
 
-test("messages and settings are what every version takes", () => {
+test("declares messages and settings that every version accepts", () => {
   expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV2Prompt>();
   expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV3Prompt>();
   expectTypeOf<Changeable<Spoken>[]>().toExtend<LanguageModelV4Prompt>();

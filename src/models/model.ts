@@ -1,29 +1,30 @@
 /**
- * The contract of a language model: that of the AI SDK's providers (versions 2 to 4), as far as we use it, and called
- * directly. Every provider package of that ecosystem fits. Written down here so that no package has to be installed for
- * its types; `model-types.test.ts` holds it against the real ones.
+ * The language model contract: the part of the AI SDK provider specification (versions 2 to 4) that this package uses.
+ * Declared here so that no AI SDK package has to be installed for its types; `model-types.test.ts` checks it against
+ * the real ones.
  */
 import type { Json, JsonObject } from "../protocol/index.ts";
 
-/** A message as models are given it; plain JSON, so that it can be part of a graph's state. */
+/** A message of a conversation. Plain JSON, so that it can be part of a graph's state. */
 export type ModelMessage =
   | { readonly role: "system"; readonly content: string }
   | { readonly role: "user"; readonly content: readonly UserPart[] }
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   | { readonly role: "tool"; readonly content: readonly ToolResultPart[] };
 
-/** What a provider wants back unread with the part it came with: signatures of reasoning, ids of items. */
+/** Opaque data a provider wants back with a part, such as reasoning signatures and item ids. */
 export interface ProviderOptions {
   readonly [provider: string]: JsonObject;
 }
 
-export interface TextPart {
+/** A piece of text. */
+export interface ModelTextPart {
   readonly type: "text";
   readonly text: string;
   readonly providerOptions?: ProviderOptions;
 }
 
-/** A file, with its bytes: only in what a provider is given. */
+/** A file with its bytes. Used only in requests to a provider. */
 export interface FilePart {
   readonly type: "file";
   readonly mediaType: string;
@@ -31,7 +32,10 @@ export interface FilePart {
   readonly data: Uint8Array;
 }
 
-/** A file, by reference: as conversations and states have it. Whoever calls a model puts the file in its place. */
+/**
+ * A reference to a stored file, as conversations and graph state contain it. Replaced with a `FilePart` before a model
+ * is called.
+ */
 export interface AttachmentPart {
   readonly type: "attachment";
   readonly blobId: string;
@@ -40,25 +44,28 @@ export interface AttachmentPart {
   readonly name?: string;
 }
 
-export type UserPart = TextPart | FilePart | AttachmentPart;
+export type UserPart = ModelTextPart | FilePart | AttachmentPart;
 
+/** Reasoning of the model before its answer. */
 export interface ReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
   readonly providerOptions?: ProviderOptions;
 }
 
+/** A tool call of the model. */
 export interface ToolCallPart {
   readonly type: "tool-call";
   readonly toolCallId: string;
   readonly toolName: string;
-  /** The arguments: an object, as providers' rules ask for. `{}` where the model's text was not one. */
+  /** The arguments. `{}` if the model did not write a JSON object. */
   readonly input: JsonObject;
   readonly providerOptions?: ProviderOptions;
 }
 
-export type AssistantPart = TextPart | ReasoningPart | ToolCallPart;
+export type AssistantPart = ModelTextPart | ReasoningPart | ToolCallPart;
 
+/** The result of a tool call. */
 export interface ToolResultPart {
   readonly type: "tool-result";
   readonly toolCallId: string;
@@ -69,7 +76,7 @@ export interface ToolResultPart {
     | { readonly type: "json"; readonly value: Json };
 }
 
-/** A tool as the model is told of it. */
+/** A tool the model may call. */
 export interface ModelTool {
   readonly name: string;
   readonly description: string;
@@ -77,17 +84,17 @@ export interface ModelTool {
   readonly inputSchema: JsonObject;
 }
 
-/** What one call of a model asks for. */
+/** The request of one model call. */
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools?: readonly ModelTool[];
   readonly toolChoice?: "auto" | "none" | "required" | { readonly toolName: string };
-  /** Ask for JSON, of this schema if it is given. */
+  /** Requests JSON output, matching the schema if there is one. */
   readonly responseFormat?: { readonly schema?: JsonObject; readonly name?: string };
   readonly settings?: ModelSettings;
 }
 
-/** Passed on to the provider as they are. */
+/** Sampling settings, passed to the provider unchanged. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
@@ -99,35 +106,38 @@ export interface ModelSettings {
   readonly providerOptions?: ProviderOptions;
 }
 
-/** The part of an AI SDK model that is called. */
+/** A model of an AI SDK provider, or any object with the same interface. */
 export interface LanguageModel {
   readonly specificationVersion: string;
   readonly provider: string;
   readonly modelId: string;
-  // The options and parts of the versions differ in what we do not use; `call-model.ts` reads them with care.
+  // The versions differ only in fields this package does not use; `stream-part.ts` reads the parts defensively.
   // oxlint-disable-next-line typescript/no-explicit-any
   doStream(options: any): PromiseLike<{ readonly stream: ReadableStream }>;
 }
 
 /**
- * Told what a model says, as it says it, in order. A function that returns a promise holds the stream until it settles:
- * that is the back-pressure. What it throws ends the call.
+ * Receives the output of a model while it is streamed, in order. If a method returns a promise, the stream pauses until
+ * it settles (back-pressure). If a method throws, the call ends with that error.
  */
 export interface ModelListener {
-  /** Each try is announced; `attempt` is 0 for the first. Nothing is tried again once something else was told. */
+  /** Called before each attempt; `attempt` is 0 for the first. There are no retries once another method was called. */
   onStart?(info: { readonly attempt: number }): void | Promise<void>;
   onText(delta: string): void | Promise<void>;
   onReasoning(delta: string): void | Promise<void>;
   onReasoningEnd?(): void;
-  /** `index` tells calls of one answer apart, from 0 in the order they began. */
+  /**
+   * A piece of the arguments of a tool call. `index` numbers the calls of one answer, from 0 in the order they began.
+   */
   onToolInput(
     call: { readonly callId: string; readonly name: string; readonly index: number },
     delta: string,
   ): void | Promise<void>;
-  /** The arguments are whole. `input` is undefined where `rawInput` is not a JSON object. */
+  /** A tool call with complete arguments. `input` is undefined if `rawInput` is not a JSON object. */
   onToolCall(call: ModelToolCall): void | Promise<void>;
 }
 
+/** A tool call with its arguments. */
 export interface ModelToolCall {
   readonly callId: string;
   readonly name: string;
@@ -136,54 +146,79 @@ export interface ModelToolCall {
   readonly rawInput: string;
 }
 
-/** Tokens as the provider counted them; undefined where it did not. */
+/** Token counts reported by the provider; undefined if it did not report them. */
 export interface ModelUsage {
   readonly promptTokens: number | undefined;
   readonly completionTokens: number | undefined;
   readonly totalTokens: number | undefined;
 }
 
+/** Why the answer ended. */
 export type FinishReason = "stop" | "length" | "tool_calls" | "content_filter" | "other";
 
+/** A complete answer. */
 export interface ModelResult {
-  /** What to put into the conversation: text, reasoning and calls in their order. */
+  /** The parts to append to the conversation: text, reasoning and tool calls in order. */
   readonly content: readonly AssistantPart[];
   readonly text: string;
   readonly calls: readonly ModelToolCall[];
   readonly finishReason: FinishReason;
   readonly usage: ModelUsage;
-  /** The model that answered, by the provider's word for it. */
+  /** The model that answered, as the provider names it. */
   readonly modelId: string;
 }
 
-/** A number that makes no sense is refused. Code `invalid_arguments`. */
+/** Options of a model call. Invalid values throw `invalid_arguments`. */
 export interface ModelCallOptions {
+  /** Cancels the call. The call rejects with `cancelled`, or with the reason if it is a LoomError. */
   readonly signal?: AbortSignal;
-  /** Tries after the first, on 408, 409, 429 and 5xx and on a refused connection, before anything was told. */
+  /**
+   * Retries after the first attempt, on status 408, 409, 429 and 5xx, on connection errors and on broken streams, as
+   * long as the listener has received nothing. Default: 3.
+   */
   readonly maxRetries?: number;
-  /** The first pause; each is twice the one before, unless the provider says how long (`retry-after`). */
+  /**
+   * Delay before the first retry in milliseconds; doubles with each retry. A `retry-after` header of the provider takes
+   * precedence. Default: 500.
+   */
   readonly retryMs?: number;
-  /** The longest pause; a provider that asks for more has failed. */
+  /**
+   * Longest delay before a retry in milliseconds. The call fails if the provider asks for a longer one. Default:
+   * 60,000.
+   */
   readonly maxRetryMs?: number;
-  /** Until the provider answers at all; `Infinity` is no limit, here and below. Code `model_timeout`. */
+  /**
+   * Time until the provider responds, in milliseconds; `Infinity` for no limit. Throws `model_timeout`. Default:
+   * 120,000.
+   */
   readonly connectTimeoutMs?: number;
-  /** Between two parts of the stream. Code `model_timeout`. */
+  /**
+   * Time between two parts of the stream, in milliseconds; `Infinity` for no limit. Throws `model_timeout`. Default:
+   * 120,000.
+   */
   readonly idleTimeoutMs?: number;
-  /** Characters of text, reasoning, arguments and what the provider wants back. Code `model_output_too_large`. */
+  /**
+   * Limit for the characters of text, reasoning, arguments and provider metadata. Throws `model_output_too_large`.
+   * Default: 4,000,000.
+   */
   readonly maxOutputCharacters?: number;
-  /** Calls in one answer. Code `model_output_too_large`. */
+  /** Limit for the tool calls of one answer. Throws `model_output_too_large`. Default: 128. */
   readonly maxToolCalls?: number;
 }
 
-/** How a model is named: `{ provider: "openai", model: "gpt-5" }`, or `"openai/gpt-5"`. */
+/** Names a model: `{ provider: "openai", model: "gpt-5" }`. The string form is `"openai/gpt-5"`. */
 export interface ModelName {
-  /** `openai`, `anthropic`, `offline`, or any name together with `baseURL`: an OpenAI-compatible server. */
+  /** `openai`, `anthropic`, `ollama`, `offline`, or any other name of an OpenAI-compatible server with a `baseURL`. */
   readonly provider: string;
+  /** Model name. Default: the default model of the provider, if it has one. */
   readonly model?: string;
+  /** API address. Default: the environment variable, such as `OPENAI_BASE_URL`, or the usual address of the provider. */
   readonly baseURL?: string;
-  /** From the environment when absent. */
+  /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
   readonly apiKey?: string;
+  /** Extra HTTP headers of every request. */
   readonly headers?: { readonly [name: string]: string };
 }
 
+/** A model, or the name of one. */
 export type ModelChoice = LanguageModel | ModelName | string;

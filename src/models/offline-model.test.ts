@@ -22,12 +22,12 @@ const TOOLS = [
 const user = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
 
 async function ask(messages: readonly ModelMessage[], tools: readonly ModelTool[] = TOOLS, options = {}) {
-  const { told, listener } = recordListener();
+  const { recorded, listener } = recordListener();
   const result = await callModel(new OfflineModel(), { messages, tools, ...options }, listener);
-  return { ...result, told, made: result.calls.map(({ name, input }) => [name, input]) };
+  return { ...result, recorded, made: result.calls.map(({ name, input }) => [name, input]) };
 }
 
-/** Asks, answers the calls as `answer` says, until there is an answer. */
+/** Asks and runs the calls with `answer` until there is a reply. */
 async function converse(text: string, answer: (tool: string) => string, before: readonly ModelMessage[] = []) {
   const messages = [...before, user(text)];
   const made: unknown[] = [];
@@ -43,7 +43,7 @@ async function converse(text: string, answer: (tool: string) => string, before: 
     });
     messages.push({ role: "tool", content: results });
   }
-  throw new Error("it never came to an end");
+  throw new Error("the conversation did not end");
 }
 
 /** A file system of three files. */
@@ -55,7 +55,7 @@ function run(files: Map<string, string>, verb: string, path: string, content = "
     : `<${path} ${files.get(path) ?? "is not there"}>`;
 }
 
-describe("the offline model finds what is asked", () => {
+describe("the offline model calls tools for", () => {
   it.each<[string, ...[string, object][]]>([
     ["12 加 30 再乘以 2 等于多少？", ["calculator", { expression: "(12+30)*2" }]],
     ["What is 8 / 2, then minus 1, then times 10?", ["calculator", { expression: "((8/2)-1)*10" }]],
@@ -114,7 +114,7 @@ describe("the offline model finds what is asked", () => {
     "",
     "What is love?",
     "delete it",
-    // Half a sentence makes a wrong sum.
+    // Half a sentence would give a wrong calculation.
     "today is 2024-01-02, what is that?",
     "What is a 5x5 grid?",
     "What is 3 + 4 apples?",
@@ -129,13 +129,13 @@ describe("the offline model finds what is asked", () => {
     "what is ((2+3)*4",
     "solve 2*x+3*4 = 7",
     "What is 9/11?",
-    // The time is not asked for, or not here.
+    // No question for the time, or for the time of an unknown place.
     "What is the time complexity of quicksort?",
     "For the first time in years",
     "What day was 2024-02-30?",
     "What time is it in Timbuktu?",
     "明天几点开会？",
-  ])("and nothing in %j", async (text) => {
+  ])("nothing in %j", async (text) => {
     const { made, text: said } = await ask([user(text)]);
     expect(made).toEqual([]);
     expect(said).toMatch(/^(Offline model: |离线模型：)/);
@@ -143,8 +143,8 @@ describe("the offline model finds what is asked", () => {
   });
 });
 
-describe("the offline model answers", () => {
-  it("from the results of its tools", async () => {
+describe("the offline model", () => {
+  it("answers from the results of its tools", async () => {
     const { said, made } = await converse("What is 17*23 and what time is it?", (name) =>
       name === "calculator" ? "391" : "12:00",
     );
@@ -152,18 +152,18 @@ describe("the offline model answers", () => {
     expect(said).toBe("Offline model: 17*23 = 391. It is 12:00.");
   });
 
-  it("in Chinese when it was asked in Chinese", async () => {
+  it("answers Chinese questions in Chinese", async () => {
     const { said } = await converse("计算 17*23", () => "391");
     expect(said).toBe("离线模型：17*23 = 391。");
   });
 
-  it("says once in a conversation what it is", async () => {
+  it("adds its label once per conversation", async () => {
     const first = await converse("17*23", () => "391");
     const second = await converse("1+1", () => "2", first.messages);
     expect(second.said).toBe("1+1 = 2.");
   });
 
-  it("with a second step made of the first", async () => {
+  it("uses the result of one task in another", async () => {
     const { said, made } = await converse("calculate 6*7 and save the result to answer.txt", (name) =>
       name === "calculator" ? "42" : "Created",
     );
@@ -171,7 +171,7 @@ describe("the offline model answers", () => {
       [["calculator", { expression: "6*7" }]],
       [["write_file", { path: "answer.txt", content: "42" }]],
     ]);
-    expect(said).toBe("Offline model: 6*7 = 42. I have written answer.txt.");
+    expect(said).toBe("Offline model: 6*7 = 42. Wrote answer.txt.");
   });
 
   it.each<[string, ...string[]]>([
@@ -195,7 +195,7 @@ describe("the offline model answers", () => {
     ["save the value of friendship to x.txt", "write_file x.txt the value of friendship"],
     ["read a.txt and save it to b.txt", "read_file a.txt", "write_file b.txt ok"],
     ["write hi to a.txt, compute 1+1 and save it to b.txt", "write_file a.txt hi, calculator", "write_file b.txt ok"],
-  ])("one after the other where that matters: %s", async (text, ...rounds) => {
+  ])("runs calls one after the other if the order matters: %s", async (text, ...rounds) => {
     const { made } = await converse(text, () => "ok");
     const shown = (made as [string, Record<string, string>][][]).map((round) =>
       round.map(([name, { path, content }]) => [name, path, content].filter(Boolean).join(" ")).join(", "),
@@ -203,7 +203,7 @@ describe("the offline model answers", () => {
     expect(shown).toEqual(rounds);
   });
 
-  it("as if all had been done in the order it was asked, however the calls of a round overtake each other", async () => {
+  it("gives the same result as running the tasks in order, even if calls of a round overtake each other", async () => {
     const path = fc.constantFrom("a.txt", "b.txt", "c.txt");
     const words = fc.oneof(
       fc.tuple(fc.constantFrom("write 1 to", "write 2 to", "read", "delete"), path).map((pair) => pair.join(" ")),
@@ -235,8 +235,8 @@ describe("the offline model answers", () => {
     );
   });
 
-  it("that a call was refused, in the language of the question, with the reason", async () => {
-    const refusal = "The user refused this call; it was not run. The reason given: 还要用";
+  it("reports a refused call in the language of the question, with the reason", async () => {
+    const refusal = "The user rejected this call; it was not run. Reason: 还要用";
     const results = (value: string): readonly ModelMessage[] => {
       const call = { toolCallId: "c", toolName: "delete_file" };
       return [
@@ -245,41 +245,41 @@ describe("the offline model answers", () => {
         { role: "tool", content: [{ type: "tool-result", ...call, output: { type: "error-text", value } }] },
       ];
     };
-    expect((await ask(results(refusal))).text).toBe("离线模型：用户拒绝了（删除 b.txt），所以没有执行。理由：还要用。");
-    expect((await ask(results("Nobody agreed to this call in time; it was not run."))).text).toBe(
-      "离线模型：没有人及时同意（删除 b.txt），所以没有执行。",
+    expect((await ask(results(refusal))).text).toBe("离线模型：用户已拒绝（删除 b.txt），未执行。原因：还要用。");
+    expect((await ask(results("Approval for this call expired; it was not run."))).text).toBe(
+      "离线模型：未及时获得同意（删除 b.txt），未执行。",
     );
   });
 
-  it("that the user changed what was to be done", async () => {
+  it("reports that the user changed the arguments", async () => {
     const note = 'The user changed the arguments to {"path":"b.txt","content":"x"}.\n';
     const { said } = await converse("write x to a.txt", () => `${note}Created b.txt.`);
-    expect(said).toBe("Offline model: The user changed what was to be done (write a.txt); the result: Created b.txt.");
+    expect(said).toBe("Offline model: The request was changed (write a.txt). Result: Created b.txt.");
   });
 
-  it("the time in Chinese", async () => {
+  it("reports the time in Chinese", async () => {
     const { said } = await converse("现在几点？", () => "Sunday, 2026-11-15, 20:31:30 in Asia/Shanghai (2026-…)");
     expect(said).toBe("离线模型：现在是 2026-11-15 星期日 20:31:30（Asia/Shanghai）。");
   });
 
-  it("that something was refused or failed, and does not try again", async () => {
-    const refused = await converse("delete file b.txt", () => "Error: The user refused this call; it was not run.");
+  it("reports a refused or failed call and does not repeat it", async () => {
+    const refused = await converse("delete file b.txt", () => "Error: The user rejected this call; it was not run.");
     expect(refused.made).toHaveLength(1);
-    expect(refused.said).toContain("That did not happen (delete b.txt): Error: The user refused");
+    expect(refused.said).toContain("Not done (delete b.txt): Error: The user rejected");
     const half = await converse("compute 1/0 and save it to x.txt", () => "Error: division by zero");
     expect(half.made).toHaveLength(1);
-    expect(half.said).toContain("I left that out (write x.txt)");
+    expect(half.said).toContain("Not done (write x.txt): a result it needs is missing.");
   });
 
-  it("that it has not got the tool", async () => {
+  it("reports a missing tool", async () => {
     const { made, text } = await ask([user("17*23")], []);
     expect(made).toEqual([]);
-    expect(text).toContain("I was not given the tool calculator");
+    expect(text).toContain("Not done (17*23): the tool calculator is not available.");
     const without = await ask([user("17*23")], TOOLS, { toolChoice: "none" });
     expect(without.made).toEqual([]);
   });
 
-  it("as JSON when that is asked for", async () => {
+  it("answers with JSON on request", async () => {
     const plain = await ask([user("Hello")], [], { responseFormat: {} });
     expect(JSON.parse(plain.text)).toEqual({ answer: expect.stringContaining("Offline model") as string });
     const { messages } = await converse("What is 17*23?", () => "391");
@@ -306,7 +306,7 @@ describe("the offline model answers", () => {
     });
   });
 
-  it("with the call that must be made", async () => {
+  it("makes a required call", async () => {
     const form = (properties: object, name = "final_answer") => tool(name, properties);
     const answer = form({ result: { type: "number" }, note: { type: "string", maxLength: 9 } });
     const toolChoice = { toolName: "final_answer" };
@@ -314,14 +314,14 @@ describe("the offline model answers", () => {
       name === "calculator" ? "391" : "12:00",
     );
     const filled = [["final_answer", { result: 391, note: "17*23 = 3" }]];
-    // What is said of the form is not the question, after an answer or after a result.
-    const note = user("That was not the form the answer must have. Give it by calling final_answer.");
+    // User messages about the required format, after an answer or a result, are not the question.
+    const note = user("That is not the required format. Give the answer by calling final_answer.");
     expect((await ask([...messages, note], [...TOOLS, answer], { toolChoice })).made).toEqual(filled);
     const results = [...messages.slice(0, -1), user("You have used all rounds.")];
     expect((await ask(results, [...TOOLS, answer], { toolChoice })).made).toMatchObject([
       ["final_answer", { result: 391 }],
     ]);
-    // Of any tool: the one that is asked for, or one that only takes words; nothing is done that nobody asked for.
+    // A required call is the one the message asks for, or one that only takes words; never an unrequested action.
     const required = { toolChoice: "required" };
     expect((await ask([user("1+1")], [...TOOLS, answer], required)).made).toEqual([
       ["calculator", { expression: "1+1" }],
@@ -331,18 +331,18 @@ describe("the offline model answers", () => {
     expect((await ask([user("Hello")], TOOLS, { toolChoice: { toolName: "delete_file" } })).made).toEqual([]);
   });
 
-  it("word by word, with a little reasoning before, and counts", async () => {
-    const { told, usage } = await ask([user("17*23")]);
-    const kinds = told.map(([what]) => what);
+  it("streams word by word after some reasoning, and counts tokens", async () => {
+    const { recorded, usage } = await ask([user("17*23")]);
+    const kinds = recorded.map(([what]) => what);
     expect(kinds.indexOf("reasoning")).toBe(1);
     expect(kinds.filter((what) => what === "input").length).toBeGreaterThan(2);
     expect(usage.completionTokens).toBeGreaterThan(5);
     const chinese = await ask([user("你好")]);
-    const deltas = chinese.told.filter(([what]) => what === "text").map(([, delta]) => delta as string);
+    const deltas = chinese.recorded.filter(([what]) => what === "text").map(([, delta]) => delta as string);
     expect(deltas.length).toBeGreaterThan(10);
   });
 
-  it("as slowly as it is told to, and stops when it is cancelled", async () => {
+  it("waits delayMs before each delta and stops when cancelled", async () => {
     const model = new OfflineModel({ delayMs: 5 });
     const abort = new AbortController();
     const { listener } = recordListener({ onText: () => abort.abort() });
@@ -352,7 +352,7 @@ describe("the offline model answers", () => {
     expect(performance.now() - since).toBeGreaterThan(4);
   });
 
-  it("more quickly where it is one of the many answers of a search", async () => {
+  it("answers the prompts of a search faster", async () => {
     const listPauses = async (text: string): Promise<readonly unknown[]> => {
       const timers = vi.spyOn(globalThis, "setTimeout");
       await callModel(new OfflineModel({ delayMs: 10 }), { messages: [user(text)] }, recordListener().listener);
@@ -365,7 +365,7 @@ describe("the offline model answers", () => {
     expect(await listPauses(thought)).toEqual([4]);
   });
 
-  it("the same to the same, whatever it is", async () => {
+  it("gives the same answer to the same prompt", async () => {
     const word = fc.constantFrom(
       ...'what is 1 + ( ) 23 * / save delete file a.txt to it 写入 把 几点 的 " “ ? \n'.split(" "),
     );
@@ -376,17 +376,17 @@ describe("the offline model answers", () => {
           fc.array(word).map((words) => words.join(" ")),
         ),
         async (text) => {
-          const { told, ...first } = await ask([user(text)]);
-          const { told: toldAgain, ...second } = await ask([user(text)]);
+          const { recorded, ...first } = await ask([user(text)]);
+          const { recorded: recordedAgain, ...second } = await ask([user(text)]);
           expect(second).toEqual(first);
-          expect(toldAgain).toEqual(told);
+          expect(recordedAgain).toEqual(recorded);
           expect(first.text !== "" || first.made.length > 0).toBe(true);
         },
       ),
     );
   });
 
-  it("by a seed, where it has a choice: its own, or that of the call", async () => {
+  it("uses its own seed or that of the call", async () => {
     const text = "Question:\nGame of 24: 4 9 10 13\n\nSteps so far:\n(none)\n\nWrite the next step only.";
     const sample = async (own: number | undefined, seed?: number): Promise<string> => {
       const model = new OfflineModel(own === undefined ? {} : { seed: own });
@@ -400,7 +400,7 @@ describe("the offline model answers", () => {
     expect(await sample(undefined)).toBe(own[1]);
   });
 
-  it("long messages in little time", async () => {
+  it("reads long messages quickly", async () => {
     const text = "write ".repeat(2000) + "把".repeat(2000) + "((((".repeat(2000) + "1+".repeat(20_000);
     const since = performance.now();
     await ask([user(text)]);

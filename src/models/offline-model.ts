@@ -1,21 +1,22 @@
 /**
- * A model that needs no key and no network: rules instead of learning, and it says so. It reads the same prompts as any
- * other, calls tools, streams word by word, and gives the same answer to the same prompt and seed every time.
+ * A rule-based model that needs no key and no network. It reads the same prompts as other models, calls tools and
+ * streams word by word. The same prompt and seed always give the same answer.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
 import { answerPrompt, type OfflineAnswer } from "./offline/answer-prompt.ts";
 import { fillSchema } from "./offline/fill-schema.ts";
-import { listAbilities } from "./offline/find-errands.ts";
+import { listAbilities } from "./offline/find-tasks.ts";
 import { answerThought } from "./offline/thoughts/answer-thought.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
-import { countUsage, cutText, speakBlock, speakCall, speakFinish } from "./spoken-parts.ts";
+import { countUsage, cutText, createBlockParts, createCallParts, createFinishPart } from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 
+/** Options of `OfflineModel`. */
 export interface OfflineModelOptions {
-  /** Before each delta, so that people can watch it. The many small answers of a search come more quickly. */
+  /** Delay before each delta in milliseconds. The short answers of a search are faster. Default: 0. */
   readonly delayMs?: number;
-  /** Where it has a choice, it is made by this number, unless a call brings its own. 1 when absent. */
+  /** Seed for random choices, unless the call has its own. Default: 1. */
   readonly seed?: number;
 }
 
@@ -29,9 +30,17 @@ interface OfflineRequest {
 }
 
 const INPUT_CHARACTERS = 6;
-/** A search of a hundred answers should take seconds, where one answer takes a few. */
-const SEARCH_PACE = 0.4;
+/** A search makes about a hundred calls and should still take only seconds. */
+const SEARCH_DELAY_FACTOR = 0.4;
 
+/**
+ * A rule-based model that works without a key: arithmetic, dates, to-do lists, tables, charts, files and searches, in
+ * English and Chinese.
+ *
+ * ```ts
+ * const helper = agent({ model: new OfflineModel({ delayMs: 20 }), tools: createBuiltinTools() });
+ * ```
+ */
 export class OfflineModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "offline";
@@ -46,49 +55,49 @@ export class OfflineModel implements LanguageModel {
 
   async doStream(request: OfflineRequest): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
     request.abortSignal?.throwIfAborted();
-    const answer = decide(request, request.seed ?? this.#seed);
-    const parts = speak(request, answer);
-    const delayMs = answer.isOfSearch === true ? this.#delayMs * SEARCH_PACE : this.#delayMs;
+    const answer = chooseAnswer(request, request.seed ?? this.#seed);
+    const parts = streamAnswer(request, answer);
+    const delayMs = answer.isSearchStep === true ? this.#delayMs * SEARCH_DELAY_FACTOR : this.#delayMs;
     const source = delayMs > 0 ? slowDown(parts, delayMs, request.abortSignal) : parts;
     return { stream: createPartStream(source, request.abortSignal) };
   }
 }
 
-function decide({ prompt, tools = [], toolChoice }: OfflineRequest, seed: number): OfflineAnswer {
+function chooseAnswer({ prompt, tools = [], toolChoice }: OfflineRequest, seed: number): OfflineAnswer {
   const offered = toolChoice?.type === "none" ? [] : tools.filter((tool) => isTool(tool));
   return (
     answerForced(prompt, offered, toolChoice) ?? answerThought(prompt, offered, seed) ?? answerPrompt(prompt, offered)
   );
 }
 
-function* speak({ prompt, responseFormat }: OfflineRequest, answer: OfflineAnswer): PartSource {
-  const { reasoning, text: said, calls, error } = answer;
-  const text = responseFormat?.type === "json" && said !== "" ? writeJson(said, responseFormat.schema) : said;
+function* streamAnswer({ prompt, responseFormat }: OfflineRequest, answer: OfflineAnswer): PartSource {
+  const { reasoning, text: plain, calls, error } = answer;
+  const text = responseFormat?.type === "json" && plain !== "" ? writeJson(plain, responseFormat.schema) : plain;
   const inputs = calls.map(({ input }) => JSON.stringify(input));
   yield { type: "stream-start" };
   yield { type: "response-metadata", modelId: "offline" };
-  if (reasoning !== "") yield* speakBlock("reasoning", "0", cutWords(reasoning));
-  if (text !== "") yield* speakBlock("text", "1", cutWords(text));
-  // Ids from the place in the conversation: the same prompt gives the same answer.
+  if (reasoning !== "") yield* createBlockParts("reasoning", "0", cutWords(reasoning));
+  if (text !== "") yield* createBlockParts("text", "1", cutWords(text));
+  // Ids depend on the position in the conversation, so that the same prompt gives the same answer.
   for (const [index, { name }] of calls.entries()) {
-    yield* speakCall(`call_${prompt.length}_${index + 1}`, name, cutText(inputs[index] ?? "", INPUT_CHARACTERS));
+    yield* createCallParts(`call_${prompt.length}_${index + 1}`, name, cutText(inputs[index] ?? "", INPUT_CHARACTERS));
   }
   if (error !== undefined) {
     yield { type: "error", error: new Error(error) };
     return;
   }
   const usage = countUsage(JSON.stringify(prompt, omitBytes), [reasoning, text, ...inputs].join(""));
-  yield speakFinish(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
+  yield createFinishPart(calls.length > 0 ? "tool_calls" : "stop", usage, "v4");
 }
 
-/** The bytes of files are no words. */
+/** File bytes do not count as tokens. */
 function omitBytes(key: string, value: unknown): unknown {
   return key === "data" && typeof value === "object" ? undefined : value;
 }
 
 /**
- * A call that must be made, as of the tool that gives an answer its form: the one the message asks for, or else one
- * filled with what there is to say. What is known to do something is not called with made-up arguments.
+ * Answers a request that must call a tool, as for structured output: with the call the message asks for, or else with
+ * arguments filled from the text answer. A tool the offline model knows is never called with invented arguments.
  */
 function answerForced(
   prompt: readonly ModelMessage[],
@@ -98,7 +107,7 @@ function answerForced(
   if (choice?.type !== "tool" && choice?.type !== "required") return undefined;
   const known = new Set(listAbilities(new Set(offered.map(({ name }) => name))).map(({ tool }) => tool));
   const forced = offered.find(({ name }) => (choice.type === "tool" ? name === choice.toolName : !known.has(name)));
-  // What is said after the answer, or after a result, is about the form; the question is before it.
+  // User messages after an answer or a result only repeat the required format; the question comes before them.
   const last = prompt.findLastIndex(({ role }) => role !== "user");
   const asked =
     prompt[last]?.role === "assistant" || prompt[last]?.role === "tool" ? prompt.slice(0, last + 1) : prompt;
@@ -106,20 +115,20 @@ function answerForced(
   const calls = wanted.calls.filter(({ name }) => choice.type === "required" || name === choice.toolName);
   if (calls.length > 0) return { ...wanted, calls };
   if (forced === undefined || known.has(forced.name)) return undefined;
-  const said = wanted.text === "" ? answerPrompt(asked, []).text : wanted.text;
-  const input = fillSchema(forced.inputSchema, said);
+  const text = wanted.text === "" ? answerPrompt(asked, []).text : wanted.text;
+  const input = fillSchema(forced.inputSchema, text);
   return { reasoning: "", text: "", calls: isJsonObject(input) ? [{ name: forced.name, input }] : [] };
 }
 
-function writeJson(said: string, schema: JsonObject | undefined): string {
-  return JSON.stringify(schema === undefined ? { answer: said } : fillSchema(schema, said));
+function writeJson(text: string, schema: JsonObject | undefined): string {
+  return JSON.stringify(schema === undefined ? { answer: text } : fillSchema(schema, text));
 }
 
 function isTool(tool: JsonObject): tool is JsonObject & ModelTool {
   return typeof tool["name"] === "string" && isJsonObject(tool["inputSchema"]);
 }
 
-/** Words with the space after them; Chinese has none, and goes two characters at a time. */
+/** Splits a text into words with the space after them, and Chinese into pairs of characters. */
 function cutWords(text: string): Iterable<string> {
   return text.match(/[\p{Script=Han}\p{P}]{1,2}\s*|[^\s\p{Script=Han}]+\s*|\s+/gu) ?? [];
 }

@@ -1,14 +1,14 @@
 /**
- * Plays parts as the stream of a model that is not there: for models that answer by themselves. What plays may wait, by
- * giving a promise in between. An abort ends the stream with the signal's reason, as a lost connection would.
+ * Turns an iterator of parts into a model stream, for models that run in this process. The iterator can pause by
+ * yielding a promise. An abort ends the stream with the signal's reason, like a lost connection.
  */
 import type { StreamPart } from "./stream-part.ts";
 
-/** Parts, and promises that are waited for. */
+/** Yields parts, and promises to wait for. */
 export type PartSource = Iterator<StreamPart | PromiseLike<unknown>, void, undefined>;
 
-/** Parts that are made before they are asked for. */
-const AHEAD = 64;
+/** Parts that are created before they are read. */
+const BUFFERED_PARTS = 64;
 
 export function createPartStream(source: PartSource, signal?: AbortSignal): ReadableStream<StreamPart> {
   let isOver = false;
@@ -48,11 +48,11 @@ export function createPartStream(source: PartSource, signal?: AbortSignal): Read
       },
       cancel: end,
     },
-    { highWaterMark: AHEAD },
+    { highWaterMark: BUFFERED_PARTS },
   );
 }
 
-/** Resolves after a time; an abort is left to whoever waits. The timer is gone once it has fired or `signal` aborts. */
+/** Waits `ms` milliseconds or until `signal` aborts; resolves in both cases and leaves no timer. */
 export async function pauseFor(ms: number, signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = (): void => {
@@ -65,7 +65,7 @@ export async function pauseFor(ms: number, signal?: AbortSignal): Promise<void> 
   });
 }
 
-/** Never resolves by itself: a provider that says nothing more. */
+/** Waits until the signal aborts: simulates a provider that stops sending. */
 export async function waitForAbort(signal: AbortSignal | undefined): Promise<void> {
   await new Promise<void>((resolve) => signal?.addEventListener("abort", () => resolve(), { once: true }));
 }

@@ -1,4 +1,4 @@
-// Shared by the tests: models that play the parts they are given, and nothing else.
+// Test helpers: models that stream given parts.
 import { callModel } from "./call-model.ts";
 import type { LanguageModel, ModelRequest } from "./model.ts";
 import { recordListener } from "./record-listener.contract.ts";
@@ -15,7 +15,7 @@ export function streamOf(parts: readonly unknown[]): ReadableStream {
   });
 }
 
-/** A model whose stream has just these parts. */
+/** A model whose stream consists of these parts. */
 export function modelOf(parts: readonly unknown[]): LanguageModel {
   return {
     specificationVersion: "v4",
@@ -26,7 +26,7 @@ export function modelOf(parts: readonly unknown[]): LanguageModel {
 }
 
 export async function read(parts: readonly unknown[], from: ModelRequest = request) {
-  const { told, listener } = recordListener();
+  const { recorded, listener } = recordListener();
   const result = await callModel(modelOf(parts), from, listener, { maxRetries: 0 });
-  return { told, result };
+  return { recorded, result };
 }

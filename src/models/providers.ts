@@ -1,12 +1,13 @@
 /**
- * The providers that can be named, one row each: where its key and address come from, and the package that speaks to it.
- * Packages are optional and loaded when first asked for; a name that is not here is an OpenAI-compatible server.
+ * The table of known providers: environment variables, default address, and the package that connects to them. The
+ * packages are optional and loaded on first use. A provider that is not listed is treated as an OpenAI-compatible
+ * server.
  */
 import { loadPackage } from "../protocol/load-package.ts";
 import type { LanguageModel } from "./model.ts";
 
-/** What a provider's package is told. */
-export interface Connection {
+/** The settings a provider package gets. */
+export interface ProviderConnection {
   readonly model: string;
   readonly apiKey: string | undefined;
   readonly baseURL: string | undefined;
@@ -14,15 +15,17 @@ export interface Connection {
 }
 
 export interface Provider {
-  /** Environment variable of the key. */
+  /** Environment variable of the API key. */
   readonly keyVariable?: string;
+  /** Environment variable of the address. */
   readonly urlVariable?: string;
-  /** Where it is when nobody says. */
+  /** Default address. */
   readonly baseURL?: string;
   readonly needsKey: boolean;
-  /** The model when none is named. */
+  /** Default model. */
   readonly model?: string;
-  open(connection: Connection): Promise<LanguageModel>;
+  /** Loads the package and creates the model. */
+  open(connection: ProviderConnection): Promise<LanguageModel>;
 }
 
 export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider>([
@@ -40,8 +43,8 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
           "to use this model",
           () => import("@ai-sdk/openai"),
         );
-        const openai = createOpenAI(drop(connection));
-        // Servers that stand in for OpenAI know chat completions; few know the newer interface.
+        const openai = createOpenAI(omitUndefined(connection));
+        // Servers that imitate OpenAI support chat completions; few support the Responses API.
         const { hostname } = new URL(connection.baseURL ?? "");
         return /(?:^|\.)api\.openai\.com$/.test(hostname) ? openai(model) : openai.chat(model);
       },
@@ -61,9 +64,9 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
           "to use this model",
           () => import("@ai-sdk/anthropic"),
         );
-        // Other programs read the same variable and add the version themselves.
+        // Other programs use the same variable without the version and append it themselves.
         const url = URL.parse(baseURL)?.pathname === "/" ? new URL("v1", baseURL).href : baseURL;
-        return createAnthropic({ ...drop(connection), baseURL: url })(model);
+        return createAnthropic({ ...omitUndefined(connection), baseURL: url })(model);
       },
     },
   ],
@@ -83,7 +86,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       needsKey: false,
       model: "offline",
       async open() {
-        // All its rules, for those who only read this table.
+        // Loaded lazily, because the offline model is large.
         const { OfflineModel } = await import("./offline-model.ts");
         return new OfflineModel();
       },
@@ -91,7 +94,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
   ],
 ]);
 
-/** A server that nobody wrote a row for. */
+/** Describes an OpenAI-compatible server that is not in the table. */
 export function describeCompatible(name: string): Provider {
   const variable = name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, "_");
   return {
@@ -104,18 +107,18 @@ export function describeCompatible(name: string): Provider {
 
 async function openCompatible(
   name: string,
-  { model, baseURL = "", ...connection }: Connection,
+  { model, baseURL = "", ...connection }: ProviderConnection,
 ): Promise<LanguageModel> {
   const { createOpenAICompatible } = await loadPackage(
     "@ai-sdk/openai-compatible",
     "to use this model",
     () => import("@ai-sdk/openai-compatible"),
   );
-  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...drop(connection) })(model);
+  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...omitUndefined(connection) })(model);
 }
 
-/** Packages look into the environment for what is there and undefined. */
-function drop<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+/** For options that are present but undefined, the packages fall back to the environment. */
+function omitUndefined<T extends object>(settings: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const kept = Object.entries(settings).filter(([, value]) => value !== undefined);
   return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

@@ -1,38 +1,38 @@
-/** A listener that writes down what it is told, for tests of models. */
+/** A listener for tests that records its calls. */
 import type { ModelListener } from "./model.ts";
 
-export type Told = [what: string, first?: unknown, second?: unknown];
+export type ListenerCall = [what: string, first?: unknown, second?: unknown];
 
 export function recordListener(also: Partial<ModelListener> = {}): {
-  readonly told: Told[];
+  readonly recorded: ListenerCall[];
   readonly listener: ModelListener;
 } {
-  const told: Told[] = [];
+  const recorded: ListenerCall[] = [];
   const listener: ModelListener = {
     onStart(info) {
-      told.push(["start", info.attempt]);
+      recorded.push(["start", info.attempt]);
       return also.onStart?.(info);
     },
     onText(delta) {
-      told.push(["text", delta]);
+      recorded.push(["text", delta]);
       return also.onText?.(delta);
     },
     onReasoning(delta) {
-      told.push(["reasoning", delta]);
+      recorded.push(["reasoning", delta]);
       return also.onReasoning?.(delta);
     },
     onReasoningEnd() {
-      told.push(["reasoningEnd"]);
+      recorded.push(["reasoningEnd"]);
       also.onReasoningEnd?.();
     },
     onToolInput(call, delta) {
-      told.push(["input", call, delta]);
+      recorded.push(["input", call, delta]);
       return also.onToolInput?.(call, delta);
     },
     onToolCall(call) {
-      told.push(["call", call]);
+      recorded.push(["call", call]);
       return also.onToolCall?.(call);
     },
   };
-  return { told, listener };
+  return { recorded, listener };
 }

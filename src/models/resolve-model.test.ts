@@ -6,22 +6,22 @@ import { OfflineModel } from "./offline-model.ts";
 import { formatModelName, listKeyedModels, parseModelName, resolveModel } from "./resolve-model.ts";
 import { ScriptedModel } from "./scripted-model.ts";
 
-describe("a name", () => {
+describe("parseModelName", () => {
   it.each([
     ["openai/gpt-5", { provider: "openai", model: "gpt-5" }],
     ["openrouter/meta/llama-4", { provider: "openrouter", model: "meta/llama-4" }],
     ["offline", { provider: "offline" }],
     ["ollama/", { provider: "ollama" }],
-  ])("%s is read", (text, name) => {
+  ])("parses %s", (text, name) => {
     expect(parseModelName(text)).toEqual(name);
   });
 
-  it.each(["", "/gpt-5", "  "])("%j is none", (text) => {
+  it.each(["", "/gpt-5", "  "])("rejects %j", (text) => {
     expect(() => parseModelName(text)).toThrow(expect.objectContaining({ code: "unknown_model" }));
   });
 });
 
-describe("a name written whole", () => {
+describe("formatModelName", () => {
   it.each([
     ["openai/gpt-5", "openai/gpt-5"],
     ["openai", "openai/gpt-5"],
@@ -30,11 +30,11 @@ describe("a name written whole", () => {
     ["offline/offline", "offline"],
     ["ollama", "ollama"],
     ["mistral/mistral", "mistral/mistral"],
-  ])("%s is %s", (text, whole) => {
+  ])("formats %s as %s", (text, whole) => {
     expect(formatModelName(parseModelName(text))).toBe(whole);
   });
 
-  it("is listed for each provider whose key is there", () => {
+  it("lists the default model of each provider with a key", () => {
     expect(listKeyedModels({})).toEqual([]);
     expect(listKeyedModels({ OPENAI_API_KEY: " ", OLLAMA_API_KEY: "k" })).toEqual([]);
     expect(listKeyedModels({ OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" })).toEqual([
@@ -44,7 +44,7 @@ describe("a name written whole", () => {
   });
 });
 
-describe("a choice", () => {
+describe("resolveModel", () => {
   it.each([
     ["openai/gpt-5", { OPENAI_API_KEY: "k" }, "openai.responses", "gpt-5"],
     ["openai/gpt-5", { OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://h/v1" }, "openai.chat", "gpt-5"],
@@ -79,11 +79,11 @@ describe("a choice", () => {
     ["openai", { OPENAI_API_KEY: "k" }, "openai.responses", "gpt-5"],
     ["offline", {}, "offline", "offline"],
     [{ provider: "my lab", model: "x", baseURL: "https://h" }, {}, "my lab.chat", "x"],
-  ])("%j", async (choice, env: Record<string, string>, provider, modelId) => {
+  ])("resolves %j", async (choice, env: Record<string, string>, provider, modelId) => {
     expect(await resolveModel(choice, { env })).toMatchObject({ provider, modelId });
   });
 
-  it("of a model object is that object", async () => {
+  it("returns a model object unchanged", async () => {
     const model = new ScriptedModel([]);
     expect(await resolveModel(model)).toBe(model);
     expect(await resolveModel({ provider: "offline" })).toBeInstanceOf(OfflineModel);
@@ -93,7 +93,7 @@ describe("a choice", () => {
     ["openai/gpt-5", {}, { code: "missing_key", details: { provider: "openai", variable: "OPENAI_API_KEY" } }],
     ["openai/gpt-5", { OPENAI_API_KEY: "" }, { code: "missing_key" }],
     ["anthropic/claude", {}, { code: "missing_key", details: { variable: "ANTHROPIC_API_KEY" } }],
-    ["nobody/x", {}, { code: "unknown_model", details: { provider: "nobody" } }],
+    ["missing/x", {}, { code: "unknown_model", details: { provider: "missing" } }],
     ["ollama", {}, { code: "unknown_model" }],
     ["constructor/x", {}, { code: "unknown_model" }],
     [{ provider: "x", model: "m", baseURL: "file:///etc" }, {}, { code: "unknown_model" }],
@@ -105,12 +105,12 @@ describe("a choice", () => {
     [{}, {}, { code: "unknown_model" }],
     [{ provider: "" }, {}, { code: "unknown_model" }],
     [{ provider: "x", model: 7, baseURL: "http://h" }, {}, { code: "unknown_model" }],
-  ])("%j that cannot be is refused", async (choice, env: Record<string, string>, error) => {
+  ])("rejects %j", async (choice, env: Record<string, string>, error) => {
     await expect(resolveModel(choice as ModelChoice, { env })).rejects.toMatchObject(error);
   });
 
-  it.each(["@ai-sdk/openai", "zod"])("says what to install when %s is not there", (name) => {
-    // A process in which the package cannot be found.
+  it.each(["@ai-sdk/openai", "zod"])("says what to install if %s is missing", (name) => {
+    // Runs a process in which the package cannot be found.
     const hide = `data:text/javascript,import { registerHooks } from "node:module";
       registerHooks({ resolve: (name, context, next) =>
         next(name.startsWith("${name}") ? "${name}-hidden" : name, context) });`;
@@ -127,7 +127,7 @@ describe("a choice", () => {
     { baseURL: "http://user:very-secret-key@127.0.0.1:9/v1" },
     { baseURL: "http://very-secret-key@127.0.0.1:9/v1" },
     { baseURL: "http://127.0.0.1:9/v1?key=very-secret-key" },
-  ])("does not show the key in what it throws: %j", async (choice) => {
+  ])("does not show the key in errors: %j", async (choice) => {
     const error: unknown = await resolveModel({ provider: "x", model: "m", ...choice }).catch(
       (thrown: unknown) => thrown,
     );

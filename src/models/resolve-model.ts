@@ -1,17 +1,25 @@
-/**
- * From the name of a model to the model: `"openai/gpt-5"`, `{ provider, model, baseURL }`, or a model object, which is
- * given back as it is. Keys come from the choice or from the environment, and are in nothing that is thrown.
- */
+/** Resolves a model name to a model. Keys come from the choice or the environment and are never part of an error. */
 import { LoomError } from "../protocol/index.ts";
 import type { LanguageModel, ModelChoice, ModelName } from "./model.ts";
 import { describeCompatible, type Provider, PROVIDERS } from "./providers.ts";
-import { rememberSecrets } from "./redact-secrets.ts";
+import { registerSecrets } from "./redact-secrets.ts";
 
+/** Options of `resolveModel`. */
 export interface ResolveOptions {
-  /** Where keys and addresses are looked for. Default: `process.env`. */
+  /** Environment to read keys and addresses from. Default: `process.env`. */
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
+/**
+ * Returns the model with this name; a model object is returned unchanged. The provider package is loaded on first use.
+ *
+ * ```ts
+ * const model = await resolveModel("openai/gpt-5");
+ * const local = await resolveModel({ provider: "local", model: "qwen3", baseURL: "http://127.0.0.1:8000/v1" });
+ * ```
+ *
+ * Throws `unknown_model` for an invalid or unknown name, and `missing_key` if the provider needs a key and none is set.
+ */
 export async function resolveModel(choice: ModelChoice, options: ResolveOptions = {}): Promise<LanguageModel> {
   if (isModel(choice)) return choice;
   const name = typeof choice === "string" ? parseModelName(choice) : choice;
@@ -22,26 +30,28 @@ export async function resolveModel(choice: ModelChoice, options: ResolveOptions 
   const baseURL = name.baseURL ?? readVariable(env, provider.urlVariable) ?? provider.baseURL;
   if (known === undefined && baseURL === undefined) throw createUnknown(name.provider, provider);
   const model = name.model ?? provider.model ?? "";
-  if (model === "") throw new LoomError("unknown_model", `Say which model of ${name.provider}: "${name.provider}/…".`);
+  if (model === "")
+    throw new LoomError("unknown_model", `Name a model of ${name.provider}, such as "${name.provider}/MODEL".`);
   const given = name.apiKey === "" ? undefined : name.apiKey;
   const apiKey = given ?? readVariable(env, provider.keyVariable);
   if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
   const headers = { ...name.headers };
   const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers });
-  rememberSecrets(opened, [apiKey, ...Object.values(headers)]);
+  registerSecrets(opened, [apiKey, ...Object.values(headers)]);
   return opened;
 }
 
-/** `openai/gpt-5` is a provider and its model; the model's name may have more slashes. A provider alone may do. */
+/** Parses `openai/gpt-5` into provider and model. The model name may contain slashes, and it may be missing. */
 export function parseModelName(text: string): ModelName {
   const slash = text.indexOf("/");
   const provider = (slash < 0 ? text : text.slice(0, slash)).trim();
   const model = slash < 0 ? "" : text.slice(slash + 1).trim();
-  if (provider === "") throw new LoomError("unknown_model", 'A model is named like "openai/gpt-5".');
+  if (provider === "")
+    throw new LoomError("unknown_model", 'Invalid model name. Write a provider and a model, such as "openai/gpt-5".');
   return model === "" ? { provider } : { provider, model };
 }
 
-/** As it is written whole: `openai/gpt-5` also for `openai`, where that is its model. One word for the offline model. */
+/** Returns the full name of a model: `openai/gpt-5`, also for `openai` alone. The offline model is just `offline`. */
 export function formatModelName(name: ModelName): string {
   const { provider } = name;
   const usual = PROVIDERS.get(provider)?.model ?? "";
@@ -49,7 +59,7 @@ export function formatModelName(name: ModelName): string {
   return model === "" || (model === usual && model === provider) ? provider : `${provider}/${model}`;
 }
 
-/** The models of all providers whose key is in the environment: the one each has where none is named. */
+/** Lists the default model of each provider whose key is in the environment. */
 export function listKeyedModels(env: Required<ResolveOptions>["env"] = process.env): readonly string[] {
   return [...PROVIDERS].flatMap(([provider, { needsKey, model, keyVariable }]) => {
     const isThere = needsKey && model !== undefined && readVariable(env, keyVariable) !== undefined;
@@ -61,32 +71,35 @@ function isModel(choice: ModelChoice): choice is LanguageModel {
   return typeof choice === "object" && choice !== null && "doStream" in choice;
 }
 
-/** It may come from a file that somebody wrote. */
+/** The choice may come from a configuration file. */
 function checkName(name: Partial<Record<keyof ModelName, unknown>> | null | undefined): void {
   const { provider = null, model = "", baseURL = "", apiKey = "" } = name ?? {};
   if ([provider, model, baseURL, apiKey].every((text) => typeof text === "string") && provider !== "") return;
   const form = '{ provider: "openai", model: "gpt-5" }';
-  throw new LoomError("unknown_model", `A model is named like "openai/gpt-5" or ${form}, all of it texts.`);
+  throw new LoomError(
+    "unknown_model",
+    `Invalid model name. Use a string such as "openai/gpt-5" or an object such as ${form}; all values must be strings.`,
+  );
 }
 
-/** Set and empty is how shells say "not set". */
+/** Shells often "unset" a variable by setting it to an empty string. */
 function readVariable(env: Required<ResolveOptions>["env"], variable: string | undefined): string | undefined {
   const value = variable === undefined ? undefined : env[variable]?.trim();
   return value === "" ? undefined : value;
 }
 
-/** The address in its usual form. What it may hold that is secret would be shown wherever the address is. */
+/** Normalises the address. Addresses appear in messages, so one that contains secrets is rejected. */
 function checkAddress(baseURL: string | undefined): string | undefined {
   if (baseURL === undefined) return undefined;
   const url = URL.parse(baseURL);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new LoomError("unknown_model", "The baseURL of a model has to begin with http:// or https://.");
+    throw new LoomError("unknown_model", "The baseURL of a model must begin with http:// or https://.");
   }
   const { username, password, search, hash, origin, pathname } = url;
   if (username + password + search + hash === "") return origin + pathname.replace(/\/+$/, "");
   throw new LoomError(
     "unknown_model",
-    "The baseURL of a model has to be without user name, password and query; give them as apiKey or headers.",
+    "The baseURL of a model must not contain a user name, a password, a query or a fragment. Pass secrets as apiKey or headers.",
   );
 }
 
@@ -94,7 +107,7 @@ function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomEr
   const names = [...PROVIDERS.keys()].join(", ");
   return new LoomError(
     "unknown_model",
-    `No provider is called "${provider}". Known are ${names}; any other needs a baseURL, as an option or in ${urlVariable}.`,
+    `Unknown provider "${provider}". Known providers: ${names}. Any other provider needs a baseURL, as an option or in ${urlVariable}.`,
     { provider },
   );
 }
@@ -102,7 +115,7 @@ function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomEr
 function createMissingKey(provider: string, { keyVariable = "" }: Provider): LoomError {
   return new LoomError(
     "missing_key",
-    `${provider} needs a key: set ${keyVariable} or give apiKey. The model "offline" works without one.`,
+    `${provider} needs an API key: set ${keyVariable} or pass apiKey. The model "offline" works without a key.`,
     { provider, variable: keyVariable },
   );
 }

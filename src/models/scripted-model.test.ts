@@ -9,8 +9,8 @@ const request: ModelRequest = { messages: [{ role: "user", content: [{ type: "te
 const ask = (model: ScriptedModel, options = {}) =>
   callModel(model, request, recordListener().listener, { maxRetries: 0, ...options });
 
-describe("a scripted model", () => {
-  it("plays its turns in order, and remembers what it was asked", async () => {
+describe("ScriptedModel", () => {
+  it("plays its turns in order and records the requests", async () => {
     const model = new ScriptedModel([
       { text: "One", usage: { promptTokens: 5 } },
       { reasoning: "Now a tool", calls: [{ name: "f", input: { a: 1 } }, { name: "g" }] },
@@ -24,7 +24,7 @@ describe("a scripted model", () => {
     await expect(ask(model)).rejects.toThrow("The script has 2 turns");
   });
 
-  it("may be a function of the prompt", async () => {
+  it("accepts a function as the script", async () => {
     const model = new ScriptedModel(({ prompt }, turn) => ({ text: `${prompt.length} in turn ${turn}` }));
     expect((await ask(model)).text).toBe("1 in turn 0");
     expect((await ask(model)).text).toBe("1 in turn 1");
@@ -35,12 +35,12 @@ describe("a scripted model", () => {
     ["error", "model_failed"],
     ["break", "model_stream_cut"],
     ["cut", "model_stream_cut"],
-  ] as const)("fails as it is told: %s", async (kind, code) => {
+  ] as const)("fails as scripted: %s", async (kind, code) => {
     const model = new ScriptedModel([{ text: "Some text", fault: { kind, after: 1 } }]);
     await expect(ask(model)).rejects.toMatchObject({ code });
   });
 
-  it("stalls until it is aborted, or runs out of time", async () => {
+  it("stalls until it is aborted or times out", async () => {
     const fault = { kind: "stall", after: 1 } as const;
     const model = new ScriptedModel([{ text: "Some text", fault }, { fault }]);
     await expect(ask(model, { idleTimeoutMs: 20 })).rejects.toMatchObject({ code: "model_timeout" });
@@ -48,18 +48,18 @@ describe("a scripted model", () => {
     await expect(call).rejects.toMatchObject({ code: "cancelled" });
   });
 
-  it("says nothing before it may", async () => {
+  it("waits for `until` before it answers", async () => {
     let release: () => void = () => undefined;
     const until = new Promise<void>((resolve) => (release = resolve));
-    const { told, listener } = recordListener();
+    const { recorded, listener } = recordListener();
     const call = callModel(new ScriptedModel([{ text: "Go", until }]), request, listener);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toEqual([["start", 0]]);
+    expect(recorded).toEqual([["start", 0]]);
     release();
     expect((await call).text).toBe("Go");
   });
 
-  it("leaves nothing on the signal it was given", async () => {
+  it("leaves no listener on the signal", async () => {
     const { signal } = new AbortController();
     const model = new ScriptedModel(() => ({ text: "ab" }));
     for (const read of ["whole", "cancelled"]) {
@@ -70,9 +70,9 @@ describe("a scripted model", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
-  it("cuts no character in two", async () => {
-    const { told, listener } = recordListener();
+  it("keeps surrogate pairs together", async () => {
+    const { recorded, listener } = recordListener();
     await callModel(new ScriptedModel([{ text: "a🌍b世" }], { chunk: 1 }), request, listener);
-    expect(told.slice(1).map(([, delta]) => delta)).toEqual(["a", "🌍", "b", "世"]);
+    expect(recorded.slice(1).map(([, delta]) => delta)).toEqual(["a", "🌍", "b", "世"]);
   });
 });

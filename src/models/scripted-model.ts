@@ -1,46 +1,57 @@
-/**
- * A model for tests: it plays a script and remembers what it was asked. It streams like a provider, fails like one when
- * the script says so, and knows nothing.
- */
+/** A model for tests. It streams scripted answers, fails where the script says so, and records its requests. */
 import { type JsonObject, LoomError } from "../protocol/index.ts";
 import type { FinishReason, LanguageModel, ModelMessage, ModelSettings, ModelTool, ModelUsage } from "./model.ts";
 import { createPartStream, type PartSource, waitForAbort } from "./part-stream.ts";
-import { countUsage, cutText, speakBlock, speakCall, speakFinish, type SpecificationVersion } from "./spoken-parts.ts";
+import {
+  countUsage,
+  cutText,
+  createBlockParts,
+  createCallParts,
+  createFinishPart,
+  type SpecificationVersion,
+} from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 
+/** A tool call in a scripted answer. */
 export interface ScriptedCall {
   readonly name: string;
-  /** A text is streamed as it is, valid or not. */
+  /** A string is streamed unchanged, valid JSON or not. */
   readonly input?: JsonObject | string;
+  /** Call id. Default: derived from the turn and the position of the call. */
   readonly id?: string;
 }
 
+/** One scripted answer. */
 export interface ScriptedTurn {
   readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
-  /** Characters per delta; those of the model when absent. */
+  /** Characters per delta. Default: that of the model. */
   readonly chunk?: number;
+  /** Default: `tool_calls` if there are calls, otherwise `stop`. */
   readonly finishReason?: FinishReason;
-  /** Estimated when absent. */
+  /** Default: an estimate. */
   readonly usage?: Partial<ModelUsage>;
-  /** Nothing is said before it resolves. */
+  /** The answer starts when this promise resolves. */
   readonly until?: PromiseLike<unknown>;
+  /** Makes the answer fail. */
   readonly fault?: ScriptedFault;
 }
 
+/** A scripted failure. */
 export interface ScriptedFault {
   /**
-   * `throw`: there is no stream at all. `error`: a part that says so. `break`: the connection is lost. `cut`: the stream
-   * ends and nobody said that it was whole. `stall`: nothing more comes, until it is aborted.
+   * `throw`: `doStream` rejects. `error`: an error part. `break`: the connection fails. `cut`: the stream ends without
+   * a finish part. `stall`: nothing more comes until the call is aborted.
    */
   readonly kind: "throw" | "error" | "break" | "cut" | "stall";
-  /** Deltas that come before it. */
+  /** Deltas before the fault. Default: 0. */
   readonly after?: number;
+  /** The error to fail with. Default: `new Error("scripted failure")`. */
   readonly error?: unknown;
 }
 
-/** What the model was asked, in the words of the AI SDK. */
+/** A request to the model, with the field names of the AI SDK. */
 export interface ScriptedRequest extends ModelSettings {
   readonly prompt: readonly ModelMessage[];
   readonly tools?: readonly ModelTool[];
@@ -49,28 +60,41 @@ export interface ScriptedRequest extends ModelSettings {
   readonly abortSignal?: AbortSignal;
 }
 
+/** The answers in order, or a function that returns the answer to each request. */
 export type Script =
   | readonly ScriptedTurn[]
   | ((request: ScriptedRequest, turn: number) => ScriptedTurn | Promise<ScriptedTurn>);
 
+/** Options of `ScriptedModel`. */
 export interface ScriptedModelOptions {
+  /** Default: `scripted`. */
   readonly provider?: string;
+  /** Default: `scripted`. */
   readonly modelId?: string;
+  /** Version of the AI SDK specification to stream. Default: `v4`. */
   readonly specificationVersion?: SpecificationVersion;
-  /** Characters per delta. */
+  /** Characters per delta. Default: 4. */
   readonly chunk?: number;
-  /** Requests that are remembered, the latest. */
+  /** How many requests are kept; the oldest are dropped. Default: 1000. */
   readonly maxRequests?: number;
 }
 
 const CHUNK = 4;
 const MAX_REQUESTS = 1000;
 
+/**
+ * A model that answers with a script and records its requests. After the last turn of a list it fails with
+ * `model_failed`.
+ *
+ * ```ts
+ * const model = new ScriptedModel([{ calls: [{ name: "add", input: { a: 1, b: 2 } }] }, { text: "3" }]);
+ * ```
+ */
 export class ScriptedModel implements LanguageModel {
   readonly specificationVersion: SpecificationVersion;
   readonly provider: string;
   readonly modelId: string;
-  /** What it was asked, in order. */
+  /** The requests so far, in order. */
   readonly requests: ScriptedRequest[] = [];
   readonly #script: Script;
   readonly #chunk: number;
@@ -86,13 +110,13 @@ export class ScriptedModel implements LanguageModel {
     this.#maxRequests = options.maxRequests ?? MAX_REQUESTS;
   }
 
-  /** The conversations it was given. */
+  /** The conversations of the requests so far. */
   get prompts(): readonly (readonly ModelMessage[])[] {
     return this.requests.map(({ prompt }) => prompt);
   }
 
   async doStream(request: ScriptedRequest): Promise<{ readonly stream: ReadableStream<StreamPart> }> {
-    // A copy: the conversation it belongs to goes on.
+    // A copy, because the conversation grows afterwards.
     const turn = await this.#findTurn({ ...request, prompt: [...request.prompt] });
     request.abortSignal?.throwIfAborted();
     // oxlint-disable-next-line typescript/only-throw-error -- providers throw anything
@@ -109,23 +133,23 @@ export class ScriptedModel implements LanguageModel {
     if (typeof script === "function") return script(request, index);
     const turn = script[index];
     if (turn !== undefined) return turn;
-    throw new LoomError("model_failed", `The script has ${script.length} turns, and the model was asked once more.`);
+    throw new LoomError("model_failed", `The script has ${script.length} turns, but the model was called once more.`);
   }
 
-  *#play(turn: ScriptedTurn, { prompt }: ScriptedRequest, place: number): PartSource {
+  *#play(turn: ScriptedTurn, { prompt }: ScriptedRequest, number: number): PartSource {
     const { reasoning = "", text = "", calls = [], chunk = this.#chunk } = turn;
     yield { type: "stream-start" };
     if (turn.until !== undefined) yield turn.until;
     yield { type: "response-metadata", modelId: this.modelId };
-    if (reasoning !== "") yield* speakBlock("reasoning", "reasoning", cutText(reasoning, chunk));
-    if (text !== "") yield* speakBlock("text", "text", cutText(text, chunk));
+    if (reasoning !== "") yield* createBlockParts("reasoning", "reasoning", cutText(reasoning, chunk));
+    if (text !== "") yield* createBlockParts("text", "text", cutText(text, chunk));
     const inputs = calls.map(({ input = {} }) => (typeof input === "string" ? input : JSON.stringify(input)));
     for (const [index, { name, id }] of calls.entries()) {
-      const callId = id ?? `call_${place}_${index + 1}`;
-      yield* speakCall(callId, name, cutText(inputs[index] ?? "", chunk));
+      const callId = id ?? `call_${number}_${index + 1}`;
+      yield* createCallParts(callId, name, cutText(inputs[index] ?? "", chunk));
     }
     const usage = { ...countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join("")), ...turn.usage };
-    yield speakFinish(
+    yield createFinishPart(
       turn.finishReason ?? (calls.length > 0 ? "tool_calls" : "stop"),
       usage,
       this.specificationVersion,
@@ -133,7 +157,7 @@ export class ScriptedModel implements LanguageModel {
   }
 }
 
-/** The parts up to the fault, and the fault. */
+/** Yields the parts before the fault, then the fault. */
 function* breakParts(parts: PartSource, fault: ScriptedFault, signal: AbortSignal | undefined): PartSource {
   const { kind, after = 0, error = new Error("scripted failure") } = fault;
   let left = after;

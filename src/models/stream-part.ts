@@ -1,10 +1,10 @@
 /**
- * The parts of a provider's stream, as far as they are read: those of the AI SDK's versions 2 to 4 in one. What differs
- * between the versions is put right here and nowhere else.
+ * The parts of a provider's stream, for versions 2 to 4 of the AI SDK specification. Differences between the versions
+ * are handled only here.
  */
 import type { FinishReason, ModelUsage } from "./model.ts";
 
-/** Every field may be missing or of another type: it comes from a package of somebody else. */
+/** Any field may be missing or have another type, because the parts come from third-party packages. */
 export interface StreamPart {
   readonly type: string;
   readonly id?: string;
@@ -31,15 +31,15 @@ const FINISH_REASONS: ReadonlyMap<unknown, FinishReason | "error" | "interrupted
 ] as const);
 
 /**
- * A text in version 2, an object since. `interrupted` is how a provider says that its stream was cut, `error` that
- * something in it was wrong.
+ * Reads a finish reason: a string in version 2, an object since. `interrupted` means that the stream was cut, `error`
+ * that the provider failed.
  */
 export function readFinishReason(reason: unknown): FinishReason | "error" | "interrupted" {
   const { unified = reason } = isRecord(reason) ? reason : {};
   return FINISH_REASONS.get(unified) ?? "other";
 }
 
-/** Numbers in version 2, objects since. */
+/** Reads token counts: numbers in version 2, objects since. */
 export function readUsage(usage: unknown): ModelUsage {
   const { inputTokens, outputTokens, totalTokens } = isRecord(usage) ? usage : {};
   const promptTokens = readCount(inputTokens);

@@ -1,4 +1,4 @@
-/** The door `loom-agent/testing`: what tests of agents need. */
+/** The entry point `loom-agent/testing`: a scripted model for tests of agents. */
 export {
   type Script,
   type ScriptedCall,

@@ -1,10 +1,10 @@
-// Records that lack a run or a time are given one; those that have them are left alone.
+// Records without a run or time get one; complete records stay unchanged.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeRun } from "../../test/log-sessions.ts";
 import { SAMPLES } from "../../test/sampling.ts";
 import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
-import { createCompletion } from "./complete-records.ts";
+import { createRecordCompleter } from "./complete-records.ts";
 
 function make(events: readonly (AnyEvent & { readonly run?: string; readonly ts?: number })[]): StampedRecord[] {
   return events.map(({ run, ts, ...event }, index) => ({
@@ -26,13 +26,13 @@ const LOST = { type: "run_end", status: "error" } as const;
 
 describe("the run of a record", () => {
   it.each([
-    ["the one that is open", [START, TEXT, OVER], ["a", "a", "a"]],
-    ["with all that happens in it", [START, CUSTOM, LOST], ["a", "a", "a"]],
-    ["none before the first and after the last", [TEXT, START, OVER, TEXT], [undefined, "a", "a", undefined]],
-    ["one after the other", [START, OVER, { ...START, run_id: "b" }, TEXT], ["a", "a", "b", "b"]],
-    ["one without any name", [{ type: "run_start" }, TEXT, OVER], ["run-1", "run-1", "run-1"]],
+    ["the open run", [START, TEXT, OVER], ["a", "a", "a"]],
+    ["the open run for all its events", [START, CUSTOM, LOST], ["a", "a", "a"]],
+    ["none before the first run and after the last", [TEXT, START, OVER, TEXT], [undefined, "a", "a", undefined]],
+    ["one run after another", [START, OVER, { ...START, run_id: "b" }, TEXT], ["a", "a", "b", "b"]],
+    ["a run without a name", [{ type: "run_start" }, TEXT, OVER], ["run-1", "run-1", "run-1"]],
     [
-      "its own",
+      "its own run",
       [
         { ...START, run: "a" },
         { ...TEXT, run: "b" },
@@ -40,32 +40,32 @@ describe("the run of a record", () => {
       ],
       ["a", "b", "a"],
     ],
-    ["the session's where runs are named", [{ ...START, run: "a" }, CUSTOM, TEXT], ["a", undefined, "a"]],
+    ["none if runs are named", [{ ...START, run: "a" }, CUSTOM, TEXT], ["a", undefined, "a"]],
   ] as const)("is %s", (_what, events, runs) => {
     expect(
       make(events)
-        .map(createCompletion())
+        .map(createRecordCompleter())
         .map(({ envelope }) => envelope.run_id),
     ).toEqual(runs);
   });
 
-  it("whatever names are left out of runs that follow each other", () => {
+  it("is restored whichever names are left out of consecutive runs", () => {
     const runs = ["a", "b", "c"].flatMap((runId, index) => makeRun(runId, { after: index * 4 }));
     fc.assert(
       fc.property(fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (lacks) => {
-        const told = runs.map((record, index) => {
+        const incomplete = runs.map((record, index) => {
           const { run_id: _run, ...envelope } = record.envelope;
           return lacks[index] === true ? { ...record, envelope } : record;
         });
-        expect(told.map(createCompletion())).toEqual(runs);
+        expect(incomplete.map(createRecordCompleter())).toEqual(runs);
       }),
       { numRuns: SAMPLES.sessions },
     );
   });
 });
 
-it("the time of a record is that of the last that had one", () => {
+it("uses the last known time for a record without one", () => {
   const records = make([START, { ...TEXT, ts: 7 }, TEXT, TEXT, { ...TEXT, ts: 9 }, OVER]);
-  const times = records.map(createCompletion()).map(({ envelope }) => envelope.ts);
+  const times = records.map(createRecordCompleter()).map(({ envelope }) => envelope.ts);
   expect(times).toEqual([undefined, 7, 7, 7, 9, 9]);
 });

@@ -1,13 +1,13 @@
 /**
- * Gives records of one session what they may lack: the run they belong to, and a time. Streams that came from elsewhere
- * name a run only where it begins, or not at all; all who look at records look at these.
+ * Adds a missing run id and timestamp to records of one session. Imported streams may name a run only in its first
+ * record, or never. Observers and replays use completed records.
  *
- * Where runs are named, a record that may stand by itself and names none belongs to the session alone, as encoders have it.
+ * If runs are named, a record that may belong to the session and names no run stays without one, as encoders treat it.
  */
 import { type EventOf, isTerminal, mayLackRun, type StampedRecord } from "../protocol/index.ts";
 
-/** Records are given in order, from a place where no run without a name is going. */
-export function createCompletion(): (record: StampedRecord) => StampedRecord {
+/** Returns a function that completes records in order. Start where no unnamed run is open. */
+export function createRecordCompleter(): (record: StampedRecord) => StampedRecord {
   let open: { readonly runId: string; readonly isNamed: boolean } | undefined;
   let lastTs: number | undefined;
   return (record) => {

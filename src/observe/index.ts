@@ -1,4 +1,4 @@
-/** Those who look on: callbacks, metrics, traces and logs, all projections of the log. */
+/** Entry point of observability: callbacks, metrics, traces and logs of runs, live or replayed from the log. */
 export { BaseCallback, type Callback, type CallbackEventType, type CallbackPayload } from "./callbacks/callback.ts";
 export { type CallbackObserver, type CallbackOptions, createCallbackObserver } from "./callbacks/callback-observer.ts";
 export {

@@ -1,4 +1,4 @@
-// What observers are shown: every record of a run once, in order, live or read from the log, whatever other observers do.
+// Observers receive every record of a run once, in order, live or from the log, whatever other observers do.
 import { AsyncLocalStorage } from "node:async_hooks";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ import type { Observer } from "./observer.ts";
 
 interface Shown {
   readonly runId: string | undefined;
-  /** `12` is a record shown live, `-12` one that is past. */
+  /** `12` is a live record, `-12` a past one. */
   readonly ids: number[];
   end: "over" | "left" | undefined;
 }
@@ -36,9 +36,9 @@ function createWitness(own: Partial<Observer> = {}) {
           if (shown.end !== undefined) throw new Error("shown after its end");
           shown.ids.push(isPast ? -envelope.event_id : envelope.event_id);
         },
-        close(isLeft) {
+        close(isUnfinished) {
           if (shown.end !== undefined) throw new Error("closed twice");
-          shown.end = isLeft ? "left" : "over";
+          shown.end = isUnfinished ? "left" : "over";
         },
       };
     },
@@ -47,7 +47,7 @@ function createWitness(own: Partial<Observer> = {}) {
   return { observer, runs };
 }
 
-/** A session that has the records written and is told of them whenever the test says so. */
+/** A session whose records are in the log; the test decides when listeners receive them. */
 async function createSource(records: readonly StampedRecord[], own?: (log: Log) => Partial<Log>) {
   const memory = new MemoryLog();
   await writeRecords(memory, records);
@@ -70,7 +70,7 @@ async function createSource(records: readonly StampedRecord[], own?: (log: Log) 
 const TWO_RUNS = [...makeRun("a"), ...makeRun("b", { after: 4 })];
 
 describe("an observation", () => {
-  it("shows a run from its start to its end", async () => {
+  it("passes a run from start to end", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS);
     const tap = new Observation([observer]).tap(source.log);
@@ -85,7 +85,7 @@ describe("an observation", () => {
     ]);
   });
 
-  it("shows a record once, by however many it is brought", async () => {
+  it("passes a record once, however many sources deliver it", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS);
     const observation = new Observation([observer, observer]);
@@ -104,7 +104,7 @@ describe("an observation", () => {
     ]);
   });
 
-  it("shows of a session only the runs that are watched, and lets go of them when it is stopped", async () => {
+  it("passes only watched runs, and closes them when stopped", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS);
     const observation = new Observation([observer]);
@@ -117,7 +117,7 @@ describe("an observation", () => {
     expect(runs).toEqual([{ runId: "b", ids: [5, 6], end: "left" }]);
   });
 
-  it("shows records of no run by themselves", async () => {
+  it("passes records without a run separately", async () => {
     const { observer, runs } = createWitness();
     const loose = { envelope: { session_id: "s", event_id: 5 }, event: { type: "custom", value: 1 } };
     const source = await createSource([...makeRun("a"), loose]);
@@ -128,7 +128,7 @@ describe("an observation", () => {
     expect(runs[1]).toEqual({ runId: undefined, ids: [5], end: "left" });
   });
 
-  it("does not show what an observer ignores", async () => {
+  it("does not pass ignored event types", async () => {
     const { observer, runs } = createWitness({ ignores: new Set(["message_chunk", "run_end"]) });
     const source = await createSource(TWO_RUNS);
     source.onCommit(new Observation([observer]).tap(source.log).onCommit);
@@ -139,7 +139,7 @@ describe("an observation", () => {
     ]);
   });
 
-  it("keeps two logs apart whose sessions have one name", async () => {
+  it("keeps sessions with the same id in two logs apart", async () => {
     const { observer, runs } = createWitness();
     const observation = new Observation([observer]);
     for (const source of [await createSource(makeRun("a")), await createSource(makeRun("a"))]) {
@@ -152,7 +152,7 @@ describe("an observation", () => {
     ]);
   });
 
-  it("keeps to the live runs of too many sessions, and shows others when one has ended", async () => {
+  it("keeps live runs when there are too many sessions, and accepts others when one ends", async () => {
     const { observer, runs } = createWitness();
     const log = new MemoryLog();
     const errors: unknown[] = [];
@@ -175,12 +175,12 @@ describe("an observation", () => {
     expect(() => new Observation([], { maxSessions: 0 })).toThrow(/maxSessions/);
   });
 
-  it("tells a session that was made anew under its name from the old one", async () => {
+  it("distinguishes a recreated session from the deleted one", async () => {
     const { observer, runs } = createWitness();
     const observation = new Observation([observer]);
     const shared = observation.tap(new MemoryLog());
     const log = new MemoryLog();
-    // By one tap for all, or by taps of their own; nobody has heard that the old ones are gone.
+    // With one tap for all sessions or one tap each; the old sessions have not reported their end.
     for (const tap of [shared, shared, observation.tap(log), observation.tap(log)]) {
       tap.onCommit(TWO_RUNS.slice(0, 6).map(createEntry));
       tap.onCommit(TWO_RUNS.slice(6).map(createEntry));
@@ -202,7 +202,7 @@ describe("an observation", () => {
     );
   });
 
-  it("shows an observer a run once, by however many observations it is looked at", async () => {
+  it("passes a run to an observer once, even with several observations", async () => {
     const [shared, own] = [createWitness(), createWitness()];
     const source = await createSource(TWO_RUNS);
     const server = new Observation([shared.observer]);
@@ -221,7 +221,7 @@ describe("an observation", () => {
       expect(runs.toSorted((a, b) => (a.runId ?? "").localeCompare(b.runId ?? ""))).toEqual(all);
   });
 
-  it("goes on with a session that was taken over before its old writer has heard of it", async () => {
+  it("continues a session that was taken over before its old writer noticed", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS.slice(0, 4));
     const [before, after] = [new Observation([observer]), new Observation([observer])];
@@ -234,10 +234,10 @@ describe("an observation", () => {
     ]);
   });
 
-  it("passes over runs that another watches by themselves, if it is told to", async () => {
+  it("skips runs watched by another observation on request", async () => {
     const [one, other] = [createWitness(), createWitness()];
     const source = await createSource(TWO_RUNS);
-    source.onCommit(new Observation([one.observer]).tap(source.log, { others: false }).onCommit);
+    source.onCommit(new Observation([one.observer]).tap(source.log, { includeWatchedRuns: false }).onCommit);
     const stop = new Observation([other.observer]).watchRun(source, "a");
     source.commit(1, 2);
     stop();
@@ -246,7 +246,7 @@ describe("an observation", () => {
     expect(other.runs).toEqual([{ runId: "a", ids: [1, 2], end: "left" }]);
   });
 
-  it("shows a run that was begun here whole, though it is met in its middle", async () => {
+  it("passes a run that started here completely, even if it is first seen in the middle", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS);
     const observation = new Observation([observer]);
@@ -256,7 +256,7 @@ describe("an observation", () => {
     expect(runs).toEqual([{ runId: "a", ids: [1, 2, 3, 4], end: "over" }]);
   });
 
-  it("calls observers in its own asynchronous context, and whoever asks for a run in theirs", async () => {
+  it("calls observers in its own asynchronous context, and `expectRun` in that of the caller", async () => {
     const storage = new AsyncLocalStorage<string>();
     const seen: string[] = [];
     const look = (where: string) => () => void seen.push(`${where} ${storage.getStore()}`);
@@ -279,8 +279,8 @@ describe("an observation", () => {
   });
 });
 
-describe("a run that is met in its middle", () => {
-  it("is shown from its beginning, what was before as past", async () => {
+describe("a run first seen in the middle", () => {
+  it("is passed from its start, earlier records as past", async () => {
     const { observer, runs } = createWitness();
     const source = await createSource(TWO_RUNS);
     const observation = new Observation([observer]);
@@ -288,13 +288,13 @@ describe("a run that is met in its middle", () => {
     source.commit(7, 7);
     expect(runs[0]?.ids).toEqual([]);
     await observation.idle();
-    // The log has the reply already; it is shown when it is told of.
+    // The log already has the reply; it is passed after its commit.
     expect(runs).toEqual([{ runId: "b", ids: [-5, -6, 7], end: undefined }]);
     source.commit(8, 8);
     expect(runs).toEqual([{ runId: "b", ids: [-5, -6, 7, 8], end: "over" }]);
   });
 
-  it("loses nothing of what is committed while its past is read", async () => {
+  it("loses no record that is committed while its past is read", async () => {
     const { observer, runs } = createWitness();
     const gate = Promise.withResolvers<void>();
     const source = await createSource(
@@ -322,7 +322,7 @@ describe("a run that is met in its middle", () => {
     expect(runs[0]?.end).toBe("left");
   });
 
-  it("is told of and let go of when its past cannot be read", async () => {
+  it("is reported and released if its past cannot be read", async () => {
     const errors: unknown[] = [];
     const { observer, runs } = createWitness();
     const broken = new Error("the disk is gone");
@@ -344,7 +344,7 @@ function ofRunA({ envelope, event }: StampedRecord): StampedRecord {
 
 describe("an observer that throws", () => {
   it.each(["openRun", "take", "close", "expectRun"] as const)(
-    "in %s is told of once and disturbs nobody",
+    "in %s is reported once and disturbs no other",
     async (where) => {
       const errors: unknown[] = [];
       const fault = new Error(`in ${where}`);
@@ -367,7 +367,7 @@ describe("an observer that throws", () => {
       const observation = new Observation([before.observer, bad, after.observer], {
         onError: (error) => {
           errors.push(error);
-          throw new Error("and so does whoever is told");
+          throw new Error("the error handler throws too");
         },
       });
       source.onCommit(observation.tap(source.log).onCommit);
@@ -383,7 +383,7 @@ describe("an observer that throws", () => {
   );
 });
 
-it("shows random sessions whole, wherever they are met and however they are cut", async () => {
+it("passes random sessions completely, wherever they start and however they are split", async () => {
   await fc.assert(
     fc.asyncProperty(
       interleavedSessionArbitrary,

@@ -1,38 +1,39 @@
 /**
- * Brings committed records to observers, run by run, live from the sessions of this process. It stands between runs and
- * those who look at them: nothing an observer does reaches the run, and nothing of whoever happens to write a record
- * reaches the observer: it is called in the asynchronous context in which the observation was made.
+ * Passes committed records of live sessions to observers, run by run. Observers cannot affect runs, and are called in
+ * the asynchronous context in which the observation was created, not in that of the code that writes records.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log, LogEntry } from "../log/log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { assertLimit } from "./assert-limit.ts";
-import { Audience } from "./audience.ts";
+import { ObserverGroup } from "./observer-group.ts";
 import { keyOfRun, type ObservedRun, type Observer } from "./observer.ts";
 import { SessionWatch, type SessionWatchHost } from "./session-watch.ts";
 
+/** Options of `Observation`. */
 export interface ObservationOptions {
-  /** Told of what observers throw, once per observer, of a log that cannot be read, and once of too many sessions. */
+  /** Receives the first error of each observer, errors of reading the log, and one error for too many sessions. */
   readonly onError?: (error: unknown) => void;
   /**
-   * Sessions observed at once; 10,000 when absent. Beyond that one without a live run makes room; where there is none, the
-   * new one is not observed (`too_many_open`).
+   * Maximum sessions observed at once. Beyond that, a session without a live run is released; if there is none, the new
+   * session is not observed and `too_many_open` is reported. Default: 10,000.
    */
   readonly maxSessions?: number;
 }
 
-/** What a session is given so that it is observed; see `SessionOptions`. */
+/** Listeners that connect a session to an observation; part of `SessionOptions`. */
 export interface SessionTap {
   readonly onCommit: (entries: readonly LogEntry[]) => void;
   readonly onEnd: (sessionId: string) => void;
 }
 
+/** Options of `Observation.tap`. */
 export interface TapOptions {
-  /** False passes over runs that somebody else watches by themselves, with `watchRun`. */
-  readonly others?: boolean;
+  /** Whether to observe runs that another observation watches with `watchRun`. Default: true. */
+  readonly includeWatchedRuns?: boolean;
 }
 
-/** What a run is watched by: its session, say. */
+/** A session whose runs can be watched. */
 export interface WatchedSession {
   readonly log: Log;
   readonly sessionId: string;
@@ -42,33 +43,37 @@ export interface WatchedSession {
 const MAX_SESSIONS = 10_000;
 const INERT_TAP: SessionTap = { onCommit: () => undefined, onEnd: () => undefined };
 
-/** Runs that are watched by themselves, and by whom. An entry goes when the watching stops. */
+/** Runs watched with `watchRun`, and the observation that does it. Removed when watching stops. */
 const CLAIMS = new WeakMap<Log, Map<string, Observation>>();
 
+/**
+ * Connects sessions of this process to observers. Agents and servers create one from their `observers`; use it directly
+ * to observe sessions opened without them.
+ */
 export class Observation {
-  readonly #audience: Audience;
+  readonly #observers: ObserverGroup;
   readonly #maxSessions: number;
   readonly #inOwnContext = AsyncLocalStorage.snapshot();
   readonly #watches = new Set<SessionWatch>();
-  /** Those without a live run. */
+  /** Sessions without a live run. */
   readonly #idle = new Set<SessionWatch>();
   readonly #readings = new Set<Promise<void>>();
   #isFull = false;
 
   constructor(observers: readonly Observer[], { onError, maxSessions = MAX_SESSIONS }: ObservationOptions = {}) {
-    this.#audience = new Audience(observers, onError);
+    this.#observers = new ObserverGroup(observers, onError);
     this.#maxSessions = assertLimit("maxSessions", maxSessions, 1);
   }
 
-  /** For all sessions of a log that this process opens. */
-  tap(log: Log, { others = true }: TapOptions = {}): SessionTap {
-    if (this.#audience.observers.length === 0) return INERT_TAP;
+  /** Returns listeners that observe all sessions of a log that this process opens. */
+  tap(log: Log, { includeWatchedRuns = true }: TapOptions = {}): SessionTap {
+    if (this.#observers.observers.length === 0) return INERT_TAP;
     const watches = new Map<string, SessionWatch>();
     const take = (entries: readonly LogEntry[]): void => {
       const [first] = entries;
       if (first === undefined) return;
       const { session_id: sessionId, event_id: id } = first.record.envelope;
-      // Ids only grow: this is another session, made anew under the name of one that was deleted.
+      // Ids only increase, so this is a new session with the name of a deleted one.
       if (id <= (watches.get(sessionId)?.lastId ?? 0)) watches.get(sessionId)?.end();
       const watch =
         watches.get(sessionId) ??
@@ -76,7 +81,7 @@ export class Observation {
           log,
           sessionId,
           isAllNew: false,
-          isWanted: (runId) => others || runId === undefined || this.#isFree(log, sessionId, runId),
+          isWanted: (runId) => includeWatchedRuns || runId === undefined || this.#isUnclaimed(log, sessionId, runId),
           onEnd: () => watches.delete(sessionId),
         });
       if (watch === undefined) return;
@@ -90,12 +95,12 @@ export class Observation {
   }
 
   /**
-   * For one run of a session that was opened without: to its end. `isBegun`: it was begun in this process before, and
-   * nothing of it was shown. Gives what stops it.
+   * Observes one run of a session that was opened without a tap, until the run ends. `isBegun` means that the run
+   * started in this process and has not been observed yet. Returns a function that stops it.
    */
   watchRun(session: WatchedSession, runId: string, { isBegun = false } = {}): () => void {
     const { log, sessionId } = session;
-    if (this.#audience.isShown(log, { sessionId, runId })) return () => undefined;
+    if (this.#observers.isObserved(log, { sessionId, runId })) return () => undefined;
     const watch = this.#open({
       log,
       sessionId,
@@ -104,7 +109,7 @@ export class Observation {
       onEnd: () => undefined,
     });
     if (watch === undefined) return () => undefined;
-    // It has a live run, or will have one.
+    // It has or will have a live run.
     this.#idle.delete(watch);
     const unclaim = this.#claim(log, sessionId, runId);
     const unlisten = session.onCommit((entries) => this.#inOwnContext(() => watch.take(entries)));
@@ -115,21 +120,21 @@ export class Observation {
     };
   }
 
-  /** Call it where the run is asked for, in the caller's asynchronous context. */
+  /** Announces a run. Call it in the asynchronous context of the caller that starts the run. */
   expectRun(run: ObservedRun & { readonly runId: string }): void {
-    this.#audience.expectRun(run);
+    this.#observers.expectRun(run);
   }
 
-  /** Resolves when nothing is being read from a log any more: wait for it before the log is closed. */
+  /** Resolves when no log is being read. Await it before closing the log. */
   async idle(): Promise<void> {
     while (this.#readings.size > 0) await Promise.all(this.#readings);
   }
 
-  #open(host: Omit<SessionWatchHost, "audience" | "onReading" | "onBusy">): SessionWatch | undefined {
+  #open(host: Omit<SessionWatchHost, "observers" | "onReading" | "onBusy">): SessionWatch | undefined {
     if (this.#watches.size >= this.#maxSessions && !this.#makeRoom()) return undefined;
     const watch = new SessionWatch({
       ...host,
-      audience: this.#audience,
+      observers: this.#observers,
       onReading: (reading) => {
         this.#readings.add(reading);
         void reading.finally(() => this.#readings.delete(reading));
@@ -152,7 +157,13 @@ export class Observation {
     if (oldest !== undefined || this.#isFull) return oldest !== undefined;
     this.#isFull = true;
     const limit = this.#maxSessions;
-    this.#audience.report(new LoomError("too_many_open", `${limit} sessions are observed already`, { limit }));
+    this.#observers.report(
+      new LoomError(
+        "too_many_open",
+        `${limit} sessions are already being observed; new sessions are not observed until one ends`,
+        { limit },
+      ),
+    );
     return false;
   }
 
@@ -166,7 +177,7 @@ export class Observation {
     };
   }
 
-  #isFree(log: Log, sessionId: string, runId: string): boolean {
+  #isUnclaimed(log: Log, sessionId: string, runId: string): boolean {
     const owner = CLAIMS.get(log)?.get(keyOfRun({ sessionId, runId }));
     return owner === undefined || owner === this;
   }

@@ -1,44 +1,50 @@
 /**
- * The contract of an observer: somebody who is told of runs as they become durable, and never disturbs them. Callbacks,
- * metrics, traces and logs are observers; each is a fold over the records of one run, so that a live run and a recorded
- * one give the same. It knows no engine: whoever has records can feed it.
+ * The contract of an observer, which receives the committed records of runs and never disturbs them. Callbacks,
+ * metrics, traces and logs are observers. Each is a fold over the records of one run, so a live run and a replayed one
+ * give the same result.
  *
- * What an observer throws is reported and forgotten. It is called where records are committed, so it must be quick: what
- * may take time is put into a queue of its own.
+ * Errors thrown by an observer are reported and otherwise ignored. Observers are called during the commit and must be
+ * fast; slow work belongs in a queue.
  */
 import type { StampedRecord } from "../protocol/index.ts";
 
+/** Identifies a run, or the records of a session that belong to no run. */
 export interface ObservedRun {
   readonly sessionId: string;
-  /** Undefined for the records that belong to no run. */
+  /** Undefined for records that do not belong to a run. */
   readonly runId: string | undefined;
 }
 
+/** Receives runs. Must be fast and must not change records. */
 export interface Observer {
-  /** For messages about it. */
+  /** Name used in messages. */
   readonly name: string;
-  /** Event types it is not shown: those that come by the thousand and tell it nothing. */
+  /** Event types that the observer does not receive, such as frequent ones it does not need. Default: none. */
   readonly ignores?: ReadonlySet<string>;
-  /** A run is about to be started here, on behalf of whoever calls: called in the caller's asynchronous context. */
+  /** Called before a run is started here, in the asynchronous context of the caller. */
   expectRun?(run: ObservedRun & { readonly runId: string }): void;
-  /** The first record of a run has come, or the first that this process writes of it. */
+  /** Called for the first record of a run, or the first one that this process writes. */
   openRun(run: ObservedRun): RunObserver;
 }
 
+/** Receives the records of one run. */
 export interface RunObserver {
   /**
-   * In order, each once. `isPast` is true for what was written before this process took the run over: it was told then,
-   * and is shown again only so that what follows can be understood.
+   * Called for each record once, in order. `isPast` is true for records written before this process took over the run.
+   * They were observed then, and are passed only for context.
    */
   take(record: StampedRecord, isPast: boolean): void;
-  /** The last call. `isLeft`: the run is not over, but this process writes it no more (it waits for the user, say). */
-  close(isLeft: boolean): void;
+  /**
+   * The last call. `isUnfinished` is true if the run has not ended but this process no longer writes it, for example
+   * because it waits for an approval.
+   */
+  close(isUnfinished: boolean): void;
 }
 
-/** For a run that an observer has nothing to say of. */
+/** Ignores a run. */
 export const INERT: RunObserver = { take: () => undefined, close: () => undefined };
 
-/** What a run is found by in a map. */
+/** Returns a map key for a run. */
 export function keyOfRun({ sessionId, runId }: ObservedRun): string {
   return JSON.stringify([sessionId, runId]);
 }

@@ -1,18 +1,21 @@
-/**
- * Tells callbacks of a recorded session what they would have been told live. Here they are waited for: nothing is dropped.
- */
+/** Replays a recorded session to callbacks. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Log } from "../log/log.ts";
 import type { Callback } from "./callbacks/callback.ts";
-import { type CallbackOptions, createLanes } from "./callbacks/callback-observer.ts";
+import { type CallbackOptions, createCallbackQueues } from "./callbacks/callback-observer.ts";
 import { createPayloadProjection, type ProjectPayloads } from "./callbacks/project-payloads.ts";
 import { BoundedMap, isTerminal } from "../protocol/index.ts";
 import { replayRecords, type ReplayOptions } from "./replay-records.ts";
 
+/** Options of `replayCallbacks`. */
 export interface CallbackReplayOptions extends ReplayOptions, Omit<CallbackOptions, "maxBacklog" | "maxBacklogBytes"> {}
 
 const MAX_LIVE_RUNS = 1000;
 
+/**
+ * Delivers the events of a recorded session to callbacks as if it happened now. Waits for each callback, so nothing is
+ * dropped. Throws `unknown_session`, `unknown_run`, `cursor_invalid` or `cursor_ahead`.
+ */
 export async function replayCallbacks(
   log: Log,
   sessionId: string,
@@ -20,8 +23,8 @@ export async function replayCallbacks(
   options: CallbackReplayOptions = {},
 ): Promise<void> {
   const { signal } = options;
-  const lanes = createLanes(callbacks, options, { isAwaited: true });
-  const text = lanes.some(({ wantsText }) => wantsText);
+  const queues = createCallbackQueues(callbacks, options, { isAwaited: true });
+  const text = queues.some(({ wantsText }) => wantsText);
   const runs = new BoundedMap<ProjectPayloads>(MAX_LIVE_RUNS);
   const inContext = AsyncLocalStorage.snapshot();
   try {
@@ -31,12 +34,12 @@ export async function replayCallbacks(
       if (isTerminal(record.event) && runId !== "") runs.delete(runId);
       if (isPast) continue;
       for (const payload of payloads) {
-        const told = lanes.filter(({ wantsText }) => wantsText || payload.type !== "text_delta");
-        await Promise.all(told.map((lane) => lane.deliver({ payload, inContext }, signal)));
+        const recipients = queues.filter(({ wantsText }) => wantsText || payload.type !== "text_delta");
+        await Promise.all(recipients.map((queue) => queue.deliver({ payload, inContext }, signal)));
         signal?.throwIfAborted();
       }
     }
   } finally {
-    for (const lane of lanes) lane.close();
+    for (const queue of queues) queue.close();
   }
 }

@@ -1,19 +1,20 @@
 /**
- * The records of a session that was written before, for those who would have been told of them live: where it begins
- * within a run, what came before is given too, as past.
+ * Reads the records of a recorded session for a replay. If the replay starts within a run, the earlier records of that
+ * run are included and marked as past.
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
 import { assertPosition, unknownSession } from "../log/rules.ts";
 import { BoundedMap, LoomError, type StampedRecord } from "../protocol/index.ts";
-import { createCompletion } from "./complete-records.ts";
+import { createRecordCompleter } from "./complete-records.ts";
 
+/** The part of a session to replay. */
 export interface ReplayOptions {
-  /** Only this run. Code `unknown_run`. */
+  /** Replay only this run; code `unknown_run`. Default: all runs. */
   readonly runId?: string;
-  /** The id of the last record that was told already; 0, the beginning, when absent. `cursor_invalid`, `cursor_ahead`. */
+  /** Id of the last record to skip; codes `cursor_invalid`, `cursor_ahead`. Default: 0, the start of the session. */
   readonly after?: number;
-  /** Stops it; the replay rejects with the signal's reason. */
+  /** Stops the replay, which then throws the reason of the signal. */
   readonly signal?: AbortSignal;
 }
 
@@ -24,7 +25,7 @@ export interface ReplayedRecord {
 
 const MAX_KNOWN_RUNS = 1000;
 
-/** Up to what is there when it comes to the end. */
+/** Yields records up to the end of the session at that time. */
 export async function* replayRecords(
   log: Log,
   sessionId: string,
@@ -32,7 +33,7 @@ export async function* replayRecords(
 ): AsyncGenerator<ReplayedRecord, void, undefined> {
   const { from, to } = await findRange(log, sessionId, runId, after);
   signal?.throwIfAborted();
-  const complete = createCompletion();
+  const complete = createRecordCompleter();
   const goesOn = createRunCheck(log, sessionId, after);
   for await (const { records } of followRecords(log, sessionId, { after: from, signal })) {
     for (const stored of records) {
@@ -47,7 +48,7 @@ export async function* replayRecords(
   signal?.throwIfAborted();
 }
 
-/** Whether a run has anything after the beginning: of one that was over by then nothing need be understood. */
+/** Returns a function that tells whether a run has records after `after`. Past records of other runs are not needed. */
 function createRunCheck(log: Log, sessionId: string, after: number) {
   const known = new BoundedMap<boolean>(MAX_KNOWN_RUNS);
   return async (runId: string | undefined): Promise<boolean> => {
@@ -75,6 +76,6 @@ async function findRange(log: Log, sessionId: string, runId: string | undefined,
   }
   const to = Number.POSITIVE_INFINITY;
   if (after > 0) return { from: Math.min(await log.findFoldStart(sessionId, after), after + 1) - 1, to };
-  // What was pruned can be told no more.
+  // Pruned records cannot be replayed.
   return { from: firstId - 1, to };
 }

@@ -1,4 +1,4 @@
-// A recorded session tells callbacks and observers just what they were told when it happened.
+// A replay gives callbacks and observers the same as the live session.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { interleavedSessionArbitrary, makeRun, writeRecords } from "../../test/log-sessions.ts";
@@ -13,9 +13,9 @@ import { replayCallbacks } from "./replay-callbacks.ts";
 import { replayObservers } from "./replay-observers.ts";
 
 function createWitness(textDelta = false) {
-  const told: CallbackPayload[] = [];
-  const callback: Callback = { textDelta, onEvent: (_type, payload) => told.push(payload) };
-  return { callback, told };
+  const received: CallbackPayload[] = [];
+  const callback: Callback = { textDelta, onEvent: (_type, payload) => received.push(payload) };
+  return { callback, received };
 }
 
 async function record(...runs: readonly string[]): Promise<MemoryLog> {
@@ -27,8 +27,8 @@ async function record(...runs: readonly string[]): Promise<MemoryLog> {
   return log;
 }
 
-describe("callbacks of a recorded session", () => {
-  it("are told what they were told live: all of it, or from anywhere on", async () => {
+describe("replayCallbacks", () => {
+  it("delivers the same events as live, from the start or any position", async () => {
     await fc.assert(
       fc.asyncProperty(
         interleavedSessionArbitrary,
@@ -43,26 +43,26 @@ describe("callbacks of a recorded session", () => {
           const after = Math.floor(where * records.length);
           tap.onCommit(records.slice(0, after).map(createEntry));
           await observer.flush();
-          const before = live.told.length;
+          const before = live.received.length;
           tap.onCommit(records.slice(after).map(createEntry));
           await observer.flush();
           const replayed = createWitness(text);
           await replayCallbacks(log, "s", [replayed.callback]);
-          expect(replayed.told).toEqual(live.told);
+          expect(replayed.received).toEqual(live.received);
           const rest = createWitness(text);
           await replayCallbacks(log, "s", [rest.callback], { after });
-          expect(rest.told).toEqual(live.told.slice(before));
+          expect(rest.received).toEqual(live.received.slice(before));
         },
       ),
       { numRuns: SAMPLES.sessions },
     );
   });
 
-  it("are told of one run where one is meant", async () => {
-    const { callback, told } = createWitness();
+  it("delivers one run only", async () => {
+    const { callback, received } = createWitness();
     const log = await record("a", "b", "c");
     await replayCallbacks(log, "s", [callback], { runId: "b" });
-    expect(told.map(({ type, request_id }) => [type, request_id])).toEqual([
+    expect(received.map(({ type, request_id }) => [type, request_id])).toEqual([
       ["request_start", "b"],
       ["agent_finish", "b"],
     ]);
@@ -70,9 +70,9 @@ describe("callbacks of a recorded session", () => {
     await expect(replayCallbacks(log, "z", [callback])).rejects.toMatchObject({ code: "unknown_session" });
   });
 
-  it("are waited for: nothing is dropped", async () => {
+  it("waits for callbacks and drops nothing", async () => {
     const log = await record(...Array.from({ length: 2000 }, (_, index) => `run-${index}`));
-    const told: string[] = [];
+    const received: string[] = [];
     let going = 0;
     await replayCallbacks(log, "s", [
       {
@@ -80,17 +80,17 @@ describe("callbacks of a recorded session", () => {
           expect(++going).toBe(1);
           await Promise.resolve();
           going--;
-          told.push(`${type} ${request_id}`);
+          received.push(`${type} ${request_id}`);
         },
       },
     ]);
-    expect(told).toEqual(
+    expect(received).toEqual(
       Array.from({ length: 2000 }, (_, index) => [`request_start run-${index}`, `agent_finish run-${index}`]).flat(),
     );
   });
 
-  it("are not begun anywhere but within the session", async () => {
-    const { callback, told } = createWitness();
+  it("rejects positions outside the session", async () => {
+    const { callback, received } = createWitness();
     const log = await record("a");
     for (const [after, code] of [
       [5, "cursor_ahead"],
@@ -101,10 +101,10 @@ describe("callbacks of a recorded session", () => {
     ] as const)
       await expect(replayCallbacks(log, "s", [callback], { after })).rejects.toMatchObject({ code });
     await replayCallbacks(log, "s", [callback], { after: 4 });
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
   });
 
-  it("are told of runs that are named only where they begin, each by itself", async () => {
+  it("separates runs that are named only at their start", async () => {
     const log = new MemoryLog();
     const runs = ["a", "b"].flatMap((runId, index) => makeRun(runId, { after: index * 4, ts: 1000 }));
     await writeRecords(
@@ -114,9 +114,9 @@ describe("callbacks of a recorded session", () => {
         event,
       })),
     );
-    const { callback, told } = createWitness();
+    const { callback, received } = createWitness();
     await replayCallbacks(log, "s", [callback]);
-    expect(told.map(({ type, request_id, ts }) => [type, request_id, ts])).toEqual([
+    expect(received.map(({ type, request_id, ts }) => [type, request_id, ts])).toEqual([
       ["request_start", "a", 1],
       ["agent_finish", "a", 1],
       ["request_start", "b", 1],
@@ -127,24 +127,24 @@ describe("callbacks of a recorded session", () => {
       name: "witness",
       openRun: ({ runId }) => ({
         take: ({ envelope }) => shown.push(`${runId} ${envelope.run_id}`),
-        close: (isLeft) => shown.push(`${runId} ${isLeft ? "left" : "over"}`),
+        close: (isUnfinished) => shown.push(`${runId} ${isUnfinished ? "left" : "over"}`),
       }),
     };
     await replayObservers(log, "s", [observer]);
     expect(shown).toEqual(["a", "b"].flatMap((run) => [...Array<string>(4).fill(`${run} ${run}`), `${run} over`]));
   });
 
-  it("are let go of when it is stopped, even if they hang", async () => {
+  it("stops on abort, even if a callback hangs", async () => {
     const log = await record("a");
     const stop = new AbortController();
-    const told: string[] = [];
+    const received: string[] = [];
     const replay = replayCallbacks(
       log,
       "s",
       [
         {
           onEvent(type) {
-            told.push(type);
+            received.push(type);
             setImmediate(() => stop.abort(new Error("enough")));
             return new Promise(() => undefined);
           },
@@ -153,21 +153,21 @@ describe("callbacks of a recorded session", () => {
       { signal: stop.signal },
     );
     await expect(replay).rejects.toThrow("enough");
-    expect(told).toEqual(["request_start"]);
+    expect(received).toEqual(["request_start"]);
   });
 
-  it("may fail; the replay goes on", async () => {
-    const { callback, told } = createWitness();
+  it("continues if a callback fails", async () => {
+    const { callback, received } = createWitness();
     const codes: string[] = [];
     const fails: Callback = { onEvent: () => Promise.reject(new Error("no")) };
     await replayCallbacks(await record("a"), "s", [fails, callback], { onError: ({ code }) => codes.push(code) });
-    expect(told).toHaveLength(2);
+    expect(received).toHaveLength(2);
     expect(codes).toEqual(["callback_failed", "callback_failed"]);
   });
 });
 
-describe("observers of a recorded session", () => {
-  it("are shown what lies before the beginning as past, and what is not over as left", async () => {
+describe("replayObservers", () => {
+  it("passes earlier records as past and closes unfinished runs", async () => {
     const log = new MemoryLog();
     await writeRecords(log, [...makeRun("a"), ...makeRun("b", { after: 4 }).slice(0, 2)]);
     const shown: string[] = [];
@@ -175,7 +175,7 @@ describe("observers of a recorded session", () => {
       name: "witness",
       openRun: ({ runId }) => ({
         take: ({ envelope }, isPast) => shown.push(`${runId} ${envelope.event_id}${isPast ? " past" : ""}`),
-        close: (isLeft) => shown.push(`${runId} ${isLeft ? "left" : "over"}`),
+        close: (isUnfinished) => shown.push(`${runId} ${isUnfinished ? "left" : "over"}`),
       }),
     };
     await replayObservers(log, "s", [observer], { after: 2 });

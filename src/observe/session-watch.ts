@@ -1,54 +1,54 @@
 /**
- * One session as it is observed by one who feeds it: which of its runs are shown, how far each has been shown, and what is
- * read from the log where a run is first met in its middle.
+ * Observes one session: decides which runs are observed, tracks how far each was observed, and reads the start of a run
+ * from the log if it is first seen in the middle.
  *
  * Invariants:
- * - Each record is shown once, in order.
- * - It holds no records. While a run's past is being read, what is committed meanwhile is read from the log as well.
+ * - Each record is passed once, in order.
+ * - It stores no records. While the past of a run is being read, newly committed records are read from the log too.
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, LogEntry } from "../log/log.ts";
 import { BoundedMap, isTerminal, LoomError, type StampedRecord } from "../protocol/index.ts";
-import type { Audience, LiveSource, RunAudience } from "./audience.ts";
-import { createCompletion } from "./complete-records.ts";
+import type { ObserverGroup, LiveSource, RunObservers } from "./observer-group.ts";
+import { createRecordCompleter } from "./complete-records.ts";
 
-/** Live runs of one session; beyond that the oldest is let go of. A session has one, unless it was left in disorder. */
+/** Maximum live runs of one session; beyond that the oldest is released. Normally a session has one. */
 const MAX_LIVE_RUNS = 1000;
 
 interface RunWatch {
   readonly runId: string;
-  readonly audience: RunAudience;
-  /** What lies before the first record that was met is past. */
+  readonly observers: RunObservers;
+  /** Records before the first one seen are past. */
   readonly source: LiveSource;
-  /** Its records come from the log for now, not from the commit. */
+  /** Records currently come from the log, not from commits. */
   isReading: boolean;
-  /** To be closed as soon as it is read. */
-  isLeft: boolean;
+  /** Close the run when reading has finished. */
+  shouldClose: boolean;
 }
 
 export interface SessionWatchHost {
   readonly log: Log;
   readonly sessionId: string;
-  readonly audience: Audience;
-  /** Whether this run is shown; undefined is for what belongs to none. Asked when the run is met. */
+  readonly observers: ObserverGroup;
+  /** Whether to observe this run; undefined stands for records without a run. Called when the run is first seen. */
   isWanted(runId: string | undefined): boolean;
-  /** The run began in this process: nothing of it is past, even if it is met in its middle. */
+  /** The run started in this process: none of its records are past, even if it is first seen in the middle. */
   readonly isAllNew: boolean;
-  /** Told of readings, so that somebody can wait for them. */
+  /** Receives each pending read, so that it can be awaited. */
   onReading(reading: Promise<void>): void;
-  /** Told when it has live runs, and when it has none. */
+  /** Called when the session gets its first live run and when it has none left. */
   onBusy(isBusy: boolean): void;
   onEnd(): void;
 }
 
 export class SessionWatch {
   readonly #host: SessionWatchHost;
-  readonly #runs = new BoundedMap<RunWatch>(MAX_LIVE_RUNS, (run) => this.#leave(run));
-  readonly #complete = createCompletion();
-  #runless: RunAudience | undefined;
+  readonly #runs = new BoundedMap<RunWatch>(MAX_LIVE_RUNS, (run) => this.#release(run));
+  readonly #complete = createRecordCompleter();
+  #runless: RunObservers | undefined;
   #lastId = 0;
-  /** The run that was last found not to be wanted. */
-  #passedOver: string | undefined;
+  /** The last run that was skipped. */
+  #skippedRun: string | undefined;
   #isEnded = false;
 
   constructor(host: SessionWatchHost) {
@@ -59,13 +59,13 @@ export class SessionWatch {
     return this.#lastId;
   }
 
-  /** Lets go of everything. */
+  /** Stops observing and closes all runs. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#host.onEnd();
     this.#runless?.close(true);
-    for (const run of this.#runs.values()) this.#leave(run);
+    for (const run of this.#runs.values()) this.#release(run);
   }
 
   take(entries: readonly LogEntry[]): void {
@@ -75,43 +75,43 @@ export class SessionWatch {
       const { event_id: id, run_id: runId } = record.envelope;
       this.#lastId = id;
       if (runId === undefined) this.#openRunless()?.take(record, false);
-      else this.#takeOfRun(runId, record, id);
+      else this.#takeRunRecord(runId, record, id);
     }
   }
 
-  #takeOfRun(runId: string, record: StampedRecord, id: number): void {
+  #takeRunRecord(runId: string, record: StampedRecord, id: number): void {
     let run = this.#runs.get(runId);
     if (run === undefined) {
-      if (runId === this.#passedOver) return;
+      if (runId === this.#skippedRun) return;
       if (!this.#host.isWanted(runId)) {
-        this.#passedOver = runId;
+        this.#skippedRun = runId;
         return;
       }
-      run = this.#meet(runId, record, id);
+      run = this.#openRun(runId, record, id);
     }
-    run.source.lastMet = id;
+    run.source.lastSeen = id;
     if (run.isReading) return;
-    run.audience.take(record, false);
+    run.observers.take(record, false);
     if (isTerminal(record.event)) this.#close(run, false);
   }
 
-  #openRunless(): RunAudience | undefined {
-    const { audience, sessionId } = this.#host;
+  #openRunless(): RunObservers | undefined {
+    const { observers, sessionId } = this.#host;
     if (this.#runless === undefined && this.#host.isWanted(undefined))
-      this.#runless = audience.openRun({ sessionId, runId: undefined });
+      this.#runless = observers.openRun({ sessionId, runId: undefined });
     return this.#runless;
   }
 
-  #meet(runId: string, { event }: StampedRecord, id: number): RunWatch {
-    const { log, audience, sessionId, isAllNew } = this.#host;
+  #openRun(runId: string, { event }: StampedRecord, id: number): RunWatch {
+    const { log, observers, sessionId, isAllNew } = this.#host;
     const isReading = event.type !== "run_start";
-    const source: LiveSource = { log, firstMet: isAllNew ? 0 : id, lastMet: id };
+    const source: LiveSource = { log, firstSeen: isAllNew ? 0 : id, lastSeen: id };
     const run: RunWatch = {
       runId,
-      audience: audience.openRun({ sessionId, runId }, source),
+      observers: observers.openRun({ sessionId, runId }, source),
       source,
       isReading,
-      isLeft: false,
+      shouldClose: false,
     };
     this.#runs.set(runId, run);
     this.#host.onBusy(true);
@@ -119,50 +119,53 @@ export class SessionWatch {
     return run;
   }
 
-  /** Shows the run from its beginning, until the log has no more of it than was met. Never rejects. */
+  /** Passes the run from its start, up to the last record seen. Never rejects. */
   async #read(run: RunWatch): Promise<void> {
-    const { log, sessionId, audience } = this.#host;
+    const { log, sessionId, observers } = this.#host;
     const { source } = run;
-    const complete = createCompletion();
+    const complete = createRecordCompleter();
     let isOver = false;
     try {
       const info = await log.getRun(sessionId, run.runId);
-      let position = (info?.firstId ?? source.lastMet) - 1;
-      while (position < source.lastMet) {
+      let position = (info?.firstId ?? source.lastSeen) - 1;
+      while (position < source.lastSeen) {
         const from = position;
         for await (const { records } of followRecords(log, sessionId, { after: position })) {
           for (const stored of records) {
             const record = complete(stored);
             const { event_id: id, run_id } = record.envelope;
-            // What is durable but was not met yet comes with its commit.
-            if (id > source.lastMet) break;
+            // Records not seen yet come with their commit.
+            if (id > source.lastSeen) break;
             position = id;
             if (run_id !== run.runId) continue;
-            run.audience.take(record, id < source.firstMet);
+            run.observers.take(record, id < source.firstSeen);
             isOver = isTerminal(record.event);
           }
-          if (position >= source.lastMet) break;
+          if (position >= source.lastSeen) break;
         }
         if (position === from)
-          throw new LoomError("store_failed", `record ${source.lastMet} of session "${sessionId}" cannot be found`);
+          throw new LoomError(
+            "store_failed",
+            `record ${source.lastSeen} of session "${sessionId}" is missing from the log`,
+          );
       }
     } catch (error) {
-      audience.report(error);
-      run.isLeft = true;
+      observers.report(error);
+      run.shouldClose = true;
     }
     run.isReading = false;
-    if (isOver || run.isLeft) this.#close(run, !isOver);
+    if (isOver || run.shouldClose) this.#close(run, !isOver);
   }
 
-  #leave(run: RunWatch): void {
-    if (run.isReading) run.isLeft = true;
+  #release(run: RunWatch): void {
+    if (run.isReading) run.shouldClose = true;
     else this.#close(run, true);
   }
 
-  #close(run: RunWatch, isLeft: boolean): void {
-    // Another of the same name may have taken its place meanwhile.
+  #close(run: RunWatch, isUnfinished: boolean): void {
+    // A new run may have the same id.
     if (this.#runs.get(run.runId) === run) this.#runs.delete(run.runId);
-    run.audience.close(isLeft);
+    run.observers.close(isUnfinished);
     if (this.#runs.size === 0 && !this.#isEnded) this.#host.onBusy(false);
   }
 }

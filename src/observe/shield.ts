@@ -1,13 +1,13 @@
 /**
- * Calls what others wrote, so that nothing it does comes back: what it throws and what its answer rejects with is told,
- * and goes no further. An asynchronous function where none was asked for is as good as one that throws.
+ * Calls foreign code and contains its failures: thrown errors and rejected promises are reported and go no further.
+ * Code that returns a promise where none is expected is handled too.
  */
 
-/** What the call gave, or nothing where it threw. `onError` must not throw: shield it where it is somebody's own. */
+/** Returns the result of the call, or undefined if it threw. `onError` must not throw. */
 export function shield<T>(call: () => T, onError: (error: unknown) => void): T | undefined {
   try {
     const answer = call();
-    catchLater(answer, onError);
+    catchRejection(answer, onError);
     return answer;
   } catch (error) {
     onError(error);
@@ -15,13 +15,13 @@ export function shield<T>(call: () => T, onError: (error: unknown) => void): T |
   }
 }
 
-/** For answers of calls that are guarded already; reading `then` may throw. */
-export function catchLater(answer: unknown, onError: (error: unknown) => void): void {
-  if (isThenable(answer)) settle(answer).catch(onError);
+/** Reports the rejection of a result if it is a promise. Can throw if reading `then` throws. */
+export function catchRejection(answer: unknown, onError: (error: unknown) => void): void {
+  if (isThenable(answer)) toPromise(answer).catch(onError);
 }
 
-/** `Promise.resolve` would ask a promise for its constructor, which may throw. */
-export function settle(answer: PromiseLike<unknown>): Promise<unknown> {
+/** Unlike `Promise.resolve`, does not read the constructor of the promise, which can throw. */
+export function toPromise(answer: PromiseLike<unknown>): Promise<unknown> {
   return new Promise((resolve) => {
     resolve(answer);
   });

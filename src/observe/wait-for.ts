@@ -1,4 +1,4 @@
-/** Waits for something, but not for ever: true when it is done, false when the time is up. `Infinity` is no limit. */
+/** Waits for a promise with a time limit. Returns false if the time is up. `Infinity` means no limit. */
 export async function waitFor(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer =

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { BoundedMap } from "./bounded-map.ts";
 
 describe("BoundedMap", () => {
-  test("never holds more than its limit: the entry set longest ago makes room", () => {
+  test("evicts the entry set longest ago when full", () => {
     const map = new BoundedMap<number>(3);
     for (let i = 0; i < 100; i++) {
       map.set(`k${i}`, i);
@@ -11,7 +11,7 @@ describe("BoundedMap", () => {
     expect([...map.keys()]).toEqual(["k97", "k98", "k99"]);
   });
 
-  test("setting an entry again makes it the youngest", () => {
+  test("makes an entry the newest when it is set again", () => {
     const map = new BoundedMap<number>(2);
     map.set("a", 1);
     map.set("b", 2);
@@ -23,7 +23,7 @@ describe("BoundedMap", () => {
     ]);
   });
 
-  test("creates what is missing, once", () => {
+  test("creates a missing entry once", () => {
     const map = new BoundedMap<number[]>(2);
     expect(map.getOrCreate("a", () => [1])).toBe(map.getOrCreate("a", () => [2]));
     map.delete("a");

@@ -1,11 +1,11 @@
 /**
- * A map that holds at most so many entries: the one set longest ago makes room. It keeps the state of sessions and runs
- * in streams that never end.
+ * A map with a maximum size: adding an entry beyond it removes the entry that was set longest ago. Holds the state of
+ * sessions and runs in endless streams.
  */
 export class BoundedMap<V> extends Map<string, V> {
   readonly #limit: number;
   readonly #onEvict: ((value: V) => void) | undefined;
-  /** Something had to go: what is not found here may have been. */
+  /** True once an entry was removed; a missing key may have existed. */
   evicted = false;
 
   constructor(limit: number, onEvict?: (value: V) => void) {
@@ -14,7 +14,7 @@ export class BoundedMap<V> extends Map<string, V> {
     this.#onEvict = onEvict;
   }
 
-  /** The value of `key`, made by `create` if there is none; it becomes the youngest only when it is made. */
+  /** Returns the value of `key` and creates it if missing. Only creating it makes the entry the newest. */
   getOrCreate(key: string, create: () => V): V {
     let value = this.get(key);
     if (value === undefined) this.set(key, (value = create()));

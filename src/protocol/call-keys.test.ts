@@ -4,7 +4,7 @@ import { CallKeys } from "./call-keys.ts";
 
 type Phase = Parameters<CallKeys["keyOf"]>[1];
 
-/** The rule as it is told, without regard to cost: one list in the order of the calls. */
+/** Reference implementation: one list in call order, without concern for speed. */
 class PlainKeys {
   readonly #open: { readonly key: string; readonly name: string; started: boolean }[] = [];
   #made = 0;
@@ -23,8 +23,8 @@ class PlainKeys {
   }
 }
 
-describe("calls without an id", () => {
-  it("are matched by name, oldest first", () => {
+describe("CallKeys for calls without an ID", () => {
+  it("matches them by name, oldest first", () => {
     const phase = fc.constantFrom<Phase>("call", "before", "start", "running", "end");
     fc.assert(
       fc.property(fc.array(fc.tuple(fc.constantFrom("a", "b"), phase), { minLength: 20, maxLength: 80 }), (frames) => {
@@ -35,14 +35,14 @@ describe("calls without an id", () => {
     );
   });
 
-  it("keep to their own where others have one", () => {
+  it("does not match them to a call with an ID", () => {
     const keys = new CallKeys();
     const key = keys.keyOf({ name: "a" }, "call");
     expect(keys.keyOf({ call_id: "x", name: "a" }, "end")).toBe("x");
     expect(keys.keyOf({ name: "a" }, "start")).toBe(key);
   });
 
-  it("beyond the limit are known once, and the rest stays in order", () => {
+  it("keeps the order of the others when the limit is exceeded", () => {
     const keys = new CallKeys();
     const made = Array.from({ length: 10_001 }, () => keys.keyOf({ name: "a" }, "call"));
     const started = made.slice(0, -1).map(() => keys.keyOf({ name: "a" }, "start"));

@@ -1,15 +1,16 @@
-/**
- * Holds a value against a form: says the first thing that is wrong with it, and remarks on what is unusual. It returns
- * and never throws, whatever the value.
- */
-import { type Fault, type Hint, outside, tooDeep, unlisted, wrong } from "./fault.ts";
+/** Checks a value against a form. Returns the first fault and collects hints about unusual values; never throws. */
+import { type Fault, type Hint, valueFault, depthFault, unlistedHint, typeFault } from "./fault.ts";
 import type { Form, FormFields, FormSchema } from "./form.ts";
 import { isDeeperThan, isJsonObject } from "./json.ts";
 
-type Value = { readonly [field: string]: unknown };
+/** A JSON object whose fields are not checked yet. */
+export type FieldValues = { readonly [field: string]: unknown };
 
-/** The first fault in the fields of a value; what is in no field of the form is allowed. `path` is where the value is. */
-export function findFault(fields: FormFields, value: Value, hints?: Hint[], path = ""): Fault | undefined {
+/**
+ * Returns the first fault in the fields of a value. Fields that the form does not define are allowed. `path` is the
+ * prefix for field names in messages.
+ */
+export function findFault(fields: FormFields, value: FieldValues, hints?: Hint[], path = ""): Fault | undefined {
   for (const { name, required, schema } of fields.values()) {
     const inner = value[name];
     if (!required && (inner === undefined || inner === null)) continue;
@@ -24,59 +25,61 @@ function checkValue(schema: FormSchema, value: unknown, path: string, hints: Hin
   switch (tag) {
     case "s":
     case "~":
-      if (typeof value !== "string") return wrong(path, "a string", value);
-      if (tag === "~" && hints !== undefined && !values.includes(value)) hints.push(unlisted(path, value, values));
+      if (typeof value !== "string") return typeFault(path, "a string", value);
+      if (tag === "~" && hints !== undefined && !values.includes(value)) hints.push(unlistedHint(path, value, values));
       return undefined;
     case "b":
-      return typeof value === "boolean" ? undefined : wrong(path, "true or false", value);
+      return typeof value === "boolean" ? undefined : typeFault(path, "true or false", value);
     case "n":
     case "i":
       return checkNumber(schema, value, path);
     case "j":
-      if (value === undefined) return wrong(path, "a JSON value", value);
-      return isDeeperThan(value) ? tooDeep(path) : undefined;
+      if (value === undefined) return typeFault(path, "a JSON value", value);
+      return isDeeperThan(value) ? depthFault(path) : undefined;
     case "m":
-      if (!isJsonObject(value)) return wrong(path, "an object", value);
-      return isDeeperThan(value) ? tooDeep(path) : undefined;
+      if (!isJsonObject(value)) return typeFault(path, "an object", value);
+      return isDeeperThan(value) ? depthFault(path) : undefined;
     case "=": {
       if (values.includes(value as string)) return undefined;
       const expected = values.length === 1 ? JSON.stringify(values[0]) : `one of ${values.join(", ")}`;
-      return (typeof value === "string" ? outside : wrong)(path, expected, value);
+      return (typeof value === "string" ? valueFault : typeFault)(path, expected, value);
     }
     case "[":
-      if (!Array.isArray(value)) return wrong(path, "an array", value);
+      if (!Array.isArray(value)) return typeFault(path, "an array", value);
       for (let index = 0; index < value.length; index++) {
         const fault = checkValue(of as FormSchema, value[index], `${path}[${index}]`, hints);
         if (fault !== undefined) return fault;
       }
       return undefined;
     case "{":
-      return isJsonObject(value) ? findFault(schema.fields, value, hints, `${path}.`) : wrong(path, "an object", value);
+      return isJsonObject(value)
+        ? findFault(schema.fields, value, hints, `${path}.`)
+        : typeFault(path, "an object", value);
     case "!":
-      if (value === undefined) return wrong(path, "present, if only as null", value);
+      if (value === undefined) return typeFault(path, "present (null is allowed)", value);
       return value === null ? undefined : checkValue(of as FormSchema, value, path, hints);
     case "/":
       if (typeof value !== "string") return checkValue(of as FormSchema, value, path, hints);
       if (values.includes(value)) return undefined;
-      return outside(path, `${values.map((text) => JSON.stringify(text)).join(", ")} or an object`, value);
+      return valueFault(path, `${values.map((text) => JSON.stringify(text)).join(", ")} or an object`, value);
   }
 }
 
 function checkNumber({ tag, min, max }: FormSchema, value: unknown, path: string): Fault | undefined {
-  const noun = tag === "i" ? "a whole number" : "a finite number";
-  if (typeof value !== "number") return wrong(path, noun, value);
+  const noun = tag === "i" ? "an integer" : "a finite number";
+  if (typeof value !== "number") return typeFault(path, noun, value);
   if (Number[tag === "i" ? "isInteger" : "isFinite"](value) && value >= min && value <= max) return undefined;
   const top = max === Number.MAX_SAFE_INTEGER ? "2^53-1" : max;
   const range = min === -Infinity ? "" : max === Infinity ? `, at least ${min}` : ` from ${min} to ${top}`;
-  return outside(path, noun + range, value);
+  return valueFault(path, noun + range, value);
 }
 
 /**
- * The event of a type in a flat frame that has `count` fields beside its type and its envelope: its fields in the
- * declared order. It gives up, without a word, at whatever is out of the ordinary: a fault, a field the form does not
- * know, a null that means nothing, a value outside an open set.
+ * Reads an event from a flat frame that has `count` fields besides its type and its envelope. Returns the event with
+ * its fields in the declared order, or undefined if the frame needs the slow path: it has a fault, an unknown field, a
+ * null in an optional field, or a value outside an open set.
  */
-export function readForm(type: string, form: Form, value: Value, count: number): object | undefined {
+export function readForm(type: string, form: Form, value: FieldValues, count: number): object | undefined {
   const event: { [field: string]: unknown } = { type };
   const hints: Hint[] = [];
   let left = count;

@@ -1,42 +1,50 @@
 /**
- * The envelope (001 §2): what says where a frame belongs. Declared here once, like an event; its type is generated.
- * On the flat `loom` wire its fields stand beside the payload; in memory they are kept apart, so that nothing collides.
+ * The envelope of a frame (001 §2): session, run, node run and position. In flat `loom` frames its fields are next to
+ * the payload; in memory they are kept apart, so names cannot collide.
  */
 import { additional, count, map, number, optional, type Shape, string } from "./schema.ts";
 
+/** Declaration of the envelope; its type is generated. */
 export const ENVELOPE = {
   section: "001 §2",
-  about: { en: "Where a frame belongs", zh: "帧的归属（信封字段）" },
+  about: {
+    en: "Identifies the session, the run and the position of a frame",
+    zh: "信封：标明帧所属的会话、运行和位置",
+  },
   fields: {
-    session_id: optional(string, "The conversation; constant over its turns", "会话 ID，会话内不变"),
+    session_id: optional(
+      string,
+      "ID of the session; stays the same for the whole conversation",
+      "会话 ID，在整个会话中不变",
+    ),
     run_id: additional(
       string,
-      "The run, one user turn; absent on records that belong to no run",
-      "所属运行；不属于任何运行的记录不带",
+      "ID of the run that the frame belongs to; absent outside a run",
+      "所属运行的 ID；不属于任何运行的帧没有此字段",
     ),
     node_id: optional(
       string,
-      "The node run; shared from node_enter to node_exit, may repeat in later runs",
-      "节点运行 ID；node_enter 到 node_exit 共享，跨运行可重复",
+      "ID of the node run, on every frame from `node_enter` to `node_exit`; may be reused in a later run",
+      "节点运行 ID，从 `node_enter` 到 `node_exit` 的每一帧都带有；后续运行中可以重复使用",
     ),
-    event_id: optional(count, "Position in the session's stream: unique, growing", "流内序号：唯一且递增"),
-    ts: additional(number, "When it happened, in milliseconds since 1970", "发生时间（毫秒）"),
+    event_id: optional(count, "Position in the session; unique and increasing", "在会话中的序号，唯一且递增"),
+    ts: additional(number, "Time of the event, in milliseconds since 1970", "事件发生时间，Unix 毫秒时间戳"),
     prev_event_id: additional(
       count,
-      "On a filtered stream: event_id of the frame sent before this one",
-      "过滤流中，前一已发送帧的 event_id",
+      "In a filtered stream, the `event_id` of the previous frame sent",
+      "在过滤后的流中，表示上一个已发送帧的 `event_id`",
     ),
     ext: additional(
       map,
-      "What another dialect's frame had and no field here holds, by dialect",
-      "其他方言帧中此处无对应字段的内容，按方言存放",
+      "Fields of a frame from another dialect that have no equivalent here, keyed by dialect",
+      "来自其他方言、在此没有对应字段的内容，按方言名存放",
     ),
   },
 } as const satisfies Shape;
 
-/** `got_expand` has a payload field `node_id`; on the flat wire the span's own goes here. */
+/** In flat frames, `got_expand` uses `node_id` for its payload; the node run's ID goes here. */
 export const SPAN_NODE_ID = additional(
   string,
-  "On got_expand only: the node run's id, since node_id is the payload's there",
-  "仅用于 got_expand：节点运行 ID（该帧的 node_id 属于载荷）",
+  "Only on `got_expand`: ID of the node run, because `node_id` belongs to the payload there",
+  "仅用于 `got_expand`：节点运行 ID（该帧的 `node_id` 属于载荷）",
 );

@@ -1,8 +1,7 @@
-/**
- * The codes of our own errors, and the class of 003 each belongs to. One place, so that every dialect tells the same.
- */
+/** The error codes and the error type of 003 each belongs to. All dialects use this table. */
 export type ErrorType = "validation" | "execution" | "timeout" | "system";
 
+/** All error codes and their types. */
 export const ERROR_CODES = {
   invalid_event: "validation",
   invalid_arguments: "validation",
@@ -16,24 +15,24 @@ export const ERROR_CODES = {
   model_stream_cut: "execution",
   iteration_limit: "execution",
   approval_expired: "timeout",
-  // What the model is sent.
+  // Context of the model call
   retrieval_failed: "execution",
   retrieval_timeout: "timeout",
   compression_failed: "execution",
   prompt_too_large: "execution",
-  // The knowledge base.
+  // Knowledge base
   unreadable_document: "validation",
   document_too_large: "validation",
   too_many_documents: "validation",
   unknown_document: "validation",
-  // Callbacks: told to the program, never to a run.
+  // Callbacks: reported to the program, never to a run
   callback_failed: "execution",
   callback_timeout: "timeout",
   callback_backlog_full: "system",
   interrupted: "system",
   run_failed: "execution",
   cancelled: "execution",
-  // Sessions, runs and who may write them.
+  // Sessions, runs and leases
   unknown_session: "validation",
   session_exists: "validation",
   session_closed: "system",
@@ -45,12 +44,12 @@ export const ERROR_CODES = {
   run_exists: "validation",
   run_live: "execution",
   run_ended: "execution",
-  // Reading.
+  // Reading
   cursor_invalid: "validation",
   cursor_stale: "validation",
   cursor_ahead: "validation",
   evicted: "validation",
-  // Commands.
+  // Commands
   invalid_command: "validation",
   command_conflict: "validation",
   command_settled: "validation",
@@ -58,14 +57,14 @@ export const ERROR_CODES = {
   already_answered: "validation",
   approval_mismatch: "validation",
   unknown_todo: "validation",
-  // Limits.
+  // Limits
   event_too_large: "validation",
   batch_too_large: "validation",
   backlog_full: "system",
   inbox_full: "system",
   queue_full: "system",
   too_many_open: "system",
-  // The store.
+  // Store
   store_failed: "system",
   store_full: "system",
   store_busy: "system",
@@ -75,7 +74,7 @@ export const ERROR_CODES = {
   store_older: "system",
   store_closed: "system",
   import_invalid: "validation",
-  // Receiving: what a stream's status gives as its reason.
+  // Receiving: reasons in a stream's status
   stream_cut: "system",
   frames_missing: "system",
   frame_refused: "validation",
@@ -86,7 +85,7 @@ export const ERROR_CODES = {
   held_limit: "system",
   view_limit: "system",
   too_many_sessions: "system",
-  // Connections.
+  // Connections
   connection_lost: "system",
   connection_refused: "validation",
   heartbeat_missed: "timeout",
@@ -98,7 +97,7 @@ export const ERROR_CODES = {
   too_many_subscriptions: "system",
   unsupported: "validation",
   internal_error: "system",
-  // The server.
+  // Server
   invalid_request: "validation",
   not_found: "validation",
   body_too_large: "validation",
@@ -118,14 +117,14 @@ export const ERROR_CODES = {
   shutting_down: "system",
   request_timeout: "timeout",
   listen_failed: "system",
-  // Graphs.
+  // Graphs
   graph_invalid: "validation",
   graph_changed: "validation",
   unknown_checkpoint: "validation",
   step_limit: "execution",
   node_failed: "execution",
   node_timeout: "timeout",
-  // Models and tools.
+  // Models and tools
   unknown_model: "validation",
   missing_key: "validation",
   missing_package: "validation",
@@ -141,7 +140,7 @@ export const ERROR_CODES = {
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
-/** The class an error is shown under where the error itself does not say. */
+/** Returns the error type: the one the error names, else the one of its code. */
 export function errorTypeOf(error: {
   readonly error_type?: ErrorType;
   readonly code?: string;

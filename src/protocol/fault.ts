@@ -1,47 +1,48 @@
 /**
- * What a validator says of a value that does not fit: where, which rule, and what was expected, for people.
- * Validators return faults and never throw on input.
+ * The result of validation: which field is wrong, which rule it breaks, and a message. Validators return faults; they
+ * never throw on input.
  */
 export type FaultRule = "field-missing" | "field-type" | "field-value" | "field-depth";
 
+/** The first thing wrong with a value. */
 export interface Fault {
   readonly rule: FaultRule;
-  /** E.g. `items[2].text`; empty for the value itself. */
+  /** For example `items[2].text`; empty for the value itself. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A value outside an open set: kept, and remarked upon. */
+/** A value outside an open set. It is kept and reported as a warning. */
 export interface Hint {
   readonly path: string;
   readonly message: string;
 }
 
-/** `value` is not what the field asks for. */
-export function wrong(path: string, expected: string, value: unknown): Fault {
+/** `value` has the wrong type or is missing. */
+export function typeFault(path: string, expected: string, value: unknown): Fault {
   if (value === undefined || value === null)
     return faultOf("field-missing", path, `is missing; it must be ${expected}`);
-  return outside(path, expected, value, "field-type");
+  return valueFault(path, expected, value, "field-type");
 }
 
-/** `value` has the right type, but is outside what is allowed. */
-export function outside(path: string, expected: string, value: unknown, rule: FaultRule = "field-value"): Fault {
+/** `value` has the right type but is not allowed. */
+export function valueFault(path: string, expected: string, value: unknown, rule: FaultRule = "field-value"): Fault {
   return faultOf(rule, path, `must be ${expected}, not ${describeValue(value)}`);
 }
 
-export function tooDeep(path: string): Fault {
-  return faultOf("field-depth", path, "nests too deeply");
+export function depthFault(path: string): Fault {
+  return faultOf("field-depth", path, "is nested too deeply");
 }
 
 function faultOf(rule: FaultRule, path: string, what: string): Fault {
   return { rule, path, message: `\`${path}\` ${what}` };
 }
 
-export function unlisted(path: string, value: string, values: readonly string[]): Hint {
-  return { path, message: `\`${path}\` is ${describeValue(value)}, which is none of ${values.join(", ")}` };
+export function unlistedHint(path: string, value: string, values: readonly string[]): Hint {
+  return { path, message: `\`${path}\` is ${describeValue(value)}; expected one of ${values.join(", ")}` };
 }
 
-/** Short enough for a message, whatever the value. */
+/** Describes a value for a message. Long strings are cut, arrays and objects are only named. */
 export function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.slice(0, 40)) + (value.length > 40 ? "…" : "");
   if (value === undefined) return "missing";

@@ -1,31 +1,33 @@
 /**
- * A form is what a program needs of a declared shape: the names of its fields, which of them must be there, and what may
- * stand in them. It has none of the sentences people need, so that a page which only reads frames stays small. Forms are
- * generated as one short text per shape and parsed when a value of that shape first comes by:
+ * A form is the machine-readable part of a declared shape: field names, which fields are required, and their types. It
+ * has no descriptions, so pages that only decode frames stay small. The generator writes each form as one short string;
+ * it is parsed when a value of that shape is first checked.
  *
- *     form    section [">" [export key]] "#" fields, the key left out where it is the type in other letters
- *     fields  name (":" must be there | "?" may be absent or null) schema, parted by spaces
- *     schema  one of the tags below, then what it needs
+ *     form    section [">" [export key]] "#" fields; the key is omitted if it is the type in PascalCase
+ *     fields  name (":" required | "?" optional) schema, separated by spaces
+ *     schema  a tag (see FormTag), then its arguments
  *
- * Nothing here knows an event or a frame. The texts are ours: parsing trusts them.
+ * Form strings are generated, so the parser does not validate them.
  */
 
 /**
- * `s` a text, `b` true or false, `j` any JSON, `m` any object; `n0,9` a number and `i0,9` a whole number, within bounds
- * where there are any, a whole number never above 2^53-1; `=a|b` one of these texts, `~a|b` one of these or another; `[` a list of what follows, `{…}` an
- * object of these fields, `!` null or what follows, `/a|b` one of these texts or what follows.
+ * - `s` string, `b` boolean, `j` any JSON, `m` any object
+ * - `n0,9` number and `i0,9` integer; both bounds are optional, and an integer is at most 2^53-1
+ * - `=a|b` one of these strings, `~a|b` one of these or any other string
+ * - `[` array of the schema that follows, `{…}` object with these fields
+ * - `!` null or the schema that follows, `/a|b` one of these strings or the schema that follows
  */
-type Tag = "s" | "b" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/";
+type FormTag = "s" | "b" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/";
 
 export interface FormSchema {
-  readonly tag: Tag;
-  /** The texts of a set. */
+  readonly tag: FormTag;
+  /** The strings of `=`, `~` and `/`. */
   readonly values: readonly string[];
-  /** The fields of an object. */
+  /** The fields of `{`. */
   readonly fields: FormFields;
-  /** What is in a list, or beside null or texts. */
+  /** The inner schema of `[`, `!` and `/`. */
   readonly of: FormSchema | undefined;
-  /** The bounds of a number. */
+  /** Bounds of a number. */
   readonly min: number;
   readonly max: number;
 }
@@ -40,7 +42,7 @@ export type FormFields = ReadonlyMap<string, FormField>;
 
 export interface Form {
   readonly section: string;
-  /** Its key in the single-key form, for the types of 001. */
+  /** Key in the `export` dialect. Only types of 001 have one. */
   readonly exportKey: string | undefined;
   readonly fields: FormFields;
 }
@@ -60,7 +62,7 @@ export function parseForm(text: string, type = ""): Form {
   return { section, exportKey, fields: parseFields(() => tokens[at++] ?? "}") };
 }
 
-/** `tot_expand` gives `TotExpand`: most types of 001 have such a key. */
+/** `tot_expand` becomes `TotExpand`. Most types of 001 have such a key. */
 export function toExportKey(type: string): string {
   return type.replace(/(^|_)./g, (start) => start.slice(-1).toUpperCase());
 }
@@ -74,7 +76,7 @@ function parseFields(next: Next): FormFields {
 
 function parseSchema(next: Next): FormSchema {
   const token = next();
-  const tag = token.charAt(0) as Tag;
+  const tag = token.charAt(0) as FormTag;
   const [min = "", max = ""] = token.slice(1).split(",");
   return {
     tag,
@@ -87,8 +89,8 @@ function parseSchema(next: Next): FormSchema {
 }
 
 /**
- * The way from a type to its form. A type that is none of these, or no text at all, has none. `base` are the fields all
- * begin with; a form says only how its own are different.
+ * Creates a function that finds the form of a type. It returns undefined for an unknown type and for a value that is
+ * not a string. `base` holds the fields that all forms start with; a form repeats one of them only to override it.
  */
 export function createFormFinder(texts: FormTexts, base = ""): (type: unknown) => Form | undefined {
   const parsed = new Map<unknown, Form>();

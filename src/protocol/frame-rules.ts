@@ -1,4 +1,4 @@
-/** The rules one frame can break by itself, whatever the dialect. */
+/** Rules that apply to single frames of every dialect. */
 import type { RuleTable } from "./rules.ts";
 
 export const FRAME_RULES = {
@@ -6,25 +6,25 @@ export const FRAME_RULES = {
     perFrame: true,
     level: "error",
     section: "001 §3",
-    about: { en: "A line is longer than the limit", zh: "行超过长度上限" },
+    about: { en: "A line is longer than the limit", zh: "行的长度超过上限" },
   },
   "frame-utf8": {
     perFrame: true,
     level: "error",
     section: "001 §3",
-    about: { en: "A line is not UTF-8", zh: "行不是 UTF-8 编码" },
+    about: { en: "A line is not valid UTF-8", zh: "行不是有效的 UTF-8" },
   },
   "frame-unfinished": {
     perFrame: true,
     level: "error",
     section: "001 §3",
-    about: { en: "The stream was cut inside a frame", zh: "流在帧中间被截断" },
+    about: { en: "The stream ended in the middle of a frame", zh: "流在帧的中间结束" },
   },
   "frame-json": {
     perFrame: true,
     level: "error",
     section: "001 §3",
-    about: { en: "A frame is not one JSON text", zh: "帧不是合法 JSON" },
+    about: { en: "A frame is not valid JSON", zh: "帧不是有效的 JSON" },
   },
   "frame-object": {
     perFrame: true,
@@ -36,13 +36,13 @@ export const FRAME_RULES = {
     perFrame: true,
     level: "error",
     section: "001 §4.1",
-    about: { en: "A frame has nothing that says what it is", zh: "帧缺少表明种类的字段" },
+    about: { en: "The kind of a frame cannot be determined", zh: "无法判断帧的种类" },
   },
   "field-missing": {
     perFrame: true,
     level: "error",
     section: "001 §4.2",
-    about: { en: "A field that must be there is not", zh: "缺少必填字段" },
+    about: { en: "A required field is missing", zh: "缺少必填字段" },
   },
   "field-type": {
     perFrame: true,
@@ -54,18 +54,18 @@ export const FRAME_RULES = {
     perFrame: true,
     level: "error",
     section: "001 §4.2",
-    about: { en: "A field is outside what is allowed", zh: "字段取值不允许" },
+    about: { en: "A field has a value that is not allowed", zh: "字段的值不被允许" },
   },
   "field-depth": {
     perFrame: true,
     level: "error",
     section: "001 §3",
-    about: { en: "A value nests too deeply", zh: "嵌套过深" },
+    about: { en: "A value is nested too deeply", zh: "值的嵌套过深" },
   },
   "field-unlisted": {
     perFrame: true,
     level: "warning",
     section: "001 §4.2",
-    about: { en: "A value is none of those the specification lists", zh: "取值不在规范所列之内" },
+    about: { en: "A value is not among those listed in the specification", zh: "字段的值不在规范列出的范围内" },
   },
 } as const satisfies RuleTable;

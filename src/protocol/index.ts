@@ -1,6 +1,6 @@
 /**
- * The vocabulary: every event declared once, the envelope, validation and the rules of a run's life. Imports nothing of
- * ours and no package, so that it runs anywhere.
+ * The event vocabulary: event declarations, the envelope, validation and the life-cycle rules of a run. Imports no
+ * package and no other folder, so it runs in browsers and in Node.
  */
 export { BoundedMap } from "./bounded-map.ts";
 export { type CallFrame, CallKeys } from "./call-keys.ts";
@@ -35,7 +35,7 @@ export {
   type UpFrame,
 } from "./control/index.ts";
 export { ENVELOPE, SPAN_NODE_ID } from "./envelope.ts";
-export { findLoomEventCode, type LoomEventCode } from "./event-code.ts";
+export { findLoomEventReader, type LoomEventReader } from "./event-reader.ts";
 export { EVENT_TYPES, EVENTS, type EventType, type SpecifiedType } from "./events/index.ts";
 export {
   type CheckpointEvent,
@@ -112,13 +112,20 @@ export {
 } from "./record.ts";
 export { FRAME_RULES } from "./frame-rules.ts";
 export { RunStates } from "./run-states.ts";
-export { createRaise, type Issue, type Level, type Rule, type RuleTable } from "./rules.ts";
-export type { Field, Fields, Schema, Shape, Text } from "./schema.ts";
-export { type GraphState, isDelta, isOfDeltas, isStateEvent, StateFold, type StateFoldOptions } from "./state-fold.ts";
+export { createIssueFactory, type Issue, type IssueLevel, type Rule, type RuleTable } from "./rules.ts";
+export type { Field, Fields, Schema, Shape, LocalizedText } from "./schema.ts";
+export {
+  type GraphState,
+  isDelta,
+  isInDeltaSeries,
+  isStateEvent,
+  StateFold,
+  type StateFoldOptions,
+} from "./state-fold.ts";
 export { applyPatch, type ChannelPatch, PatchedState, type StatePatch } from "./state-patch.ts";
 export type { PendingWrites } from "./super-step.ts";
 export { findStreamMode, readStreamModes, STREAM_MODES, type StreamMode, type StreamModes } from "./stream-modes.ts";
-export { dropEnvelopeNames, holdsMark, isPlain, unwrapEvent, unwrapValue, wrapEvent } from "./strict.ts";
+export { dropEnvelopeNames, hasLoomKey, isPlain, unwrapEvent, unwrapCustomValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";
-export { LIFECYCLE_RULES } from "./verify/rules.ts";
+export { LIFECYCLE_RULES } from "./verify/lifecycle-rules.ts";
 export { Verifier, type VerifierOptions, type VerifierTotals } from "./verify/verifier.ts";

@@ -1,17 +1,18 @@
 /**
- * JSON Schema (2020-12) from the declarations. Unknown fields are always allowed: later versions may add some.
+ * Generates JSON Schema (2020-12) from the declarations. Unknown fields are always allowed, because later versions may
+ * add some.
  */
 import type { Field, Fields, Schema, Shape } from "./schema.ts";
 import type { JsonObject } from "./json.ts";
 
 export interface SchemaOptions {
-  /** Fields of the envelope, laid beside the payload. */
+  /** Envelope fields to list next to the payload. */
   readonly beside?: Fields;
-  /** False for a frame that travels without `type`. */
+  /** False for a frame that is sent without `type`. */
   readonly tagged?: boolean;
 }
 
-/** The schema of one shape, tagged with its type. */
+/** Returns the schema of one shape, with its tag as the `type`. */
 export function shapeSchema(tag: string, shape: Shape, { beside = {}, tagged = true }: SchemaOptions = {}): JsonObject {
   const object = fieldsSchema({ ...beside, ...shape.fields });
   const properties = object["properties"] as JsonObject;
@@ -25,7 +26,7 @@ export function shapeSchema(tag: string, shape: Shape, { beside = {}, tagged = t
   };
 }
 
-/** The schema of all shapes of a dialect: any of them. */
+/** Returns the schema that matches any of the given ones, for all shapes of a dialect. */
 export function unionSchema(title: string, schemas: { readonly [tag: string]: JsonObject }): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -46,7 +47,7 @@ function fieldsSchema(fields: Fields): JsonObject {
 
 function fieldSchema(field: Field): JsonObject {
   const description = field.about.en;
-  // An optional field may be null, which means that it is absent.
+  // null in an optional field means that it is absent.
   const schema = field.required ? schemaOf(field.schema) : orNull(schemaOf(field.schema));
   return { ...schema, description };
 }

@@ -1,21 +1,21 @@
-/**
- * The values a JSON text can hold. Everything that crosses a wire is one of these.
- */
+/** JSON types and helpers. Everything sent or received is one of these values. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
 export interface JsonObject {
   readonly [key: string]: Json;
 }
 
+/** True for an object that is neither null nor an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns the value if it is an object, otherwise an empty object. */
 export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The fields of `value` that `keep` says yes to, in their order. */
+/** Returns the fields for which `keep` returns true, in their order. */
 export function keepFields<V>(
   value: { readonly [name: string]: V },
   keep: (name: string, value: V) => boolean | undefined,
@@ -23,10 +23,10 @@ export function keepFields<V>(
   return Object.fromEntries(Object.entries(value).filter(([name, inner]) => keep(name, inner)));
 }
 
-/** How deep a free-form value may nest before it is refused: deeper ones make JSON.stringify overflow its stack. */
+/** Maximum nesting depth of a free-form value. Deeper values could overflow the stack of JSON.stringify. */
 export const MAX_JSON_DEPTH = 256;
 
-/** True when `value` nests deeper than `limit`. Never recurses further than the limit itself. */
+/** True if `value` is nested deeper than `limit`. Recurses at most `limit` levels. */
 export function isDeeperThan(value: unknown, limit: number = MAX_JSON_DEPTH): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (limit <= 0) return true;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { loadPackage } from "./load-package.ts";
 
-describe("a package that need not be there", () => {
-  it("is given as it is", async () => {
+describe("loadPackage", () => {
+  it("returns the package", async () => {
     expect(await loadPackage("x", "to see", () => Promise.resolve(7))).toBe(7);
   });
 
-  it("is named where it is missing, or one that it needs", async () => {
+  it("names the missing package, which may be a dependency", async () => {
     const missing = (name: string): Error =>
       Object.assign(new Error(`Cannot find package '${name}' imported from /x.js`), { code: "ERR_MODULE_NOT_FOUND" });
     for (const name of ["pino", "thread-stream"]) {
@@ -19,7 +19,7 @@ describe("a package that need not be there", () => {
     }
   });
 
-  it("that fails otherwise fails so", async () => {
+  it("rethrows other import errors", async () => {
     const error = new Error("broken");
     await expect(loadPackage("x", "to see", () => Promise.reject(error))).rejects.toBe(error);
   });

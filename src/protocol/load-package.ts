@@ -1,6 +1,6 @@
 /**
- * Loads a package that need not be there. Where it is missing, the error says what to install and what for; every other
- * failure of its loading is passed on as it is.
+ * Imports an optional package. If it is not installed, throws `missing_package` with the command that installs it;
+ * other import errors are rethrown unchanged.
  */
 import { LoomError } from "./loom-error.ts";
 
@@ -10,7 +10,7 @@ export async function loadPackage<T>(name: string, purpose: string, importIt: ()
   } catch (error) {
     const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
     if (code !== "ERR_MODULE_NOT_FOUND" && code !== "MODULE_NOT_FOUND") throw error;
-    // The package itself, or one that it needs beside it.
+    // A package that this package depends on can be the missing one.
     const missing = /package '([^']+)'/.exec(String(message))?.[1] ?? name;
     const advice = `Install ${missing} ${purpose}: npm install ${missing}`;
     throw new LoomError("missing_package", advice, { package: missing }, { cause: error });

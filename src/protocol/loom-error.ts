@@ -1,10 +1,11 @@
 /**
- * The one error that may cross a wire: a code from a closed set, words for people, and details a program can use. It
- * never carries a stack or a secret to a user; whatever else is thrown stays inside and is logged under an id.
+ * The only error that is sent to users: a code from a fixed set, a message, and details for programs. It never contains
+ * a stack trace or a secret. Other errors are logged under an ID and not sent.
  */
 import type { ErrorCode } from "./error-codes.ts";
 import type { JsonObject } from "./json.ts";
 
+/** An error with a stable `code`, a message for the user and `details` for programs. */
 export class LoomError extends Error {
   override readonly name = "LoomError";
   readonly code: ErrorCode;
@@ -17,7 +18,7 @@ export class LoomError extends Error {
   }
 }
 
-/** True for an error of ours with one of these codes; any code when none is named. */
+/** True if `error` is a `LoomError` with one of these codes, or with any code if none is given. */
 export function isLoomError(error: unknown, ...codes: readonly ErrorCode[]): error is LoomError {
   return error instanceof LoomError && (codes.length === 0 || codes.includes(error.code));
 }

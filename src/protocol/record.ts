@@ -1,36 +1,41 @@
 /**
- * A record is an envelope and an event, kept apart. It is what senders write, logs hold, dialects encode and receivers
- * reduce; only the names of the `loom` vocabulary appear in it.
+ * A record is an envelope and an event, kept apart. Senders write records, logs store them, dialects encode them and
+ * receivers reduce them. Records use only the names of the `loom` vocabulary.
  */
 import type { EventType, SpecifiedType } from "./events/index.ts";
 import { type Envelope, findLoomEventForm, type LoomEvent, type LoomEventMap } from "./events.generated.ts";
 import type { Json } from "./json.ts";
 
-/** An event whose type this version does not know. It is kept and passed on, never shown as answer text. */
+/** An event whose type this version does not know. It is stored and forwarded, and never shown as answer text. */
 export interface OpaqueEvent {
   readonly type: string;
   readonly [field: string]: Json;
 }
 
+/** An event of a known or unknown type. */
 export type AnyEvent = LoomEvent | OpaqueEvent;
 
+/** The event of a given type, such as `EventOf<"run_start">`. */
 export type EventOf<T extends EventType> = LoomEventMap[T];
 
+/** An envelope and an event. */
 export interface EventRecord {
   readonly envelope: Envelope;
   readonly event: AnyEvent;
 }
 
-/** An envelope with a place in a session: what an encoder needs to give the same bytes every time. */
+/** An envelope with a position in a session. Encoders need it to produce the same bytes every time. */
 export interface StampedEnvelope extends Envelope {
   readonly session_id: string;
   readonly event_id: number;
 }
 
+/** A record with a position in a session. */
 export interface StampedRecord extends EventRecord {
   readonly envelope: StampedEnvelope;
 }
 
+/** True if this version knows the event type. */
 export function isKnownType(type: string): type is EventType {
   return findLoomEventForm(type) !== undefined;
 }
@@ -40,18 +45,20 @@ export function isSpecified(type: string): type is SpecifiedType {
   return findLoomEventForm(type)?.exportKey !== undefined;
 }
 
+/** True if this version knows the type of the event. */
 export function isKnownEvent(event: AnyEvent): event is LoomEvent {
   return isKnownType(event.type);
 }
 
-/** True for the frame that ends a run: its reply, or a run_end that no reply follows. */
+/** True for the last frame of a run: the reply, or the `run_end` of a run that did not complete. */
 export function isTerminal(event: AnyEvent): boolean {
   return event.type === "reply" || (event.type === "run_end" && (event as EventOf<"run_end">).status !== "completed");
 }
 
-/** What may happen in a session outside any run, such as a to-do item ticked after the run was over. */
+/** Events that can happen outside a run, such as checking off a to-do item after the run ended. */
 const RUNLESS: readonly string[] = ["todo_list", "todo_update", "custom", "foreign"] satisfies readonly EventType[];
 
+/** True for events that can happen outside a run. */
 export function mayLackRun({ type }: AnyEvent): boolean {
   return RUNLESS.includes(type);
 }

@@ -1,44 +1,48 @@
 /**
- * A rule is something a stream can break: its name, how grave, and the section it comes from. Must-rules are errors,
- * should-rules warnings. Each table of rules lies beside the code that applies it; this file holds what they share.
+ * Rules that a stream can break. A rule has a name, a level and the section of the specification it comes from: MUST
+ * rules are errors, SHOULD rules are warnings. Each rule table is next to the code that applies it.
  */
-import type { Text } from "./schema.ts";
+import type { LocalizedText } from "./schema.ts";
 
-export type Level = "error" | "warning";
+export type IssueLevel = "error" | "warning";
 
-/** What raising a rule needs of it; the rest is for people. */
-export interface Grade {
-  readonly level: Level;
+/** The part of a rule that is needed to report an issue. The descriptions are left out to keep pages small. */
+export interface RuleInfo {
+  readonly level: IssueLevel;
   readonly section: string;
-  /** True for a rule one frame can break by itself; the others need the frames before it. */
+  /** True if a single frame can break the rule; false if the rule depends on earlier frames. */
   readonly perFrame?: boolean;
 }
 
-export interface Rule extends Grade {
-  readonly about: Text;
+/** A rule with its description. */
+export interface Rule extends RuleInfo {
+  readonly about: LocalizedText;
 }
 
-export interface GradeTable {
-  readonly [name: string]: Grade;
+export interface RuleInfoTable {
+  readonly [name: string]: RuleInfo;
 }
 
+/** Rules by name. */
 export interface RuleTable {
   readonly [name: string]: Rule;
 }
 
-/** A rule that was broken, and how. */
+/** A broken rule and the reason. */
 export interface Issue {
   readonly rule: string;
-  readonly level: Level;
+  readonly level: IssueLevel;
   readonly section: string;
   readonly message: string;
   readonly perFrame: boolean;
 }
 
-/** The function that raises the rules of one table; a rule that is not in the table does not compile. */
-export function createRaise<R extends GradeTable>(rules: R): (name: keyof R & string, message: string) => Issue {
+/** Creates a function that builds issues for the rules of one table. An unknown rule name is a compile error. */
+export function createIssueFactory<R extends RuleInfoTable>(
+  rules: R,
+): (name: keyof R & string, message: string) => Issue {
   return (name, message) => {
-    const { level, section, perFrame } = rules[name] as Grade;
+    const { level, section, perFrame } = rules[name] as RuleInfo;
     return { rule: name, level, section, message, perFrame: perFrame === true };
   };
 }

@@ -1,6 +1,6 @@
 /**
- * The graph states of a stream's runs: whatever is held as deltas, whole again. It holds one fold per live run, up to a
- * limit; of a run that was forgotten no state is known any more, and none is made up.
+ * Restores the full graph states of all runs in a stream from deltas. Holds one fold per live run, up to a limit; for
+ * an evicted run no state is returned.
  */
 import { BoundedMap } from "./bounded-map.ts";
 import { type AnyEvent, type EventRecord, isTerminal } from "./record.ts";
@@ -8,25 +8,26 @@ import { isStateEvent, StateFold } from "./state-fold.ts";
 
 const MAX_LIVE_RUNS = 1000;
 
+/** Restores the graph states of all runs in a stream. */
 export class RunStates {
   readonly #folds = new BoundedMap<StateFold>(MAX_LIVE_RUNS);
 
-  /** Takes in the next record. False where its state cannot be shown, because the one before is not known. */
+  /** Adds the next record. Returns false if its state cannot be restored, because an earlier state is unknown. */
   add(record: EventRecord): boolean {
     const { event } = record;
     if (isStateEvent(event)) {
       const fold = this.#folds.getOrCreate(keyOf(record), () => new StateFold());
       fold.add(event);
-      return fold.knows(event);
+      return fold.hasFullState(event);
     }
     if (isTerminal(event)) this.#folds.delete(keyOf(record));
     return true;
   }
 
-  /** The event that was added last, with its state whole; see `StateFold`. */
-  show(record: EventRecord): AnyEvent | undefined {
+  /** Returns the event added last, with its full state; see `StateFold`. */
+  withFullState(record: EventRecord): AnyEvent | undefined {
     const { event } = record;
-    return isStateEvent(event) ? this.#folds.get(keyOf(record))?.show(event) : event;
+    return isStateEvent(event) ? this.#folds.get(keyOf(record))?.withFullState(event) : event;
   }
 }
 

@@ -1,51 +1,54 @@
 /**
- * The small language in which the vocabulary is declared. A declaration is plain data: the generator turns it into
- * TypeScript types, forms, JSON Schema and documentation. It knows no event and imports no schema library, so that
- * the same code runs in a page under a strict Content-Security-Policy.
+ * The schema language in which events and frames are declared. A declaration is plain data; the generator turns it into
+ * TypeScript types, forms, JSON Schema and documentation. It uses no schema library and no eval, so it works in pages
+ * with a strict Content-Security-Policy.
  *
- * Invariant: an optional field may be absent or null on a wire; both mean "not given".
+ * Invariant: an optional field may be absent or null on the wire; both mean "not given".
  */
 
-/** A sentence in the two languages of the documentation. */
-export interface Text {
+/** A text in both languages of the documentation. */
+export interface LocalizedText {
   readonly en: string;
   readonly zh: string;
 }
 
+/** The type of a field. */
 export type Schema =
   | { readonly kind: "string" }
   | { readonly kind: "number"; readonly min?: number; readonly max?: number }
   | { readonly kind: "integer"; readonly min?: number; readonly max?: number }
   | { readonly kind: "boolean" }
-  /** Any JSON value, null included. */
+  /** Any JSON value, including null. */
   | { readonly kind: "json" }
   /** Any JSON object. */
   | { readonly kind: "map" }
-  /** A closed set of texts: another value is a fault. */
+  /** A closed set of strings; any other value is a fault. */
   | { readonly kind: "enum"; readonly values: readonly string[] }
-  /** An open set of texts: another value is kept and only remarked upon. */
+  /** An open set of strings; any other value is kept and reported as a hint. */
   | { readonly kind: "open-enum"; readonly values: readonly string[] }
   | { readonly kind: "array"; readonly items: Schema }
   | { readonly kind: "object"; readonly fields: Fields }
   | { readonly kind: "union"; readonly options: readonly Schema[] }
-  /** A field that must be present, and whose value may be null. */
+  /** A field that must be present but may be null. */
   | { readonly kind: "nullable"; readonly of: Schema };
 
+/** A field of a shape. */
 export interface Field {
   readonly schema: Schema;
   readonly required: boolean;
-  /** True for a field the specification does not name (001 §8 allows such fields). */
+  /** True for a field that the specification does not define. 001 §8 allows such fields. */
   readonly additional: boolean;
-  readonly about: Text;
+  readonly about: LocalizedText;
 }
 
+/** Fields by name. */
 export interface Fields {
   readonly [name: string]: Field;
 }
 
-/** Something that travels as one JSON object with a fixed tag: an event of ours, or a frame of a dialect. */
+/** A JSON object with a fixed `type`: an event, or a frame of a dialect. */
 export interface Shape {
-  readonly about: Text;
+  readonly about: LocalizedText;
   readonly section: string;
   readonly fields: Fields;
 }
@@ -55,9 +58,9 @@ export const number: Schema = { kind: "number" };
 export const boolean: Schema = { kind: "boolean" };
 export const json: Schema = { kind: "json" };
 export const map: Schema = { kind: "map" };
-/** A whole number from 0 to 2^53-1: an id, a count, a step. */
+/** An integer from 0 to 2^53-1: an id, a count or a step. */
 export const count: Schema = { kind: "integer", min: 0, max: Number.MAX_SAFE_INTEGER };
-/** A length of time in milliseconds. */
+/** A duration in milliseconds. */
 export const duration: Schema = { kind: "number", min: 0 };
 
 export function between(min: number, max: number): Schema {
@@ -88,17 +91,17 @@ export function nullable(of: Schema): Schema {
   return { kind: "nullable", of };
 }
 
-/** A field every frame of the type carries. */
+/** A field that every frame of the type has. */
 export function required(schema: Schema, en: string, zh: string): Field {
   return { schema, required: true, additional: false, about: { en, zh } };
 }
 
-/** A field the specification names and lets senders leave out. */
+/** A field of the specification that senders may leave out. */
 export function optional(schema: Schema, en: string, zh: string): Field {
   return { schema, required: false, additional: false, about: { en, zh } };
 }
 
-/** An optional field of ours on a type of the specification. */
+/** An optional field that the specification does not define. */
 export function additional(schema: Schema, en: string, zh: string): Field {
   return { schema, required: false, additional: true, about: { en, zh } };
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { AnyEvent } from "./record.ts";
-import { isDelta, isOfDeltas, StateFold } from "./state-fold.ts";
+import { isDelta, isInDeltaSeries, StateFold } from "./state-fold.ts";
 import { applyPatch, type StatePatch } from "./state-patch.ts";
 
 const checkpoint = (step: number, state: Json, more: JsonObject = {}): AnyEvent => ({
@@ -23,7 +23,7 @@ const updates = (id: string, task: number, state: Json, more: JsonObject = {}): 
 });
 const delta = { delta: true };
 
-/** The plainest reading of a patch: copies everything. */
+/** Reference implementation of a patch that copies everything. */
 function patchPlainly(state: JsonObject, patch: StatePatch): JsonObject {
   const next = new Map(Object.entries(structuredClone(state)));
   for (const [channel, change] of Object.entries(structuredClone(patch))) {
@@ -46,7 +46,7 @@ const channelPatch = fc.oneof(
   fc.array(json, { maxLength: 3 }).map((append) => ({ append })),
   fc.array(fc.tuple(key, json), { maxLength: 3 }).map((entries) => ({ merge: Object.fromEntries(entries) })),
 );
-/** Lists and objects stay what they are, as in a graph; `set` may put anything in their place. */
+/** As in a graph, `append` is used for lists and `merge` for objects; `set` may replace anything. */
 const patchArbitrary = fc
   .array(fc.tuple(fc.constantFrom("x", "list", "object", "__proto__"), channelPatch), { maxLength: 3 })
   .map((entries) =>
@@ -58,16 +58,16 @@ const patchArbitrary = fc
     ),
   );
 const stepArbitrary = fc.record({
-  /** By task, and the order in which they finish. */
+  /** By task, with the order in which they finish. */
   writes: fc.array(fc.tuple(patchArbitrary, fc.nat(1000)), { maxLength: 4 }),
   values: fc.option(patchArbitrary),
   checkpoint: patchArbitrary,
-  /** Now and then the state is written whole. */
+  /** True if the step writes its full state. */
   isWhole: fc.nat(9).map((n) => n === 0),
 });
 
 describe("StateFold", () => {
-  it("gives the state that was held as deltas, whole, wherever it is asked for", () => {
+  it("restores full states from deltas", () => {
     fc.assert(
       fc.property(fc.array(stepArbitrary, { maxLength: 12 }), fc.constantFrom("", "sub"), (steps, ns) => {
         const space: JsonObject = ns === "" ? {} : { checkpoint_ns: ns };
@@ -75,7 +75,7 @@ describe("StateFold", () => {
         const shown: [unknown, string][] = [];
         const see = (event: AnyEvent, expected: unknown): void => {
           fold.add(event);
-          const { state, delta: left } = fold.show(event) as { state: unknown; delta?: unknown };
+          const { state, delta: left } = fold.withFullState(event) as { state: unknown; delta?: unknown };
           expect(JSON.stringify(state)).toBe(JSON.stringify(expected));
           if (event["delta" as never] === true) expect(left).toBeUndefined();
           shown.push([state, JSON.stringify(state)]);
@@ -104,7 +104,7 @@ describe("StateFold", () => {
           if (step.values !== null) {
             state = patchPlainly(state, step.values);
             see({ type: "values", state: step.values, ...space, ...delta }, state);
-            // A process may die here: whoever goes on has what the last checkpoint had.
+            // A run that is resumed here starts from the last checkpoint.
             expect(fold.find(ns)?.base).toEqual(before);
             expect(fold.find(ns)?.pending).toHaveLength(tasks.length);
           }
@@ -113,14 +113,14 @@ describe("StateFold", () => {
             : checkpoint(index + 1, step.checkpoint, { ...space, ...delta });
           if (!step.isWhole) state = patchPlainly(state, step.checkpoint);
           see(closing, state);
-          expect(fold.find(ns)).toEqual({ state, base: state, pending: [], checkpoint: closing, isWhole: true });
+          expect(fold.find(ns)).toEqual({ state, base: state, pending: [], checkpoint: closing, isComplete: true });
         }
         for (const [value, text] of shown) expect(JSON.stringify(value)).toBe(text);
       }),
     );
   });
 
-  it("passes over what is malformed", () => {
+  it("ignores malformed events", () => {
     const anything = fc.oneof(
       fc.jsonValue({ maxDepth: 3 }),
       fc.dictionary(key, fc.dictionary(fc.constantFrom("set", "append", "merge", "write"), fc.jsonValue())),
@@ -137,7 +137,7 @@ describe("StateFold", () => {
         const fold = new StateFold({ maxNamespaces: 1, maxPending: 2 });
         for (const next of events as unknown as AnyEvent[]) {
           fold.add(next);
-          fold.show(next);
+          fold.withFullState(next);
           fold.find();
           fold.find("a");
         }
@@ -149,7 +149,7 @@ describe("StateFold", () => {
     expect(applyPatch(null, { a: { append: [1] } })).toEqual({ a: [1] });
   });
 
-  it("leaves alone what it was given", () => {
+  it("does not change its input", () => {
     const whole = { list: [1], object: { a: 1 } };
     const patch = { list: { append: [2] }, object: { merge: { b: 2 } } };
     const fold = new StateFold();
@@ -164,7 +164,7 @@ describe("StateFold", () => {
     expect(fold.find()?.state).toEqual({ list: [1, 2, 2, 2], object: { a: 1, b: 2 }, other: [1, 9] });
   });
 
-  it("keeps subgraphs apart, and lets go of them with the super-step they ran in", () => {
+  it("separates subgraphs and releases them at the end of their super-step", () => {
     const fold = new StateFold();
     fold.add(checkpoint(0, { n: 0 }));
     fold.add(checkpoint(0, { n: 10 }, { checkpoint_ns: "a" }));
@@ -175,13 +175,13 @@ describe("StateFold", () => {
     expect([fold.find()?.state, fold.find("a")]).toEqual([{ n: 1 }, undefined]);
   });
 
-  it("holds a subgraph, and all inside it, until the node run around it has been merged", () => {
+  it("keeps a subgraph and those inside it until its node run is merged", () => {
     const fold = new StateFold({ maxNamespaces: 3 });
     const inner = (ns: string, state: Json, more: JsonObject = {}) =>
       checkpoint(0, state, { checkpoint_ns: ns, ...more });
     fold.add(checkpoint(0, { n: 0 }));
     fold.add(inner("agent:1.0", { goal: "find it" }));
-    // Far more than there is room for, but each goes when it is done.
+    // More subgraphs than the limit allows, but each is released when it is done.
     for (let step = 1; step <= 5000; step++) {
       const ns = `agent:1.0|help:${step}.0`;
       fold.add(inner(ns, { step }));
@@ -192,19 +192,19 @@ describe("StateFold", () => {
       fold.add(checkpoint(step, {}, { checkpoint_ns: "agent:1.0", ...delta }));
     }
     expect(fold.find("agent:1.0")?.state).toEqual({ goal: "find it", n: 5000 });
-    // Another task's end is not this one's.
+    // The end of another task does not release this subgraph.
     fold.add(updates("agent", 1, {}));
     expect(fold.find("agent:1.0")).toBeDefined();
     fold.add(updates("agent", 0, {}));
     expect(fold.find("agent:1.0")).toBeUndefined();
   });
 
-  it("shows no state of which the beginning is not known, and forgets none that is live", () => {
+  it("returns no state with an unknown start, and evicts no live one", () => {
     const fold = new StateFold({ maxNamespaces: 2 });
     const shown = (event: AnyEvent) => {
       fold.add(event);
-      const seen = fold.show(event);
-      expect(fold.knows(event)).toBe(seen !== undefined);
+      const seen = fold.withFullState(event);
+      expect(fold.hasFullState(event)).toBe(seen !== undefined);
       return seen === undefined ? undefined : (seen as { state?: Json }).state;
     };
     const at = (ns: string) => ({ checkpoint_ns: ns });
@@ -218,26 +218,30 @@ describe("StateFold", () => {
     expect(shown(checkpoint(1, {}, { ...at("a"), ...delta }))).toEqual({ list: ["a", 1] });
   });
 
-  it("takes the word of the first whole one that changes follow, and does not pass it on", () => {
+  it("removes the delta marker of a full state", () => {
     const fold = new StateFold();
     const first = checkpoint(0, { n: 1 }, { delta: false });
     fold.add(first);
-    expect(fold.show(first)).toEqual(checkpoint(0, { n: 1 }));
+    expect(fold.withFullState(first)).toEqual(checkpoint(0, { n: 1 }));
     const next = checkpoint(1, { n: { set: 2 } }, delta);
     fold.add(next);
-    expect(fold.show(next)).toEqual(checkpoint(1, { n: 2 }));
-    expect([isOfDeltas(first), isOfDeltas(next), isOfDeltas(checkpoint(0, {}))]).toEqual([true, true, false]);
+    expect(fold.withFullState(next)).toEqual(checkpoint(1, { n: 2 }));
+    expect([isInDeltaSeries(first), isInDeltaSeries(next), isInDeltaSeries(checkpoint(0, {}))]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     expect([isDelta(first), isDelta(next)]).toEqual([false, true]);
   });
 
-  it("says where no whole state came", () => {
+  it("reports that no full state was received", () => {
     const fold = new StateFold();
     expect(fold.find()).toBeUndefined();
     fold.add(updates("n", 0, { a: { append: [1] } }));
-    expect(fold.find()).toMatchObject({ state: { a: [1] }, base: {}, isWhole: false });
+    expect(fold.find()).toMatchObject({ state: { a: [1] }, base: {}, isComplete: false });
   });
 
-  it("costs what the events hold, not what the state does", () => {
+  it("takes time proportional to the events, not to the state", () => {
     const time = (steps: number): number => {
       const fold = new StateFold();
       fold.add(checkpoint(0, { list: [] }));
@@ -251,15 +255,15 @@ describe("StateFold", () => {
       return performance.now() - begin;
     };
     time(5000);
-    // Forty times the steps; a copy of the list in each would be 1,600 times the work.
+    // 40 times the steps; copying the list in each step would take 1,600 times as long.
     expect(time(200_000)).toBeLessThan(40 * 10 * Math.max(time(5000), 2));
   });
 
   it.each([
-    ["in their order", (task: number) => task],
-    ["the last first", (task: number, count: number) => count - task],
+    ["in order", (task: number) => task],
+    ["in reverse order", (task: number, count: number) => count - task],
     ["in any order", (task: number, count: number) => (task * 7919) % count],
-  ])("costs what the events hold in a wide super-step, tasks ending %s", (_name, place) => {
+  ])("takes time proportional to the events in a wide super-step with tasks finishing %s", (_name, place) => {
     const time = (count: number): number => {
       const fold = new StateFold();
       fold.add(checkpoint(0, { n: 0, list: [] }));
@@ -267,7 +271,7 @@ describe("StateFold", () => {
       for (let i = 0; i < count; i++) {
         const event = updates("x", place(i, count), { n: { set: i } });
         fold.add(event);
-        fold.show(event);
+        fold.withFullState(event);
         fold.add(updates("y", place(i, count), { list: { append: [i] } }));
       }
       fold.add(checkpoint(1, {}, delta));
@@ -275,7 +279,7 @@ describe("StateFold", () => {
       return performance.now() - begin;
     };
     time(1000);
-    // Thirty times the tasks; looking through all of them at each would be 900 times the work.
+    // 30 times the tasks; scanning all of them for each would take 900 times as long.
     expect(time(30_000)).toBeLessThan(30 * 8 * Math.max(time(1000), 2));
   });
 });

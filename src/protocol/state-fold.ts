@@ -1,13 +1,13 @@
 /**
- * The states of one run's graphs, from its events: what was stored as deltas, whole again. It knows no reducer and no
- * log, and runs in a page. Of a graph it knows only how the path of a subgraph is put together.
+ * Restores the graph states of one run from its events, including states stored as deltas. Knows no reducer and no log,
+ * and runs in browsers.
  *
  * Invariants:
- * - `add` costs what the event holds, however long the run and wide the super-step is; the end of a super-step costs what
- *   was written in it. Only `show` and `find` cost what the state holds.
- * - The same events give the same states. Malformed ones are passed over, nothing throws.
- * - No state is called whole that is not: where the one before is not known, nothing is shown.
- * - What it holds is bounded by the states that are live and its limits. A subgraph is live until its node's `updates`.
+ * - `add` costs the size of the event, regardless of the length of the run and the width of the super-step. The end of
+ *   a super-step costs what was written in it. Only `withFullState` and `find` cost the size of the state.
+ * - The same events give the same states. Malformed events are ignored; nothing throws.
+ * - A partial state is never reported as full: if an earlier state is unknown, there is no result.
+ * - Memory is bounded by the live states and the limits. A subgraph is live until the `updates` of its node.
  */
 import type { CheckpointEvent, UpdatesEvent, ValuesEvent } from "./events.generated.ts";
 import type { Json } from "./json.ts";
@@ -15,56 +15,66 @@ import type { AnyEvent } from "./record.ts";
 import { PatchedState } from "./state-patch.ts";
 import { type PendingWrites, SuperStep } from "./super-step.ts";
 
+/** Limits of a `StateFold`. */
 export interface StateFoldOptions {
-  /** Subgraphs that are live at a time; of those beyond, no state is known. */
+  /** Maximum number of live subgraphs; the states of further ones are unknown (default: 100,000). */
   readonly maxNamespaces?: number;
-  /** Node runs of one super-step that wait for its end; past it they are merged as they came so far. */
+  /**
+   * Maximum number of pending node runs in one super-step; beyond it they are merged in order of arrival (default:
+   * 100,000).
+   */
   readonly maxPending?: number;
 }
 
 const MAX_NAMESPACES = 100_000;
 const MAX_PENDING = 100_000;
 
+/** The state of a graph or subgraph. */
 export interface GraphState {
-  /** Now: all that is pending is merged. */
+  /** The current state, with all pending writes merged. */
   readonly state: Json;
-  /** At the beginning of the super-step, which is that of the last checkpoint. */
+  /** The state at the start of the super-step, which is the state of the last checkpoint. */
   readonly base: Json;
-  /** By task. */
+  /** Writes of the current super-step, sorted by task. */
   readonly pending: readonly PendingWrites[];
-  /** The last one, as it was added. */
+  /** The last checkpoint event, as added. */
   readonly checkpoint: CheckpointEvent | undefined;
-  /** False: no whole state ever came, so `state` is what the deltas alone give. */
-  readonly isWhole: boolean;
+  /** False if no full state was received; `state` is then built from deltas only. */
+  readonly isComplete: boolean;
 }
 
 interface Namespace {
   base: PatchedState;
   pending: SuperStep;
-  /** The `values` that ended the super-step. Until the checkpoint comes, `base` and `pending` stay for whoever resumes. */
-  closing: { readonly state: Json; readonly isWhole: boolean } | undefined;
+  /**
+   * The `values` event that ended the super-step. `base` and `pending` are kept until the checkpoint, because a resumed
+   * run needs them.
+   */
+  closing: { readonly state: Json; readonly isComplete: boolean } | undefined;
   checkpoint: CheckpointEvent | undefined;
-  isWhole: boolean;
+  isComplete: boolean;
   /** Paths of the subgraphs inside it. */
   readonly children: Set<string>;
 }
 
 type StateEvent = UpdatesEvent | ValuesEvent | CheckpointEvent;
 
-/** True where an event is one of a row of states of which only the first is held whole. */
-export function isOfDeltas(event: AnyEvent): boolean {
+/** True for a state event in a series in which only the first state is stored in full. */
+export function isInDeltaSeries(event: AnyEvent): boolean {
   return isStateEvent(event) && typeof event.delta === "boolean";
 }
 
-/** True where an event's state is held as what changed. */
+/** True if the event stores its state as a delta. */
 export function isDelta(event: AnyEvent): boolean {
   return isStateEvent(event) && event.delta === true;
 }
 
+/** True for `updates`, `values` and `checkpoint`. */
 export function isStateEvent(event: AnyEvent): event is StateEvent {
   return event.type === "updates" || event.type === "values" || event.type === "checkpoint";
 }
 
+/** Restores the full graph states of one run from its events. */
 export class StateFold {
   readonly #maxPending: number;
   readonly #maxNamespaces: number;
@@ -76,7 +86,7 @@ export class StateFold {
     this.#maxPending = maxPending;
   }
 
-  /** Takes in the next event of the run. */
+  /** Adds the next event of the run. */
   add(event: AnyEvent): void {
     if (!isStateEvent(event)) return;
     const ns = event.checkpoint_ns ?? "";
@@ -87,21 +97,21 @@ export class StateFold {
     const space = this.#open(ns);
     if (space === undefined) return;
     const { state, delta } = event;
-    const isWhole = delta !== true;
-    if (isWhole) space.isWhole = true;
+    const isComplete = delta !== true;
+    if (isComplete) space.isComplete = true;
     if (event.type === "values") {
-      // Twice without a checkpoint: the second is against the first.
+      // A second `values` without a checkpoint in between is relative to the first.
       if (space.closing !== undefined) settle(space);
-      space.closing = { state, isWhole };
+      space.closing = { state, isComplete };
       return;
     }
-    if (isWhole) begin(space, state);
+    if (isComplete) begin(space, state);
     else {
       settle(space);
       space.base.apply(state);
     }
     space.checkpoint = event;
-    // A super-step waits for all that is inside it.
+    // All subgraphs of a super-step are finished when it ends.
     for (const child of space.children) this.#release(child);
     space.children.clear();
   }
@@ -111,45 +121,47 @@ export class StateFold {
     if (space === undefined) return;
     if (space.closing !== undefined || space.pending.size >= this.#maxPending) settle(space);
     space.pending.add({ task, id, patch });
-    // The subgraph of this node run, if it had one, has said all.
+    // The subgraph of this node run, if any, is finished.
     const child = `${ns === "" ? "" : `${ns}|`}${id}:${(space.checkpoint?.step ?? 0) + 1}.${task}`;
     if (space.children.delete(child)) this.#release(child);
   }
 
   /**
-   * The event that was added last, with its state whole: `updates` has the channels it wrote, after merging all that have
-   * finished so far in the order of their task; `values` and `checkpoint` have all. Undefined where the state before is
-   * not known. Any other event is given back as it is.
+   * Returns the event added last, with its full state. For `updates` these are the channels it wrote, after merging all
+   * finished node runs in task order; for `values` and `checkpoint` all channels. Returns undefined if an earlier state
+   * is unknown, and other events unchanged.
    */
-  show(event: AnyEvent): AnyEvent | undefined {
+  withFullState(event: AnyEvent): AnyEvent | undefined {
     if (!isStateEvent(event) || event.delta === undefined) return event;
     const { delta: _, ...rest } = event;
     if (!isDelta(event)) return rest;
     const space = this.#find(event.checkpoint_ns);
-    if (space?.isWhole !== true) return undefined;
+    if (space?.isComplete !== true) return undefined;
     const state = event.type === "updates" ? space.pending.readWritten(event.state) : readNow(space);
     return { ...rest, state };
   }
 
-  /** Whether `show` would give the event. */
-  knows(event: AnyEvent): boolean {
-    return !isDelta(event) || this.#find((event as StateEvent).checkpoint_ns)?.isWhole === true;
+  /** True if `withFullState` returns the event. */
+  hasFullState(event: AnyEvent): boolean {
+    return !isDelta(event) || this.#find((event as StateEvent).checkpoint_ns)?.isComplete === true;
   }
 
-  /** The state of the root, or of the subgraph at `ns` while its node runs; undefined where none came. */
+  /**
+   * Returns the state of the root graph, or of the subgraph `ns` while its node runs; undefined if none was received.
+   */
   find(ns = ""): GraphState | undefined {
     const space = this.#find(ns);
     if (space === undefined) return undefined;
-    const { pending, checkpoint, isWhole } = space;
-    if (checkpoint === undefined && pending.size === 0 && !isWhole && space.closing === undefined) return undefined;
-    return { state: readNow(space), base: space.base.read(), pending: pending.writes, checkpoint, isWhole };
+    const { pending, checkpoint, isComplete } = space;
+    if (checkpoint === undefined && pending.size === 0 && !isComplete && space.closing === undefined) return undefined;
+    return { state: readNow(space), base: space.base.read(), pending: pending.writes, checkpoint, isComplete };
   }
 
   #find(ns = ""): Namespace | undefined {
     return ns === "" ? this.#root : this.#nested.get(ns);
   }
 
-  /** Undefined where there is no room for another. */
+  /** Returns undefined if the limit is reached. */
   #open(ns: string): Namespace | undefined {
     const known = this.#find(ns);
     if (known !== undefined || this.#nested.size >= this.#maxNamespaces) return known;
@@ -176,22 +188,22 @@ function createNamespace(): Namespace {
     pending: new SuperStep(base),
     closing: undefined,
     checkpoint: undefined,
-    isWhole: false,
+    isComplete: false,
     children: new Set(),
   };
 }
 
-/** A state without a past. */
+/** Starts from a full state. */
 function begin(space: Namespace, state: Json): void {
   space.base = new PatchedState(state);
   space.pending = new SuperStep(space.base);
   space.closing = undefined;
 }
 
-/** Ends the super-step: what was pending becomes part of the state. */
+/** Ends the super-step: merges the pending writes into the state. */
 function settle(space: Namespace): void {
   const { base, pending, closing } = space;
-  if (closing?.isWhole === true) {
+  if (closing?.isComplete === true) {
     begin(space, closing.state);
     return;
   }
@@ -202,7 +214,7 @@ function settle(space: Namespace): void {
 }
 
 function readNow({ base, pending, closing }: Namespace): Json {
-  if (closing?.isWhole === true) return closing.state;
+  if (closing?.isComplete === true) return closing.state;
   if (pending.size === 0 && closing === undefined) return base.read();
   const now = new PatchedState(base.read());
   for (const { patch } of pending.writes) now.apply(patch);

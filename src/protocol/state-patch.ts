@@ -1,31 +1,34 @@
 /**
- * How a graph's state changes, as data: what a log holds in place of the whole state after each step. It knows no graph,
- * no reducer and no log.
+ * Graph states as patches: logs store what changed instead of the full state after each step.
  *
- * A `checkpoint` or `values` without `delta: true` holds the state whole; the first of a row of deltas says `delta: false`.
- * After it, with `delta: true`:
- * - `updates` has the patch of one node run, against the state at the beginning of its super-step;
- * - `values` and `checkpoint` have what must be patched after all updates of the super-step were, in the order of their
- *   `task`; most often nothing. A `checkpoint` after the `values` of its step is patched after these.
+ * A `checkpoint` or `values` event without `delta: true` holds the full state; the first one that deltas follow has
+ * `delta: false`. After it, with `delta: true`:
+ * - `updates` holds the patch of one node run, relative to the state at the start of its super-step.
+ * - `values` and `checkpoint` hold what to apply after all updates of the super-step, in `task` order; usually nothing.
+ *   A `checkpoint` that follows the `values` of its step is applied after them.
  *
- * Patches come from wires too: what is malformed in one is passed over, and nothing here throws.
+ * Patches can come from untrusted streams: malformed parts are ignored, and nothing here throws.
  */
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
+/** The change of one channel. */
 export type ChannelPatch =
-  /** The value is this. `write` is what the node gave, where the reducer is the graph's own: merging again needs it. */
+  /**
+   * Replaces the value. `write` is the value the node returned, if the graph uses a custom reducer: merging again needs
+   * it.
+   */
   | { readonly set: Json; readonly write?: Json }
-  /** The list has these at its end. */
+  /** Appends these items to the list. */
   | { readonly append: readonly Json[] }
-  /** The object has these entries, new or in place of old ones. */
+  /** Adds these entries to the object, replacing those with the same key. */
   | { readonly merge: JsonObject };
 
-/** By channel. */
+/** Keyed by channel. */
 export interface StatePatch {
   readonly [channel: string]: ChannelPatch;
 }
 
-/** The state after the patch; the one before stays as it is. */
+/** Returns the patched state and does not change `state`. */
 export function applyPatch(state: Json, patch: Json): Json {
   const patched = new PatchedState(state);
   patched.apply(patch);
@@ -33,12 +36,12 @@ export function applyPatch(state: Json, patch: Json): Json {
 }
 
 /**
- * A state that is patched over and over. Lists and objects that grow are changed in place, so that a patch costs what it
- * holds; those that somebody else may have are copied when they first grow.
+ * A state that is patched repeatedly. Growing lists and objects are changed in place, so a patch costs its own size;
+ * values that other code may hold are copied before their first change.
  */
 export class PatchedState {
   #value: Json;
-  /** Channels whose value nobody else has. */
+  /** Channels whose value is not shared with other code. */
   readonly #owned = new Set<string>();
   #ownsState = false;
 
@@ -46,14 +49,14 @@ export class PatchedState {
     this.#value = value;
   }
 
-  /** As it is now. It stays so: what is patched afterwards is copied first. */
+  /** Returns the current state. It does not change afterwards: later patches copy first. */
   read(): Json {
     this.#ownsState = false;
     this.#owned.clear();
     return this.#value;
   }
 
-  /** The value of one channel, under the same condition. */
+  /** Returns the current value of one channel. Like the result of `read`, it does not change afterwards. */
   readChannel(channel: string): Json | undefined {
     this.#owned.delete(channel);
     return isJsonObject(this.#value) && Object.hasOwn(this.#value, channel) ? this.#value[channel] : undefined;
@@ -64,7 +67,7 @@ export class PatchedState {
     for (const channel of Object.keys(patch)) this.#change(channel, patch[channel]);
   }
 
-  /** The part of the patch that is about one channel. */
+  /** Applies only the part of the patch for one channel. */
   applyTo(channel: string, patch: Json): void {
     if (isJsonObject(patch) && Object.hasOwn(patch, channel)) this.#change(channel, patch[channel]);
   }
@@ -114,7 +117,7 @@ interface MutableObject {
   [key: string]: Json;
 }
 
-/** An entry of its own, also where the key is one that assigning would take for the prototype. */
+/** Sets an own property. Assigning to `__proto__` would change the prototype instead. */
 function put(object: MutableObject, key: string, value: Json): void {
   if (key === "__proto__")
     Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });

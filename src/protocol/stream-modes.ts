@@ -1,13 +1,14 @@
 /**
- * Which events a reader may ask for, by the names of stream modes. One table, so that a stream over any door means the
- * same by a name. What tells how runs begin, go wrong and end belongs to none, and always comes.
+ * Stream modes: named groups of events that a reader can subscribe to. All endpoints use this table. Events
+ * about the run as a whole (start, end, errors, model calls and usage) belong to no mode and are always sent.
  */
 import type { EventType } from "./events/index.ts";
 import { LoomError } from "./loom-error.ts";
 
+/** A group of events that a reader can subscribe to. */
 export type StreamMode = "messages" | "tools" | "nodes" | "updates" | "values" | "custom" | "checkpoints";
 
-/** Some of them, or everything. Either way states come whole. */
+/** The selected modes, or everything. With modes, graph states are always sent in full. */
 export type StreamModes = "all" | readonly StreamMode[];
 
 const MODES: { readonly [T in EventType]: StreamMode | "always" } = {
@@ -52,6 +53,7 @@ const MODES: { readonly [T in EventType]: StreamMode | "always" } = {
   foreign: "custom",
 };
 
+/** All stream modes. */
 export const STREAM_MODES: readonly StreamMode[] = [
   "messages",
   "tools",
@@ -62,17 +64,21 @@ export const STREAM_MODES: readonly StreamMode[] = [
   "checkpoints",
 ];
 
-/** The mode an event belongs to. One that is not known here is somebody's own. */
+/** Returns the mode of an event type. Unknown types belong to `custom`. */
 export function findStreamMode(type: string): StreamMode | "always" {
   return Object.hasOwn(MODES, type) ? MODES[type as EventType] : "custom";
 }
 
-/** Throws `invalid_name` where one of them is no mode. `all` stands for itself, alone or among others. */
+/** Checks mode names. Throws `invalid_name` for an unknown one. `all` alone or among others selects everything. */
 export function readStreamModes(names: readonly string[]): StreamModes {
   for (const name of names)
     if (name !== "all" && !STREAM_MODES.includes(name as StreamMode))
-      throw new LoomError("invalid_name", `there is no stream mode "${name.slice(0, 40)}"`, {
-        modes: [...STREAM_MODES, "all"],
-      });
+      throw new LoomError(
+        "invalid_name",
+        `Unknown stream mode "${name.slice(0, 40)}"; use one of ${[...STREAM_MODES, "all"].join(", ")}`,
+        {
+          modes: [...STREAM_MODES, "all"],
+        },
+      );
   return names.includes("all") ? "all" : (names as readonly StreamMode[]);
 }

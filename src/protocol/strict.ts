@@ -1,37 +1,37 @@
 /**
- * The strict form: a type that is none of the 23 of 001 travels as `custom` with `value: {"$loom": type, …payload}`, so
- * that receivers which know only those carry it untouched. A user's own value that holds a `$loom` key is wrapped the
- * same way, so that it is never mistaken for one of ours.
+ * The strict form, for receivers that know only the 23 event types of 001. Every other type travels as `custom` with
+ * `value: {"$loom": type, …payload}`. An application value that has a `$loom` key is wrapped the same way, so it is
+ * never mistaken for an event.
  */
 import { type CustomEvent, ENVELOPE_FORM, findLoomEventForm } from "./events.generated.ts";
 import { isJsonObject, type JsonObject, keepFields } from "./json.ts";
 import { type AnyEvent, isSpecified } from "./record.ts";
 
-const MARK = "$loom";
+const LOOM_KEY = "$loom";
 
-/** True when the event may travel as it is among receivers that know only 001. */
+/** True if a receiver that knows only 001 can read the event without wrapping. */
 export function isPlain(event: AnyEvent): boolean {
-  if (event.type === "custom") return !holdsMark((event as CustomEvent).value);
+  if (event.type === "custom") return !hasLoomKey((event as CustomEvent).value);
   return event.type === "reply" || isSpecified(event.type);
 }
 
-/** The value of the `custom` frame that carries `event`. */
+/** Returns the value of the `custom` frame that carries `event`. */
 export function wrapEvent(event: AnyEvent): JsonObject {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
-  return { [MARK]: type, ...payload };
+  return { [LOOM_KEY]: type, ...payload };
 }
 
-/** The event inside a wrapping, or undefined when the value is the user's own. */
+/** Returns the event wrapped in a `custom` value, or undefined if the value belongs to the application. */
 export function unwrapEvent(value: unknown): AnyEvent | undefined {
-  if (!holdsMark(value)) return undefined;
-  const type = value[MARK];
+  if (!hasLoomKey(value)) return undefined;
+  const type = value[LOOM_KEY];
   if (typeof type !== "string") return undefined;
-  return dropEnvelopeNames({ type, ...keepFields(value, (name) => name !== MARK && name !== "type") });
+  return dropEnvelopeNames({ type, ...keepFields(value, (name) => name !== LOOM_KEY && name !== "type") });
 }
 
 /**
- * The event without fields that are named like the envelope's and that its type does not declare. On the flat wire such
- * a field would stand twice, and the wrong one would be believed.
+ * Removes fields that have the name of an envelope field and are not declared by the event's type. In a flat frame they
+ * would overwrite the envelope.
  */
 export function dropEnvelopeNames(event: AnyEvent): AnyEvent {
   const declared = findLoomEventForm(event.type)?.fields;
@@ -40,13 +40,14 @@ export function dropEnvelopeNames(event: AnyEvent): AnyEvent {
   return keepFields(event as JsonObject, (name) => !spoofed(name)) as AnyEvent;
 }
 
-/** The same for a `custom` value of the `loom` wire, where the 23 types travel plainly and are never wrapped. */
-export function unwrapValue(value: unknown): AnyEvent | undefined {
+/** Like `unwrapEvent`, for the `loom` dialect: there the 23 types of 001 are never wrapped, except `custom` itself. */
+export function unwrapCustomValue(value: unknown): AnyEvent | undefined {
   const event = unwrapEvent(value);
   const type = event?.type ?? "reply";
   return type === "custom" || (type !== "reply" && !isSpecified(type)) ? event : undefined;
 }
 
-export function holdsMark(value: unknown): value is JsonObject {
-  return isJsonObject(value) && Object.hasOwn(value, MARK);
+/** True if the value has a `$loom` key. */
+export function hasLoomKey(value: unknown): value is JsonObject {
+  return isJsonObject(value) && Object.hasOwn(value, LOOM_KEY);
 }

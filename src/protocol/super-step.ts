@@ -1,43 +1,43 @@
 /**
- * What the node runs of one super-step have written so far, merged in the order of their task, in whatever order they
- * finished. It knows no event.
+ * The writes of the node runs in one super-step, merged in task order regardless of the order in which they finished.
  *
- * Invariant: adding costs what is added. Reading a channel costs what was written to it since it was last set, and where
- * tasks finish in their order, only what came since it was last read.
+ * Performance: adding is O(size of the write). Reading a channel costs the writes since it was last set; if tasks
+ * finish in order, only the writes since the last read.
  */
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { PatchedState } from "./state-patch.ts";
 
-/** What a node run of the super-step that is going has written. */
+/** Writes of a node run in the current super-step. */
 export interface PendingWrites {
-  /** Its place in the order of merging. */
+  /** Position in the merge order. */
   readonly task: number;
   /** Name of the node. */
   readonly id: string;
-  /** By channel; see `StatePatch`. Not checked. */
+  /** Keyed by channel; see `StatePatch`. Not validated. */
   readonly patch: Json;
 }
 
-/** What counts for one channel: the last that set it, if any did, and what is merged after that. */
+/** The writes that determine one channel: the last `set`, if any, and everything merged after it. */
 interface ChannelWrites {
   setBy: number;
   writes: PendingWrites[];
   isSorted: boolean;
-  /** The first `applied` of them on the base. */
+  /** The base with the first `applied` writes merged in. */
   merged: PatchedState | undefined;
   applied: number;
 }
 
+/** Merges the writes of one super-step. */
 export class SuperStep {
   readonly #base: PatchedState;
-  /** As they came. */
+  /** In order of arrival. */
   readonly #arrived: PendingWrites[] = [];
   #sorted: readonly PendingWrites[] | undefined;
   readonly #channels = new Map<string, ChannelWrites>();
-  /** So many of those that arrived are in `#channels`. */
+  /** Number of entries in `#arrived` that are already in `#channels`. */
   #indexed = 0;
 
-  /** `base` is not patched as long as this is read. */
+  /** `base` must not change while this super-step is read. */
   constructor(base: PatchedState) {
     this.#base = base;
   }
@@ -46,7 +46,7 @@ export class SuperStep {
     return this.#arrived.length;
   }
 
-  /** By task; of one task, as they came. */
+  /** Sorted by task; writes of the same task are in order of arrival. */
   get writes(): readonly PendingWrites[] {
     this.#sorted ??= this.#arrived.toSorted(byTask);
     return this.#sorted;
@@ -57,7 +57,7 @@ export class SuperStep {
     this.#sorted = undefined;
   }
 
-  /** The channels that `patch` names, as they are now. */
+  /** Returns the current values of the channels named in `patch`. */
   readWritten(patch: Json): JsonObject {
     for (; this.#indexed < this.#arrived.length; this.#indexed++) this.#index(this.#arrived[this.#indexed]);
     if (!isJsonObject(patch)) return {};

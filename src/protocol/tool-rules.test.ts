@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DENY_ALL, findToolRule, isToolRules, joinToolRules, readToolRules, type ToolRules } from "./tool-rules.ts";
 
-describe("rules for tools", () => {
+describe("tool rules", () => {
   it.each([
     [[], "allow"],
     [[undefined], "allow"],
@@ -10,28 +10,25 @@ describe("rules for tools", () => {
     [[{ other: "deny" }], "allow"],
     [[{ tool: "ask" }], "ask"],
     [[{ "*": "deny" }], "deny"],
-    // The name counts, and not the rest.
+    // The name takes precedence over *.
     [[{ "*": "deny", tool: "allow" }], "allow"],
     // The strictest of several, in any order.
     [[{ tool: "allow" }, { "*": "ask" }], "ask"],
     [[{ tool: "ask" }, { tool: "deny" }, { tool: "allow" }], "deny"],
-    // What is no rule denies.
+    // An invalid rule denies.
     [[{ tool: "maybe" }], "deny"],
     [[{ tool: null }], "deny"],
     [[JSON.parse('{"__proto__":{"tool":"deny"}}')], "allow"],
-  ] as [(ToolRules | undefined)[], string][])("%j is %s", (rules, rule) => {
+  ] as [(ToolRules | undefined)[], string][])("%j gives %s", (rules, rule) => {
     expect(findToolRule(rules, "tool")).toBe(rule);
   });
 
-  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])(
-    "know a tool called %s by its own rule",
-    (name) => {
-      expect(findToolRule([{ "*": "ask" }], name)).toBe("ask");
-      expect(findToolRule([JSON.parse(`{"${name}":"deny"}`) as ToolRules], name)).toBe("deny");
-    },
-  );
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty"])("find the rule of a tool named %s", (name) => {
+    expect(findToolRule([{ "*": "ask" }], name)).toBe("ask");
+    expect(findToolRule([JSON.parse(`{"${name}":"deny"}`) as ToolRules], name)).toBe("deny");
+  });
 
-  it("are read as none, as themselves, or as a no to everything", () => {
+  it("deny every tool if they are invalid", () => {
     expect([readToolRules(undefined), readToolRules(null)]).toEqual([undefined, undefined]);
     expect(readToolRules({ a: "ask" })).toEqual({ a: "ask" });
     for (const wrong of [7, "deny", [], { a: "no" }, { a: "ask", b: 1 }]) {
@@ -40,7 +37,7 @@ describe("rules for tools", () => {
     }
   });
 
-  it("of two that are joined say of every tool what the stricter of the two does", () => {
+  it("apply the stricter rule of each tool when joined", () => {
     const tool = fc.constantFrom("a", "b", "__proto__", "constructor", "*");
     const rule = fc.constantFrom("allow", "ask", "deny");
     const rules = fc.option(

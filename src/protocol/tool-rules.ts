@@ -1,32 +1,34 @@
 /**
- * What a run may do with tools, by their names: said by whoever lets the run begin, kept in its `run_start`, and held
- * against every call. A rule can only make a tool stricter than it is by itself.
+ * Tool rules: what a run may do with each tool. They are set when the run starts, stored in its `run_start` and checked
+ * on every call. A rule can restrict a tool, but never grant more than the tool itself allows.
  *
- * Invariant: what cannot be read as a rule denies.
+ * Invariant: an invalid rule denies.
  */
 import { isJsonObject } from "./json.ts";
 
-/** `allow`: as the tool itself has it; `ask`: never without consent; `deny`: never. */
+/** `allow`: use the tool's own policy; `ask`: always ask for approval; `deny`: never call it. */
 export type ToolRule = "allow" | "ask" | "deny";
 
-/** By the name of the tool; `*` is for those that are not named. */
+/** Keyed by tool name; `*` applies to all other tools. */
 export type ToolRules = { readonly [tool: string]: ToolRule };
 
+/** Denies every tool. */
 export const DENY_ALL: ToolRules = { "*": "deny" };
 
 const RULES: readonly ToolRule[] = ["allow", "ask", "deny"];
 
+/** True for an object in which every value is a rule. */
 export function isToolRules(value: unknown): value is ToolRules {
   return isJsonObject(value) && Object.values(value).every((rule) => RULES.includes(rule as ToolRule));
 }
 
-/** Rules as a record has them: none where there are none, and no tool at all where they are no rules. */
+/** Reads the rules of a record: undefined if there are none, and `DENY_ALL` if they are invalid. */
 export function readToolRules(value: unknown): ToolRules | undefined {
   if (value == null) return undefined;
   return isToolRules(value) ? value : DENY_ALL;
 }
 
-/** The strictest of what several have to say about a tool. */
+/** Returns the strictest rule that any of the given rule sets has for a tool. */
 export function findToolRule(all: readonly (ToolRules | undefined)[], tool: string): ToolRule {
   let strictest = 0;
   for (const rules of all) {
@@ -39,10 +41,10 @@ export function findToolRule(all: readonly (ToolRules | undefined)[], tool: stri
   return RULES[strictest] ?? "deny";
 }
 
-/** Both at once: of each tool the stricter of the two. */
+/** Combines two rule sets: for each tool, the stricter rule applies. */
 export function joinToolRules(one: ToolRules | undefined, other: ToolRules | undefined): ToolRules | undefined {
   if (one === undefined || other === undefined) return one ?? other;
   const names = new Set(["*", ...Object.keys(one), ...Object.keys(other)]);
-  // Not by assignment: a tool may be called `__proto__`.
+  // Object.fromEntries instead of assignment, because a tool may be named `__proto__`.
   return Object.fromEntries([...names].map((name): [string, ToolRule] => [name, findToolRule([one, other], name)]));
 }

@@ -1,16 +1,15 @@
-/**
- * Checks events on their way in and out. Their forms say what is right; this is the public face.
- */
+/** Validates events before they are sent and after they are received. */
 import { findLoomEventFault } from "./events.generated.ts";
 import type { Fault, Hint } from "./fault.ts";
 import { isJsonObject } from "./json.ts";
 import type { AnyEvent } from "./record.ts";
 
+/** The event, or the first fault. */
 export type Validated = { readonly ok: true; readonly event: AnyEvent } | { readonly ok: false; readonly fault: Fault };
 
 /**
- * The first thing wrong with an event, or undefined. Unknown fields and unknown types are allowed; values outside an
- * open set are added to `hints`.
+ * Returns the first fault in an event, or undefined if it is valid. Unknown fields and unknown types are allowed.
+ * Values outside an open set are added to `hints`.
  */
 export function findEventFault(value: unknown, hints?: Hint[]): Fault | undefined {
   if (!isJsonObject(value)) return { rule: "field-type", path: "", message: "an event must be a JSON object" };
@@ -20,6 +19,7 @@ export function findEventFault(value: unknown, hints?: Hint[]): Fault | undefine
   return findLoomEventFault(value, hints);
 }
 
+/** Validates an event. Unknown fields and unknown types are allowed. */
 export function validateEvent(value: unknown): Validated {
   const fault = findEventFault(value);
   return fault === undefined ? { ok: true, event: value as AnyEvent } : { ok: false, fault };

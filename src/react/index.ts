@@ -1,6 +1,6 @@
 /**
- * React hooks on the receiver, and the components a page of one's own is made of. React is an optional peer: nothing else
- * of this package imports it. The components are styled by `loom-agent/react/style.css`.
+ * React entry point: hooks over a `Receiver`, and the components for building a page. Needs React (an optional peer
+ * dependency) and the stylesheet `loom-agent/react/style.css`.
  */
 export { createTurnSelector, useMessage, useReceiver, useRun, useSession } from "./use-receiver.ts";
 export { useStore } from "./use-store.ts";
@@ -38,13 +38,18 @@ export { Dialog, type DialogProps } from "./ui/dialog.tsx";
 export { Disclosure, type DisclosureProps } from "./ui/disclosure.tsx";
 export { formatBytes, formatDuration, formatNumber, formatTime } from "./ui/format.ts";
 export { Icon, type IconName } from "./ui/icon.tsx";
-export { KeptStates, KeptStatesProvider, type KeptStatesProviderProps, useKeptState } from "./ui/kept-state.tsx";
-export { Badge, ProgressBar, type ProgressBarProps, Spinner, type Tone } from "./ui/indicators.tsx";
 export {
-  type ApprovalAnswer,
+  UiStateCache,
+  UiStateCacheProvider,
+  type UiStateCacheProviderProps,
+  useCachedState,
+} from "./ui/ui-state-cache.tsx";
+export { Badge, ProgressBar, type ProgressBarProps, Spinner, type BadgeTone } from "./ui/indicators.tsx";
+export {
+  type ApprovalResponse,
   type ChartProps,
   type CodeProps,
-  type ElementPlace,
+  type ElementTarget,
   type MathProps,
   type TodoChange,
   type Ui,
@@ -53,4 +58,4 @@ export {
   UiProvider,
   useUi,
 } from "./ui/ui-context.tsx";
-export { chooseLanguage, defineWords, type Language, useWords, type Words } from "./ui/words.ts";
+export { chooseLanguage, defineWords, type UiLanguage, useWords, type Words } from "./ui/words.ts";

@@ -1,17 +1,21 @@
 /**
- * What a receiver shows, in components. Each hook gives one object of the view, and renders its component anew only when
- * that object changed: a token that comes renders one message.
+ * Hooks that read a `Receiver`. Each hook returns one object of the view and re-renders its component only when that
+ * object changes, so a new token re-renders one message.
  */
 import { useMemo } from "react";
 import type { MessageView, Receiver, ReceiverView, SessionView, TurnView } from "../client/index.ts";
 import { useStore } from "./use-store.ts";
 
+/**
+ * Returns the whole view of a receiver and re-renders on every change. Prefer `useSession`, `useRun` or `useMessage`.
+ */
 export function useReceiver(receiver: Receiver): ReceiverView {
   return useStore(receiver);
 }
 
-/** One session, undefined until it is heard of. Changes of other sessions do not reach it. */
+/** Returns one session, or undefined until its first event arrives. Changes to other sessions do not re-render. */
 export function useSession(receiver: Receiver, sessionId: string): SessionView | undefined;
+/** Returns `select(session)` and re-renders only when the result changes. */
 export function useSession<S>(
   receiver: Receiver,
   sessionId: string,
@@ -26,12 +30,13 @@ export function useSession<S>(
   return useStore(store, select);
 }
 
-/** One run by its key; the latest where none is given. */
+/** Returns a run by its key, or the latest run if no key is given. */
 export function useRun(receiver: Receiver, sessionId: string, turnKey?: string): TurnView | undefined {
   const select = useMemo(() => (turnKey === undefined ? selectLatest : createTurnSelector(turnKey)), [turnKey]);
   return useSession(receiver, sessionId, select);
 }
 
+/** Returns one message of a run, or undefined if there is no such message. */
 export function useMessage(
   receiver: Receiver,
   sessionId: string,
@@ -51,8 +56,8 @@ function selectLatest(session: SessionView | undefined): TurnView | undefined {
 }
 
 /**
- * For selectors of one's own: finds a run by its key. A turn mostly stands where it stood: a page of a thousand turns need
- * not search a thousand times per change.
+ * Returns a selector that finds a run by its key, for use with `useSession`. It remembers the last index, so it rarely
+ * searches the whole session.
  */
 export function createTurnSelector(turnKey: string): (session: SessionView | undefined) => TurnView | undefined {
   let at = 0;

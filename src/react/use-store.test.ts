@@ -1,8 +1,8 @@
-// The hooks where there is no page: rendered to text, as a server does. In a page they are tested in test/browser.
+// Server rendering of the hooks. Their behaviour in a page is tested in test/browser.
 import { createElement, type ReactNode } from "react";
 import { renderToString } from "react-dom/server";
 import { describe, expect, it } from "vitest";
-import { createReceiver, type Receiver, type Store } from "../client/index.ts";
+import { createReceiver, type Receiver, type ReadableStore } from "../client/index.ts";
 import { useMessage, useReceiver, useSession, useStore, useRun } from "./index.ts";
 
 function createFilled(): Receiver {
@@ -21,8 +21,8 @@ function createFilled(): Receiver {
 
 const render = (component: () => ReactNode): string => renderToString(createElement(component));
 
-describe("on a server", () => {
-  it("shows what the receiver holds", () => {
+describe("server rendering", () => {
+  it("shows the view of the receiver", () => {
     const receiver = createFilled();
     expect(render(() => useReceiver(receiver).sessions.length)).toBe("1");
     expect(render(() => useSession(receiver, "s")?.state.status)).toBe("live");
@@ -34,7 +34,7 @@ describe("on a server", () => {
     expect(texts).toEqual(["hi", "hello"]);
   });
 
-  it("shows nothing of what nobody heard of", () => {
+  it("renders nothing for an unknown session", () => {
     const receiver = createFilled();
     expect(render(() => useSession(receiver, "other")?.id)).toBe("");
     expect(render(() => useRun(receiver, "s", "other")?.key)).toBe("");
@@ -42,9 +42,9 @@ describe("on a server", () => {
     expect(render(() => useMessage(receiver, "s", "r", "other")?.messageId)).toBe("");
   });
 
-  it("leaves no listener behind", () => {
+  it("leaves no listener subscribed", () => {
     let listeners = 0;
-    const store: Store<string> = {
+    const store: ReadableStore<string> = {
       subscribe: () => {
         listeners++;
         return () => listeners--;
@@ -55,8 +55,8 @@ describe("on a server", () => {
     expect(listeners).toBe(0);
   });
 
-  it("runs a selector once per value, so that one which builds something new does not render for ever", () => {
-    const store: Store<readonly number[]> = { subscribe: () => () => undefined, getSnapshot: () => numbers };
+  it("runs a selector once per value, so that a selector that builds objects does not loop", () => {
+    const store: ReadableStore<readonly number[]> = { subscribe: () => () => undefined, getSnapshot: () => numbers };
     const numbers = [1, 2];
     let runs = 0;
     const double = (list: readonly number[]): number[] => {

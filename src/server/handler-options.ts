@@ -1,4 +1,8 @@
-/** What a server is made with, and the check of it: a bad option is refused by its name before anything begins. */
+/**
+ * Options of the handler and their validation.
+ *
+ * Invariant: an invalid option is rejected by name before anything is created.
+ */
 import type { Log } from "../log/index.ts";
 import type { Callback, Observer, PrometheusRegister, StreamMeter } from "../observe/index.ts";
 import { describeValue, LoomError } from "../protocol/index.ts";
@@ -6,52 +10,71 @@ import type { AuthOptions } from "./auth/auth-options.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./guard/authorize.ts";
 import type { Notify } from "./guard/notice.ts";
-import type { RunDeskOptions } from "./runs/create-run-desk.ts";
-import type { ServedAgents } from "./runs/served-agents.ts";
+import type { RunDispatcherOptions } from "./runs/create-run-dispatcher.ts";
+import type { ServedAgents } from "./runs/agent-registry.ts";
 import type { ServedKnowledge } from "./served-knowledge.ts";
 import type { ServerLimits } from "./server-limits.ts";
 
+/** Options of `createLoomHandler` and `startLoomServer`. Only `log` and `agents` are required. */
 export interface LoomHandlerOptions {
+  /** Log that stores the sessions: `openSqliteLog(file)` or `new MemoryLog()`. The handler does not close it. */
   readonly log: Log;
-  /** By name; the first answers messages that name none, unless `defaultAgent` does. */
+  /** Agents by name; at least one. */
   readonly agents: ServedAgents;
+  /** Name of the agent that answers messages without an `agent` field. Default: the first of `agents`. */
   readonly defaultAgent?: string | undefined;
-  /** What stands before every path, as clients write it: `/agents`. */
+  /** URL prefix of every route as clients see it, for example `/agents`. Default: none. */
   readonly basePath?: string | undefined;
-  /** Where images and files are kept; without it there are none. */
+  /** Store of uploaded images and files. Default: none; the blob endpoints answer 404. */
   readonly blobs?: BlobStore | undefined;
-  /** The documents that can be listed, searched, added and removed, one collection for all who come in; without it none. */
+  /** Knowledge base, shared by all users, that clients can list, search and change. Default: none. */
   readonly knowledge?: ServedKnowledge | undefined;
+  /** Sizes, counts and timeouts that differ from `SERVER_LIMITS`. */
   readonly limits?: Partial<ServerLimits> | undefined;
-  /** Other sites whose pages may ask, as `https://app.example.com`. Pages of the server's own origin always may. */
+  /**
+   * Origins of other sites whose pages may call the server, for example `https://app.example.com`. The server's own
+   * origin is always allowed. Default: no others.
+   */
   readonly origins?: readonly string[] | undefined;
-  /** Names by which the server may be asked, with a port where it is not the usual one; by any when absent. */
+  /**
+   * `Host` headers that are accepted, with the port unless it is the default one. Default: any host.
+   * `startLoomServer` accepts loopback names and its own host in addition, and by default only those.
+   */
   readonly hosts?: readonly string[] | undefined;
-  /** Proxies whose `X-Forwarded-*` are believed: addresses, ranges, or `loopback`. */
+  /** Proxies whose `X-Forwarded-*` headers are trusted: IP addresses, CIDR ranges or `loopback`. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
-  /** Whom to let in; everybody who reaches it when absent. */
+  /** Authentication with tokens, JWTs or both. Default: off; every client that reaches the server may use it. */
   readonly auth?: AuthOptions | undefined;
-  /** Who may do what, asked after `auth` has agreed; everybody who has come in when absent. */
+  /** Additional authorization check, called after the one of `auth`. Throws to reject. Default: none. */
   readonly authorize?: Authorize | undefined;
-  /** Told of every run of the server. */
+  /** Observers of all runs of the server. Default: none. */
   readonly observers?: readonly Observer[] | undefined;
+  /** Callbacks for the events of all runs of the server. Default: none. */
   readonly callbacks?: readonly Callback[] | undefined;
-  /** Told of every stream. */
+  /** Meter of all streams of the server. Default: none. */
   readonly meter?: StreamMeter | undefined;
-  /** What `/metrics` shows; without it there is nothing at that address. */
+  /** Prometheus register behind `/metrics`. Default: none; `/metrics` answers 404. */
   readonly register?: PrometheusRegister | undefined;
-  /** Told of what users must not see, under the id that they are told. */
+  /**
+   * Receives errors whose text clients must not see. Clients get a general message and `errorId` instead. Default:
+   * these errors are discarded.
+   */
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
-  /** Told of callers who were turned away at the entrance, and of the option that would let them in; each once in a minute. */
+  /**
+   * Receives a notice when a request is rejected for its host or origin, with the option that would allow it; the same
+   * notice at most once a minute. Default: none.
+   */
   readonly notify?: Notify | undefined;
-  /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
+  /** Include stack traces in the dialect `engine`. For development only. Default: false. */
   readonly debug?: boolean | undefined;
-  /** What `/` answers, and the addresses below `/assets`: `createPage()`, or a page of your own. */
+  /** Serves `/` and the files below `/assets`: `createPage()` or your own function. Default: none; 404. */
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
-  /** False: images of other sites are not fetched for pages. */
+  /** Fetch images from other sites for the server's own pages (`/v1/images`). Default: true. */
   readonly images?: boolean | undefined;
-  /** How sessions are held and looked for. */
-  readonly runs?: Pick<RunDeskOptions, "maxSessions" | "maxOpening" | "lingerMs" | "sweepMs" | "session"> | undefined;
+  /** How many sessions the server holds, and how it finds sessions without a holder. */
+  readonly runs?:
+    | Pick<RunDispatcherOptions, "maxSessions" | "maxOpening" | "lingerMs" | "sweepMs" | "session">
+    | undefined;
 }
 
 type Check = readonly [(value: unknown) => boolean, string];
@@ -67,21 +90,21 @@ const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 
 const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } = {
   log: [(value) => hasMethods(value, "append", "read"), "a log"],
-  agents: [isObject, "agents by their names"],
+  agents: [isObject, "an object of agents by name"],
   defaultAgent: [isText, "the name of an agent"],
   basePath: [isText, 'a path like "/agents"'],
-  blobs: [(value) => hasMethods(value, "put", "read"), "a store of blobs"],
+  blobs: [(value) => hasMethods(value, "put", "read"), "a blob store"],
   knowledge: [(value) => hasMethods(value, "list", "search", "addBytes", "removeDocument"), "a knowledge base"],
-  limits: [isObject, "limits by their names"],
+  limits: [isObject, "an object of limits by name"],
   origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
-  trustedProxies: [(value) => isListOf(value, isText), "a list of addresses and ranges"],
+  trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
   auth: [isAuth, "an object with `credentials` or `jwt`"],
   authorize: [isFunction, "a function"],
   observers: [(value) => isListOf(value, (item) => hasMethods(item, "openRun")), "a list of observers"],
   callbacks: [(value) => isListOf(value, (item) => hasMethods(item, "onEvent")), "a list of callbacks"],
-  meter: [isObject, "a meter of streams"],
-  register: [(value) => hasMethods(value, "metrics"), "a register of metrics"],
+  meter: [isObject, "a stream meter"],
+  register: [(value) => hasMethods(value, "metrics"), "a Prometheus register"],
   onError: [isFunction, "a function"],
   notify: [isFunction, "a function"],
   debug: [isBoolean, "true or false"],
@@ -90,43 +113,48 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   runs: [isObject, "an object"],
 };
 
-/** Throws `invalid_arguments`. Limits, base path and proxies are checked by those who read them. */
+/**
+ * Throws `invalid_arguments` for an unknown, missing or invalid option. Limits, base path and proxies are checked in
+ * detail by `readLimits`, `readBasePath` and `readProxies`.
+ */
 export function checkHandlerOptions(options: LoomHandlerOptions): void {
-  if (!isObject(options)) throw new LoomError("invalid_arguments", "the options of a server must be an object");
+  if (!isObject(options)) throw new LoomError("invalid_arguments", "the options must be an object");
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(CHECKS, name))
-      throw new LoomError("invalid_arguments", `a server has no option \`${name.slice(0, 60)}\``);
+      throw new LoomError("invalid_arguments", `unknown option \`${name.slice(0, 60)}\``);
     if (value === undefined) continue;
     const [isRight, form] = CHECKS[name as keyof LoomHandlerOptions];
     if (!isRight(value)) {
-      const given = Array.isArray(value) ? `one that has ${describeItem(value, isRight)}` : describeValue(value);
+      const given = Array.isArray(value)
+        ? `a list that contains ${describeItem(value, isRight)}`
+        : describeValue(value);
       throw new LoomError("invalid_arguments", `\`${name}\` must be ${form}, not ${given}`);
     }
   }
   for (const name of ["log", "agents"] as const)
-    if (options[name] === undefined) throw new LoomError("invalid_arguments", `\`${name}\` is missing`);
+    if (options[name] === undefined) throw new LoomError("invalid_arguments", `\`${name}\` is required`);
 }
 
 function describeItem(list: readonly unknown[], isRight: Check[0]): string {
   return describeValue(list.find((item) => !isRight([item])));
 }
 
-/** One that lets in nobody is a mistake. */
+/** Without credentials and JWT no client could authenticate, so `{}` is rejected. */
 function isAuth(value: unknown): boolean {
   if (!isObject(value)) return false;
   const { credentials, jwt } = value as AuthOptions;
-  const isRight = credentials === undefined || hasMethods(credentials, "find", "useTicket", "isGood");
+  const isRight = credentials === undefined || hasMethods(credentials, "find", "useTicket", "isValid");
   return isRight && (jwt === undefined ? credentials !== undefined : isObject(jwt));
 }
 
-/** As a browser writes it, to the letter: it is compared so. */
+/** Origins are compared as strings, so the value must be spelled exactly as browsers send it. */
 function isOrigin(value: unknown): boolean {
   if (typeof value !== "string") return false;
   const url = URL.parse(value);
   return url !== null && /^https?:$/.test(url.protocol) && url.origin === value;
 }
 
-/** As a browser writes it. */
+/** A host, with or without a port, as browsers send it. The comparison ignores case. */
 function isHost(value: unknown): boolean {
   return typeof value === "string" && URL.parse(`http://${value}`)?.host === value.replace(/:80$/, "").toLowerCase();
 }

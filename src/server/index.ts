@@ -1,19 +1,28 @@
-/** The server: as a handler that any server mounts, with one of its own, and the parts it is made of. */
+/**
+ * Entry point `loom-agent/server`: the HTTP and WebSocket server as a handler, the same handler with its own Node
+ * server, and the parts to build a custom one.
+ */
 export { createLoomHandler, type CloseHandlerOptions, type LoomHandler } from "./loom-handler.ts";
 export type { LoomHandlerOptions } from "./handler-options.ts";
 export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
-export type { ServedAgent } from "./runs/run-desk.ts";
+export type { ServedAgent } from "./runs/run-dispatcher.ts";
 export type { ServedKnowledge } from "./served-knowledge.ts";
-export type { ServedAgents } from "./runs/served-agents.ts";
+export type { ServedAgents } from "./runs/agent-registry.ts";
 export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
-export { type Action, type Caller as Asker, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
+export { type Action, type Caller, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
 export type { Notice, Notify } from "./guard/notice.ts";
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";
-export { type Principal, type PrincipalLimits, type ToolRule, type ToolRules, USUAL_LIMITS } from "./auth/principal.ts";
+export {
+  type Principal,
+  type PrincipalLimits,
+  type ToolRule,
+  type ToolRules,
+  DEFAULT_PRINCIPAL_LIMITS,
+} from "./auth/principal.ts";
 export type { Scope } from "./auth/scopes.ts";
-export { type Answer, carryOut, type CommandHost, type RunCommand } from "./commands/carry-out.ts";
+export { type CommandResponse, executeCommand, type CommandHost, type RunCommand } from "./commands/execute-command.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./endpoints/events-handler.ts";
 export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/metrics-handler.ts";
@@ -30,10 +39,10 @@ export type {
   Blobs,
   Checkpoint,
   Checkpoints,
-  CommandDone,
+  CommandResult,
   ForkedSession,
   ForkSession,
-  IngestAnswer,
+  IngestResult,
   KnowledgeDocuments,
   KnowledgeHits,
   Models,

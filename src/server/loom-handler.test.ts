@@ -35,8 +35,8 @@ async function refusalOf(response: Response): Promise<readonly unknown[]> {
   return [response.status, code];
 }
 
-describe("the doors of the server itself", () => {
-  it("tell whether it lives and what it is", async () => {
+describe("server endpoints", () => {
+  it("report health, version and the OpenAPI document", async () => {
     const handler = createHandler();
     expect(await (await ask(handler, "/healthz")).json()).toEqual({ status: "ok" });
     expect(await (await ask(handler, "/version")).json()).toMatchObject({
@@ -46,7 +46,7 @@ describe("the doors of the server itself", () => {
     expect(await (await ask(handler, "/openapi.json")).json()).toMatchObject({ openapi: "3.1.0" });
   });
 
-  it("tell whether it takes work, and why not", async () => {
+  it("report whether the server is ready, and why not", async () => {
     const log = new MemoryLog();
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
     vi.spyOn(log, "listOrphans").mockReturnValueOnce(promise);
@@ -55,7 +55,7 @@ describe("the doors of the server itself", () => {
     const early = await ask(handler, "/readyz");
     expect([early.status, await early.json()]).toEqual([
       503,
-      { status: "not_ready", reasons: ["the server is looking for runs that were left"] },
+      { status: "not_ready", reasons: ["searching for abandoned runs"] },
     ]);
     resolve([]);
     await handler.ready;
@@ -69,10 +69,10 @@ describe("the doors of the server itself", () => {
     expect(onError).toHaveBeenCalledOnce();
     await handler.close({ graceMs: 0 });
     const closing = await ask(handler, "/readyz");
-    expect([closing.status, await closing.json()]).toMatchObject([503, { reasons: ["the server is about to stop"] }]);
+    expect([closing.status, await closing.json()]).toMatchObject([503, { reasons: ["the server is shutting down"] }]);
   });
 
-  it("go on looking for what was left where the store could not be read at first", async () => {
+  it("retry the search for abandoned runs when the store cannot be read at first", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
     const log = new MemoryLog();
@@ -86,20 +86,20 @@ describe("the doors of the server itself", () => {
     expect(onError).toHaveBeenCalledOnce();
   });
 
-  it("show metrics where there are some", async () => {
+  it("serve metrics only with a register", async () => {
     expect(await refusalOf(await ask(createHandler(), "/metrics"))).toEqual([404, "not_found"]);
     const { register } = await createPrometheusObserver();
     const response = await ask(createHandler({ register }), "/metrics");
     expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("loom_")]);
   });
 
-  it("fetch images of elsewhere, unless told not to", async () => {
+  it("fetch images from other sites unless `images` is false", async () => {
     const path = "/v1/images?url=http%3A%2F%2Fa.example%2Fa.png";
     expect((await ask(createHandler(), path)).status).not.toBe(404);
     expect(await refusalOf(await ask(createHandler({ images: false }), path))).toEqual([404, "not_found"]);
   });
 
-  it("have a page, where there is one", async () => {
+  it("serve the page only with `page`", async () => {
     expect(await refusalOf(await ask(createHandler(), "/"))).toEqual([404, "not_found"]);
     const page = (): Response => new Response("<p>Hello.", { headers: { "referrer-policy": "same-origin" } });
     const handler = createHandler({ page, basePath: "/agents" });
@@ -114,7 +114,7 @@ describe("the doors of the server itself", () => {
 });
 
 describe("requests", () => {
-  it("have an answer whatever they ask", async () => {
+  it("get a problem response when they cannot be served", async () => {
     const handler = createHandler();
     expect(await refusalOf(await ask(handler, "/nothing/here"))).toEqual([404, "not_found"]);
     expect(await refusalOf(await ask(handler, "/v1/ws"))).toEqual([426, "unsupported"]);
@@ -131,7 +131,7 @@ describe("requests", () => {
     expect([head.status, head.headers.get("content-type"), await head.text()]).toEqual([200, "application/json", ""]);
   });
 
-  it("bear names, and so do their answers", async () => {
+  it("have an id that the response repeats", async () => {
     const handler = createHandler();
     const named = await ask(handler, "/healthz", { headers: { "x-request-id": "abc-1.2:3" } });
     expect(named.headers.get("x-request-id")).toBe("abc-1.2:3");
@@ -147,7 +147,7 @@ describe("requests", () => {
     expect(named.headers.has("x-powered-by")).toBe(false);
   });
 
-  it("are asked about before they are heard", async () => {
+  it("are authorized before they are handled", async () => {
     const authorize = vi.fn(({ action }: { readonly action: string }) => {
       if (action === "blobs.read") throw new LoomError("unauthorized", "who are you?");
       if (action === "metrics.read") throw new Error("password: secret");
@@ -166,7 +166,7 @@ describe("requests", () => {
     );
   });
 
-  it("of other sites are answered where they may", async () => {
+  it("from other origins are accepted only if allowed", async () => {
     const handler = createHandler({ origins: ["https://app.example.com"] });
     const good = await ask(handler, "/version", { headers: { origin: "https://app.example.com" } });
     expect(Object.fromEntries(good.headers)).toMatchObject({
@@ -190,7 +190,7 @@ describe("requests", () => {
     expect((await ask(handler, "/version")).headers.get("vary")).toBe("origin");
   });
 
-  it("are shown stack traces only where they may see them", async () => {
+  it("see stack traces only with `debug`", async () => {
     const log = new MemoryLog();
     const [start, end] = makeRun("r").slice(0, 1).concat(makeRun("r").slice(-1)) as [StampedRecord, StampedRecord];
     const error = { type: "error", code: "internal_error", message: "no", details: { stack_trace: "at secret" } };
@@ -205,7 +205,7 @@ describe("requests", () => {
     expect(await read(false)).not.toContain("at secret");
   });
 
-  it("that begin something are not taken by a server that stops", async () => {
+  it("that start work are rejected while the server shuts down", async () => {
     const handler = createHandler();
     await handler.close({ graceMs: 0 });
     const response = await ask(handler, "/v1/sessions/a/blobs", { method: "POST", body: "x" });
@@ -213,7 +213,7 @@ describe("requests", () => {
     const body = JSON.stringify({ type: "cancel", id: "1", session: "s", run_id: "r" });
     const headers = { "content-type": "application/json" };
     const stop = new Request("http://h/v1/sessions/s/commands", { method: "POST", headers, body });
-    // What ends something is heard.
+    // A cancel is still accepted.
     expect((await refusalOf(await handler.fetch(stop)))[1]).toBe("unknown_session");
     expect((await ask(handler, "/healthz")).status).toBe(200);
     await handler.close();
@@ -222,9 +222,9 @@ describe("requests", () => {
 
 describe("options", () => {
   it.each<[Partial<Record<keyof LoomHandlerOptions, unknown>> & { readonly [name: string]: unknown }, string]>([
-    [{ log: undefined }, "`log` is missing"],
+    [{ log: undefined }, "`log` is required"],
     [{ log: {} }, "`log` must be a log"],
-    [{ agents: {} }, "a server needs an agent"],
+    [{ agents: {} }, "at least one agent"],
     [{ origins: ["https://app.example.com/"] }, "`origins` must be a list of exact origins"],
     [{ origins: ["*"] }, "`origins` must be"],
     [{ auth: {} }, "`auth` must be an object with `credentials` or `jwt`"],
@@ -232,20 +232,20 @@ describe("options", () => {
     [{ origins: ["null"] }, "`origins` must be"],
     [{ hosts: ["http://example.com"] }, "`hosts` must be a list of hosts"],
     [{ hosts: ["*.example.com/"] }, "`hosts` must be"],
-    [{ trustedProxies: ["everybody"] }, "`trustedProxies` must be"],
+    [{ trustedProxies: ["anyone"] }, "`trustedProxies` must be"],
     [{ basePath: "agents" }, "`basePath` must be a path"],
     [{ basePath: "/a/../b" }, "`basePath` must be a path"],
-    [{ limits: { maxBodyBytes: -1 } }, "`limits.maxBodyBytes` must be a whole number from 1 on, not -1"],
-    [{ limits: { maxBody: 1 } }, "there is no limit `maxBody`"],
-    [{ orgins: [] }, "a server has no option `orgins`"],
+    [{ limits: { maxBodyBytes: -1 } }, "`limits.maxBodyBytes` must be an integer of at least 1, not -1"],
+    [{ limits: { maxBody: 1 } }, "unknown limit `maxBody`"],
+    [{ orgins: [] }, "unknown option `orgins`"],
     [{ debug: "yes" }, "`debug` must be true or false"],
     [{ page: "<p>" }, "`page` must be a function"],
-  ])("%o", (options, message) => {
+  ])("rejects %o", (options, message) => {
     const agents = { main: agent({ model: new ScriptedModel([]) }) };
     expect(() => createLoomHandler({ log: new MemoryLog(), agents, ...options } as never)).toThrow(message);
   });
 
-  it("are taken where they are good", () => {
+  it("accept valid values", () => {
     createHandler({
       hosts: ["example.com", "LOCALHOST:3000", "[::1]:80"],
       basePath: "/a/b/",

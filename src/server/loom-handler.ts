@@ -1,6 +1,6 @@
 /**
- * The whole server as a handler: functions that somebody's server calls, be it on Node or anywhere else where there are
- * Request and Response. It listens nowhere itself, and closes neither the log nor the blobs it was given.
+ * The whole server as a handler: functions that another server mounts, on Node or on any runtime with `Request` and
+ * `Response`. It does not listen, and it does not close the log or the blob store.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -18,43 +18,69 @@ import { readHost } from "./guard/read-request-info.ts";
 import { readProxies } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
 import { admitUpgrade } from "./http/admit-upgrade.ts";
-import { refuseMalformed, refuseStrayUpgrade } from "./http/answer-malformed.ts";
-import { answerRequest, type Entrance } from "./http/answer-request.ts";
+import { refuseMalformed, refuseUnknownUpgrade } from "./http/answer-malformed.ts";
+import { answerRequest, type RequestPipeline } from "./http/answer-request.ts";
 import { createApp } from "./http/create-app.ts";
-import { findWholeUrl, readNodeBindings } from "./http/node-bindings.ts";
-import { isLong, sendOnNode } from "./http/send-on-node.ts";
+import { findOriginalUrl, readNodeBindings } from "./http/node-bindings.ts";
+import { shouldStream, sendOnNode } from "./http/send-on-node.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { readPackageVersion } from "./read-package-version.ts";
-import { createRunDesk } from "./runs/create-run-desk.ts";
+import { createRunDispatcher } from "./runs/create-run-dispatcher.ts";
 import type { ServerCore } from "./server-core.ts";
 import { readLimits } from "./server-limits.ts";
 import { createSockets, SOCKET_PATHS } from "./sockets/create-sockets.ts";
 import { createStreams } from "./streams/create-streams.ts";
 
+/** Options of `LoomHandler.close` and `LoomServer.close`. */
 export interface CloseHandlerOptions {
-  /** How long runs may go on; the limit `graceMs` when absent. */
+  /** Milliseconds that live runs have to finish. Default: the limit `graceMs`. */
   readonly graceMs?: number;
 }
 
+/** The server as functions that another server mounts. */
 export interface LoomHandler {
-  /** Anywhere: `Bun.serve`, a route of Hono or Next. On Node with Hono, hand on its `env`, so that streams go straight out. */
+  /**
+   * Answers a request, for runtimes with `Request` and `Response`: `Bun.serve`, a Hono route, a Next.js route. On Node
+   * with Hono pass `context.env` as `env`, so that streams are written to the socket directly.
+   */
   readonly fetch: (request: Request, env?: unknown) => Promise<Response>;
-  /** On Node: `createServer(handler.listener)`, `app.use("/agents", handler.listener)` in Express. */
+  /**
+   * Request listener for Node: `createServer(handler.listener)`, or `app.use("/agents", handler.listener)` in Express.
+   */
   readonly listener: (incoming: IncomingMessage, outgoing: ServerResponse) => void;
-  /** On Node, for the event `upgrade`. False where the path is not ours: then nothing was done. */
+  /**
+   * Handles the `upgrade` event of a Node server. Returns false, and leaves the socket alone, if the path is not one of
+   * this handler's WebSocket paths.
+   */
   readonly upgrade: (incoming: IncomingMessage, socket: Duplex, head: Buffer) => boolean;
   /**
-   * When what other processes left has been looked through. Until then it works, and says that it is not ready. Rejects
-   * where it could not look; it goes on trying, and `/readyz` tells.
+   * Resolves when the first search for runs that other processes abandoned has finished. The handler answers requests
+   * before that, and `/readyz` reports 503. Rejects if the store cannot be read; the handler retries every second.
    */
   readonly ready: Promise<void>;
-  /** Takes no more runs, lets those that go on end within the time, tells readers to come back, and lets go of sessions. */
+  /**
+   * Shuts the handler down: rejects new runs, waits up to `graceMs` for live runs, closes streams and sockets so that
+   * clients reconnect and resume, and releases the sessions. It does not close the log or the blob store. Further calls
+   * return the same promise.
+   */
   close(options?: CloseHandlerOptions): Promise<void>;
 }
 
-/** Before a store that could not be looked through is looked through again. */
-const LOOK_AGAIN_MS = 1000;
+/** Delay before the next attempt to search the store for abandoned runs. */
+const RECOVERY_RETRY_MS = 1000;
 
+/**
+ * Creates the whole server as a handler without a port, to mount in another server. Throws `invalid_arguments` for an
+ * invalid option. Close it before the log.
+ *
+ * ```ts
+ * const loom = createLoomHandler({ log: new MemoryLog(), agents: { helper }, basePath: "/agents" });
+ * const server = createServer(loom.listener);
+ * server.on("upgrade", (request, socket, head) => {
+ *   if (!loom.upgrade(request, socket, head)) socket.destroy();
+ * });
+ * ```
+ */
 export function createLoomHandler(options: LoomHandlerOptions): LoomHandler {
   const { hosts } = options;
   checkHandlerOptions(options);
@@ -65,7 +91,10 @@ export function readHosts(hosts: readonly string[]): Set<string> {
   return new Set(hosts.map((host) => readHost(host, "http")));
 }
 
-/** With the names by which it may be asked; a server of its own learns them only when it listens. */
+/**
+ * Creates the handler from checked options. `hosts` are the accepted `Host` headers, undefined for any;
+ * `startLoomServer` knows them only after it listens.
+ */
 export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<string> | undefined): LoomHandler {
   const { origins = [], trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
@@ -73,11 +102,11 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const reporter = new ErrorReporter(options.onError);
   const report = (error: unknown): string => reporter.report(error);
   const { callbacks = [] } = options;
-  const told = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
-  const observers = [...(options.observers ?? []), ...(told === undefined ? [] : [told])];
+  const callbackObserver = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
+  const observers = [...(options.observers ?? []), ...(callbackObserver === undefined ? [] : [callbackObserver])];
   const core = createCore({ ...options, observers }, { closing: closing.signal, report, isReady: () => state.isReady });
   const operations = images ? OPERATIONS : OPERATIONS.filter(({ action }) => action !== "images.read");
-  const entrance: Entrance = {
+  const pipeline: RequestPipeline = {
     core,
     app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
     guard: createGuard({ hosts, origins: new Set(origins), notify: options.notify }),
@@ -85,34 +114,34 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     variesByOrigin: origins.length > 0,
   };
   const sockets = createSockets(core);
-  const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(entrance, request, env);
+  const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(pipeline, request, env);
   const listen = createListener(core, fetch);
-  let waiting: NodeJS.Timeout | undefined;
-  const lookAround = async (): Promise<void> => {
+  let retryTimer: NodeJS.Timeout | undefined;
+  const recover = async (): Promise<void> => {
     try {
       await core.runs.start();
       state.isReady = true;
     } catch (error) {
-      // A store that is busy now is not so for good. Whoever does not wait for `ready` learns it from `/readyz`.
-      const again = (): void => void lookAround().catch((cause: unknown) => core.report(cause));
-      if (!closing.signal.aborted) waiting = setTimeout(again, LOOK_AGAIN_MS).unref();
+      // The store may only be busy for a moment. `/readyz` reports 503 until an attempt succeeds.
+      const retry = (): void => void recover().catch((cause: unknown) => core.report(cause));
+      if (!closing.signal.aborted) retryTimer = setTimeout(retry, RECOVERY_RETRY_MS).unref();
       throw error;
     }
   };
-  const ready = lookAround();
+  const ready = recover();
   ready.catch((error: unknown) => core.report(error));
   let closed: Promise<void> | undefined;
   const close = async ({ graceMs = core.limits.graceMs }: CloseHandlerOptions): Promise<void> => {
     closing.abort();
-    clearTimeout(waiting);
-    // Each in its turn, whatever becomes of the one before: nobody is left hanging.
+    clearTimeout(retryTimer);
+    // Every step runs even if an earlier one fails, so that no client is left waiting.
     const steps = [
       () => core.runs.close({ graceMs }),
       () => core.streams.close(),
       () => sockets.close(),
       async () => core.access.close(),
-      () => told?.flush(),
-      () => told?.close(),
+      () => callbackObserver?.flush(),
+      () => callbackObserver?.close(),
     ];
     for (const step of steps)
       try {
@@ -125,30 +154,30 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     fetch,
     listener: listen,
     upgrade(incoming, socket, head) {
-      const admitted = admitUpgrade(entrance, incoming, socket, SOCKET_PATHS);
+      const admitted = admitUpgrade(pipeline, incoming, socket, SOCKET_PATHS);
       if (admitted === undefined) return false;
       void admitted.then((caller) => {
         if (caller === undefined || sockets.upgrade(incoming, socket, head, caller)) return;
-        refuseStrayUpgrade(socket);
+        refuseUnknownUpgrade(socket);
       });
       return true;
     },
     ready,
-    close: (how = {}) => (closed ??= close(how)),
+    close: (closeOptions = {}) => (closed ??= close(closeOptions)),
   };
 }
 
 function createCore(
   options: LoomHandlerOptions,
-  own: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
+  lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
   const { observers = [], knowledge } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
-  const onFault = (error: unknown): void => void own.report(error);
+  const onFault = (error: unknown): void => void lifecycle.report(error);
   const access = options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault });
-  const runs = createRunDesk({
+  const runs = createRunDispatcher({
     ...options.runs,
     log,
     agents,
@@ -161,22 +190,22 @@ function createCore(
   return {
     log,
     limits,
-    streams: createStreams({ log, limits, meter, debug, onError: own.report }),
+    streams: createStreams({ log, limits, meter, debug, onError: lifecycle.report }),
     runs,
     blobs,
     knowledge,
-    commands: createCommandHost({ log, runs, limits, blobs, report: own.report }),
+    commands: createCommandHost({ log, runs, limits, blobs, report: lifecycle.report }),
     access,
-    authorize: authorize === undefined ? access.authorize : askBoth(access.authorize, authorize),
+    authorize: authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize),
     meter,
     register,
     basePath,
     version: readPackageVersion(),
-    ...own,
+    ...lifecycle,
   };
 }
 
-function askBoth(first: Authorize, second: Authorize): Authorize {
+function combineAuthorize(first: Authorize, second: Authorize): Authorize {
   return async (request) => {
     await first(request);
     await second(request);
@@ -187,7 +216,7 @@ function createListener(core: ServerCore, fetch: LoomHandler["fetch"]): LoomHand
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     const response = await fetch(request, env);
     const { outgoing } = readNodeBindings(env);
-    return outgoing !== undefined && isLong(response) ? sendOnNode(core, response, outgoing) : response;
+    return outgoing !== undefined && shouldStream(response) ? sendOnNode(core, response, outgoing) : response;
   };
   const listen = getRequestListener(answer, {
     overrideGlobalObjects: false,
@@ -195,8 +224,8 @@ function createListener(core: ServerCore, fetch: LoomHandler["fetch"]): LoomHand
   });
   return (incoming, outgoing) => {
     const url = incoming.url;
-    const whole = findWholeUrl(incoming, core.basePath);
-    // It is read at once. Whoever mounted us goes on with what they had made of it.
+    const whole = findOriginalUrl(incoming, core.basePath);
+    // `listen` reads the URL synchronously. Restore it afterwards for the server that mounted the handler.
     if (whole !== undefined) incoming.url = whole;
     void listen(incoming, outgoing).catch((error: unknown) => core.report(error));
     if (whole !== undefined && url !== undefined) incoming.url = url;

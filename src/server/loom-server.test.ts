@@ -19,7 +19,7 @@ async function start(options: Partial<LoomServerOptions> = {}): Promise<LoomServ
   return server;
 }
 
-/** With any Host and any headers, which `fetch` does not allow. */
+/** Sends any Host and any headers, which `fetch` does not allow. */
 async function ask(server: LoomServer, path: string, headers: { readonly [name: string]: string } = {}) {
   const asked = askHttp({
     port: server.port,
@@ -32,7 +32,7 @@ async function ask(server: LoomServer, path: string, headers: { readonly [name: 
   return { status: response.statusCode, headers: response.headers, body: await text(response) };
 }
 
-/** What comes back for raw bytes, to the end of the connection. */
+/** Sends raw bytes and returns everything received until the connection closes. */
 async function speak(port: number, ...parts: readonly string[]): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   for (const part of parts) socket.write(part);
@@ -52,8 +52,8 @@ async function open(server: LoomServer, path: string, options: object = {}): Pro
   });
 }
 
-describe("a server of its own", () => {
-  it("answers on this machine, under the names of this machine", async () => {
+describe("startLoomServer", () => {
+  it("answers on this machine under its loopback names", async () => {
     const server = await start({ basePath: "/loom" });
     expect(server.url).toBe(`http://127.0.0.1:${server.port}/loom`);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -65,7 +65,7 @@ describe("a server of its own", () => {
     expect(headers["x-powered-by"]).toBeUndefined();
   });
 
-  it("is not asked under a name of somebody else that leads here", async () => {
+  it("rejects a Host header it does not know", async () => {
     const server = await start({ hosts: ["loom.example.com"] });
     const host = `evil.example:${server.port}`;
     const refused = await ask(server, "/version", { host, origin: `http://${host}` });
@@ -74,7 +74,7 @@ describe("a server of its own", () => {
     expect(await open(server, "/v1/ws", { headers: { host }, origin: `http://${host}` })).toBe(403);
   });
 
-  it("opens sockets for those who may", async () => {
+  it("opens sockets for allowed origins only", async () => {
     const server = await start();
     const origin = `http://127.0.0.1:${server.port}`;
     expect(await open(server, "/v1/ws")).toBe("open");
@@ -85,13 +85,13 @@ describe("a server of its own", () => {
     expect(await open(server, "/elsewhere")).toBe(404);
   });
 
-  it("finds sockets behind a proxy that has taken the base away, or has not", async () => {
+  it("finds sockets with and without the base path", async () => {
     const server = await start({ basePath: "/loom" });
     expect(await open(server, "/loom/v1/ws")).toBe("open");
     expect(await open(server, "/v1/ws")).toBe("open");
   });
 
-  it("does not wait for one who never ends a head, nor read one without end", async () => {
+  it("limits the time and size of request headers", async () => {
     const server = await start({ limits: { headersTimeoutMs: 60, maxHeaderBytes: 2048 } });
     const dribbled = speak(server.port, "GET /healthz HTTP/1.1\r\nhost: loc");
     const long = speak(server.port, `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: ${"x".repeat(4000)}\r\n\r\n`);
@@ -100,7 +100,7 @@ describe("a server of its own", () => {
     expect((await ask(server, "/healthz")).status).toBe(200);
   });
 
-  it("keeps a connection whose body was refused while it came", async () => {
+  it("keeps a connection whose body was rejected while it arrived", async () => {
     const server = await start();
     const socket = connect(server.port, "127.0.0.1");
     onTestFinished(() => void socket.destroy());
@@ -118,7 +118,7 @@ describe("a server of its own", () => {
     await vi.waitFor(() => expect(said).toContain(" 200 OK"));
   });
 
-  it("answers what is badly written", async () => {
+  it("answers malformed requests", async () => {
     const server = await start();
     expect(await speak(server.port, "GET / HTTP/1.1\r\nconnection: close\r\n\r\n")).toContain(" 400 ");
     const odd = await speak(server.port, "GET /a\\b HTTP/1.1\r\nhost: a b\r\nconnection: close\r\n\r\n");
@@ -126,13 +126,13 @@ describe("a server of its own", () => {
     expect(odd).not.toMatch(/\n\s+at /);
   });
 
-  it("answers those who would rather speak HTTP/2 as if they had not said so", async () => {
+  it("ignores an offer to upgrade to HTTP/2", async () => {
     const server = await start();
     const headers = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABkAAQ" };
     expect(await ask(server, "/healthz", headers)).toMatchObject({ status: 200, body: '{"status":"ok"}' });
   });
 
-  it("does not call it an error that somebody leaves", async () => {
+  it("does not report a client that disconnects as an error", async () => {
     const onError = vi.fn();
     const server = await start({ onError, blobs: createMemoryBlobStore(SERVER_LIMITS) });
     const head = `HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\ncontent-type: application/json\r\n`;
@@ -142,7 +142,7 @@ describe("a server of its own", () => {
       const socket = connect(server.port, "127.0.0.1");
       socket.on("error", () => undefined);
       await new Promise<void>((resolve) => socket.write(sent, () => resolve()));
-      // It has been read when the next is answered.
+      // The bytes were read once the next request is answered.
       expect((await ask(server, "/healthz")).status).toBe(200);
       socket.resetAndDestroy();
     }
@@ -150,7 +150,7 @@ describe("a server of its own", () => {
     expect(onError).not.toHaveBeenCalled();
   });
 
-  it("has so many connections and no more", async () => {
+  it("limits the number of connections", async () => {
     const server = await start({ limits: { maxConnections: 1 } });
     const first = connect(server.port, "127.0.0.1");
     onTestFinished(() => void first.destroy());
@@ -162,26 +162,26 @@ describe("a server of its own", () => {
     expect(second.bytesRead).toBe(0);
   });
 
-  it("says why it does not begin", async () => {
+  it("says why it cannot start", async () => {
     const server = await start();
     await expect(start({ port: server.port })).rejects.toMatchObject({
       code: "listen_failed",
-      message: `cannot listen on 127.0.0.1:${server.port}: another program listens there already`,
+      message: `cannot listen on 127.0.0.1:${server.port}: the address is already in use`,
     });
     await expect(start({ host: "0.0.0.0" })).rejects.toThrow("`allowPublic: true`");
-    await expect(start({ port: 70_000 })).rejects.toThrow("`port` must be a whole number from 0 to 65535, not 70000");
+    await expect(start({ port: 70_000 })).rejects.toThrow("`port` must be an integer from 0 to 65535, not 70000");
     await expect(start({ host: "203.0.113.1", allowPublic: true })).rejects.toMatchObject({ code: "listen_failed" });
     await expect(start({ trustedProxies: ["x"] })).rejects.toThrow("`trustedProxies`");
   });
 
-  it("can be told to be reached from elsewhere, and is still asked by known names only", async () => {
+  it("listens publicly with `allowPublic` and still checks the Host header", async () => {
     const server = await start({ host: "0.0.0.0", allowPublic: true });
     expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
     expect((await ask(server, "/healthz")).status).toBe(200);
     expect((await ask(server, "/healthz", { host: `other.example:${server.port}` })).status).toBe(403);
   });
 
-  it("can be reached from elsewhere where it asks who they are", async () => {
+  it("listens publicly with `auth` and requires credentials", async () => {
     const credentials = openCredentials(":memory:");
     const { secret } = credentials.createToken({ name: "ann" });
     const server = await start({ host: "0.0.0.0", auth: { credentials } });
@@ -193,7 +193,7 @@ describe("a server of its own", () => {
     expect(await open(server, "/v1/ws", { headers: { authorization: `Bearer ${secret}` } })).toBe("open");
   });
 
-  it("stops in good order, whoever is connected", async () => {
+  it("closes every connection when it shuts down", async () => {
     const server = await start({ limits: { closeMs: 50 } });
     const socket = new WebSocket(`ws://127.0.0.1:${server.port}/v1/ws`);
     await once(socket, "open");
@@ -208,7 +208,7 @@ describe("a server of its own", () => {
     await server.close();
   });
 
-  it("breaks off what breaks, and tells nobody but its owner why", async () => {
+  it("cuts a response whose body fails and reports the error to the operator only", async () => {
     const onError = vi.fn<(error: unknown) => void>();
     const shown = vi.spyOn(console, "error");
     const page = (): Response => {
@@ -233,7 +233,7 @@ describe("a server of its own", () => {
     expect(raw.endsWith("0\r\n\r\n")).toBe(false);
   });
 
-  it("lets a run end that goes on, and its readers see the end", async () => {
+  it("lets a live run finish while it shuts down", async () => {
     const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
     const model = new ScriptedModel([{ text: "The end.", chunk: 100, until }]);
     const server = await start({ agents: { main: agent({ model }) } });
@@ -241,7 +241,7 @@ describe("a server of its own", () => {
     const reader = stream.body?.getReader();
     await reader?.read();
     const closed = server.close({ graceMs: 10_000 });
-    // A connection from before may still ask.
+    // An open connection may still send a request.
     const refused = await server.handler.fetch(
       new Request(`${server.url}/api/chat`, { method: "POST", body: '{"content":"And I?"}' }),
     );
@@ -251,7 +251,7 @@ describe("a server of its own", () => {
     await closed;
   });
 
-  it("leaves a run that goes on for too long, and its readers know where to go on", async () => {
+  it("leaves a run that exceeds the grace period, and clients can resume it", async () => {
     const log = new MemoryLog();
     const model = new ScriptedModel([{ text: "Never.", until: new Promise(() => undefined) }]);
     const first = await start({ log, agents: { main: agent({ model }) } });
@@ -277,14 +277,14 @@ function chat(server: LoomServer): Promise<Response> {
   return fetch(`${server.url}/api/chat`, { method: "POST", headers: { "content-type": "application/json" }, body });
 }
 
-/** To its end, polite or not. */
+/** Reads until the stream ends or breaks. */
 async function readRest(reader: ReadableStreamDefaultReader<Uint8Array> | undefined): Promise<string> {
   let rest = "";
   try {
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read())
       rest += new TextDecoder().decode(read.value);
   } catch {
-    rest += "(broken off)";
+    rest += "(cut)";
   }
   return rest;
 }

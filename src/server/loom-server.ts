@@ -1,6 +1,6 @@
 /**
- * The handler with a server of its own, on Node: it listens, bounds what connections may do, and stops in good order. On
- * this machine only, unless told otherwise.
+ * Runs the handler in its own Node HTTP server: listens, limits connections and shuts down in order. Listens only on
+ * this machine by default.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -8,31 +8,54 @@ import { LoomError } from "../protocol/index.ts";
 import { formatHost, listLoopbackHosts } from "./guard/create-guard.ts";
 import { isLoopback } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
-import { answerMalformed, refuseStrayUpgrade } from "./http/answer-malformed.ts";
+import { answerMalformed, refuseUnknownUpgrade } from "./http/answer-malformed.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { buildHandler, type CloseHandlerOptions, type LoomHandler, readHosts } from "./loom-handler.ts";
 import { readLimits, type ServerLimits } from "./server-limits.ts";
 
 const DEFAULT_PORT = 10338;
 
+/** Options of `startLoomServer`: those of the handler and the address to listen on. */
 export interface LoomServerOptions extends LoomHandlerOptions {
-  /** 127.0.0.1 when absent. */
+  /** Host name or IP address to listen on. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
-  /** 10338 when absent; 0 for any that is free. */
+  /** Port to listen on; 0 picks a free one. Default: 10338. */
   readonly port?: number | undefined;
-  /** Needed for a host that others can reach where `auth` asks nobody who they are. */
+  /**
+   * Permit a `host` that other machines can reach although `auth` is not set. Every client that reaches the server can
+   * then use its agents and tools. Default: false.
+   */
   readonly allowPublic?: boolean | undefined;
 }
 
+/** A listening server. */
 export interface LoomServer {
-  /** With the base path, without a slash at its end. */
+  /** URL of the server with the base path, without a trailing slash. */
   readonly url: string;
+  /** Port it listens on. */
   readonly port: number;
+  /** Handler that answers its requests. */
   readonly handler: LoomHandler;
-  /** Takes nothing new, lets runs end within the time, tells readers to come back, then ends what is left. */
+  /**
+   * Shuts the server down: stops accepting connections, closes the handler (see `LoomHandler.close`), then ends the
+   * remaining connections after at most the limit `closeMs`. Further calls return the same promise.
+   */
   close(options?: CloseHandlerOptions): Promise<void>;
 }
 
+/**
+ * Starts an HTTP and WebSocket server on Node and resolves when it listens.
+ *
+ * Throws `invalid_arguments` for an invalid option, and `listen_failed` if the address is not available. By default it
+ * listens on `127.0.0.1:10338`; a host that other machines can reach needs `auth` or `allowPublic`. The server accepts
+ * `Host` headers with a loopback name or with its `host` and `port`; add further names with `hosts`.
+ *
+ * ```ts
+ * const server = await startLoomServer({ log: new MemoryLog(), agents: { main: agent({ provider: "offline" }) } });
+ * console.log(server.url);
+ * await server.close();
+ * ```
+ */
 export async function startLoomServer(options: LoomServerOptions): Promise<LoomServer> {
   const { host = "127.0.0.1", port = DEFAULT_PORT, allowPublic = false, ...rest } = options;
   checkHandlerOptions(rest);
@@ -56,34 +79,34 @@ export async function startLoomServer(options: LoomServerOptions): Promise<LoomS
   }
   server.on("request", handler.listener);
   server.on("upgrade", (incoming, socket, head) => {
-    // A proxy may have taken the base away.
+    // A proxy may have removed the base path.
     if (basePath !== "" && !(incoming.url ?? "").startsWith(`${basePath}/`))
       incoming.url = basePath + (incoming.url ?? "/");
     if (handler.upgrade(incoming, socket, head)) return;
-    refuseStrayUpgrade(socket);
+    refuseUnknownUpgrade(socket);
   });
   let closed: Promise<void> | undefined;
   return {
-    url: `http://${formatHost(nameOf(host), address.port)}${basePath}`,
+    url: `http://${formatHost(toConnectHost(host), address.port)}${basePath}`,
     port: address.port,
     handler,
-    close: (how = {}) => (closed ??= closeServer(server, sockets, handler, limits, how)),
+    close: (closeOptions = {}) => (closed ??= closeServer(server, sockets, handler, limits, closeOptions)),
   };
 }
 
 function createNodeServer(limits: ServerLimits): Server {
   const server = createServer({
     headersTimeout: limits.headersTimeoutMs,
-    // A run that is streamed in has no longest time; bodies in JSON have one of their own.
+    // An ingested run may be streamed for hours. JSON bodies have their own timeout.
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveMs,
     maxHeaderSize: limits.maxHeaderBytes,
-    // Answered by ourselves, as everything that is malformed.
+    // `answerMalformed` answers these requests, like all malformed ones.
     requireHostHeader: false,
-    // Other upgrades that clients offer, to HTTP/2 say, are not taken: they are answered as if they had not.
+    // Ignore offers of other protocols, such as HTTP/2, and answer over HTTP/1.1.
     shouldUpgradeCallback: ({ headers: { upgrade = "" } }) => upgrade.toLowerCase() === "websocket",
     connectionsCheckingInterval: Math.min(5_000, limits.headersTimeoutMs),
-    // Peers that vanish are noticed, if late.
+    // TCP keep-alive detects clients that disappeared without closing the connection.
     keepAlive: true,
     keepAliveInitialDelay: 30_000,
     noDelay: true,
@@ -94,14 +117,14 @@ function createNodeServer(limits: ServerLimits): Server {
 
 function assertAddress(host: string, port: number, mayBePublic: boolean): void {
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new LoomError("invalid_arguments", `\`port\` must be a whole number from 0 to 65535, not ${String(port)}`);
+    throw new LoomError("invalid_arguments", `\`port\` must be an integer from 0 to 65535, not ${String(port)}`);
   if (typeof host !== "string" || host === "" || /[\s/]/.test(host))
-    throw new LoomError("invalid_arguments", "`host` must be a name or an address of this machine");
+    throw new LoomError("invalid_arguments", "`host` must be a host name or IP address of this machine");
   if (host === "localhost" || isLoopback(host) || mayBePublic) return;
   throw new LoomError(
     "invalid_arguments",
-    `\`host\` is ${host}, which others can reach, and whoever reaches this server can use its agents and tools: ` +
-      "say whom to let in with `auth`, or `allowPublic: true` if all of them are meant",
+    `\`host\` is ${host}, which other machines can reach, and authentication is off: ` +
+      "set `auth`, or set `allowPublic: true` to let every client use the agents and tools",
   );
 }
 
@@ -124,16 +147,16 @@ function describeListenError(error: unknown, host: string, port: number): LoomEr
   const where = formatHost(host, port);
   const why =
     code === "EADDRINUSE"
-      ? "another program listens there already"
+      ? "the address is already in use"
       : code === "EACCES"
-        ? "this user may not listen there"
+        ? "permission denied"
         : code === "EADDRNOTAVAIL" || code === "ENOTFOUND"
-          ? "it is no address of this machine"
-          : `the system says ${code ?? "no"}`;
+          ? "not an address of this machine"
+          : `the system reports ${code ?? "an unknown error"}`;
   return new LoomError("listen_failed", `cannot listen on ${where}: ${why}`, { host, port }, { cause: error });
 }
 
-/** Those that became sockets, too, which the server itself forgets. */
+/** All connections, including those that were upgraded to WebSockets, which the server does not track itself. */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -148,12 +171,12 @@ async function closeServer(
   sockets: ReadonlySet<Socket>,
   handler: LoomHandler,
   { closeMs }: ServerLimits,
-  how: CloseHandlerOptions,
+  options: CloseHandlerOptions,
 ): Promise<void> {
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  await handler.close(how);
-  // Answers that are under way may end; connections that wait for another request need not.
+  await handler.close(options);
+  // Responses in progress may finish; idle connections are closed at once.
   server.closeIdleConnections();
   const timer = setTimeout(() => {
     for (const socket of sockets) socket.destroy();
@@ -162,8 +185,8 @@ async function closeServer(
   clearTimeout(timer);
 }
 
-/** An address that means all of them is none to write down. */
-function nameOf(host: string): string {
+/** Returns a host that clients can connect to. A wildcard address is replaced by the loopback address. */
+function toConnectHost(host: string): string {
   if (host === "0.0.0.0") return "127.0.0.1";
   return host === "::" ? "::1" : host;
 }

@@ -1,4 +1,4 @@
-/** The version in package.json, which lies two folders up from here, in a checkout and in the installed package alike. */
+/** Reads the version from package.json. The file is two folders up, both in a checkout and in the installed package. */
 import { readFileSync } from "node:fs";
 
 export function readPackageVersion(): string {

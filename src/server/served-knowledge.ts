@@ -1,16 +1,20 @@
 /**
- * The knowledge base of a server, as its doors use it. What is wrong with its file is for whoever runs the server: the
- * caller learns the code, and nothing of where the file is.
+ * The knowledge base of a server as its endpoints use it.
+ *
+ * Clients receive the error code of a failing store, never the path of its file.
  */
 import type { KnowledgeBase } from "../context/index.ts";
 import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
 import type { ServerCore } from "./server-core.ts";
 
-/** A knowledge base, or what opens one when it is first asked. */
+/** The methods of a knowledge base that the server uses. An implementation may open its file on the first call. */
 export type ServedKnowledge = Pick<KnowledgeBase, "list" | "stats" | "search" | "addBytes" | "removeDocument">;
 
-/** Throws `not_found` where there is none. */
-export async function askKnowledge<T>(
+/**
+ * Calls `work` with the knowledge base of the server and hides what store errors say about the machine. Throws
+ * `not_found` if the server has no knowledge base.
+ */
+export async function withKnowledge<T>(
   { knowledge, report }: Pick<ServerCore, "knowledge" | "report">,
   work: (base: ServedKnowledge) => Promise<T>,
 ): Promise<T> {
@@ -19,20 +23,20 @@ export async function askKnowledge<T>(
     return await work(knowledge);
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    const about = TROUBLE[error.code];
+    const about = STORE_MESSAGES[error.code];
     if (about === undefined) throw error;
     const details = { error_id: report(error) };
     throw new LoomError(error.code, `the knowledge base ${about}`, details, { cause: error });
   }
 }
 
-const TROUBLE: { readonly [code in ErrorCode]?: string } = {
+const STORE_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_failed: "cannot be read or written",
-  store_full: "cannot be written: there is no room left",
-  store_busy: "is being written by somebody else: try again in a moment",
-  store_read_only: "cannot be written",
+  store_full: "cannot be written: no space left",
+  store_busy: "is locked by another process; try again in a moment",
+  store_read_only: "is read-only",
   store_corrupt: "is damaged",
-  store_newer: "was made by a newer version",
-  store_older: "was made by an older version",
+  store_newer: "was created by a newer version of Loom",
+  store_older: "was created by an older version of Loom",
   store_closed: "is closed",
 };

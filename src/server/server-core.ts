@@ -1,38 +1,38 @@
-/** What every door is given: the one place where the parts of a server meet. No door makes any of them. */
+/** The services that every endpoint receives. Endpoints use them and never create them. */
 import type { Log } from "../log/index.ts";
 import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
 import type { Access } from "./auth/access.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
-import type { CommandHost } from "./commands/carry-out.ts";
+import type { CommandHost } from "./commands/execute-command.ts";
 import type { Authorize } from "./guard/authorize.ts";
-import type { RunDesk } from "./runs/run-desk.ts";
+import type { RunDispatcher } from "./runs/run-dispatcher.ts";
 import type { ServedKnowledge } from "./served-knowledge.ts";
 import type { ServerLimits } from "./server-limits.ts";
-import type { Streams } from "./streams/reader.ts";
+import type { Streams } from "./streams/stream-reader.ts";
 
 export interface ServerCore {
   readonly log: Log;
   readonly limits: ServerLimits;
   readonly streams: Streams;
-  readonly runs: RunDesk;
+  readonly runs: RunDispatcher;
   readonly blobs: BlobStore | undefined;
   readonly knowledge: ServedKnowledge | undefined;
-  /** How what is asked of sessions is carried out. */
+  /** Executes the commands of clients: messages, cancels, approvals, to-do changes. */
   readonly commands: CommandHost;
-  /** Who comes in. */
+  /** Authentication, permissions and quotas of callers. */
   readonly access: Access;
-  /** What they may do: that of `access`, and whatever else was asked for. */
+  /** Authorization: the check of `access`, then the one of the option `authorize`. */
   readonly authorize: Authorize;
   readonly meter: StreamMeter | undefined;
-  /** What `/metrics` shows. */
+  /** Prometheus register behind `/metrics`. */
   readonly register: PrometheusRegister | undefined;
-  /** Before every path, without a slash at its end; empty at the root. */
+  /** URL prefix of every route, without a trailing slash; empty at the root. */
   readonly basePath: string;
   readonly version: string;
-  /** False until the first look for what other processes left is done. Where it is absent there is none. */
+  /** False until the first search for abandoned runs has finished. Absent if the server does not search. */
   readonly isReady?: () => boolean;
-  /** Aborted when the server is about to stop. */
+  /** Aborted when the server begins to shut down. */
   readonly closing: AbortSignal;
-  /** Keeps what was thrown from users; the id they are told instead. */
+  /** Passes an error to the operator and returns the id that clients receive instead of its text. */
   readonly report: (error: unknown) => string;
 }

@@ -1,61 +1,83 @@
-/** How much of everything a server takes, and how long it waits. Every limit has an option here and a code. */
+/**
+ * Sizes, counts and timeouts of a server, and their defaults. A request that exceeds a limit gets the error code named
+ * with it.
+ */
 import { describeValue, LoomError } from "../protocol/index.ts";
-import type { StreamLimits } from "./streams/reader.ts";
-import { MAX_FRAME_BYTES } from "./streams/stream-place.ts";
+import type { StreamLimits } from "./streams/stream-reader.ts";
+import { MAX_FRAME_BYTES } from "./streams/stream-selection.ts";
 
+/** Limits of a server. Times are in milliseconds, sizes in bytes unless noted. Defaults: `SERVER_LIMITS`. */
 export interface ServerLimits extends StreamLimits {
-  /** Bytes of the body of a request in JSON. Code `body_too_large`. */
+  /** Size of a JSON request body. Code `body_too_large`. Default: 256 KiB. */
   readonly maxBodyBytes: number;
   /**
-   * Characters of one message of a WebSocket. Code `invalid_control`, on the socket of 004 `body_too_large`; longer ones
-   * than four times this end the socket.
+   * Length of a WebSocket message in characters. Code `invalid_control`, or `body_too_large` on the socket of
+   * specification 004. A message more than four times as long closes the socket. Default: 65,536.
    */
   readonly maxInboundLength: number;
   /**
-   * Of a WebSocket: fragments of one message, pieces that one frame may come in, and messages that may come at once. More
-   * end the socket with 1008.
+   * Fragments of a WebSocket message, TCP chunks of a frame, and messages received at once. More close the socket with
+   * status 1008. Default: 4,096.
    */
   readonly maxInboundPieces: number;
-  /** Bytes on their way to one reader; then it is full. */
+  /** Unsent data of one stream; when it is reached, the stream waits for the client. Default: 1 MiB. */
   readonly maxOutboundBytes: number;
-  /** Streams on one control socket. Code `too_many_subscriptions`. */
+  /** Streams on one control socket. Code `too_many_subscriptions`. Default: 100. */
   readonly maxSubscriptions: number;
-  /** WebSockets in all. Code `too_many_open`. */
+  /** Open WebSockets. Code `too_many_open`. Default: 10,000. */
   readonly maxSockets: number;
-  /** Bytes of one blob, and of all blobs of a session. Codes `blob_too_large`, `blobs_full`. */
+  /** Size of a blob. Code `blob_too_large`. Default: 32 MiB. */
   readonly maxBlobBytes: number;
+  /** Size of all blobs of a session. Code `blobs_full`. Default: 256 MiB. */
   readonly maxSessionBlobBytes: number;
-  /** Bytes of an image of elsewhere, how many are fetched at once, and how long one may take. Code `image_refused`. */
+  /** Size of an image fetched from another site. Code `image_refused`. Default: 10 MiB. */
   readonly maxImageBytes: number;
+  /** Images fetched at once. More wait for their turn. Default: 8. */
   readonly maxImages: number;
+  /** Time to fetch an image. Code `image_refused`. Default: 15 s. */
   readonly imageTimeoutMs: number;
-  /** Bytes of a document for the knowledge base, which may allow less itself. Code `document_too_large`. */
+  /**
+   * Size of a document for the knowledge base, which may have a lower limit. Code `document_too_large`. Default: 10
+   * MiB.
+   */
   readonly maxDocumentBytes: number;
-  /** Bytes of a whole ingest. Code `body_too_large`. */
+  /** Size of an ingested stream. Code `body_too_large`. Default: 64 MiB. */
   readonly maxIngestBytes: number;
-  /** How long the sender of an ingest may be silent; 0: as long as it likes. Code `request_timeout`. */
+  /** Time without data from the sender of an ingested stream; 0: unlimited. Code `request_timeout`. Default: 5 min. */
   readonly ingestIdleMs: number;
-  /** A sign of life in streams and on control sockets when nothing else is sent; 0: none. */
+  /** Interval of heartbeats on idle streams and control sockets; 0: none. Default: 15 s. */
   readonly heartbeatMs: number;
-  /** Between two pings of a WebSocket; one that does not answer until the next is gone. 0: none. */
+  /**
+   * Interval of WebSocket pings. A client that does not answer before the next ping is disconnected. 0: none. Default:
+   * 25 s.
+   */
   readonly pingMs: number;
-  /** How long a command is waited for before the answer says that it waits. */
+  /** Time to wait for the outcome of a command before the server answers that it is pending. Default: 10 s. */
   readonly commandTimeoutMs: number;
-  /** How long runs may go on when the server stops. */
+  /** Time that live runs have to finish when the server shuts down. Default: 10 s. */
   readonly graceMs: number;
-  /** How long the body of a request in JSON may take to come, and the sender of a blob be silent. Code `request_timeout`. */
+  /**
+   * Time to receive a JSON body, and time without data from the sender of a blob or document. Code `request_timeout`.
+   * Default: 30 s.
+   */
   readonly bodyTimeoutMs: number;
-  /** Of a server of its own: how long the head of a request may take to come, and how many bytes it has. */
+  /** Time to receive the headers of a request. Only `startLoomServer`. Default: 10 s. */
   readonly headersTimeoutMs: number;
+  /** Size of the headers of a request. Only `startLoomServer`. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
-  /** Of a server of its own: how long a connection without a request is kept; longer than proxies keep theirs. */
+  /**
+   * Time an idle connection stays open; longer than proxies usually keep theirs. Only `startLoomServer`. Default: 65 s.
+   */
   readonly keepAliveMs: number;
-  /** Of a server of its own: connections in all; the next are not taken. */
+  /** Open connections; further ones are closed at once. Only `startLoomServer`. Default: 20,000. */
   readonly maxConnections: number;
-  /** Of a server of its own: how long connections may take to end when it stops, after the runs. */
+  /**
+   * Time that connections have to end after the runs when the server shuts down. Only `startLoomServer`. Default: 2 s.
+   */
   readonly closeMs: number;
 }
 
+/** Default limits of a server. */
 export const SERVER_LIMITS: ServerLimits = {
   maxFrameBytes: MAX_FRAME_BYTES,
   maxLagBytes: 1024 * 1024,
@@ -90,16 +112,19 @@ export const SERVER_LIMITS: ServerLimits = {
   closeMs: 2_000,
 };
 
-/** Those that are given, the others by default. Throws `invalid_arguments` by name. */
+/**
+ * Completes the given limits with the defaults. Throws `invalid_arguments` with the name of an unknown or invalid
+ * limit.
+ */
 export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
   const limits: { -readonly [name in keyof ServerLimits]: number } = { ...SERVER_LIMITS };
   for (const [name, value] of Object.entries(given) as [keyof ServerLimits, unknown][]) {
     if (value === undefined) continue;
     if (!Object.hasOwn(SERVER_LIMITS, name))
-      throw new LoomError("invalid_arguments", `there is no limit \`${name.slice(0, 60)}\``);
+      throw new LoomError("invalid_arguments", `unknown limit \`${name.slice(0, 60)}\``);
     const least = MAY_BE_ZERO.has(name) ? 0 : 1;
     if (!Number.isSafeInteger(value) || (value as number) < least) {
-      const form = `a whole number from ${least} on, not ${describeValue(value)}`;
+      const form = `an integer of at least ${least}, not ${describeValue(value)}`;
       throw new LoomError("invalid_arguments", `\`limits.${name}\` must be ${form}`);
     }
     limits[name] = value as number;

@@ -1,6 +1,6 @@
 /**
- * A question to the user that needs a yes, as a tool: each call waits for their consent, and gives nothing but that they
- * have agreed. A refusal is told as that of any other tool. What is agreed to is done by others.
+ * The `ask_consent` tool: asks the user a yes-or-no question. Every call needs approval, and the result only confirms
+ * that the user agreed. A rejection is reported like that of any other tool.
  */
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
@@ -10,22 +10,27 @@ interface ConsentInput {
   readonly question: string;
 }
 
-/** The tool `ask_consent`. */
+/** Creates the `ask_consent` tool, which asks the user for consent before the model takes a step. */
 export function createConsentTool(): Tool {
   return defineTool({
     name: "ask_consent",
     description:
-      "Asks the user to agree to something before you do it. Use it where the user wants to be asked first, or where " +
-      "a step cannot be taken back. Go on only when this tool says that the user agreed.",
+      "Asks the user for consent before you do something. Use it when the user wants to be asked first, or when " +
+      "a step cannot be undone. Continue only if this tool reports that the user agreed.",
     input: describeInput<ConsentInput>({
       type: "object",
       properties: {
-        question: { type: "string", minLength: 1, maxLength: 2000, description: "What they are asked to agree to" },
+        question: {
+          type: "string",
+          minLength: 1,
+          maxLength: 2000,
+          description: "What you want to do, as a question to the user",
+        },
       },
       required: ["question"],
     }),
     approval: "always",
-    // It does nothing but what was asked already.
+    // Running it again has no effect.
     idempotent: true,
     execute: () => "The user agreed.",
   });

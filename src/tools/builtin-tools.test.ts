@@ -11,7 +11,7 @@ import { createToolbox } from "./toolbox.ts";
 const NOON = Date.UTC(2026, 1, 28, 12, 30, 5);
 const toolbox = createToolbox(createBuiltinTools({ time: { now: () => NOON, timeZone: "UTC" } }));
 
-/** The result, what it is as data, and what was shown. */
+/** Returns the result, its data and the shown events. */
 async function use(
   name: string,
   input: JsonObject,
@@ -27,7 +27,7 @@ async function use(
     emit: (event) => void events.push(event),
     ready: async () => undefined,
     requestApproval: async (request) => {
-      if (answer === undefined) throw new Error("nobody is asked");
+      if (answer === undefined) throw new Error("no approval expected");
       return answer(request);
     },
   });
@@ -37,8 +37,8 @@ async function use(
   return { result, isError, shown, output: end?.type === "tool_end" ? end.output : undefined };
 }
 
-describe("the tools built in", () => {
-  it("are these", () => {
+describe("createBuiltinTools", () => {
+  it("creates these tools by default", () => {
     expect(toolbox.names).toEqual([
       "calculator",
       "current_time",
@@ -55,7 +55,7 @@ describe("the tools built in", () => {
     }
   });
 
-  it("reach files and the web only when that is asked for", () => {
+  it("includes file and web tools only if an option enables them", () => {
     const namesOf = (options: BuiltinToolsOptions) =>
       createBuiltinTools(options)
         .map(({ name }) => name)
@@ -69,7 +69,7 @@ describe("the tools built in", () => {
     expect(namesOf({ fetch: { allow: ["intranet"] } })).toEqual(["http_fetch"]);
   });
 
-  it("compute", async () => {
+  it("evaluates expressions with calculator", async () => {
     expect(await use("calculator", { expression: "（1.1＋2.2）×3" })).toEqual({
       result: "9.9",
       isError: false,
@@ -78,9 +78,9 @@ describe("the tools built in", () => {
     });
     expect(await use("calculator", { expression: "12 / (3 - 3)" })).toMatchObject({
       isError: true,
-      result: "At character 4: `/` is a division by zero. The place: 12 ⟨here⟩/ (3 - 3)",
+      result: "Error at character 4: `/` divides by zero. Context: 12 ⟨here⟩/ (3 - 3)",
     });
-    expect((await use("calculator", { expr: "1" })).result).toContain("`expression`: is missing; it must be a text");
+    expect((await use("calculator", { expr: "1" })).result).toContain("`expression`: is missing; it must be a string");
   });
 
   it.each([
@@ -89,15 +89,15 @@ describe("the tools built in", () => {
     ["Asia/Shanghai", "Saturday, 2026-02-28, 20:30:05 in Asia/Shanghai (2026-02-28T20:30:05+08:00)"],
     ["America/St_Johns", "Saturday, 2026-02-28, 09:00:05 in America/St_Johns (2026-02-28T09:00:05-03:30)"],
     ["Pacific/Kiritimati", "Sunday, 2026-03-01, 02:30:05 in Pacific/Kiritimati (2026-03-01T02:30:05+14:00)"],
-    ["Mars/Base", 'There is no time zone "Mars/Base". Use an IANA name, such as Asia/Shanghai or UTC.'],
-  ])("tell the time in %s", async (time_zone, expected) => {
+    ["Mars/Base", 'Unknown time zone "Mars/Base". Use an IANA name, such as Asia/Shanghai or UTC.'],
+  ])("returns the current_time in %s", async (time_zone, expected) => {
     const { result, isError, output } = await use("current_time", time_zone === undefined ? {} : { time_zone });
     expect(result).toBe(expected);
     expect(isError).toBe(time_zone === "Mars/Base");
     if (!isError) expect(Date.parse((output as { iso: string }).iso)).toBe(NOON);
   });
 
-  it("know midnight and the machine's own time zone", async () => {
+  it("handles midnight and the time zone of the machine", async () => {
     const tool = createCurrentTimeTool({ now: () => Date.UTC(2026, 0, 1) });
     const context = {
       callId: "",
@@ -111,10 +111,10 @@ describe("the tools built in", () => {
     };
     expect((await tool.execute({ time_zone: "UTC" }, context)).text).toContain("00:00:00 in UTC");
     expect((await tool.execute({}, context)).text).toContain(Intl.DateTimeFormat().resolvedOptions().timeZone);
-    expect(() => createCurrentTimeTool({ timeZone: "Nowhere" })).toThrow('there is no time zone "Nowhere"');
+    expect(() => createCurrentTimeTool({ timeZone: "Nowhere" })).toThrow('unknown time zone "Nowhere"');
   });
 
-  it("write a list and tick its items", async () => {
+  it("writes a to-do list and ticks its items", async () => {
     const { result, output, shown } = await use("write_todo_list", {
       title: "部署清单",
       items: [{ text: "build" }, { text: "test", completed: true }],
@@ -126,7 +126,7 @@ describe("the tools built in", () => {
     ];
     expect(shown).toEqual([{ type: "todo_list", list_id, title: "部署清单", items }]);
     expect(result).toBe(`The list ${list_id} is shown:\n1. [ ] build\n2. [x] test`);
-    // The same call gives the same list, another call another.
+    // The same call gets the same list id, another call a different one.
     expect((await use("write_todo_list", { items: [{ text: "x" }, { text: "y" }] })).output).toMatchObject({ list_id });
     expect((await use("write_todo_list", { items: [{ text: "x" }] }, "s1", "c2")).output).not.toMatchObject({
       list_id,
@@ -138,16 +138,16 @@ describe("the tools built in", () => {
     });
     expect(await use("update_todo_item", { list_id, item_id: "3", completed: true })).toMatchObject({
       isError: true,
-      result: `List ${list_id} has the items 1 to 2, not 3.`,
+      result: `List ${list_id} has items 1 to 2, but no item 3.`,
       shown: [],
     });
     expect((await use("update_todo_item", { list_id, item_id: "01", text: "x" })).isError).toBe(true);
-    expect((await use("update_todo_item", { list_id, item_id: "1" })).result).toContain("give `completed` or `text`");
-    // Of a list it has not written the log decides.
+    expect((await use("update_todo_item", { list_id, item_id: "1" })).result).toContain("pass `completed` or `text`");
+    // The ids of a list it did not write are left to the log.
     expect((await use("update_todo_item", { list_id, item_id: "9", completed: true }, "s2")).shown).toHaveLength(1);
   });
 
-  it("show tables", async () => {
+  it("shows tables", async () => {
     const rows = [
       ["七月", 118, true],
       ["八月", null, false],
@@ -155,7 +155,7 @@ describe("the tools built in", () => {
     expect(
       await use("show_table", { name: "销量", description: "单位：箱", columns: ["月份", "销量", "final"], rows }),
     ).toMatchObject({
-      result: "The table is shown to the user: 2 rows, 3 columns.",
+      result: "Shown to the user: table with 2 rows and 3 columns.",
       shown: [
         {
           type: "data",
@@ -173,7 +173,7 @@ describe("the tools built in", () => {
     expect((await use("show_table", { columns: ["a"], rows: [[{}]] })).result).toContain("`rows[0][0]`");
   });
 
-  it("show charts", async () => {
+  it("shows charts", async () => {
     const series = [
       { name: "2025", values: [1, 2] },
       { name: "2026", values: [3, null] },
@@ -181,7 +181,7 @@ describe("the tools built in", () => {
     expect(
       await use("show_chart", { kind: "line", title: "Sales", axis: "month", labels: ["Jan", 2], series }),
     ).toMatchObject({
-      result: "The chart is shown to the user: line, 2 series of 2 values.",
+      result: "Shown to the user: line chart, 2 series of 2 values.",
       shown: [
         {
           type: "data",
@@ -199,7 +199,7 @@ describe("the tools built in", () => {
       ],
     });
     expect((await use("show_chart", { kind: "pie", labels: ["a", "b"], series })).result).toContain(
-      "A pie has one series.",
+      "A pie chart takes one series.",
     );
     expect((await use("show_chart", { kind: "bar", labels: ["a"], series })).result).toBe(
       'The series "2025" has 2 values, but there are 1 labels. Nothing was shown.',
@@ -210,8 +210,8 @@ describe("the tools built in", () => {
   });
 });
 
-describe("asking for consent", () => {
-  it("asks each time, and tells that the user agreed", async () => {
+describe("ask_consent", () => {
+  it("asks each time and confirms the agreement", async () => {
     const asked: JsonObject[] = [];
     const agree = ({ arguments: given }: ToolApprovalRequest): ToolApprovalAnswer => {
       asked.push(given);
@@ -226,14 +226,14 @@ describe("asking for consent", () => {
     expect(asked).toEqual([{ question: "Shall I?" }, { question: "Shall I?" }]);
   });
 
-  it("tells a no as such, and another question as what it is", async () => {
+  it("reports a rejection with its reason, and an edited question", async () => {
     const refuse = ({ arguments: given }: ToolApprovalRequest): ToolApprovalAnswer => ({
       decision: "rejected",
       arguments: given,
       reason: "not now",
     });
     expect(await use("ask_consent", { question: "Shall I?" }, "s1", "c1", refuse)).toMatchObject({
-      result: "The user refused this call; it was not run. The reason given: not now",
+      result: "The user rejected this call; it was not run. Reason: not now",
       isError: true,
     });
     const edit = (): ToolApprovalAnswer => ({ decision: "approved", arguments: { question: "Only half?" } });
@@ -244,15 +244,15 @@ describe("asking for consent", () => {
   });
 });
 
-describe("a toolbox", () => {
+describe("createToolbox", () => {
   const [calculator, time] = createBuiltinTools();
-  it("refuses two tools of one name, one that no provider takes, and too many", () => {
-    expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("two tools are called calculator");
-    expect(() => createToolbox([{ ...calculator!, name: "a b" }])).toThrow("a name has 1 to 64 letters");
-    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("an agent may have 1 tools");
+  it("rejects duplicate names, invalid names and too many tools", () => {
+    expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("two tools have the name calculator");
+    expect(() => createToolbox([{ ...calculator!, name: "a b" }])).toThrow("the name must have 1 to 64 letters");
+    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("an agent can have at most 1 tools");
   });
 
-  it("knows which may be run twice", () => {
+  it("knows which tools are idempotent", () => {
     const box = createToolbox([calculator!, { ...time!, idempotent: false }]);
     expect(["calculator", "current_time", "other"].map((name) => box.isIdempotent(name))).toEqual([true, false, false]);
   });

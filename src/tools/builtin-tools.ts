@@ -1,4 +1,4 @@
-/** The tools that come with the package, together. Those that reach outside are there only when they are asked for. */
+/** Creates the built-in tools. Tools that access files or the network are only included if an option enables them. */
 import { createConsentTool } from "./ask-consent.ts";
 import { createCalculatorTool } from "./calculator/calculator.ts";
 import { createCurrentTimeTool, type CurrentTimeOptions } from "./current-time.ts";
@@ -10,16 +10,29 @@ import { createTableTool } from "./show-table.ts";
 import { createTodoTools } from "./todo-tools.ts";
 import type { Tool } from "./tool.ts";
 
+/** Options of `createBuiltinTools`. */
 export interface BuiltinToolsOptions {
+  /** Options of `current_time`. */
   readonly time?: CurrentTimeOptions;
+  /** Options of `show_image`. */
   readonly images?: ImageToolOptions;
-  /** The folder whose files the agent may read, and with the user's consent change; no file tools when absent. */
+  /** Folder whose files the agent can read, and change with the user's approval. Without it there are no file tools. */
   readonly workspace?: string;
+  /** Options of the file tools. Only used with `workspace`. */
   readonly files?: FileToolOptions;
-  /** Let the agent fetch pages from the web; not when absent. */
+  /** Enables the `http_fetch` tool, with options if given. Default: false. */
   readonly fetch?: boolean | FetchToolOptions;
 }
 
+/**
+ * Creates the built-in tools: `calculator`, `current_time`, `write_todo_list`, `update_todo_item`, `show_table`,
+ * `show_chart`, `show_image` and `ask_consent`. The file tools and `http_fetch` are only included if an option enables
+ * them.
+ *
+ * ```ts
+ * const tools = createBuiltinTools({ workspace: "./notes", fetch: true });
+ * ```
+ */
 export function createBuiltinTools({
   time = {},
   images = {},

@@ -1,31 +1,40 @@
-/** The current time as a tool: models do not know it. The clock is given, so that a run can be repeated. */
+/** The `current_time` tool. The clock is an option, so that runs can be reproduced. */
 import { LoomError } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
 
+/** Options of `createCurrentTimeTool`. */
 export interface CurrentTimeOptions {
-  /** Milliseconds since 1970; `Date.now` when absent. */
+  /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
-  /** Where no time zone is asked for; that of the machine when absent. */
+  /** IANA time zone used if a call names none. Default: the time zone of the machine. */
   readonly timeZone?: string;
 }
 
-/** Throws `tool_invalid` where the usual time zone does not exist. */
+/**
+ * Creates the `current_time` tool, which returns the date and time in any time zone.
+ *
+ * Throws `tool_invalid` if `timeZone` does not exist.
+ */
 export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: CurrentTimeOptions = {}): Tool {
   if (readTime(0, usual) === undefined)
-    throw new LoomError("tool_invalid", `there is no time zone ${JSON.stringify(usual)}`);
+    throw new LoomError(
+      "tool_invalid",
+      `unknown time zone ${JSON.stringify(usual)}; use an IANA name, such as Asia/Shanghai or UTC`,
+    );
   return defineTool({
     name: "current_time",
-    description: "The current date and time, in any time zone. Use it whenever an answer depends on now or today.",
+    description:
+      "Returns the current date and time, in any time zone. Use it whenever an answer depends on the current date or time.",
     input: describeInput<{ time_zone?: string }>({
       type: "object",
       properties: {
         time_zone: {
           type: "string",
           maxLength: 100,
-          description: "IANA name, such as Asia/Shanghai, Europe/Berlin or UTC; the user's own when absent",
+          description: "IANA name, such as Asia/Shanghai, Europe/Berlin or UTC. Default: the user's time zone",
         },
       },
     }),
@@ -34,7 +43,7 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
       const time = readTime(now(), time_zone ?? usual);
       if (time === undefined)
         return toolResult({
-          text: `There is no time zone ${JSON.stringify(time_zone)}. Use an IANA name, such as Asia/Shanghai or UTC.`,
+          text: `Unknown time zone ${JSON.stringify(time_zone)}. Use an IANA name, such as Asia/Shanghai or UTC.`,
           isError: true,
         });
       const { iso, weekday, timeZone } = time;
@@ -44,7 +53,7 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
   });
 }
 
-interface Time {
+interface ZonedTime {
   readonly at: number;
   /** With the offset of the time zone. */
   readonly iso: string;
@@ -52,8 +61,8 @@ interface Time {
   readonly timeZone: string;
 }
 
-/** Undefined when the time zone does not exist. */
-function readTime(at: number, timeZone: string | undefined): Time | undefined {
+/** Returns undefined if the time zone does not exist. */
+function readTime(at: number, timeZone: string | undefined): ZonedTime | undefined {
   let format: Intl.DateTimeFormat;
   try {
     format = new Intl.DateTimeFormat("en-GB", {
@@ -73,7 +82,7 @@ function readTime(at: number, timeZone: string | undefined): Time | undefined {
   }
   const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
   const { year = "", month, day, hour, minute, second, weekday = "", timeZoneName = "" } = parts;
-  // `GMT+08:00`; `GMT` alone, or with zeros, where there is no offset.
+  // The name is `GMT+08:00`; for UTC it is `GMT` or `GMT+00:00`.
   const given = timeZoneName.slice(3);
   const offset = given === "" || given === "+00:00" ? "Z" : given;
   const iso = `${year.padStart(4, "0")}-${month}-${day}T${hour}:${minute}:${second}${offset}`;

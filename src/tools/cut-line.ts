@@ -1,15 +1,15 @@
-/**
- * A line for people that is not too long: cut between words where it is, never within a character. It knows nothing of
- * what the line says.
- */
+/** Truncates text to one short line for display, between words where possible and never inside a character. */
 
-// The language is fixed: the same line is cut at the same place on every machine.
+// The locale is fixed so that the same line is cut at the same position on every machine.
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 const words = new Intl.Segmenter("en", { granularity: "word" });
-/** Units of text for each character: what a reader sees as one may be many, but not that many. */
+/** Code units examined per visible character. One visible character can have several. */
 const MAX_UNITS = 8;
 
-/** On one line, whole, and no more of it than is looked at when it is cut. */
+/**
+ * Collapses whitespace and control characters into single spaces. Drops text beyond what `cutLine` examines for the
+ * same limit.
+ */
 export function toPlainLine(text: string, maxCharacters: number): string {
   return text
     .slice(0, 2 * MAX_UNITS * maxCharacters)
@@ -18,7 +18,7 @@ export function toPlainLine(text: string, maxCharacters: number): string {
     .trim();
 }
 
-/** Characters are those a reader counts; the sign that something is missing is one of them. */
+/** Truncates a line to `maxCharacters` visible characters, including the ellipsis. */
 export function cutLine(line: string, maxCharacters: number): string {
   if (line.length <= maxCharacters) return line;
   const maxLookedAt = MAX_UNITS * maxCharacters;
@@ -28,7 +28,7 @@ export function cutLine(line: string, maxCharacters: number): string {
   return `${cutAtWord(line, head, maxCharacters)}…`;
 }
 
-/** The words of `head` that are whole in `line`; all of it where it is a single word. */
+/** Returns the complete words of `head`, or all of `head` if it is a single word. */
 function cutAtWord(line: string, head: string, maxCharacters: number): string {
   let end = 0;
   for (const { index, segment } of words.segment(line.slice(0, head.length + maxCharacters))) {

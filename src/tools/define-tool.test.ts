@@ -43,7 +43,7 @@ function define(
   });
 }
 
-/** The message of the refusal; fails when nothing is refused. */
+/** Returns the message of the error. Fails if nothing is thrown. */
 function refusal(make: () => unknown): string {
   try {
     make();
@@ -51,11 +51,11 @@ function refusal(make: () => unknown): string {
     if (isLoomError(error, "tool_invalid")) return error.message;
     throw error;
   }
-  throw new Error("nothing was refused");
+  throw new Error("nothing was thrown");
 }
 
-describe("a definition", () => {
-  it("takes what the arguments are from zod", async () => {
+describe("defineTool", () => {
+  it("reads the schema and types from zod", async () => {
     const tool = defineTool({
       name: "add",
       description: "Adds",
@@ -64,7 +64,7 @@ describe("a definition", () => {
         b: z.coerce.number().default(1),
         tags: z.array(z.object({ id: z.string() })).optional(),
       }),
-      // The types are those of the schema: this compiles.
+      // Compiles only with the types of the schema.
       approval: ({ a }) => a > 10,
       execute: ({ a, b }) => (a + b).toFixed(1),
     });
@@ -81,7 +81,7 @@ describe("a definition", () => {
     expect(await tool.validate({ a: "x", tags: [{ id: "1" }, { id: 2 }] })).toEqual({
       ok: false,
       message:
-        "The arguments do not fit the tool:\n" +
+        "The arguments do not match the schema of the tool:\n" +
         "- `a`: Invalid input: expected number, received string\n" +
         "- `tags[1].id`: Invalid input: expected string, received number",
     });
@@ -92,7 +92,7 @@ describe("a definition", () => {
     expect(await tool.execute({ a: 1, b: 2 }, contextWith())).toEqual({ text: "3.0" });
   });
 
-  it("works with another library, and asks for JSON Schema where there is none", async () => {
+  it("works with other libraries, and requires inputSchema if one has no JSON Schema", async () => {
     const input = mini.object({ n: mini.number() });
     const tool = defineTool({
       name: "t",
@@ -103,34 +103,34 @@ describe("a definition", () => {
     });
     expect((await tool.validate({ n: "x" })).ok).toBe(false);
     expect(refusal(() => defineTool({ name: "t", description: "d", input: anything, execute: () => 1 }))).toBe(
-      'tool "t": by-hand does not give JSON Schema; say `inputSchema` too',
+      'tool "t": by-hand does not produce JSON Schema; pass `inputSchema` too',
     );
     const odd = z.object({ when: z.date() });
     expect(refusal(() => defineTool({ name: "t", description: "d", input: odd, execute: () => 1 }))).toMatch(
-      /zod has no JSON Schema for its input \(.*\); say `inputSchema` too/,
+      /zod cannot express its input as JSON Schema \(.*\); pass `inputSchema` too/,
     );
   });
 
   it.each<[string, Partial<ToolDefinition<typeof anything>>]>([
-    ["a name has 1 to 64 letters", { name: "two words" }],
-    ["a name has 1 to 64 letters", { name: "" }],
-    ["a name has 1 to 64 letters", { name: "x".repeat(65) }],
-    ["a name has 1 to 64 letters", { name: "名字" }],
-    ["the title must be a text", { title: 1 as unknown as string }],
-    ["the description must be a text", { description: 1 as unknown as string }],
+    ["the name must have 1 to 64 letters", { name: "two words" }],
+    ["the name must have 1 to 64 letters", { name: "" }],
+    ["the name must have 1 to 64 letters", { name: "x".repeat(65) }],
+    ["the name must have 1 to 64 letters", { name: "名字" }],
+    ["`title` must be a string", { title: 1 as unknown as string }],
+    ["`description` must be a string", { description: 1 as unknown as string }],
     ['must have the type "object"', { inputSchema: { type: "string" } }],
     ['must have the type "object"', { inputSchema: { anyOf: [] } }],
     ["`input` must be a Standard Schema", { input: {} as StandardSchema<unknown, { n: number }> }],
-    ["`execute` or `approval` is not", { approval: "sometimes" as "always" }],
-    ["`timeoutMs` must be a whole number", { timeoutMs: 0 }],
-    ["`timeoutMs` must be a whole number", { timeoutMs: Infinity }],
-    ["`concurrency` must be a whole number", { concurrency: 1.5 }],
-    ["`maxResultCharacters` must be a whole number", { maxResultCharacters: -1 }],
-  ])("is refused: %s", (message, wrong) => {
+    ["`execute` must be a function", { approval: "sometimes" as "always" }],
+    ["`timeoutMs` must be an integer", { timeoutMs: 0 }],
+    ["`timeoutMs` must be an integer", { timeoutMs: Infinity }],
+    ["`concurrency` must be an integer", { concurrency: 1.5 }],
+    ["`maxResultCharacters` must be an integer", { maxResultCharacters: -1 }],
+  ])("rejects a definition: %s", (message, wrong) => {
     expect(refusal(() => define(() => 1, wrong))).toContain(message);
   });
 
-  it("tells the model when a schema itself throws", async () => {
+  it("reports an error thrown by the schema to the model", async () => {
     const input: StandardSchema = {
       "~standard": {
         version: 1,
@@ -144,7 +144,7 @@ describe("a definition", () => {
     expect(await tool.validate({})).toEqual({ ok: false, message: "The arguments could not be checked: oh no" });
   });
 
-  it("names at most twenty faults", async () => {
+  it("lists at most twenty issues", async () => {
     const tool = defineTool({
       name: "t",
       description: "d",
@@ -157,30 +157,30 @@ describe("a definition", () => {
   });
 });
 
-describe("what a tool returns", () => {
+describe("the return value of a tool", () => {
   const nothing = "Done. The tool returned nothing.";
   it.each<[string, () => unknown, object]>([
     ["a text", () => "yes", { text: "yes" }],
-    ["an empty text", () => "", { text: "" }],
+    ["an empty string", () => "", { text: "" }],
     ["a promise", async () => "later", { text: "later" }],
     ["nothing", () => undefined, { text: nothing }],
     ["null", () => null, { text: nothing }],
     ["a number", () => 42, { text: "42", output: 42 }],
     ["an object", () => ({ a: [1] }), { text: '{"a":[1]}', output: { a: [1] } }],
-    ["an object with a text of its own", () => ({ text: "x" }), { text: '{"text":"x"}', output: { text: "x" } }],
+    ["an object with a field text", () => ({ text: "x" }), { text: '{"text":"x"}', output: { text: "x" } }],
     ["a bigint", () => 2n ** 70n, { text: "1180591620717411303424", output: "1180591620717411303424" }],
     [
       "a result",
       () => toolResult({ text: "t", output: { a: 1 }, isError: true }),
       { text: "t", output: { a: 1 }, isError: true },
     ],
-    ["a result of data", () => toolResult({ output: { a: 1 } }), { text: '{"a":1}', output: { a: 1 } }],
-    ["an empty result", () => toolResult({}), { text: nothing }],
+    ["a toolResult with data", () => toolResult({ output: { a: 1 } }), { text: '{"a":1}', output: { a: 1 } }],
+    ["an empty toolResult", () => toolResult({}), { text: nothing }],
   ])("%s", async (_name, execute, expected) => {
     expect(await define(execute).execute({ n: 1 }, contextWith())).toEqual(expected);
   });
 
-  it("is what a generator returns, and what it yields is printed", async () => {
+  it("is what a generator returns, and yielded values are printed", async () => {
     const print = vi.fn();
     const tool = define(async function* ({ n }) {
       yield "a";
@@ -191,18 +191,18 @@ describe("what a tool returns", () => {
     expect(print.mock.calls).toEqual([["a"], ['{"b":1}']]);
   });
 
-  it("is what a generator has printed, where it returns nothing", async () => {
+  it("is the printed text if a generator returns nothing", async () => {
     const tool = define(
       async function* () {
         for (let i = 0; i < 5; i++) yield "abc";
       },
       { maxResultCharacters: 7 },
     );
-    // One more than may be told: then it is cut, and said so.
+    // One character more than the limit, so that the truncation is noticed.
     expect(await tool.execute({ n: 1 }, contextWith())).toEqual({ text: "abcabcab" });
   });
 
-  it("comes bit by bit from whatever gives it so", async () => {
+  it("can come from any iterator or stream", async () => {
     function* steps() {
       yield "a";
       yield "b";
@@ -224,7 +224,7 @@ describe("what a tool returns", () => {
     expect((await define(() => [1, 2]).execute({}, contextWith())).text).toBe("[1,2]");
   });
 
-  it("ends although a generator never does", async () => {
+  it("ends even if a generator never does", async () => {
     const abort = new AbortController();
     setTimeout(() => abort.abort(new Error("late")), 20);
     const tool = define(function* () {
@@ -235,20 +235,24 @@ describe("what a tool returns", () => {
 
   it.each<[string, () => unknown, string]>([
     ["an error", () => new Error("no such city"), "no such city"],
-    ["a response", () => new Response("hidden"), "The tool returned Response, which has no form in JSON."],
-    ["a blob", () => new Blob(["hidden"]), "The tool returned Blob, which has no form in JSON."],
-    ["data without a form", () => toolResult({ output: /x/ }), "The tool returned RegExp, which has no form in JSON."],
-  ])("is no success where it is %s", async (_name, make, message) => {
+    ["a response", () => new Response("hidden"), "The tool returned Response, which cannot be converted to JSON."],
+    ["a blob", () => new Blob(["hidden"]), "The tool returned Blob, which cannot be converted to JSON."],
+    [
+      "data without a JSON form",
+      () => toolResult({ output: /x/ }),
+      "The tool returned RegExp, which cannot be converted to JSON.",
+    ],
+  ])("fails for %s", async (_name, make, message) => {
     await expect(define(make).execute({}, contextWith())).rejects.toThrow(message);
   });
 
-  it("says what was thrown, and no more than its message", () => {
+  it("reports only the message of a thrown error", () => {
     expect(describeFailure({ message: "out of stock", key: "sk-1" })).toBe("out of stock");
-    expect(describeFailure({ code: 5, key: "sk-1" })).toBe("an error without words");
+    expect(describeFailure({ code: 5, key: "sk-1" })).toBe("unknown error");
     expect(describeFailure("plain")).toBe("plain");
   });
 
-  it("comes from a generator that is left when the signal says so", async () => {
+  it("closes a generator when the signal aborts", async () => {
     const abort = new AbortController();
     let isLeft = false;
     const tool = define(async function* () {

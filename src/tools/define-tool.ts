@@ -1,6 +1,6 @@
 /**
- * Makes a tool of a name, a schema and a function. Here a definition is held against what every provider accepts, so
- * that a mistake shows when the program starts and not in the middle of a run. It knows no run.
+ * Creates tools from a name, a schema and a function. Definitions are checked against the rules of all model providers,
+ * so that a mistake shows at startup and not during a run.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { describeValue, isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
@@ -10,43 +10,62 @@ import type { OutputOf, StandardSchema } from "./standard-schema.ts";
 import { toJson } from "./to-json.ts";
 import { asToolResult, showValue } from "./tool-result.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
-import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolResult } from "./tool.ts";
+import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolCallResult } from "./tool.ts";
 
+/** Definition of a tool for `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptions {
   /** 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** For people: what it does, in a few words. Where it is absent, they see the first sentence of the description. */
+  /** Short text for users that says what the tool does. Default: the first sentence of `description`. */
   readonly title?: string;
-  /** For the model: what the tool does, and when to use it. */
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
-  /** What the arguments must be: a schema of Zod, or of any library that follows Standard Schema. */
+  /** Schema of the arguments: Zod, or any other library that implements Standard Schema. */
   readonly input: Schema;
-  /** JSON Schema of the arguments, for the model; needed where the library gives none. */
+  /** JSON Schema of the arguments for the model. Required if the library of `input` cannot produce one. */
   readonly inputSchema?: JsonObject;
-  /** When the user must agree first; `never` when absent. */
+  /** When the user must approve a call. Default: `never`. */
   readonly approval?: ApprovalPolicy<OutputOf<Schema>>;
   /**
-   * Gives the result: a text, any JSON, what `toolResult` makes, or nothing; or a promise of it. A generator or a stream
-   * prints what it yields, and returns the result; where it returns nothing, the result is what it has printed.
+   * Runs the tool. Returns a string, any JSON value, the result of `toolResult`, or nothing; or a promise of these.
+   *
+   * A generator or stream prints what it yields and returns the result. If it returns nothing, the result is the
+   * printed text.
    */
   readonly execute: (input: OutputOf<Schema>, context: ToolContext) => unknown;
 }
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Throws `tool_invalid`, which says what is wrong with the definition. */
+/**
+ * Defines a tool that an agent can call.
+ *
+ * ```ts
+ * const weather = defineTool({
+ *   name: "get_weather",
+ *   description: "Returns the current weather of a city.",
+ *   input: z.object({ city: z.string() }),
+ *   execute: async ({ city }, { signal }) => fetchWeather(city, signal),
+ * });
+ * ```
+ *
+ * Throws `tool_invalid` if the definition is not valid.
+ */
 export function defineTool<Schema extends StandardSchema>(definition: ToolDefinition<Schema>): Tool {
   const { name, description, input, approval = "never", execute, inputSchema: given, ...options } = definition;
   const schema = isStandardSchema(input) ? input["~standard"] : undefined;
   if (schema === undefined)
-    throw new LoomError("tool_invalid", `tool ${describeValue(name)}: \`input\` must be a Standard Schema`);
+    throw new LoomError(
+      "tool_invalid",
+      `tool ${describeValue(name)}: \`input\` must be a Standard Schema, such as a Zod object`,
+    );
   if (
     typeof execute !== "function" ||
     (approval !== "never" && approval !== "always" && typeof approval !== "function")
   )
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: \`execute\` or \`approval\` is not what it must be`,
+      `tool ${describeValue(name)}: \`execute\` must be a function, and \`approval\` must be "never", "always" or a function`,
     );
 
   const tool: Tool = {
@@ -77,21 +96,21 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
   return tool;
 }
 
-/** Throws `tool_invalid` unless every provider would accept the tool and every limit is one. */
+/** Throws `tool_invalid` unless all model providers accept the tool and its limits are in range. */
 export function assertTool(tool: Tool): void {
   const { name, title = "", description, inputSchema } = tool;
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `tool ${describeValue(name)}: ${what}`);
   };
-  if (typeof name !== "string" || !NAME.test(name)) refuse("a name has 1 to 64 letters, digits, `_` and `-`");
-  if (typeof title !== "string") refuse("the title must be a text");
-  if (typeof description !== "string") refuse("the description must be a text");
+  if (typeof name !== "string" || !NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
+  if (typeof title !== "string") refuse("`title` must be a string");
+  if (typeof description !== "string") refuse("`description` must be a string");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")
-    refuse('the arguments must be an object: `inputSchema` must have the type "object"');
+    refuse('`inputSchema` must have the type "object"');
   for (const limit of LIMITS) {
     const value = tool[limit];
     if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_LIMIT)) continue;
-    refuse(`\`${limit}\` must be a whole number from 1 to ${MAX_LIMIT}`);
+    refuse(`\`${limit}\` must be an integer from 1 to ${MAX_LIMIT}`);
   }
 }
 
@@ -104,7 +123,7 @@ const LIMITS = [
   "maxEvents",
   "maxShownBytes",
 ] as const;
-/** The longest a timer can run. */
+/** Longest delay of a timer, in milliseconds. */
 const MAX_LIMIT = 2 ** 31 - 1;
 
 function isStandardSchema(value: unknown): value is StandardSchema {
@@ -118,54 +137,58 @@ function readJsonSchema(name: string, input: StandardSchema): JsonObject {
   if (jsonSchema === undefined)
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: ${vendor} does not give JSON Schema; say \`inputSchema\` too`,
+      `tool ${describeValue(name)}: ${vendor} does not produce JSON Schema; pass \`inputSchema\` too`,
     );
   try {
-    // The version is for programs that read many; models are told what is inside.
+    // The schema version is of no use to models.
     const { $schema: _, ...schema } = toJson(jsonSchema.input({ target: "draft-07" })).value as JsonObject;
     return schema;
   } catch (cause) {
     const why = describeFailure(cause);
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: ${vendor} has no JSON Schema for its input (${why}); say \`inputSchema\` too`,
+      `tool ${describeValue(name)}: ${vendor} cannot express its input as JSON Schema (${why}); pass \`inputSchema\` too`,
       {},
       { cause },
     );
   }
 }
 
-type Steps = AsyncIterator<unknown, unknown, void> | Iterator<unknown, unknown, void>;
+type StepIterator = AsyncIterator<unknown, unknown, void> | Iterator<unknown, unknown, void>;
 
-/** What comes bit by bit: a generator of either kind, a stream. A list is a value. */
-function findSteps(value: unknown): Steps | undefined {
+/** Returns the iterator of a generator or stream. Arrays are values. */
+function findSteps(value: unknown): StepIterator | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (Symbol.asyncIterator in value) return (value as AsyncIterable<unknown, unknown, void>)[Symbol.asyncIterator]();
   const isGenerator = Symbol.iterator in value && "next" in value && typeof value.next === "function";
   return isGenerator ? (value as Iterable<unknown, unknown, void>)[Symbol.iterator]() : undefined;
 }
 
-/** Steps after which others get their turn: time-outs too must be able to come. */
-const STEPS_AT_ONCE = 64;
+/** Steps after which the event loop gets a turn, so that timeouts can fire. */
+const STEPS_PER_TURN = 64;
 
-async function drain(steps: Steps, { signal, print, ready }: ToolContext, limit: number): Promise<ToolResult> {
+async function drain(
+  steps: StepIterator,
+  { signal, print, ready }: ToolContext,
+  limit: number,
+): Promise<ToolCallResult> {
   const decoder = new TextDecoder();
   let printed = "";
   try {
     for (let count = 1; ; count++) {
       const step = await steps.next();
       if (step.done === true) return asToolResult(step.value ?? (printed === "" ? undefined : printed));
-      if (count % STEPS_AT_ONCE === 0) await turn();
+      if (count % STEPS_PER_TURN === 0) await turn();
       signal.throwIfAborted();
       const { value } = step;
       const text = value instanceof Uint8Array ? decoder.decode(value, { stream: true }) : showValue(value);
-      // One more than is kept, so that whoever cuts the result can see that there was more.
+      // One character more than the limit, so that the truncation is noticed.
       if (printed.length <= limit) printed += text.slice(0, limit + 1 - printed.length);
       print(text);
       await ready();
     }
   } catch (error) {
-    // Its `finally` must run; what it does there is nobody's business any more.
+    // Runs the `finally` block of the generator. The call does not wait for it.
     void (async () => steps.return?.())().catch(() => undefined);
     throw error;
   }

@@ -1,17 +1,15 @@
-/**
- * What an error says, for a model and for people: its message, never its stack, and not without end.
- */
+/** Describes errors for models and users: the message, without the stack, limited in length. */
 
 const MAX_LENGTH = 2000;
-/** Some put their stack into the message. */
+/** Some errors include their stack in the message. */
 const STACK_LINE = /^\s+at .*$/;
 
 export function describeFailure(error: unknown): string {
   const shown = dropStack(readMessage(error).slice(0, 10 * MAX_LENGTH)).trim();
-  return shorten(shown === "" ? "an error without words" : shown, MAX_LENGTH);
+  return shorten(shown === "" ? "unknown error" : shown, MAX_LENGTH);
 }
 
-/** The text without its lines of a stack. */
+/** Removes the lines of a stack trace. */
 export function dropStack(text: string): string {
   return text
     .split("\n")
@@ -19,12 +17,12 @@ export function dropStack(text: string): string {
     .join("\n");
 }
 
-/** The text, or its beginning and a sign that there is more. */
+/** Truncates a text, with an ellipsis. */
 export function shorten(text: string, length: number): string {
   return text.length <= length ? text.toWellFormed() : `${text.slice(0, length).toWellFormed()}…`;
 }
 
-/** Of an object that is no error only its message: what else is in it may be nobody's business. */
+/** Reads only the message of an object that is not an error: other fields may be confidential. */
 function readMessage(error: unknown): string {
   try {
     if (typeof error !== "object" || error === null) return String(error);

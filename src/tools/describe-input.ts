@@ -1,12 +1,12 @@
 /**
- * A Standard Schema made of JSON Schema, for tools that need no schema library: those built in, and those of anyone who
- * has a JSON Schema already. It knows the keywords below, and refuses a schema with others rather than not to check.
+ * Creates a Standard Schema from JSON Schema, for tools without a schema library. Supports the keywords below and
+ * rejects others, because an unsupported keyword would not be checked.
  */
 import { describeValue, isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 
-type Path = readonly (string | number)[];
-type Report = (path: Path, message: string) => void;
+type IssuePath = readonly (string | number)[];
+type ReportIssue = (path: IssuePath, message: string) => void;
 
 const KEYWORDS: ReadonlySet<string> = new Set([
   "type",
@@ -21,15 +21,17 @@ const KEYWORDS: ReadonlySet<string> = new Set([
   "maxLength",
   "minItems",
   "maxItems",
-  // Said to the model, and not checked.
+  // Only for the model, not checked.
   "title",
   "description",
   "examples",
 ]);
 
 /**
- * The arguments as `Input`, which the caller must have described rightly. A null in an optional field counts as absent:
- * models like to say it.
+ * Creates the `input` schema of a tool from JSON Schema. `Input` must match the schema; the compiler cannot check it. A
+ * null in an optional field counts as absent, because models often send one.
+ *
+ * Throws `tool_invalid` if the schema has an unsupported keyword.
  */
 export function describeInput<Input>(schema: JsonObject): StandardSchema<Input> {
   assertKnown(schema, "");
@@ -51,14 +53,14 @@ function assertKnown(schema: Json | undefined, path: string): void {
   if (!isJsonObject(schema)) throw new LoomError("tool_invalid", `the schema at "${path}" must be an object`);
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
   if (unknown !== undefined)
-    throw new LoomError("tool_invalid", `the schema at "${path}" has \`${unknown}\`, which is not checked here`);
+    throw new LoomError("tool_invalid", `the schema at "${path}" has \`${unknown}\`, which is not supported`);
   for (const [name, inner] of Object.entries((schema["properties"] ?? {}) as JsonObject))
     assertKnown(inner, `${path}/${name}`);
   if (schema["items"] !== undefined) assertKnown(schema["items"], `${path}/items`);
   if (isJsonObject(schema["additionalProperties"])) assertKnown(schema["additionalProperties"], `${path}/*`);
 }
 
-function check(schema: JsonObject, value: unknown, path: Path, report: Report): unknown {
+function check(schema: JsonObject, value: unknown, path: IssuePath, report: ReportIssue): unknown {
   const types = [schema["type"] ?? []].flat() as readonly string[];
   if (types.length > 0 && !types.some((type) => isOfType(type, value))) {
     const expected = types.map((type) => NAMES[type] ?? type).join(" or ");
@@ -81,12 +83,12 @@ function check(schema: JsonObject, value: unknown, path: Path, report: Report): 
   return isJsonObject(value) ? checkFields(schema, value, path, report) : value;
 }
 
-function checkItems(schema: JsonObject, value: readonly unknown[], path: Path, report: Report): unknown {
+function checkItems(schema: JsonObject, value: readonly unknown[], path: IssuePath, report: ReportIssue): unknown {
   const items = schema["items"] as JsonObject | undefined;
   return items === undefined ? value : value.map((item, index) => check(items, item, [...path, index], report));
 }
 
-function checkFields(schema: JsonObject, value: JsonObject, path: Path, report: Report): unknown {
+function checkFields(schema: JsonObject, value: JsonObject, path: IssuePath, report: ReportIssue): unknown {
   const { properties = {}, required = [], additionalProperties: others } = schema;
   const declared = properties as { readonly [name: string]: JsonObject };
   const needed = required as readonly string[];
@@ -95,7 +97,7 @@ function checkFields(schema: JsonObject, value: JsonObject, path: Path, report: 
     const field = Object.hasOwn(declared, name) ? declared[name] : isJsonObject(others) ? others : undefined;
     const isAbsent = inner === null && !needed.includes(name) && Object.hasOwn(declared, name) && !acceptsNull(field);
     if (isAbsent) continue;
-    if (field === undefined && others === false) report([...path, name], "is not known here");
+    if (field === undefined && others === false) report([...path, name], "is not a known field");
     made.push([name, field === undefined ? inner : check(field, inner, [...path, name], report)]);
   }
   for (const name of needed)
@@ -103,7 +105,7 @@ function checkFields(schema: JsonObject, value: JsonObject, path: Path, report: 
   return Object.fromEntries(made);
 }
 
-function checkSize(schema: JsonObject, value: unknown, path: Path, report: Report): void {
+function checkSize(schema: JsonObject, value: unknown, path: IssuePath, report: ReportIssue): void {
   const [size, unit, low, high] =
     typeof value === "string"
       ? [value.length, " characters", schema["minLength"], schema["maxLength"]]
@@ -117,11 +119,11 @@ function checkSize(schema: JsonObject, value: unknown, path: Path, report: Repor
 }
 
 const NAMES: { readonly [type: string]: string } = {
-  string: "a text",
+  string: "a string",
   number: "a number",
-  integer: "a whole number",
+  integer: "an integer",
   boolean: "true or false",
-  array: "a list",
+  array: "an array",
   object: "an object",
   any: "given",
 };

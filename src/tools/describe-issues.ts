@@ -1,6 +1,4 @@
-/**
- * What a schema has against some arguments, in words a model can act on: which field, and what is wrong with it.
- */
+/** Describes schema issues to a model: the field, and what is wrong with it. */
 import { shorten } from "./describe-failure.ts";
 import type { StandardIssue } from "./standard-schema.ts";
 
@@ -9,14 +7,14 @@ const MAX_LENGTH = 500;
 
 export function describeIssues(issues: readonly StandardIssue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
-    const place = writePath(path ?? []);
-    return `- ${place === "" ? "" : `\`${shorten(place, MAX_LENGTH)}\`: `}${shorten(message, MAX_LENGTH)}`;
+    const field = writePath(path ?? []);
+    return `- ${field === "" ? "" : `\`${shorten(field, MAX_LENGTH)}\`: `}${shorten(message, MAX_LENGTH)}`;
   });
   if (issues.length > MAX_ISSUES) lines.push(`- and ${issues.length - MAX_ISSUES} more`);
-  return `The arguments do not fit the tool:\n${lines.join("\n")}`;
+  return `The arguments do not match the schema of the tool:\n${lines.join("\n")}`;
 }
 
-/** E.g. `items[2].text`. */
+/** For example `items[2].text`. */
 function writePath(path: NonNullable<StandardIssue["path"]>): string {
   let text = "";
   for (const segment of path) {

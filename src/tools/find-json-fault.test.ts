@@ -16,25 +16,25 @@ function isJson(text: string): boolean {
 
 describe("findJsonFault", () => {
   it.each([
-    ['{"a": 1,}', 8, 'a text in "double quotes"'],
+    ['{"a": 1,}', 8, 'a string in "double quotes"'],
     ['{"a": tru}', 6, "a value"],
-    ['{"a" 1}', 5, "a colon after the name"],
+    ['{"a" 1}', 5, "a colon after the key"],
     ['{"a": 1 "b": 2}', 8, "a comma or }"],
     ['{"a": [1, 2}', 11, "a comma or ]"],
     ['{"a": "x', 8, 'a closing "'],
-    ['{"a": "x\ny"}', 8, "no raw line break or control character in a text"],
+    ['{"a": "x\ny"}', 8, "no raw line break or control character in a string"],
     ['{"a": "\\x"}', 7, 'an escape such as \\n, \\" or \\u0041'],
-    ["{'a': 1}", 1, 'a text in "double quotes"'],
+    ["{'a': 1}", 1, 'a string in "double quotes"'],
     ['{"a": 01}', 7, "a comma or }"],
     ['{"a": 1} extra', 9, "nothing after the end of the value"],
-    ["{", 1, 'a text in "double quotes"'],
+    ["{", 1, 'a string in "double quotes"'],
     ["", 0, "a value"],
     ["[".repeat(1001), 1001, "less nesting"],
   ])("%j is wrong at %i", (text, position, expected) => {
     expect(findJsonFault(text)).toEqual({ position, expected });
   });
 
-  it("finds a fault exactly where JSON.parse would refuse the text", () => {
+  it("finds a fault if and only if JSON.parse rejects the text", () => {
     const broken = fc
       .tuple(
         fc.json({ maxDepth: 4 }),
@@ -71,25 +71,25 @@ describe("readArguments", () => {
     return result.ok ? JSON.stringify(result.input) : result.message;
   };
 
-  it("says where the text is wrong", () => {
+  it("reports the position of an error", () => {
     expect(read('{"path": "a.txt", "mode": write}')).toBe(
-      "The arguments are not valid JSON. The text of 32 characters is wrong at position 26, expected a value. " +
-        'Around it: {"path": "a.txt", "mode": ⟨here⟩write}\nCall the tool again with one JSON object.',
+      "The arguments are not valid JSON. The text of 32 characters is invalid at position 26: expected a value. " +
+        'Context: {"path": "a.txt", "mode": ⟨here⟩write}\nCall the tool again with one JSON object.',
     );
-    expect(read('{"a": "b')).toContain('ends too early, expected a closing "');
+    expect(read('{"a": "b')).toContain('ends too early: expected a closing "');
   });
 
-  it("says what came in place of an object", () => {
+  it("reports a value that is not an object", () => {
     expect(read("[1]")).toBe("The arguments must be a JSON object, not an array.");
     expect(read('"x"')).toBe('The arguments must be a JSON object, not "x".');
     expect(read("null")).toBe("The arguments must be a JSON object, not null.");
   });
 
-  it("takes no text as no arguments", () => {
+  it("treats an empty text as no arguments", () => {
     expect(read(" ")).toBe("{}");
   });
 
-  it("is short, however long the text", () => {
+  it("keeps the message short for a long text", () => {
     expect(read(`{"a": "${"x".repeat(100_000)}`).length).toBeLessThan(400);
   });
 });

@@ -1,20 +1,21 @@
 /**
- * Where a text stops being JSON, and what was expected there: a model can only repair what it is shown exactly, and the
- * words of `JSON.parse` do not always have a position.
+ * Finds the position where a text stops being valid JSON, and what was expected there. Error messages of `JSON.parse`
+ * do not always include a position, and a model needs it to repair its arguments.
  *
- * Invariant: it finds nothing exactly when `JSON.parse` would take the text.
+ * Invariant: it finds a fault if and only if `JSON.parse` rejects the text, except for texts nested deeper than the
+ * limit.
  */
 export interface JsonFault {
-  /** In code units from 0; the length of the text where it ends too early. */
+  /** In code units from 0. Equals the length of the text if it ends too early. */
   readonly position: number;
   readonly expected: string;
 }
 
-/** Arrays and objects within one another; a text that nests deeper is named as such. */
+/** Limit for nested arrays and objects. Deeper nesting is reported as a fault. */
 const MAX_DEPTH = 1000;
 const SPACE = /[ \t\n\r]*/y;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
-// oxlint-disable-next-line no-control-regex -- a text in JSON has none of them
+// oxlint-disable-next-line no-control-regex -- JSON strings must not contain them
 const CHARACTERS = /[^"\\\u0000-\u001f]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 
@@ -35,32 +36,32 @@ export function findJsonFault(text: string): JsonFault | undefined {
   const fault = (expected: string): JsonFault => ({ position: at, expected });
 
   const readString = (): JsonFault | undefined => {
-    if (!take('"')) return fault('a text in "double quotes"');
+    if (!take('"')) return fault('a string in "double quotes"');
     for (;;) {
       match(CHARACTERS);
       if (take('"')) return undefined;
       if (text[at] === "\\") {
         if (!match(ESCAPE)) return fault('an escape such as \\n, \\" or \\u0041');
-      } else return fault(at < text.length ? "no raw line break or control character in a text" : 'a closing "');
+      } else return fault(at < text.length ? "no raw line break or control character in a string" : 'a closing "');
     }
   };
 
-  /** Anything that does not nest. */
+  /** Reads a value that is not an array or object. */
   const readPlain = (): JsonFault | undefined => {
     if (text[at] === '"') return readString();
     if (match(NUMBER) || take("true") || take("false") || take("null")) return undefined;
     return fault("a value");
   };
 
-  /** What closes each array and object that is open. */
+  /** Closing brackets of the open arrays and objects, innermost last. */
   const open: ("]" | "}")[] = [];
   const readKey = (): JsonFault | undefined => {
     const wrong = readString();
     if (wrong !== undefined) return wrong;
     match(SPACE);
-    return take(":") ? undefined : fault("a colon after the name");
+    return take(":") ? undefined : fault("a colon after the key");
   };
-  /** After `{` or `[`: true when a first value follows, false when it is closed at once. */
+  /** Runs after `{` or `[`. Returns true if a first value follows, false if the container is empty. */
   const begin = (close: "]" | "}"): JsonFault | boolean => {
     if (open.length >= MAX_DEPTH) return fault("less nesting");
     match(SPACE);
@@ -68,7 +69,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
     open.push(close);
     return (close === "}" ? readKey() : undefined) ?? true;
   };
-  /** After a value: true when another follows, false when all is closed. */
+  /** Runs after a value. Returns true if another follows, false if everything is closed. */
   const goOn = (): JsonFault | boolean => {
     for (;;) {
       match(SPACE);

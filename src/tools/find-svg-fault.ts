@@ -1,14 +1,14 @@
 /**
- * Judges an SVG that a model has drawn: shapes, colours and words, and nothing that runs, loads or points outside. It
- * goes by what is allowed, so what nobody has thought of is refused. It reads no other form of image.
+ * Checks an SVG drawn by a model. Only listed elements and attributes are allowed, so scripts, styles, links and
+ * external references are rejected.
  *
- * Invariant: the text is gone through once, a text without a fault is well-formed XML, and drawing it costs no more than
- * its length and its clips allow.
+ * Invariant: an SVG without a fault is well-formed XML, and its rendering cost is bounded by its length and MAX_CLIPS.
+ * The check reads the text once.
  */
 
 export const MAX_SVG_CHARACTERS = 200_000;
 const MAX_DEPTH = 32;
-/** Each draws again what it is clipped by. */
+/** Each clip renders its clip path again. */
 const MAX_CLIPS = 100;
 
 const ELEMENTS: ReadonlySet<string> = new Set(
@@ -28,11 +28,11 @@ const ATTRIBUTES: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Values that are numbers or plain words alone have no sign by which something could be loaded. */
+/** Numbers and plain words cannot load anything. */
 const PLAIN = /^[-+.,%_\p{L}\p{N}\s]*$/u;
 const PAINT = /^\s*(?:#[\da-f]{3,8}|(?:rgb|hsl)a?\([-+.,%/\w\s]*\)|url\(\s*#[\w-]{1,64}\s*\)(?:\s+#?\w{1,64})?)\s*$/i;
 const TRANSFORM = /^(?:[\s,]|(?:translate|scale|rotate|skewX|skewY|matrix)\s*\([-+.,\de\s]*\))*$/i;
-/** What else an attribute may be. */
+/** Other values allowed for an attribute. */
 const VALUES: ReadonlyMap<string, RegExp> = new Map([
   ["fill", PAINT],
   ["stroke", PAINT],
@@ -46,20 +46,20 @@ const VALUES: ReadonlyMap<string, RegExp> = new Map([
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const TAG = /<(\/?)([A-Za-z][\w-]*)/y;
-/** Only four characters are white space in XML. */
+/** XML has only these four whitespace characters. */
 const ATTRIBUTE = /[ \t\r\n]+([A-Za-z][\w:-]*)[ \t\r\n]*=[ \t\r\n]*(?:"([^"<]*)"|'([^'<]*)')/y;
 const TAG_END = /[ \t\r\n]*(\/?)>/y;
 const TEXT = /[^<]+/y;
-/** `&` is for these alone: what others stand for is said elsewhere, or hides something. */
-const STRANGE_ENTITY = /&(?!(?:amp|lt|gt|quot|apos);)|\]\]>/;
-/** Characters XML has no place for. */
+/** Other entities need a declaration or could hide something. */
+const UNKNOWN_ENTITY = /&(?!(?:amp|lt|gt|quot|apos);)|\]\]>/;
+/** Characters that XML does not allow. */
 // oxlint-disable-next-line no-control-regex
-const STRANGE_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u;
+const INVALID_CHARACTER = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u;
 
-/** What is wrong with it, in words a model can act on; undefined where nothing is. */
+/** Returns what is wrong with the SVG, in words that a model can act on, or undefined if it is valid. */
 export function findSvgFault(svg: string, maxCharacters: number = MAX_SVG_CHARACTERS): string | undefined {
-  if (svg.length > maxCharacters) return `it has ${svg.length} characters, and may have ${maxCharacters}`;
-  if (STRANGE_CHARACTER.test(svg)) return "it has characters that XML does not know";
+  if (svg.length > maxCharacters) return `it has ${svg.length} characters; at most ${maxCharacters} are allowed`;
+  if (INVALID_CHARACTER.test(svg)) return "it has characters that are not allowed in XML";
   const open: string[] = [];
   let clips = 0;
   for (let at = 0; at < svg.length;) {
@@ -72,33 +72,35 @@ export function findSvgFault(svg: string, maxCharacters: number = MAX_SVG_CHARAC
       continue;
     }
     const tag = match(TAG, svg, at);
-    if (tag === null) return "it has something other than elements, such as a comment or `<!`";
+    if (tag === null)
+      return "only elements and text are allowed, not comments, declarations or processing instructions";
     const [all, slash, name = ""] = tag;
     at += all.length;
-    if (at > all.length && open.length === 0) return "it must be one `<svg>` and nothing else";
+    if (at > all.length && open.length === 0) return "it must be a single `<svg>` element";
     if (!ELEMENTS.has(name)) return `the element \`${name.slice(0, 64)}\` is not allowed`;
     if ((name === "svg") !== (slash === "" ? open.length === 0 : open.length === 1))
-      return "one `<svg>` must be around all of it, and no other inside";
+      return "it must have exactly one `<svg>` element, at the top";
     const inside = slash === "" ? readAttributes(svg, at, name) : { end: at, names: NO_NAMES };
     if ("fault" in inside) return inside.fault;
     if (inside.names.has("clip-path")) {
-      if (name === "clipPath" || open.includes("clipPath")) return "a `clipPath` may not be clipped itself";
-      if (++clips > MAX_CLIPS) return `it has more than ${MAX_CLIPS} clips`;
+      if (name === "clipPath" || open.includes("clipPath"))
+        return "a `clipPath` must not have or contain a `clip-path`";
+      if (++clips > MAX_CLIPS) return `it has more than ${MAX_CLIPS} clipped elements`;
     }
     const end = match(TAG_END, svg, inside.end);
-    if (end === null) return `the element \`${name}\` is not closed, or an attribute of it is not well-formed`;
+    if (end === null) return `the tag \`${name}\` is not closed or has a malformed attribute`;
     at = inside.end + end[0].length;
     if (slash === "/") {
-      if (open.pop() !== name || end[1] === "/") return `\`</${name}>\` closes nothing`;
+      if (open.pop() !== name || end[1] === "/") return `\`</${name}>\` has no matching start tag`;
     } else if (end[1] !== "/") open.push(name);
-    if (open.length > MAX_DEPTH) return `its elements are nested deeper than ${MAX_DEPTH}`;
+    if (open.length > MAX_DEPTH) return `its elements are nested deeper than ${MAX_DEPTH} levels`;
   }
   if (svg === "") return "it is empty";
   return open.length === 0 ? undefined : `the element \`${open.at(-1) ?? ""}\` is not closed`;
 }
 
-/** The same picture, with the name by which a browser knows it for one; it must have no fault. */
-export function nameSvg(svg: string): string {
+/** Adds the SVG namespace if it is missing, which browsers require. The SVG must have no fault. */
+export function addSvgNamespace(svg: string): string {
   const root = readAttributes(svg, "<svg".length, "svg");
   const isNamed = "names" in root && root.names.has("xmlns");
   return isNamed ? svg : svg.replace(/^<svg/, `<svg xmlns="${NAMESPACE}"`);
@@ -118,23 +120,23 @@ function readAttributes(
     const [all, name = "", double, single] = found;
     const fault = findAttributeFault(element, name, double ?? single ?? "");
     if (fault !== undefined) return { fault };
-    if (names.has(name)) return { fault: `the attribute \`${name}\` is there twice` };
+    if (names.has(name)) return { fault: `the attribute \`${name}\` occurs twice` };
     names.add(name);
     end += all.length;
   }
 }
 
 function findAttributeFault(element: string, name: string, value: string): string | undefined {
-  if (name === "xmlns" && element === "svg") return value === NAMESPACE ? undefined : `\`xmlns\` is ${NAMESPACE}`;
+  if (name === "xmlns" && element === "svg") return value === NAMESPACE ? undefined : `\`xmlns\` must be ${NAMESPACE}`;
   if (!ATTRIBUTES.has(name)) return `the attribute \`${name.slice(0, 64)}\` is not allowed`;
   if (name === "aria-label") return findTextFault(value);
   if (PLAIN.test(value) || VALUES.get(name)?.test(value) === true) return undefined;
-  return `the value of \`${name}\` is not allowed: numbers, words, colours, transforms and url(#id) are`;
+  return `the value of \`${name}\` is not allowed; use numbers, words, colours, transforms or url(#id)`;
 }
 
 function findTextFault(words: string): string | undefined {
-  return STRANGE_ENTITY.test(words)
-    ? "`&` is written `&amp;`, and `>` is `&gt;`; other entities are not known"
+  return UNKNOWN_ENTITY.test(words)
+    ? "write `&` as `&amp;` and `>` as `&gt;`; other entities are not allowed"
     : undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Tools: their contract, how they are made, how a call is carried out, and those that come with the package. They know
- * no agent and no run; what they need of one is a `ToolHost`.
+ * Tools for agents: the tool interface, `defineTool`, running tool calls, the built-in tools and MCP servers. The
+ * module does not depend on agents or runs; it uses a `ToolHost`.
  */
 export { createConsentTool } from "./ask-consent.ts";
 export { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
@@ -31,16 +31,16 @@ export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./
 export { createTodoTools } from "./todo-tools.ts";
 export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
 export { toolResult, type ToolResultParts } from "./tool-result.ts";
-export { limitToolbox, type LimitOptions } from "./limit-toolbox.ts";
+export { limitToolbox, type LimitToolboxOptions as LimitOptions } from "./limit-toolbox.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
 export type {
   ApprovalPolicy,
   CheckedInput,
   ShownEvent,
   Tool,
-  ToolCall,
+  ToolCallRequest as ToolCall,
   ToolContext,
   ToolOptions,
   ToolOutcome,
-  ToolResult,
+  ToolCallResult as ToolResult,
 } from "./tool.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { record } from "../../test/tool-recorder.ts";
+import { createToolRecorder } from "../../test/tool-recorder.ts";
 import { openKnowledgeBase, type Passage, type Retriever } from "../context/index.ts";
 import { findEventFault, type JsonObject, LoomError } from "../protocol/index.ts";
 import { createKnowledgeTool, type KnowledgeToolOptions } from "./knowledge-tool.ts";
@@ -13,7 +13,7 @@ function open(retriever: Retriever, options: KnowledgeToolOptions = {}) {
   const toolbox = createToolbox([tool]);
   let calls = 0;
   const search = async (input: JsonObject, more: Partial<ToolHost> = {}) => {
-    const host = record(more);
+    const host = createToolRecorder(more);
     const call = { callId: `c${++calls}`, name: tool.name, input, rawInput: JSON.stringify(input) };
     const outcome = await runToolCall(call, toolbox, host);
     for (const event of host.events) expect(findEventFault(event)).toBeUndefined();
@@ -30,7 +30,7 @@ const passage = (title: string, more: Partial<Passage> = {}): Passage => ({
 });
 
 describe("search_knowledge_base", () => {
-  it("gives results in the shape of 004, numbers them for the model, and shows them", async () => {
+  it("returns results as specification 004 defines, numbers them for the model, and shows them", async () => {
     await using base = await openKnowledgeBase(":memory:");
     await base.addText({
       uri: "docs/deploy.md",
@@ -68,19 +68,19 @@ describe("search_knowledge_base", () => {
     expect(events.map(({ type }) => type)).toEqual(["tool_start", "retrieval_complete", "tool_end"]);
     expect((await search({ query: "部署", sourceType: "docs" })).output).toMatchObject({ total: 1 });
     const elsewhere = await search({ query: "部署", sourceType: "none" });
-    expect(elsewhere.result).toContain('with sourceType "all"');
+    expect(elsewhere.result).toContain('use sourceType "all"');
     expect(elsewhere.shown).toMatchObject([{ doc_count: 0, sources: [] }]);
   });
 
-  it("asks where to look only where there is more than one collection", async () => {
+  it("offers sourceType only for a retriever with collections", async () => {
     const { search, tool } = open({ retrieve: async () => [] });
     expect(Object.keys(tool.inputSchema["properties"] ?? {})).toEqual(["query", "limit"]);
-    // A model may say it all the same.
+    // A model may send it anyway.
     const { result } = await search({ query: "nothing", sourceType: "docs" });
     expect(result).toBe('Nothing was found for "nothing".');
   });
 
-  it("shows a search without a result too", async () => {
+  it("shows a search without results", async () => {
     const { search } = open({ retrieve: async () => [] });
     const { output, result, isError, shown } = await search({ query: "nothing" });
     expect([isError, result]).toEqual([false, 'Nothing was found for "nothing".']);
@@ -88,7 +88,7 @@ describe("search_knowledge_base", () => {
     expect(shown).toEqual([{ type: "retrieval_complete", doc_count: 0, query: "nothing", sources: [] }]);
   });
 
-  it("goes on counting within a run, and knows a passage again", async () => {
+  it("continues numbers within a run, and keeps the number of a passage", async () => {
     const answers = [[passage("a"), passage("b")], [passage("b"), passage("c")], [passage("c")]];
     const { search } = open({ retrieve: async () => answers.shift() ?? [] });
     const later = open({ retrieve: async () => [passage("a")] }, { firstRef: 6 });
@@ -100,13 +100,13 @@ describe("search_knowledge_base", () => {
     expect(refsOf(await search({ query: "z" }, { runId: "another" }))).toEqual([1]);
   });
 
-  it("numbers the passages of one long line apart", async () => {
+  it("numbers the passages of one long line separately", async () => {
     const parts = ["one", "two"].map((content) => passage("a", { content, uri: "a.md", firstLine: 3 }));
     const { output } = await open({ retrieve: async () => parts }).search({ query: "x" });
     expect(output).toMatchObject({ results: [{ ref: 1 }, { ref: 2 }] });
   });
 
-  it("lets no document pass for another, whatever it has in it", async () => {
+  it("does not let a document imitate another passage", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom("title", "uri", "content", "snippet"),
@@ -128,7 +128,7 @@ describe("search_knowledge_base", () => {
     );
   });
 
-  it("says that the knowledge base is not there, and shows nothing", async () => {
+  it("reports an unavailable knowledge base without details, and shows nothing", async () => {
     const cause = new LoomError("store_corrupt", "`/srv/secret/kb.db` is damaged: name another one with `--kb FILE`");
     const failing = async (): Promise<never> => Promise.reject(cause);
     const onError = vi.fn<(error: unknown) => void>();
@@ -137,7 +137,7 @@ describe("search_knowledge_base", () => {
       { onError },
     );
     expect(result).toBe("Knowledge base unavailable");
-    // Why is for whoever runs it.
+    // The cause goes to the host only.
     expect(JSON.stringify(events)).not.toMatch(/secret|--kb/);
     expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "retrieval_failed", cause });
     expect([isError, errorCode, shown]).toEqual([true, "retrieval_failed", []]);
@@ -148,7 +148,7 @@ describe("search_knowledge_base", () => {
     expect((await open(closed).search({ query: "x" })).result).toBe("Knowledge base unavailable");
   });
 
-  it("trusts no retriever", async () => {
+  it("accepts any value from a retriever", async () => {
     const strange = [
       null,
       7,
@@ -160,13 +160,13 @@ describe("search_knowledge_base", () => {
     const { output, isError } = await search({ query: "x", limit: 20 });
     expect(isError).toBe(false);
     expect(output).toMatchObject({ total: 5, results: [{ title: "untitled", content: "" }, {}, {}, {}, {}] });
-    const list = await open({ retrieve: async () => "no list" as never }).search({ query: "x" });
+    const list = await open({ retrieve: async () => "not an array" as never }).search({ query: "x" });
     expect(list.isError).toBe(true);
     const much = open({ retrieve: async () => Array.from({ length: 99 }, (_, at) => passage(`${at}`)) }, { limit: 3 });
     expect((await much.search({ query: "x" })).output).toMatchObject({ total: 3 });
   });
 
-  it("stops with its run, and after its time", async () => {
+  it("stops when the run ends and after its timeout", async () => {
     const hangs = { retrieve: async (): Promise<never> => new Promise<never>(() => undefined) };
     const abort = new AbortController();
     const pending = open(hangs).search({ query: "x" }, { signal: abort.signal });
@@ -176,7 +176,7 @@ describe("search_knowledge_base", () => {
   });
 
   it.each([{}, { query: "" }, { query: "x", limit: 0 }, { query: "x", limit: 21 }, { query: 5 }])(
-    "refuses %j",
+    "rejects %j",
     async (input) => {
       const { errorCode } = await open({ retrieve: async () => [] }).search(input);
       expect(errorCode).toBe("invalid_arguments");

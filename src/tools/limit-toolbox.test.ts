@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callOf, record, toolOf } from "../../test/tool-recorder.ts";
+import { callOf, createToolRecorder, toolOf } from "../../test/tool-recorder.ts";
 import { limitToolbox } from "./limit-toolbox.ts";
 import { runToolCall } from "./run-tool-call.ts";
 import { createToolbox } from "./toolbox.ts";
@@ -8,8 +8,8 @@ const ran: unknown[] = [];
 const tool = toolOf((input) => void ran.push(input));
 const box = createToolbox([tool, { ...tool, name: "answer" }]);
 
-describe("a toolbox under rules", () => {
-  it("offers what is not denied, and knows what is", () => {
+describe("limitToolbox", () => {
+  it("does not offer denied tools, and reports their rule", () => {
     const limited = limitToolbox(box, { rules: [{ tool: "deny" }] });
     expect([limited.names, limited.describe().map(({ name }) => name)]).toEqual([["answer"], ["answer"]]);
     expect([limited.ruleOf("tool"), limited.ruleOf("answer"), box.ruleOf("tool")]).toEqual(["deny", "allow", "allow"]);
@@ -17,16 +17,16 @@ describe("a toolbox under rules", () => {
     expect(limitToolbox(box, { rules: [undefined] })).toBe(box);
   });
 
-  it("runs no call of what is denied, and says so", async () => {
-    const host = record();
+  it("does not run a call to a denied tool", async () => {
+    const host = createToolRecorder();
     const outcome = await runToolCall(callOf({ n: 1 }), limitToolbox(box, { rules: [{ tool: "deny" }] }), host);
     expect(outcome).toMatchObject({ isError: true, errorCode: "tool_denied" });
     expect([host.types(), ran]).toEqual([["tool_end"], []]);
   });
 
-  it("asks where a rule says so, and only that: arguments that are wrong are still wrong", async () => {
+  it("asks for approval if a rule requires it, after validating the arguments", async () => {
     const asked: unknown[] = [];
-    const host = record({
+    const host = createToolRecorder({
       requestApproval: async (request) => {
         asked.push(request.arguments);
         return { decision: "rejected", arguments: request.arguments };
@@ -38,10 +38,10 @@ describe("a toolbox under rules", () => {
     expect([asked, ran]).toEqual([[{ n: 1 }], []]);
   });
 
-  it("leaves a question standing until it is answered, and does not run what was agreed to", async () => {
+  it("waits for a pending approval of a denied tool, and does not run it", async () => {
     const asked: unknown[] = [];
-    const host = record({
-      recall: () => ({ asked: { n: 7 }, started: false }),
+    const host = createToolRecorder({
+      recall: () => ({ approvalArguments: { n: 7 }, started: false }),
       requestApproval: async (request) => {
         asked.push(request.arguments);
         return { decision: "approved", arguments: request.arguments };

@@ -1,18 +1,20 @@
 /**
- * A toolbox under rules: what is denied is not offered, and found as denied where a model calls it all the same. The
- * tools and how many of them may run at once stay those of the box.
+ * Applies tool rules to a toolbox. Denied tools are not offered to the model, and calls to them are rejected.
+ * Concurrency limits remain shared with the original toolbox.
  */
 import { findToolRule, type ToolRule, type ToolRules } from "../protocol/index.ts";
 import type { Toolbox } from "./toolbox.ts";
 
-export interface LimitOptions {
-  /** Of everybody who has something to say: the strictest counts. */
+/** Options of `limitToolbox`. */
+export interface LimitToolboxOptions {
+  /** Rules to combine. The strictest rule for a tool applies. */
   readonly rules: readonly (ToolRules | undefined)[];
-  /** Tools that do nothing outside, such as the one an answer is given by. */
+  /** Tools exempt from the rules, such as the one that returns structured output. */
   readonly except?: readonly string[];
 }
 
-export function limitToolbox(toolbox: Toolbox, { rules, except = [] }: LimitOptions): Toolbox {
+/** Returns a toolbox to which the rules apply, or the same toolbox if there are no rules. */
+export function limitToolbox(toolbox: Toolbox, { rules, except = [] }: LimitToolboxOptions): Toolbox {
   if (rules.every((each) => each === undefined)) return toolbox;
   const ruleOf = (name: string): ToolRule => (except.includes(name) ? "allow" : findToolRule(rules, name));
   const isOffered = (name: string): boolean => ruleOf(name) !== "deny";

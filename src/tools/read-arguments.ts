@@ -1,33 +1,34 @@
 /**
- * The arguments of a call as an object, or what is wrong with the model's text, so exactly that it can be repaired.
+ * Reads the arguments of a tool call. If the text of the model is not a JSON object, the message says where it is wrong
+ * so that the model can repair it.
  */
 import { describeValue, type JsonObject } from "../protocol/index.ts";
 import { findJsonFault } from "./find-json-fault.ts";
-import type { ToolCall } from "./tool.ts";
+import type { ToolCallRequest } from "./tool.ts";
 
-export type ReadArguments =
+export type ReadArgumentsResult =
   | { readonly ok: true; readonly input: JsonObject }
   | { readonly ok: false; readonly message: string };
 
-/** Characters on each side of the place that is wrong. */
+/** Characters quoted on each side of the fault. */
 const AROUND = 40;
 
-export function readArguments({ input, rawInput }: Pick<ToolCall, "input" | "rawInput">): ReadArguments {
+export function readArguments({ input, rawInput }: Pick<ToolCallRequest, "input" | "rawInput">): ReadArgumentsResult {
   if (input !== undefined) return { ok: true, input };
-  // Some providers send nothing at all for a tool that needs nothing.
+  // Some providers send an empty text for a tool without arguments.
   if (rawInput.trim() === "") return { ok: true, input: {} };
   const fault = findJsonFault(rawInput);
   if (fault === undefined)
     return { ok: false, message: `The arguments must be a JSON object, not ${describeJson(rawInput)}.` };
   const { position, expected } = fault;
-  const place = position >= rawInput.length ? "ends too early" : `is wrong at position ${position}`;
+  const where = position >= rawInput.length ? "ends too early" : `is invalid at position ${position}`;
   const before = rawInput.slice(Math.max(0, position - AROUND), position).toWellFormed();
   const after = rawInput.slice(position, position + AROUND).toWellFormed();
   return {
     ok: false,
     message:
-      `The arguments are not valid JSON. The text of ${rawInput.length} characters ${place}, ` +
-      `expected ${expected}. Around it: ${before}⟨here⟩${after}\nCall the tool again with one JSON object.`,
+      `The arguments are not valid JSON. The text of ${rawInput.length} characters ${where}: ` +
+      `expected ${expected}. Context: ${before}⟨here⟩${after}\nCall the tool again with one JSON object.`,
   };
 }
 

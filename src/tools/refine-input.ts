@@ -1,6 +1,6 @@
 /**
- * A tool whose arguments, once they are right, are brought into their plain form: so that who decides about a call, the
- * user who is asked and the tool itself all see the same, and no other spelling gets round any of them.
+ * Normalizes the arguments of a tool after validation. The approval policy, the user and the tool then see the same
+ * arguments, so a different spelling cannot bypass a check.
  */
 import type { JsonObject } from "../protocol/index.ts";
 import type { Tool } from "./tool.ts";

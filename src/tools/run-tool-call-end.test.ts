@@ -1,21 +1,25 @@
 import { getEventListeners } from "node:events";
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { callOf, record, type Recording, run, toolOf } from "../../test/tool-recorder.ts";
+import { callOf, createToolRecorder, type ToolRecorder, run, toolOf } from "../../test/tool-recorder.ts";
 import { LoomError } from "../protocol/index.ts";
 import { runToolCall } from "./run-tool-call.ts";
 import { createToolbox } from "./toolbox.ts";
 import type { ToolApprovalAnswer, ToolHost } from "./tool-host.ts";
 import type { Tool } from "./tool.ts";
 
-describe("a run that ends", () => {
+describe("the end of a run", () => {
   const stop = new Error("cancelled by the user");
 
-  it.each<[string, (host: Recording) => Tool, Partial<ToolHost>]>([
-    ["in the tool", () => toolOf(() => new Promise(() => undefined)), {}],
-    ["in the policy", () => toolOf(() => 1, { approval: () => new Promise<boolean>(() => undefined) }), {}],
+  it.each<[string, (host: ToolRecorder) => Tool, Partial<ToolHost>]>([
+    ["while the tool runs", () => toolOf(() => new Promise(() => undefined)), {}],
     [
-      "while the user is asked",
+      "while the approval policy runs",
+      () => toolOf(() => 1, { approval: () => new Promise<boolean>(() => undefined) }),
+      {},
+    ],
+    [
+      "while approval is pending",
       () => toolOf(() => 1, { approval: "always" }),
       { requestApproval: () => new Promise(() => undefined) },
     ],
@@ -25,8 +29,8 @@ describe("a run that ends", () => {
       () => toolOf((_input, { print }) => print("x".repeat(500_000))),
       { ready: () => new Promise(() => undefined) },
     ],
-  ])("%s stops the wait at once", async (_name, make, more) => {
-    const host = record(more);
+  ])("rejects the call at once: %s", async (_name, make, more) => {
+    const host = createToolRecorder(more);
     const done = run(make(host), host);
     await turn();
     host.abort.abort(stop);
@@ -35,8 +39,8 @@ describe("a run that ends", () => {
     expect(getEventListeners(host.signal, "abort")).toHaveLength(0);
   });
 
-  it("before the call begins it not", async () => {
-    const host = record();
+  it("rejects a call before it starts", async () => {
+    const host = createToolRecorder();
     host.abort.abort(stop);
     await expect(
       run(
@@ -47,10 +51,10 @@ describe("a run that ends", () => {
     expect(host.events).toEqual([]);
   });
 
-  it("while arguments are checked asks nobody any more", async () => {
+  it("requests no approval if it comes during validation", async () => {
     const checked = Promise.withResolvers<{ ok: true; value: unknown }>();
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 1 } }));
-    const host = record({ requestApproval: asked });
+    const host = createToolRecorder({ requestApproval: asked });
     const done = run({ ...toolOf(() => 1, { approval: "always" }), validate: () => checked.promise }, host);
     host.abort.abort(stop);
     await expect(done).rejects.toBe(stop);
@@ -59,10 +63,10 @@ describe("a run that ends", () => {
     expect(asked).not.toHaveBeenCalled();
   });
 
-  it("leaves no timer behind", async () => {
+  it("clears all timers", async () => {
     vi.useFakeTimers();
     try {
-      const host = record();
+      const host = createToolRecorder();
       const tools = [
         toolOf(() => 1, { approval: () => new Promise<boolean>(() => undefined) }),
         toolOf(() => new Promise(() => undefined)),
@@ -78,8 +82,8 @@ describe("a run that ends", () => {
     }
   });
 
-  it("aborts the tool's signal with the same reason, and what the tool does then is not heard", async () => {
-    const host = record();
+  it("aborts the signal of the tool with the same reason, and ignores later output", async () => {
+    const host = createToolRecorder();
     let seen: unknown;
     const tool = toolOf(async (_input, { signal, print }) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -96,11 +100,11 @@ describe("a run that ends", () => {
     expect(host.types()).toEqual(["tool_start"]);
   });
 
-  it("frees the place of a call that waits, and of one that runs", async () => {
+  it("frees the slot of a waiting and of a running call", async () => {
     const toolbox = createToolbox([
       toolOf(({ n }) => (n === 1 ? new Promise(() => undefined) : "ran"), { concurrency: 1 }),
     ]);
-    const [first, second, third] = [record(), record(), record()];
+    const [first, second, third] = [createToolRecorder(), createToolRecorder(), createToolRecorder()];
     const calls = [runToolCall(callOf({ n: 1 }), toolbox, first), runToolCall(callOf({ n: 2 }), toolbox, second)];
     const last = runToolCall(callOf({ n: 3 }), toolbox, third);
     await turn();
@@ -112,10 +116,10 @@ describe("a run that ends", () => {
     expect((await last).result).toBe("ran");
   });
 
-  it.each(["tool_start", "tool_output", "tool_end"])("is not hidden where %s cannot be written", async (type) => {
+  it.each(["tool_start", "tool_output", "tool_end"])("rejects if %s cannot be written", async (type) => {
     const failure = new LoomError("store_failed", "disk full");
     for (const isLate of [false, true]) {
-      const host = record({
+      const host = createToolRecorder({
         emit: (event) => {
           if (event.type !== type) return undefined;
           if (isLate) return Promise.reject(failure);
@@ -132,8 +136,8 @@ describe("a run that ends", () => {
   });
 });
 
-it("leaves nothing behind over 10,000 calls of one run", async () => {
-  const host = record({ emit: () => undefined });
+it("leaves no listeners after 10,000 calls of one run", async () => {
+  const host = createToolRecorder({ emit: () => undefined });
   const toolbox = createToolbox([toolOf(({ n }, { print }) => print(`${n}`), { concurrency: 3 })]);
   for (let n = 0; n < 10_000; n += 10)
     await Promise.all(Array.from({ length: 10 }, (_, i) => runToolCall(callOf({ n: n + i }), toolbox, host)));

@@ -1,15 +1,15 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
-import { callOf, record, type Recording, run, toolOf } from "../../test/tool-recorder.ts";
+import { callOf, createToolRecorder, type ToolRecorder, run, toolOf } from "../../test/tool-recorder.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import { runToolCall } from "./run-tool-call.ts";
 import { createToolbox } from "./toolbox.ts";
 import type { ToolApprovalAnswer } from "./tool-host.ts";
-import type { Tool, ToolCall, ToolContext } from "./tool.ts";
+import type { Tool, ToolCallRequest, ToolContext } from "./tool.ts";
 
-describe("a call that is run", () => {
-  it("starts, prints, reports, shows and ends, in this order", async () => {
-    const host = record();
+describe("a call that runs", () => {
+  it("writes its events in order", async () => {
+    const host = createToolRecorder();
     const tool = toolOf(({ n }, { print, report, show }) => {
       print("a");
       report(50, "half");
@@ -42,9 +42,9 @@ describe("a call that is run", () => {
     ]);
   });
 
-  it("begins when its start is durable", async () => {
+  it("starts the tool after tool_start is durable", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const host = record({ emit: () => promise });
+    const host = createToolRecorder({ emit: () => promise });
     const execute = vi.fn(() => "x");
     const done = run(toolOf(execute), host);
     await turn();
@@ -54,39 +54,39 @@ describe("a call that is run", () => {
     expect(execute).toHaveBeenCalledOnce();
   });
 
-  it("tells bad news without an error", async () => {
-    const host = record();
+  it("reports an error result without an error event", async () => {
+    const host = createToolRecorder();
     const tool: Tool = { ...toolOf(() => ""), execute: async () => ({ text: "no luck", isError: true }) };
     expect(await run(tool, host)).toEqual({ callId: "c1", name: "tool", result: "no luck", isError: true });
     expect(host.types()).toEqual(["tool_start", "tool_end"]);
   });
 
-  it("takes whatever a tool made by hand returns", async () => {
+  it("accepts any return value of a tool not created by defineTool", async () => {
     for (const value of [undefined, null, 42, "x", { output: 1 }, { text: 5 }, { text: "t", code: "x", thrown: {} }]) {
-      const host = record();
+      const host = createToolRecorder();
       const tool: Tool = { ...toolOf(() => ""), execute: async () => value as never };
       expect((await run(tool, host)).isError).toBe(false);
       expect(host.types()).toEqual(["tool_start", "tool_end"]);
     }
   });
 
-  it("cuts a result that is too long, and says so", async () => {
-    const host = record();
+  it("truncates a result that is too long", async () => {
+    const host = createToolRecorder();
     const { result } = await run(
       toolOf(() => "x".repeat(50), { maxResultCharacters: 10 }),
       host,
     );
-    expect(result).toBe(`${"x".repeat(10)}\n[cut: the result has 50 characters; these are the first 10]`);
+    expect(result).toBe(`${"x".repeat(10)}\n[truncated: showing the first 10 of 50 characters]`);
     const { result: long } = await run(
       toolOf(() => "x".repeat(200_000)),
-      record(),
+      createToolRecorder(),
     );
-    expect(long).toMatch(/^x{100000}\n\[cut: the result has 200000 characters; these are the first 100000]$/);
+    expect(long).toMatch(/^x{100000}\n\[truncated: showing the first 100000 of 200000 characters]$/);
   });
 
-  it("fits its end into one event, whatever it returns", async () => {
+  it("writes a tool_end that fits into one event", async () => {
     for (const text of ["\u0000".repeat(1_000_000), "龍".repeat(1_000_000), "🙂".repeat(400_000)]) {
-      const host = record();
+      const host = createToolRecorder();
       const tool: Tool = {
         ...toolOf(() => "", { maxResultCharacters: 2 ** 30 }),
         execute: async () => ({ text, output: { text: text.slice(0, 60_000) } }),
@@ -97,8 +97,8 @@ describe("a call that is run", () => {
     }
   });
 
-  it("leaves data out that is too large for an event", async () => {
-    const host = record();
+  it("omits data that is too large for an event", async () => {
+    const host = createToolRecorder();
     await run(
       toolOf(() => ({ list: "x".repeat(500_000) })),
       host,
@@ -107,9 +107,13 @@ describe("a call that is run", () => {
   });
 });
 
-describe("a call that is not run", () => {
+describe("a call that does not run", () => {
   const execute = vi.fn(() => "ran");
-  const outcomeOf = async (call: ToolCall, host = record(), more: Parameters<typeof toolOf>[1] = {}) => {
+  const outcomeOf = async (
+    call: ToolCallRequest,
+    host = createToolRecorder(),
+    more: Parameters<typeof toolOf>[1] = {},
+  ) => {
     execute.mockClear();
     const outcome = await run(toolOf(execute, more), host, call);
     expect(execute).not.toHaveBeenCalled();
@@ -126,58 +130,60 @@ describe("a call that is not run", () => {
     return `${outcome.errorCode}: ${outcome.result}`;
   };
 
-  it("names a tool nobody knows", async () => {
-    expect(await outcomeOf(callOf({}, "tol"))).toBe('unknown_tool: There is no tool "tol". There are: tool.');
+  it("has an unknown tool", async () => {
+    expect(await outcomeOf(callOf({}, "tol"))).toBe('unknown_tool: Unknown tool "tol". Available tools: tool.');
     const many = Array.from({ length: 900 }, (_, index): Tool => ({
       ...toolOf(() => 1),
       name: `tool_number_${index}`,
     }));
-    const { result } = await runToolCall(callOf({}, "x".repeat(1000)), createToolbox(many), record());
+    const { result } = await runToolCall(callOf({}, "x".repeat(1000)), createToolbox(many), createToolRecorder());
     expect(result.length).toBeLessThan(2500);
-    expect(result).toMatch(/^There is no tool "x+…\. There are: tool_number_0, .*, and \d+ more\.$/);
-    expect((await runToolCall(callOf({}), createToolbox([]), record())).result).toContain("there are no tools");
+    expect(result).toMatch(/^Unknown tool "x+…\. Available tools: tool_number_0, .*, and \d+ more\.$/);
+    expect((await runToolCall(callOf({}), createToolbox([]), createToolRecorder())).result).toContain(
+      "No tools are available",
+    );
   });
 
-  it("has arguments that are no JSON object", async () => {
+  it("has arguments that are not a JSON object", async () => {
     expect(await outcomeOf(callOf('{"n": }'))).toContain("invalid_arguments: The arguments are not valid JSON");
     expect(await outcomeOf(callOf("[1]"))).toContain("must be a JSON object, not an array");
   });
 
-  it("has arguments that do not fit", async () => {
+  it("has arguments that do not match the schema", async () => {
     expect(await outcomeOf(callOf({ n: "x" }))).toBe(
-      "invalid_arguments: The arguments do not fit the tool:\n- `n`: Invalid input: expected number, received string",
+      "invalid_arguments: The arguments do not match the schema of the tool:\n- `n`: Invalid input: expected number, received string",
     );
   });
 
-  const answering = (answer: Partial<ToolApprovalAnswer>): Recording =>
-    record({
+  const answering = (answer: Partial<ToolApprovalAnswer>): ToolRecorder =>
+    createToolRecorder({
       requestApproval: async ({ arguments: asked }) => ({ decision: "approved", arguments: asked, ...answer }),
     });
 
-  it("was refused by the user, who may say why", async () => {
+  it("was rejected by the user, or its approval expired", async () => {
     const always = { approval: "always" } as const;
     expect(await outcomeOf(callOf({ n: 1 }), answering({ decision: "rejected" }), always)).toBe(
-      "tool_rejected: The user refused this call; it was not run.",
+      "tool_rejected: The user rejected this call; it was not run.",
     );
     const withReason = answering({ decision: "rejected", reason: "not on a Friday" });
     expect(await outcomeOf(callOf({ n: 1 }), withReason, always)).toBe(
-      "tool_rejected: The user refused this call; it was not run. The reason given: not on a Friday",
+      "tool_rejected: The user rejected this call; it was not run. Reason: not on a Friday",
     );
     expect(await outcomeOf(callOf({ n: 1 }), answering({ decision: "expired" }), always)).toBe(
-      "approval_expired: Nobody agreed to this call in time; it was not run.",
+      "approval_expired: Approval for this call expired; it was not run.",
     );
     const edited = answering({ arguments: { n: "seven" } });
     expect(await outcomeOf(callOf({ n: 1 }), edited, always)).toContain("invalid_arguments");
   });
 
-  it("is refused when the answer is none that is known", async () => {
+  it("is rejected if the decision is unknown", async () => {
     const odd = answering({ decision: "maybe" as "approved" });
     expect(await outcomeOf(callOf({ n: 1 }), odd, { approval: "always" })).toContain("tool_rejected");
   });
 
-  it("finds too many calls waiting", async () => {
+  it("fails if too many calls wait", async () => {
     const toolbox = createToolbox([toolOf(() => new Promise(() => undefined), { concurrency: 1 })], { maxWaiting: 1 });
-    const host = record();
+    const host = createToolRecorder();
     const calls = [1, 2].map((n) => runToolCall(callOf({ n }), toolbox, host));
     await turn();
     const { errorCode } = await runToolCall({ ...callOf({ n: 3 }), callId: "c3" }, toolbox, host);
@@ -188,18 +194,18 @@ describe("a call that is not run", () => {
 });
 
 describe("approval", () => {
-  it("asks about the arguments as the model gave them, and runs with those agreed to", async () => {
+  it("shows the arguments of the model, and runs with the approved ones", async () => {
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 2 } }));
-    const host = record({ requestApproval: asked });
+    const host = createToolRecorder({ requestApproval: asked });
     const tool = toolOf(({ n }) => `ran with ${n}`, { approval: "always", approvalMs: 77 });
     expect((await run(tool, host)).result).toBe('The user changed the arguments to {"n":2}.\nran with 2');
     expect(asked.mock.calls).toEqual([[{ callId: "c1", name: "tool", arguments: { n: 1 }, expiresInMs: 77 }]]);
   });
 
   it.each<[string, (given: { n: number }) => unknown, boolean]>([
-    ["says no", () => false, false],
-    ["says yes", () => true, true],
-    ["says no later", async () => false, false],
+    ["returns false", () => false, false],
+    ["returns true", () => true, true],
+    ["resolves to false", async () => false, false],
     [
       "throws",
       () => {
@@ -207,22 +213,22 @@ describe("approval", () => {
       },
       true,
     ],
-    ["fails later", async () => Promise.reject(new Error("oops")), true],
-    ["says nothing", () => undefined, true],
-    ["looks at the arguments", ({ n }) => n > 5, false],
-  ])("is asked for where the policy %s", async (_name, approval, isAsked) => {
+    ["rejects", async () => Promise.reject(new Error("oops")), true],
+    ["returns undefined", () => undefined, true],
+    ["checks the arguments", ({ n }) => n > 5, false],
+  ])("is decided by a policy that %s", async (_name, approval, isAsked) => {
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 1 } }));
     await run(
       toolOf(() => 1, { approval: approval as () => boolean }),
-      record({ requestApproval: asked }),
+      createToolRecorder({ requestApproval: asked }),
     );
     expect(asked.mock.calls.length).toBe(isAsked ? 1 : 0);
   });
 
-  it("is asked for where the policy never answers", async () => {
+  it("is required if the policy never returns", async () => {
     vi.useFakeTimers();
     try {
-      const host = record();
+      const host = createToolRecorder();
       const done = run(
         toolOf(() => "ran", { timeoutMs: 50, approval: () => new Promise<boolean>(() => undefined) }),
         host,
@@ -234,18 +240,24 @@ describe("approval", () => {
     }
   });
 
-  it("stays asked for after a restart, and a start that was written is not written again", async () => {
+  it("is requested again after a restart, without a second tool_start", async () => {
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: { n: 9 } }));
-    const host = record({ requestApproval: asked, recall: () => ({ asked: { n: 1 }, started: true }) });
+    const host = createToolRecorder({
+      requestApproval: asked,
+      recall: () => ({ approvalArguments: { n: 1 }, started: true }),
+    });
     const tool = toolOf(({ n }) => n);
     expect((await run(tool, host)).result).toBe('The user changed the arguments to {"n":9}.\n9');
     expect(host.types()).toEqual(["tool_end"]);
   });
 
-  it("stays asked as it was, though the tool is another now, or gone", async () => {
+  it("keeps its arguments after a restart, even if the tool has changed or is gone", async () => {
     const before = { n: "as it was" };
     const asked = vi.fn(async (): Promise<ToolApprovalAnswer> => ({ decision: "approved", arguments: before }));
-    const host = record({ requestApproval: asked, recall: () => ({ asked: before, started: false }) });
+    const host = createToolRecorder({
+      requestApproval: asked,
+      recall: () => ({ approvalArguments: before, started: false }),
+    });
     expect(
       await run(
         toolOf(({ n }) => n),
@@ -260,9 +272,9 @@ describe("approval", () => {
 });
 
 describe("a tool that fails", () => {
-  it("ends the call with its message alone, and the host has the rest", async () => {
+  it("ends the call with its message only, and passes the error to the host", async () => {
     const error = new Error("cannot reach the printer\n    at print (/home/me/secret.ts:1:2)");
-    const host = record();
+    const host = createToolRecorder();
     const outcome = await run(
       toolOf(() => {
         throw error;
@@ -302,33 +314,33 @@ describe("a tool that fails", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["a text", "plain", "plain"],
+    ["a string", "plain", "plain"],
     ["nothing", undefined, "undefined"],
-    ["an error without words", new Error(""), "an error without words"],
-    ["what cannot be read", Object.create(null), "an error without words"],
-    ["very much", new Error("x".repeat(10_000)), `${"x".repeat(2000)}…`],
-  ])("may throw %s", async (_name, thrown, expected) => {
+    ["an error without a message", new Error(""), "unknown error"],
+    ["an unreadable object", Object.create(null), "unknown error"],
+    ["a long message", new Error("x".repeat(10_000)), `${"x".repeat(2000)}…`],
+  ])("can throw %s", async (_name, thrown, expected) => {
     const outcome = await run(
       toolOf(() => {
         throw thrown;
       }),
-      record(),
+      createToolRecorder(),
     );
     expect(outcome).toMatchObject({ result: expected, errorCode: "tool_failed" });
   });
 
-  it("keeps the code of an error of ours", async () => {
+  it("keeps the code of a LoomError", async () => {
     const outcome = await run(
       toolOf(() => {
         throw new LoomError("path_refused", "outside of the workspace");
       }),
-      record(),
+      createToolRecorder(),
     );
     expect(outcome).toMatchObject({ result: "outside of the workspace", errorCode: "path_refused" });
   });
 
-  it("is not disturbed by whoever is told", async () => {
-    const host = record({
+  it("is not affected by an error in onError", async () => {
+    const host = createToolRecorder({
       onError: () => {
         throw new Error("no");
       },
@@ -343,10 +355,10 @@ describe("a tool that fails", () => {
     ).toBe("tool_failed");
   });
 
-  it("runs out of time; what it does later goes nowhere", async () => {
+  it("times out, and its later output is ignored", async () => {
     vi.useFakeTimers();
     try {
-      const host = record();
+      const host = createToolRecorder();
       const late = Promise.withResolvers<void>();
       let seen: ToolContext | undefined;
       const tool = toolOf(
@@ -357,7 +369,7 @@ describe("a tool that fails", () => {
           context.print("late");
           context.report(100);
           context.show({ type: "custom", value: 1 });
-          throw new Error("nobody hears this");
+          throw new Error("ignored");
         },
         { timeoutMs: 100 },
       );
@@ -375,10 +387,10 @@ describe("a tool that fails", () => {
     }
   });
 
-  it("may take its time with the arguments no longer than with the rest", async () => {
+  it("applies its timeout to validation", async () => {
     vi.useFakeTimers();
     try {
-      const host = record();
+      const host = createToolRecorder();
       const done = run({ ...toolOf(() => 1, { timeoutMs: 50 }), validate: () => new Promise(() => undefined) }, host);
       await vi.advanceTimersByTimeAsync(50);
       expect((await done).errorCode).toBe("tool_timeout");
@@ -388,9 +400,9 @@ describe("a tool that fails", () => {
     }
   });
 
-  it("fails for showing what is no event", async () => {
+  it("fails if it shows an invalid event", async () => {
     for (const shown of [{ type: "tool_end" }, { type: "data" }, undefined, { type: "custom", value: 1n }]) {
-      const host = record();
+      const host = createToolRecorder();
       const outcome = await run(
         toolOf((_input, { show }) => show(shown as never)),
         host,
@@ -400,10 +412,10 @@ describe("a tool that fails", () => {
     }
   });
 
-  it("fails for what the run refuses to show, though it does not look", async () => {
+  it("fails if the run rejects a shown event, even if the tool ignores it", async () => {
     const refuse = new LoomError("unknown_todo", "there is no list l9");
     for (const isLate of [false, true]) {
-      const host: Recording = record({
+      const host: ToolRecorder = createToolRecorder({
         emit: (event) => {
           if (event.type !== "todo_update") host.events.push(event);
           else if (isLate) return Promise.reject(refuse);
@@ -427,17 +439,17 @@ describe("a tool that fails", () => {
     }
   });
 
-  it("may not show without end", async () => {
+  it("cannot show more than the total limit", async () => {
     const large = "x".repeat(500_000);
     const tool = toolOf((_input, { show }) => {
       for (let i = 0; i < 20; i++) show({ type: "custom", value: large });
     });
-    const host = record();
+    const host = createToolRecorder();
     expect((await run(tool, host)).errorCode).toBe("event_too_large");
     expect(host.types().filter((type) => type === "custom")).toHaveLength(16);
   });
 
-  it("is told what is too large to show, and can go on", async () => {
+  it("can catch the error for an event that is too large", async () => {
     const show = (characters: number, options = {}) =>
       toolOf((_input, context) => {
         try {
@@ -449,12 +461,12 @@ describe("a tool that fails", () => {
           return (error as Error).message;
         }
       }, options);
-    expect((await run(show(170_000), record())).result).toBe("shown");
-    const host = record();
+    expect((await run(show(170_000), createToolRecorder())).result).toBe("shown");
+    const host = createToolRecorder();
     expect((await run(show(180_000), host)).result).toBe(
-      "Too much to show: 540028 bytes of `custom`; one thing may have 524288.",
+      "The tool tried to show 540028 bytes of `custom`, but one event can have at most 524288.",
     );
     expect(host.types()).toEqual(["tool_start", "custom", "tool_end"]);
-    expect((await run(show(180_000, { maxShownBytes: 600_000 }), record())).result).toBe("shown");
+    expect((await run(show(180_000, { maxShownBytes: 600_000 }), createToolRecorder())).result).toBe("shown");
   });
 });

@@ -1,14 +1,14 @@
 /**
- * Carries out one call a model has made: checks the arguments, asks the user where that is needed, runs the tool and
- * writes how it went. The `tool_call` was written before. It knows no agent; what it needs of the run is its host.
+ * Runs one tool call of a model: checks the arguments, asks the user for approval if needed, runs the tool and writes
+ * the events. The `tool_call` event was written before.
  *
  *     (tool_approval → answer →) tool_start → (tool_output | tool_progress | shown)* → tool_end (→ error)
- *     or tool_end alone, for a call that is not run
+ *     or only tool_end, for a call that is not run
  *
  * Invariants:
- * - Each call gets exactly one `tool_end` from here, unless the run is over: then its engine closes the call.
- * - Whatever a tool does, this resolves; it rejects only when the run is over or its host cannot write.
- * - A tool that was left behind, because it ran out of time or the run ended, is heard no more.
+ * - Each call gets exactly one `tool_end`, unless the run is over: then the engine closes the call.
+ * - It resolves whatever the tool does, and rejects only if the run is over or the host cannot write.
+ * - Output of a tool is ignored after its timeout or after the end of the run.
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -21,55 +21,60 @@ import {
   type ToolEndEvent,
   type ToolRule,
 } from "../protocol/index.ts";
-import { cutResult } from "./cut-result.ts";
+import { truncateResult } from "./truncate-result.ts";
 import { describeFailure, shorten } from "./describe-failure.ts";
-import { makeRoom } from "./pace.ts";
+import { reserveBytes } from "./write-budget.ts";
 import { readArguments } from "./read-arguments.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { ToolOutput } from "./tool-output.ts";
 import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
-import type { Tool, ToolCall, ToolContext, ToolOutcome, ToolResult } from "./tool.ts";
+import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
 import { untilAborted } from "./until-aborted.ts";
 
-/** How a call ends: what its `tool_end` says, and what went wrong inside. */
-interface Ending extends ToolResult {
+/** How a call ended: the content of its `tool_end`, and the thrown error if there is one. */
+interface CallEnding extends ToolCallResult {
   readonly code?: string;
-  /** What was thrown, for the error record. */
+  /** The thrown value, for the `error` event. */
   readonly thrown?: { readonly error: unknown };
 }
 
-type Checked =
+type ToolCallCheck =
   | { readonly ok: true; readonly value: unknown; readonly arguments?: JsonObject }
-  | { readonly ok: false; readonly ending: Ending };
+  | { readonly ok: false; readonly ending: CallEnding };
 
-/** What the model must know before the result, such as that the user changed what it asked for. */
-type Agreed = Checked & { readonly note?: string };
+/** `note` tells the model something before the result, such as that the user changed the arguments. */
+type ToolCallApproval = ToolCallCheck & { readonly note?: string };
 
-/** Characters of the names a model is given when it asks for a tool that does not exist. */
+/** Limit for the list of tool names in the result of a call to an unknown tool. */
 const MAX_NAMES_LENGTH = 2000;
-/** Characters of the arguments as the user changed them, in what the model is told. */
+/** Limit for the changed arguments in the note to the model. */
 const MAX_CHANGED_LENGTH = 2000;
-const CHANGED_SINCE = "What the call would do has changed since the user agreed to it; it was not run.";
+const CHANGED_SINCE_APPROVAL = "The effect of this call has changed since the user approved it; it was not run.";
 
-export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHost): Promise<ToolOutcome> {
+/**
+ * Runs a tool call and writes its events to the host. Returns the outcome, also if the call was rejected or the tool
+ * failed. Rejects if the run is over or the host cannot write.
+ */
+export async function runToolCall(call: ToolCallRequest, toolbox: Toolbox, host: ToolHost): Promise<ToolOutcome> {
   const { signal } = host;
   signal.throwIfAborted();
   const tool = toolbox.find(call.name);
   const rule = toolbox.ruleOf(call.name);
   if (tool === undefined || rule === "deny") {
     const { callId, name } = call;
-    const asked = host.recall?.(callId)?.asked;
-    // A question that stands must be answered before its call can end.
-    if (asked !== undefined) await untilAborted(host.requestApproval({ callId, name, arguments: asked }), signal);
+    const requested = host.recall?.(callId)?.approvalArguments;
+    // A pending approval must be answered before its call can end.
+    if (requested !== undefined)
+      await untilAborted(host.requestApproval({ callId, name, arguments: requested }), signal);
     if (tool !== undefined) return endCall(call, host, {}, refuse("tool_denied", describeDenied(name)));
     return endCall(call, host, {}, refuse("unknown_tool", describeUnknown(call.name, toolbox)));
   }
 
-  const agreed = await untilAborted(agree(call, tool, rule, host), signal);
-  const { note } = agreed;
-  if (!agreed.ok) return endCall(call, host, tool, agreed.ending, { note });
+  const approved = await untilAborted(checkAndApprove(call, tool, rule, host), signal);
+  const { note } = approved;
+  if (!approved.ok) return endCall(call, host, tool, approved.ending, { note });
 
   let release;
   try {
@@ -79,69 +84,74 @@ export async function runToolCall(call: ToolCall, toolbox: Toolbox, host: ToolHo
     return endCall(call, host, tool, fail(error), { note });
   }
   try {
-    const { ending, durationMs } = await carryOut(call, tool, host, agreed.value);
+    const { ending, durationMs } = await startAndExecute(call, tool, host, approved.value);
     return await endCall(call, host, tool, ending, { note, durationMs });
   } finally {
-    // Also where the tool was left behind: one that hangs must not block all others.
+    // Also after a timeout: a tool that hangs must not block other calls.
     release();
   }
 }
 
-/** The arguments to run the tool with, once they are right and the user has agreed where that is needed. */
-async function agree(call: ToolCall, tool: Tool, rule: ToolRule, host: ToolHost): Promise<Agreed> {
+/** Returns the arguments to run the tool with, after validation and approval. */
+async function checkAndApprove(
+  call: ToolCallRequest,
+  tool: Tool,
+  rule: ToolRule,
+  host: ToolHost,
+): Promise<ToolCallApproval> {
   const { callId, name } = call;
-  // What was asked before a restart stays asked as it was, whatever schema and policy say now.
-  let asked = host.recall?.(callId)?.asked;
-  if (asked === undefined) {
+  // An approval requested before a restart keeps its arguments, even if schema or policy have changed.
+  let requested = host.recall?.(callId)?.approvalArguments;
+  if (requested === undefined) {
     const read = readArguments(call);
     if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
     const checked = await validate(tool, read.input, host.signal);
     if (!checked.ok) return checked;
     if (rule !== "ask" && !(await needsApproval(tool, checked.value, host.signal))) return checked;
-    asked = checked.arguments ?? read.input;
+    requested = checked.arguments ?? read.input;
   }
-  // Whoever waits for this has left; nobody must be asked any more.
+  // The caller has stopped waiting, so do not ask the user.
   host.signal.throwIfAborted();
   const {
     decision,
-    arguments: agreed,
+    arguments: approved,
     reason,
   } = await host.requestApproval({
     callId,
     name,
-    arguments: asked,
+    arguments: requested,
     ...(tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs }),
   });
-  const why = reason === undefined || reason.trim() === "" ? "" : ` The reason given: ${shorten(reason, 2000)}`;
+  const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${shorten(reason, 2000)}`;
   if (decision === "expired")
     return {
       ok: false,
-      ending: refuse("approval_expired", `Nobody agreed to this call in time; it was not run.${why}`),
+      ending: refuse("approval_expired", `Approval for this call expired; it was not run.${why}`),
     };
   if (decision !== "approved")
-    return { ok: false, ending: refuse("tool_rejected", `The user refused this call; it was not run.${why}`) };
-  const checked = await validate(tool, agreed, host.signal);
-  if (!isSame(asked, agreed)) {
-    const note = `The user changed the arguments to ${shorten(JSON.stringify(agreed), MAX_CHANGED_LENGTH)}.`;
+    return { ok: false, ending: refuse("tool_rejected", `The user rejected this call; it was not run.${why}`) };
+  const checked = await validate(tool, approved, host.signal);
+  if (!isSame(requested, approved)) {
+    const note = `The user changed the arguments to ${shorten(JSON.stringify(approved), MAX_CHANGED_LENGTH)}.`;
     return { ...checked, note };
   }
-  // What the tool makes of them now must be what the user was shown then.
-  const isOther = checked.ok && checked.arguments !== undefined && !isSame(asked, checked.arguments);
-  return isOther ? { ok: false, ending: refuse("approval_mismatch", CHANGED_SINCE) } : checked;
+  // The tool must still derive the same arguments that the user approved.
+  const isOther = checked.ok && checked.arguments !== undefined && !isSame(requested, checked.arguments);
+  return isOther ? { ok: false, ending: refuse("approval_mismatch", CHANGED_SINCE_APPROVAL) } : checked;
 }
 
-/** As the log gives it back: it knows no -0. */
-function withoutForm(input: JsonObject): unknown {
+/** Converts arguments to the form that the log returns: JSON has no -0. */
+function toPlainJson(input: JsonObject): unknown {
   return JSON.parse(JSON.stringify(input));
 }
 
 function isSame(one: JsonObject, other: JsonObject): boolean {
-  return isDeepStrictEqual(withoutForm(one), withoutForm(other));
+  return isDeepStrictEqual(toPlainJson(one), toPlainJson(other));
 }
 
-async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<Checked> {
+async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<ToolCallCheck> {
   try {
-    const checked = await withinTime(tool, signal, () => tool.validate(input));
+    const checked = await withTimeout(tool, signal, () => tool.validate(input));
     return checked.ok ? checked : { ok: false, ending: refuse("invalid_arguments", checked.message) };
   } catch (error) {
     signal.throwIfAborted();
@@ -149,10 +159,10 @@ async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Pro
   }
 }
 
-/** Only a clear no is a no. */
+/** Requires approval unless the policy returns false. */
 async function needsApproval(tool: Tool, input: unknown, signal: AbortSignal): Promise<boolean> {
   try {
-    const answer: unknown = await withinTime(tool, signal, () => tool.needsApproval(input));
+    const answer: unknown = await withTimeout(tool, signal, () => tool.needsApproval(input));
     return answer !== false;
   } catch {
     signal.throwIfAborted();
@@ -161,10 +171,10 @@ async function needsApproval(tool: Tool, input: unknown, signal: AbortSignal): P
 }
 
 /**
- * Lets a part of the tool work as long as the tool may and the run goes on. It is given a signal that tells it to stop;
- * one that does not is left behind.
+ * Runs a function of the tool until its timeout or the end of the run. The signal asks it to stop; a function that
+ * ignores the signal is abandoned.
  */
-async function withinTime<T>(
+async function withTimeout<T>(
   { timeoutMs = DEFAULT_LIMITS.timeoutMs }: Tool,
   signal: AbortSignal,
   work: (signal: AbortSignal) => T | PromiseLike<T>,
@@ -179,7 +189,7 @@ async function withinTime<T>(
   try {
     return await untilAborted((async () => work(abort.signal))(), abort.signal);
   } catch (error) {
-    // One that obeys its signal throws what it likes.
+    // A tool that stops on abort may throw any error.
     throw abort.signal.aborted ? abort.signal.reason : error;
   } finally {
     clearTimeout(timer);
@@ -187,19 +197,19 @@ async function withinTime<T>(
   }
 }
 
-async function carryOut(
-  call: ToolCall,
+async function startAndExecute(
+  call: ToolCallRequest,
   tool: Tool,
   host: ToolHost,
   input: unknown,
-): Promise<{ readonly ending: Ending; readonly durationMs: number }> {
+): Promise<{ readonly ending: CallEnding; readonly durationMs: number }> {
   const { callId, name } = call;
   const { signal, now = Date.now } = host;
   const output = new ToolOutput(host, call, tool);
   if (host.recall?.(callId)?.started !== true) {
-    await makeRoom(host, 512);
+    await reserveBytes(host, 512);
     const written = host.emit({ type: "tool_start", call_id: callId, name });
-    // A tool begins when its start is on disk: whoever finds it there after a crash will not run it twice.
+    // The tool starts after its `tool_start` is durable, so that it is not run twice after a crash.
     if (written !== undefined) await untilAborted(written, signal);
   }
   const startedAt = now();
@@ -210,17 +220,17 @@ async function carryOut(
   return { ending: refused, durationMs: Math.max(0, now() - startedAt) };
 }
 
-/** Runs the tool, and gives how it went. Rejects only when the run is over. */
+/** Runs the tool and returns how it ended. Rejects only if the run is over. */
 async function execute(
-  { callId }: ToolCall,
+  { callId }: ToolCallRequest,
   tool: Tool,
   host: ToolHost,
   output: ToolOutput,
   input: unknown,
-): Promise<Ending> {
+): Promise<CallEnding> {
   const { sessionId, runId, saveBlob } = host;
   try {
-    const result = await withinTime(tool, host.signal, (signal) => {
+    const result = await withTimeout(tool, host.signal, (signal) => {
       const context: ToolContext = {
         callId,
         sessionId,
@@ -245,24 +255,24 @@ async function execute(
   }
 }
 
-/** A tool that was not made by `defineTool` may give anything. */
-function readResult(result: unknown): ToolResult {
-  const given: Partial<ToolResult> | null | undefined = typeof result === "object" ? result : undefined;
+/** A tool that was not created by `defineTool` can return anything. */
+function readResult(result: unknown): ToolCallResult {
+  const given: Partial<ToolCallResult> | null | undefined = typeof result === "object" ? result : undefined;
   if (typeof given?.text !== "string") return asToolResult(result);
   const { text, output, isError } = given;
   return { text, ...(output === undefined ? {} : { output }), ...(isError === true ? { isError } : {}) };
 }
 
-/** Writes the end of the call, and the error where the tool has failed. */
+/** Writes `tool_end`, and `error` if the tool failed. */
 async function endCall(
-  { callId, name }: ToolCall,
+  { callId, name }: ToolCallRequest,
   host: ToolHost,
   limits: Pick<Tool, "maxResultCharacters">,
-  ending: Ending,
+  ending: CallEnding,
   { note, durationMs }: { readonly note?: string | undefined; readonly durationMs?: number } = {},
 ): Promise<ToolOutcome> {
   host.signal.throwIfAborted();
-  const { text, output, bytes } = cutResult(ending, limits.maxResultCharacters);
+  const { text, output, bytes } = truncateResult(ending, limits.maxResultCharacters);
   const result = note === undefined ? text : `${note}\n${text}`;
   const isError = ending.isError === true;
   const given = output === undefined ? {} : { output };
@@ -276,7 +286,7 @@ async function endCall(
     ...(ending.code === undefined ? {} : { error_code: ending.code }),
     ...(durationMs === undefined ? {} : { duration_ms: durationMs }),
   };
-  await makeRoom(host, bytes + (note?.length ?? 0) + 512);
+  await reserveBytes(host, bytes + (note?.length ?? 0) + 512);
   const write = async (event: LoomEvent): Promise<unknown> => host.emit(event);
   const written = [write(end)];
   if (ending.thrown !== undefined) written.push(write(describeError(callId, ending, ending.thrown.error, host)));
@@ -284,12 +294,12 @@ async function endCall(
   return { callId, name, result, isError, ...given, ...(ending.code === undefined ? {} : { errorCode: ending.code }) };
 }
 
-function describeError(callId: string, { text, code }: Ending, error: unknown, host: ToolHost): ErrorEvent {
+function describeError(callId: string, { text, code }: CallEnding, error: unknown, host: ToolHost): ErrorEvent {
   const errorId = randomUUID();
   try {
     host.onError?.(error, errorId);
   } catch {
-    // Whoever is told must not disturb the run.
+    // An error in the callback must not affect the run.
   }
   return {
     type: "error",
@@ -302,7 +312,7 @@ function describeError(callId: string, { text, code }: Ending, error: unknown, h
   };
 }
 
-/** The call is not run, and that is nobody's failure. */
+/** Ends a call that is not run. This is not a failure of the tool. */
 function refuse(
   code:
     | "unknown_tool"
@@ -312,23 +322,23 @@ function refuse(
     | "approval_expired"
     | "approval_mismatch",
   text: string,
-): Ending {
+): CallEnding {
   return { text, code, isError: true };
 }
 
-/** The tool has failed. */
-function fail(error: unknown): Ending {
+/** Ends a call whose tool failed. */
+function fail(error: unknown): CallEnding {
   const code = isLoomError(error) ? error.code : "tool_failed";
   return { text: describeFailure(error), code, isError: true, thrown: { error } };
 }
 
 function describeDenied(name: string): string {
-  return `The tool ${name} may not be used here; it was not run. Go on without it, and say what was not done.`;
+  return `The tool ${name} is not allowed here; it was not run. Continue without it, and tell the user what was not done.`;
 }
 
 function describeUnknown(name: string, { names }: Toolbox): string {
-  const asked = shorten(JSON.stringify(name), 100);
-  if (names.length === 0) return `There is no tool ${asked}: there are no tools.`;
+  const requested = shorten(JSON.stringify(name), 100);
+  if (names.length === 0) return `Unknown tool ${requested}. No tools are available.`;
   let list = "";
   let count = 0;
   for (const one of names) {
@@ -336,5 +346,5 @@ function describeUnknown(name: string, { names }: Toolbox): string {
     list += `${count++ === 0 ? "" : ", "}${one}`;
   }
   const rest = names.length - count;
-  return `There is no tool ${asked}. There are: ${list}${rest === 0 ? "" : `, and ${rest} more`}.`;
+  return `Unknown tool ${requested}. Available tools: ${list}${rest === 0 ? "" : `, and ${rest} more`}.`;
 }

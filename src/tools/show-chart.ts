@@ -1,6 +1,6 @@
 /**
- * A chart for the user to look at, as a tool: `data` of the type `chart`. It holds the same columns and rows a table
- * would, and `mark` for how they are drawn, so that a page without charts can still show the numbers.
+ * The `show_chart` tool. Emits `data` of type `chart`, with the columns and rows of a table and `mark` for the chart
+ * type. A client without charts can show the table.
  */
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
@@ -21,19 +21,20 @@ interface ChartInput {
 const MAX_POINTS = 2000;
 const MAX_SERIES = 20;
 
+/** Creates the `show_chart` tool, which shows the user a chart. */
 export function createChartTool(): Tool {
   return defineTool({
     name: "show_chart",
     description:
-      "Shows the user a chart. Use it to compare numbers or to show how they change. " +
+      "Shows the user a chart. Use it to compare numbers or show how they change. " +
       "Each series has one value per label.",
     input: describeInput<ChartInput>({
       type: "object",
       properties: {
-        kind: { type: "string", enum: KINDS, description: "pie takes one series" },
+        kind: { type: "string", enum: KINDS, description: "Chart type; pie takes one series" },
         title: { type: "string", maxLength: 500 },
-        description: { type: "string", maxLength: 2000, description: "What it shows, its units or its source" },
-        axis: { type: "string", maxLength: 500, description: "What the labels are, such as month" },
+        description: { type: "string", maxLength: 2000, description: "What the chart shows, its units or its source" },
+        axis: { type: "string", maxLength: 500, description: "What the labels stand for, such as month" },
         labels: { type: "array", items: { type: ["string", "number"] }, minItems: 1, maxItems: MAX_POINTS },
         series: {
           type: "array",
@@ -51,7 +52,7 @@ export function createChartTool(): Tool {
       },
       required: ["kind", "labels", "series"],
     }),
-    // Not to be run twice: it would show twice.
+    // Not idempotent: the chart would be shown twice.
     execute: ({ kind, title, description, axis = "label", labels, series }, { show }) => {
       const fault = findFault(kind, labels.length, series);
       if (fault !== undefined) return toolResult({ text: `${fault} Nothing was shown.`, isError: true });
@@ -66,13 +67,13 @@ export function createChartTool(): Tool {
         },
         ...(description === undefined ? {} : { metadata: { description } }),
       });
-      return `The chart is shown to the user: ${kind}, ${series.length} series of ${labels.length} values.`;
+      return `Shown to the user: ${kind} chart, ${series.length} series of ${labels.length} values.`;
     },
   });
 }
 
 function findFault(kind: string, count: number, series: ChartInput["series"]): string | undefined {
-  if (kind === "pie" && series.length > 1) return "A pie has one series.";
+  if (kind === "pie" && series.length > 1) return "A pie chart takes one series.";
   const wrong = series.find(({ values }) => values.length !== count);
   return wrong === undefined
     ? undefined

@@ -15,7 +15,7 @@ async function show(input: JsonObject, options: ImageToolOptions = {}) {
     signal: new AbortController().signal,
     emit: (event) => void events.push(event),
     ready: async () => undefined,
-    requestApproval: async () => Promise.reject(new Error("nobody is asked")),
+    requestApproval: async () => Promise.reject(new Error("no approval expected")),
   });
   for (const event of events) expect(findEventFault(event)).toBeUndefined();
   const images = events.filter((event): event is ImageEvent & LoomEvent => event.type === "image");
@@ -27,9 +27,9 @@ const SVG = '<svg viewBox="0 0 9 9"><circle cx="5" cy="5" r="4" fill="red"/></sv
 const PIXEL = "data:image/png;base64,iVBORw0KGgo=";
 
 describe("show_image", () => {
-  it("shows an SVG as data that a browser takes for one", async () => {
+  it("shows an SVG as a data URL with the SVG namespace", async () => {
     const { result, images } = await show({ svg: ` ${SVG}\n`, alt: "a red circle" });
-    expect(result).toBe("The image is shown to the user: a red circle");
+    expect(result).toBe("Shown to the user: a red circle");
     expect(images).toMatchObject([{ type: "image", media_type: "image/svg+xml", alt: "a red circle" }]);
     expect(images[0]?.url).toMatch(/^data:image\/svg\+xml;base64,/);
     expect(decode(images[0]?.url ?? "")).toBe(SVG.replace("<svg", '<svg xmlns="http://www.w3.org/2000/svg"'));
@@ -38,7 +38,7 @@ describe("show_image", () => {
   });
 
   it.each(['aria-label="a > b" xmlns="http://www.w3.org/2000/svg"', 'aria-label=" xmlns=" width="1"', 'width="1"'])(
-    "names it once as what it is: %s",
+    "adds the namespace only once: %s",
     async (attributes) => {
       const shown = decode((await show({ svg: `<svg ${attributes}/>`, alt: "x" })).images[0]?.url ?? "");
       expect(shown.match(/xmlns="http/g)).toHaveLength(1);
@@ -46,13 +46,13 @@ describe("show_image", () => {
     },
   );
 
-  it("shows pixels that are given as data", async () => {
+  it("shows raster images given as data URLs", async () => {
     expect((await show({ url: PIXEL, alt: "a dot" })).images).toEqual([
       { type: "image", url: PIXEL, media_type: "image/png", alt: "a dot" },
     ]);
   });
 
-  it("shows addresses of the hosts it was told, and no others", async () => {
+  it("shows URLs of the allowed hosts only", async () => {
     const hosts = ["Example.org"];
     const url = "https://example.org/a.png?size=2";
     expect((await show({ url, alt: "x" }, { hosts })).images).toEqual([{ type: "image", url, alt: "x" }]);
@@ -74,33 +74,33 @@ describe("show_image", () => {
       1,
     );
     for (const host of ["https://example.org", "example.org/", "*.example.org", "a b", "me@example.org", ""])
-      expect(() => createImageTool({ hosts: [host] })).toThrow("is no host");
+      expect(() => createImageTool({ hosts: [host] })).toThrow("is not a host");
     const refused = await show({ url, alt: "x" });
     expect(refused).toMatchObject({ images: [], isError: true });
-    expect(refused.result).toBe("Images of example.org may not be shown; draw it as an SVG. Nothing was shown.");
+    expect(refused.result).toBe("Images from example.org cannot be shown; draw it as an SVG. Nothing was shown.");
   });
 
   it.each<[JsonObject, string]>([
-    [{ alt: "x" }, "Give `svg` or `url`"],
-    [{ alt: "x", svg: SVG, url: PIXEL }, "and not both"],
+    [{ alt: "x" }, "Pass either `svg` or `url`"],
+    [{ alt: "x", svg: SVG, url: PIXEL }, "Pass either `svg` or `url`"],
     [{ svg: SVG }, "`alt`: is missing"],
-    [{ alt: "x", url: "javascript:alert(1)" }, "must be the data of an image"],
-    [{ alt: "x", url: "file:///etc/passwd" }, "must be the data of an image"],
-    [{ alt: "x", url: "data:text/html;base64,aaaa" }, "must be the data of an image"],
-    [{ alt: "x", url: "data:image/svg+xml;base64,aaaa" }, "An SVG is given as text"],
-    [{ alt: "x", url: 'data:image/png;base64,aa"onerror=' }, "must be the data of an image"],
-    [{ alt: "x", url: `data:image/png;base64,${"a".repeat(600_000)}` }, "may have 500000 characters"],
-    [{ alt: "x", svg: `<svg>${" ".repeat(200_000)}</svg>` }, "may have 200000"],
-    [{ alt: "x", svg: `<svg><text>${"图".repeat(199_000)}</text></svg>` }, "characters as data, and may have 500000"],
-  ])("refuses %.80j", async (input, words) => {
+    [{ alt: "x", url: "javascript:alert(1)" }, "must be an image as a data URL"],
+    [{ alt: "x", url: "file:///etc/passwd" }, "must be an image as a data URL"],
+    [{ alt: "x", url: "data:text/html;base64,aaaa" }, "must be an image as a data URL"],
+    [{ alt: "x", url: "data:image/svg+xml;base64,aaaa" }, "Pass an SVG as text"],
+    [{ alt: "x", url: 'data:image/png;base64,aa"onerror=' }, "must be an image as a data URL"],
+    [{ alt: "x", url: `data:image/png;base64,${"a".repeat(600_000)}` }, "at most 500000 characters"],
+    [{ alt: "x", svg: `<svg>${" ".repeat(200_000)}</svg>` }, "at most 200000 are allowed"],
+    [{ alt: "x", svg: `<svg><text>${"图".repeat(199_000)}</text></svg>` }, "characters as a data URL; at most 500000"],
+  ])("rejects %.80j", async (input, words) => {
     const { result, isError, images } = await show(input);
     expect(images).toEqual([]);
     expect(isError).toBe(true);
     expect(result).toContain(words);
   });
 
-  it("has a limit of its own for what is drawn", async () => {
-    expect((await show({ svg: SVG, alt: "x" }, { maxSvgCharacters: 20 })).result).toContain("may have 20");
+  it("applies maxSvgCharacters", async () => {
+    expect((await show({ svg: SVG, alt: "x" }, { maxSvgCharacters: 20 })).result).toContain("at most 20 are allowed");
   });
 });
 
@@ -118,7 +118,7 @@ describe("an SVG", () => {
     '<rect fill="#1d6fd1" stroke="rgb(0 0 0 / 50%)" color="hsla(120, 50%, 50%, .3)" stroke-dasharray="1,2 3%"/>',
     '<rect fill="url(#g) none" clip-path="url( #c )" points="1,2 -3.5,4"/>',
     '<clipPath id="c"><rect/></clipPath><g clip-path="url(#c)"><rect clip-path="url(#c)"/></g>',
-  ])("may have %s", (text) => {
+  ])("can have %s", (text) => {
     expect(findSvgFault(inside(text))).toBeUndefined();
   });
 
@@ -175,7 +175,7 @@ describe("an SVG", () => {
     "\u0000",
     "\ud800",
     `${"<g>".repeat(40)}${"</g>".repeat(40)}`,
-  ])("may not have %j", (text) => {
+  ])("cannot have %j", (text) => {
     expect(findSvgFault(inside(text))).toBeTypeOf("string");
   });
 
@@ -189,11 +189,11 @@ describe("an SVG", () => {
     `x${SVG}`,
     `\ufeff${SVG}`,
     SVG + SVG,
-  ])("is not %j", (text) => {
+  ])("cannot be %j", (text) => {
     expect(findSvgFault(text)).toBeTypeOf("string");
   });
 
-  it("is judged whatever it is, in little time, and is plain when it passes", () => {
+  it("is checked quickly for any text, and contains only allowed markup if it passes", () => {
     const part = fc.constantFrom(
       ...'<svg> </svg> <g> </g> <rect /> < > / <script> fill="red" onload=\'x\' href="#a" url( &amp; & \' " text <!-- ]]> = xmlns'.split(
         " ",
@@ -248,14 +248,14 @@ describe("an image that is too large for an event", () => {
     return { blob_id: "b", url: "/v1/sessions/s/blobs/b" };
   };
 
-  it("is kept, and shown by where it is", async () => {
+  it("is saved as a blob and shown by its URL", async () => {
     const tool = createImageTool();
     await tool.execute({ url, alt: "A cat" }, { ...context, saveBlob });
     expect(shown).toEqual([{ type: "image", url: "/v1/sessions/s/blobs/b", media_type: "image/png", alt: "A cat" }]);
     expect(saved.map(({ bytes, mediaType }) => [png.equals(bytes), mediaType])).toEqual([[true, "image/png"]]);
   });
 
-  it("is refused where nobody keeps it, and where it is something else", async () => {
+  it("is rejected without a blob store, and if it is not an image", async () => {
     const tool = createImageTool();
     expect(await tool.execute({ url, alt: "A cat" }, context)).toMatchObject({ isError: true });
     const wrong = url.replace("image/png", "image/gif");

@@ -1,4 +1,4 @@
-/** A table for the user to look at, as a tool: `data` of the type `dataframe`, as specification 003 shapes it. */
+/** The `show_table` tool. Emits `data` of type `dataframe`, as specification 003 defines it. */
 import type { Json } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
@@ -15,6 +15,7 @@ interface TableInput {
 const MAX_COLUMNS = 100;
 const MAX_ROWS = 2000;
 
+/** Creates the `show_table` tool, which shows the user a table. */
 export function createTableTool(): Tool {
   return defineTool({
     name: "show_table",
@@ -22,8 +23,8 @@ export function createTableTool(): Tool {
     input: describeInput<TableInput>({
       type: "object",
       properties: {
-        name: { type: "string", maxLength: 500, description: "What the table is called" },
-        description: { type: "string", maxLength: 2000, description: "What it shows, its units or its source" },
+        name: { type: "string", maxLength: 500, description: "Title of the table" },
+        description: { type: "string", maxLength: 2000, description: "What the table shows, its units or its source" },
         columns: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_COLUMNS },
         rows: {
           type: "array",
@@ -34,7 +35,7 @@ export function createTableTool(): Tool {
       },
       required: ["columns", "rows"],
     }),
-    // Not to be run twice: it would show twice.
+    // Not idempotent: the table would be shown twice.
     execute: ({ name, description, columns, rows }, { show }) => {
       const wrong = rows.findIndex((row) => row.length !== columns.length);
       if (wrong >= 0)
@@ -48,7 +49,7 @@ export function createTableTool(): Tool {
         data: { ...(name === undefined ? {} : { name }), columns, rows },
         ...(description === undefined ? {} : { metadata: { description } }),
       });
-      return `The table is shown to the user: ${rows.length} rows, ${columns.length} columns.`;
+      return `Shown to the user: table with ${rows.length} rows and ${columns.length} columns.`;
     },
   });
 }

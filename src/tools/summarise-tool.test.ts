@@ -5,10 +5,10 @@ import { MAX_SUMMARY_CHARACTERS, summariseTool } from "./summarise-tool.ts";
 const graphemes = new Intl.Segmenter("en");
 const count = (text: string): number => [...graphemes.segment(text)].length;
 
-describe("what a tool does, for people", () => {
+describe("summariseTool", () => {
   it.each([
     ["Adds two numbers.", "Adds two numbers."],
-    ["Adds two numbers. Use it for e.g. sums, never by heart.", "Adds two numbers."],
+    ["Adds two numbers. Use it for e.g. sums, not for estimates.", "Adds two numbers."],
     ["Reads files, e.g. of version 2.0, whole. Then stops.", "Reads files, e.g. of version 2.0, whole."],
     ["\n\n  Gets the alerts\n  of a state\n\nArgs:\n  state: two letters", "Gets the alerts of a state"],
     ["展示表格数据。需要列名和行。", "展示表格数据。"],
@@ -18,17 +18,17 @@ describe("what a tool does, for people", () => {
     ["x".repeat(5000), `${"x".repeat(119)}…`],
     [" \n ", undefined],
     ["", undefined],
-  ])("is the first sentence of %j: %j", (description, summary) => {
+  ])("returns the first sentence of %j: %j", (description, summary) => {
     expect(summariseTool({ description })).toBe(summary);
   });
 
-  it("is its title, where it has one that says something", () => {
+  it("returns the title unless it is blank", () => {
     expect(summariseTool({ title: " Read\na file ", description: "Long. Words." })).toBe("Read a file");
     expect(summariseTool({ title: " \n", description: "Long. Words." })).toBe("Long.");
     expect(summariseTool({ title: "a title ".repeat(1000), description: "" })).toMatch(/ a title( a)?…$/);
   });
 
-  it("is cut between characters as a reader sees them, also where there are no spaces", () => {
+  it("cuts between visible characters, also without spaces", () => {
     const chinese = summariseTool({ description: "把销售数据按地区和月份汇总成表格，".repeat(30) }) ?? "";
     expect(count(chinese)).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);
     expect(count(chinese)).toBeGreaterThan(100);
@@ -36,7 +36,7 @@ describe("what a tool does, for people", () => {
     expect(summariseTool({ description: family.repeat(300) })?.replaceAll(family, "")).toBe("…");
   });
 
-  it("is short, on one line and a whole text, whatever is declared", () => {
+  it("returns one short, well-formed line for any description", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), fc.boolean(), (text, isTitle) => {
         const summary = summariseTool(isTitle ? { title: text, description: "" } : { description: text });
@@ -47,7 +47,7 @@ describe("what a tool does, for people", () => {
         expect(summary).not.toBe("");
         expect(count(summary)).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);
       }),
-      // Finding the words of such texts takes long.
+      // Segmenting such texts is slow.
       { numRuns: 10 },
     );
   });

@@ -1,7 +1,4 @@
-/**
- * What a tool does, in a few words for people: those who watch a run see it beside the name. The description is for the
- * model, and may be as long as a page.
- */
+/** Summarises a tool in a few words for users who watch a run. The description is for the model and can be long. */
 import { cutLine, toPlainLine } from "./cut-line.ts";
 import type { Tool } from "./tool.ts";
 
@@ -9,7 +6,7 @@ export const MAX_SUMMARY_CHARACTERS = 120;
 
 const sentences = new Intl.Segmenter("en", { granularity: "sentence" });
 
-/** Its title, or the first sentence of its description. Undefined where it says neither. */
+/** Returns the title, or the first sentence of the description. Undefined if both are empty. */
 export function summariseTool({ title = "", description }: Pick<Tool, "title" | "description">): string | undefined {
   const named = toPlainLine(title.trimStart(), MAX_SUMMARY_CHARACTERS);
   const words = named === "" ? findFirstSentence(description) : named;
@@ -17,7 +14,7 @@ export function summariseTool({ title = "", description }: Pick<Tool, "title" | 
 }
 
 function findFirstSentence(description: string): string {
-  // The end of a line does not end a sentence; an empty line does.
+  // A line break does not end a sentence; a blank line does.
   const [paragraph = ""] = description.trimStart().split(/\r?\n[^\S\n]*\r?\n/u, 1);
   const [first] = sentences.segment(toPlainLine(paragraph, MAX_SUMMARY_CHARACTERS));
   return first?.segment.trimEnd() ?? "";

@@ -4,7 +4,7 @@ import { isDeeperThan } from "../protocol/index.ts";
 import { toJson } from "./to-json.ts";
 
 describe("toJson", () => {
-  it("leaves JSON as it is", () => {
+  it("keeps JSON unchanged", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
         const copy: unknown = JSON.parse(JSON.stringify(value));
@@ -14,7 +14,7 @@ describe("toJson", () => {
     );
   });
 
-  it("makes JSON of anything", () => {
+  it("converts any value to JSON", () => {
     fc.assert(
       fc.property(
         fc.anything({
@@ -37,7 +37,7 @@ describe("toJson", () => {
     );
   });
 
-  it("says what has no form as well as it can", () => {
+  it("converts values without a JSON form", () => {
     const circle: { self?: unknown; name: string } = { name: "circle" };
     circle.self = circle;
     const value = {
@@ -73,14 +73,14 @@ describe("toJson", () => {
     expect(toJson(undefined).value).toBeNull();
   });
 
-  it("keeps a key called __proto__ a key", () => {
+  it("keeps the key __proto__", () => {
     const { value } = toJson(JSON.parse('{"__proto__": {"x": 1}}'));
     expect(JSON.stringify(value)).toBe('{"__proto__":{"x":1}}');
     expect(({} as { x?: number }).x).toBeUndefined();
   });
 
-  it("ends, however much there is", () => {
-    // Each level doubles it: written out it would have 2^60 parts.
+  it("terminates for huge values", () => {
+    // Each level doubles the value: in full it would have 2^60 parts.
     let shared: unknown = "x";
     for (let level = 0; level < 60; level++) shared = [shared, shared];
     expect(toJson(shared).isCut).toBe(true);

@@ -1,23 +1,26 @@
 /**
- * Any value as JSON, as well as it can be said: what a tool returns is the tool's, and may be anything. It never throws
- * and always ends, whatever the value: cycles are named, and the size is bounded.
+ * Converts any value that a tool returns to JSON. It never throws and always terminates: cycles are marked, and depth
+ * and size are limited.
  */
 import type { Json } from "../protocol/index.ts";
 
-export interface MadeJson {
+export interface JsonConversion {
   readonly value: Json;
-  /** Something was left out because there is too much of it. */
+  /** True if a part was left out because of a limit. */
   readonly isCut: boolean;
 }
 
-/** How deep it may nest: with its event around it, still within what the protocol allows. */
+/** Depth limit. With the event around it, the value stays within the limit of the protocol. */
 const MAX_DEPTH = 200;
 const MAX_VALUES = 100_000;
-/** Characters of one text: no event could hold more. */
+/** Characters of one string. No event could hold more. */
 const MAX_TEXT = 1024 * 1024;
 
-/** Undefined, functions and symbols have no form: they are null by themselves, and absent from an object. */
-export function toJson(value: unknown): MadeJson {
+/**
+ * Converts a value to JSON. Values without a JSON form, such as undefined and functions, become null, and are omitted
+ * from objects.
+ */
+export function toJson(value: unknown): JsonConversion {
   const parents = new Set<object>();
   let left = MAX_VALUES;
   let isCut = false;
@@ -36,7 +39,7 @@ export function toJson(value: unknown): MadeJson {
       case "boolean":
         return inner;
       case "bigint":
-        // A number where that is exact, its digits otherwise.
+        // As a number if that is exact, otherwise as a string of digits.
         return BigInt(Number(inner)) === inner && Number.isSafeInteger(Number(inner)) ? Number(inner) : String(inner);
       case "object":
         return inner === null ? null : convertObject(inner, depth);
@@ -49,13 +52,13 @@ export function toJson(value: unknown): MadeJson {
     if (parents.has(inner)) return "[circular]";
     if (depth >= MAX_DEPTH) {
       isCut = true;
-      return "[too deep]";
+      return "[nested too deeply]";
     }
     parents.add(inner);
     try {
       return convertMembers(inner, depth);
     } catch {
-      // A getter or a proxy of its own mind.
+      // A getter or a proxy threw an error.
       return "[unreadable]";
     } finally {
       parents.delete(inner);
@@ -89,7 +92,7 @@ export function toJson(value: unknown): MadeJson {
       if (left < 0) break;
       if (one !== undefined) made.push([String(key).slice(0, MAX_TEXT), one]);
     }
-    // Not by assignment: a key may be `__proto__`.
+    // Assignment would fail for the key `__proto__`.
     return Object.fromEntries(made);
   };
 

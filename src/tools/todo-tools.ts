@@ -1,6 +1,6 @@
 /**
- * To-do lists as tools: one writes a list the user can see and tick, one changes an item of it. The lists themselves are
- * in the log; here is only remembered which items the latest have, so that a wrong id is told to the model at once.
+ * The to-do list tools: `write_todo_list` shows a list that the user can tick, `update_todo_item` changes one item. The
+ * lists are stored in the log. The tools only remember the number of items, to report a wrong id to the model.
  */
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../protocol/index.ts";
@@ -9,7 +9,7 @@ import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** Lists whose items are remembered, over all sessions; of others the log decides. */
+/** Lists whose item count is remembered, over all sessions. For other lists, the log checks the ids. */
 const MAX_LISTS = 1000;
 const MAX_ITEMS = 200;
 
@@ -26,6 +26,7 @@ interface UpdateInput {
   readonly text?: string;
 }
 
+/** Creates the tools `write_todo_list` and `update_todo_item`. */
 export function createTodoTools(): readonly Tool[] {
   const lists = new BoundedMap<number>(MAX_LISTS);
   const keyOf = ({ sessionId }: ToolContext, listId: string): string => JSON.stringify([sessionId, listId]);
@@ -33,8 +34,8 @@ export function createTodoTools(): readonly Tool[] {
   const write = defineTool({
     name: "write_todo_list",
     description:
-      "Shows the user a to-do list. Use it to plan work of several steps, or when the user asks for a list of tasks. " +
-      "Gives the ids of the list and its items, for update_todo_item. With list_id it replaces that list.",
+      "Shows the user a to-do list. Use it to plan work in several steps, or when the user asks for a list of tasks. " +
+      "Returns the ids of the list and its items, for update_todo_item. With list_id, it replaces that list.",
     input: describeInput<WriteInput>({
       type: "object",
       properties: {
@@ -46,8 +47,8 @@ export function createTodoTools(): readonly Tool[] {
           items: {
             type: "object",
             properties: {
-              text: { type: "string", minLength: 1, maxLength: 2000, description: "What is to be done" },
-              completed: { type: "boolean", description: "Whether it is done already" },
+              text: { type: "string", minLength: 1, maxLength: 2000, description: "Task to do" },
+              completed: { type: "boolean", description: "Whether the task is already done" },
             },
             required: ["text"],
           },
@@ -56,7 +57,7 @@ export function createTodoTools(): readonly Tool[] {
           type: "string",
           minLength: 1,
           maxLength: 200,
-          description: "The list to replace; a new one when absent",
+          description: "List to replace. Default: a new list",
         },
       },
       required: ["items"],
@@ -77,25 +78,24 @@ export function createTodoTools(): readonly Tool[] {
 
   const update = defineTool({
     name: "update_todo_item",
-    description:
-      "Ticks an item of a to-do list, unticks it, or changes its text. Tick each step as soon as it is done.",
+    description: "Ticks or unticks an item of a to-do list, or changes its text. Tick each step as soon as it is done.",
     input: describeInput<UpdateInput>({
       type: "object",
       properties: {
-        list_id: { type: "string", minLength: 1, maxLength: 200, description: "As write_todo_list gave it" },
-        item_id: { type: "string", minLength: 1, maxLength: 200, description: "As write_todo_list gave it" },
-        completed: { type: "boolean", description: "Whether it is done; unchanged when absent" },
-        text: { type: "string", minLength: 1, maxLength: 2000, description: "The new text; unchanged when absent" },
+        list_id: { type: "string", minLength: 1, maxLength: 200, description: "Id returned by write_todo_list" },
+        item_id: { type: "string", minLength: 1, maxLength: 200, description: "Id returned by write_todo_list" },
+        completed: { type: "boolean", description: "Whether the task is done. Default: unchanged" },
+        text: { type: "string", minLength: 1, maxLength: 2000, description: "New text. Default: unchanged" },
       },
       required: ["list_id", "item_id"],
     }),
     idempotent: true,
     execute: ({ list_id, item_id, completed, text }, context) => {
       if (completed === undefined && text === undefined)
-        return toolResult({ text: "Nothing was changed: give `completed` or `text`.", isError: true });
+        return toolResult({ text: "Nothing was changed: pass `completed` or `text`.", isError: true });
       const count = lists.get(keyOf(context, list_id));
       if (count !== undefined && !isItem(item_id, count))
-        return toolResult({ text: `List ${list_id} has the items 1 to ${count}, not ${item_id}.`, isError: true });
+        return toolResult({ text: `List ${list_id} has items 1 to ${count}, but no item ${item_id}.`, isError: true });
       context.show({
         type: "todo_update",
         list_id,
@@ -103,13 +103,13 @@ export function createTodoTools(): readonly Tool[] {
         ...(completed === undefined ? {} : { completed }),
         ...(text === undefined ? {} : { text }),
       });
-      return `Item ${item_id} of list ${list_id} was changed.`;
+      return `Item ${item_id} of list ${list_id} was updated.`;
     },
   });
   return [write, update];
 }
 
-/** Short enough for a model to repeat, and the same when the call is made again after a crash. */
+/** Creates a list id that is short enough for a model to repeat, and the same if the call is repeated after a crash. */
 function makeListId({ runId, callId }: ToolContext): string {
   return `list-${createHash("sha256")
     .update(JSON.stringify([runId, callId]))

@@ -1,33 +1,37 @@
 /**
- * What a tool call needs of the run it belongs to. An agent gives it; the tools know no run, no log and no engine.
+ * The interface between a tool call and the run it belongs to. Agents implement it, so that tools do not depend on
+ * runs, the log or the engine.
  */
 import type { JsonObject, LoomEvent } from "../protocol/index.ts";
 
-/** Best one for all calls of a node run: they share its pace. */
+/**
+ * Services of a run for its tool calls. Use one host for all calls of a node run, because they share its write budget.
+ */
 export interface ToolHost {
   readonly sessionId: string;
   readonly runId: string;
-  /** Aborted when the run ends, however. */
+  /** Aborts when the run ends. */
   readonly signal: AbortSignal;
   /**
-   * Writes into the node run the call belongs to; throws or rejects when the event is refused or the run is over. Where
-   * it gives a promise, that resolves when the event is durable: a tool begins when its start is.
+   * Writes an event to the node run of the call. Throws or rejects if the event is rejected or the run is over. A
+   * returned promise resolves when the event is durable; a tool starts after its `tool_start` is durable.
    */
   emit(event: LoomEvent): void | PromiseLike<unknown>;
   /** Resolves when the log has room. */
   ready(): Promise<void>;
-  /** Asks the user, or gives the answer that came before a restart. */
+  /** Asks the user for approval, or returns the answer given before a restart. */
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
-  /** What the log knows of the call, where the run goes on after its process died. */
+  /** Returns what the log knows about a call of a run that resumes after its process died. */
   recall?(callId: string): RecalledCall | undefined;
-  /** Told what a tool has thrown, whole; users see its message, and the id. */
+  /** Receives each error thrown by a tool. Users only see its message and the id. */
   onError?(error: unknown, errorId: string): void;
-  /** Keeps what no event can hold; absent where there is no place for it. */
+  /** Saves data that is too large for an event. Absent if there is no blob store. */
   readonly saveBlob?: SaveBlob | undefined;
+  /** Clock for durations, in milliseconds. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-/** Gives where it is found, which is what an event may say instead. Throws `blob_too_large`, `blobs_full`. */
+/** Saves a blob and returns its URL for use in events. Throws `blob_too_large` or `blobs_full`. */
 export type SaveBlob = (
   bytes: Uint8Array,
   options: {
@@ -37,22 +41,28 @@ export type SaveBlob = (
   },
 ) => Promise<{ readonly blob_id: string; readonly url: string }>;
 
+/** State of a call before a restart. */
 export interface RecalledCall {
-  /** The arguments the user was asked about, if that was so. */
-  readonly asked: JsonObject | undefined;
+  /** The arguments shown to the user, if approval was requested. */
+  readonly approvalArguments: JsonObject | undefined;
+  /** Whether `tool_start` was written. */
   readonly started: boolean;
 }
 
+/** Asks the user to approve a tool call. */
 export interface ToolApprovalRequest {
   readonly callId: string;
   readonly name: string;
   readonly arguments: JsonObject;
+  /** Milliseconds until the request expires. Default: decided by the host. */
   readonly expiresInMs?: number;
 }
 
+/** Answer to a `ToolApprovalRequest`. */
 export interface ToolApprovalAnswer {
   readonly decision: "approved" | "rejected" | "expired";
-  /** Those to use: as the user edited them, or as they were asked about. */
+  /** The arguments to use: as edited by the user, or as requested. */
   readonly arguments: JsonObject;
+  /** Reason given by the user, passed on to the model. */
   readonly reason?: string;
 }

@@ -1,4 +1,4 @@
-/** What a tool may do where its options do not say. */
+/** Default limits of a tool call. */
 export const DEFAULT_LIMITS = {
   timeoutMs: 5 * 60 * 1000,
   maxResultCharacters: 100_000,

@@ -1,10 +1,10 @@
 /**
- * What one call prints, reports and shows, on its way to the run: in order, bounded, and no faster than the log can
- * take it. Most of it goes through at once; what does not waits here.
+ * Writes what one tool call prints, reports and shows: in order, within limits, and no faster than the log accepts it.
+ * Output that cannot be written yet waits in a queue.
  *
  * Invariants:
- * - What is emitted is in the order in which the tool said it.
- * - After `close` the tool is heard no more; what it said before is still written by `flush`.
+ * - Events are emitted in the order in which the tool produced them.
+ * - After `close`, output of the tool is ignored; `flush` still writes earlier output.
  */
 import { Buffer } from "node:buffer";
 import {
@@ -16,16 +16,16 @@ import {
   type LoomEvent,
 } from "../protocol/index.ts";
 import { shorten } from "./describe-failure.ts";
-import { type Pace, paceOf } from "./pace.ts";
+import { type WriteBudget, writeBudgetOf } from "./write-budget.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import { showValue } from "./tool-result.ts";
-import type { ShownEvent, ToolCall, ToolOptions } from "./tool.ts";
+import type { ShownEvent, ToolCallRequest, ToolOptions } from "./tool.ts";
 
-/** Characters of one `tool_output`: an event may have 1 MiB, and a character six bytes of it. */
+/** Characters of one `tool_output`. An event can have 1 MiB, and a character takes up to six bytes of it. */
 const MAX_PIECE = 32 * 1024;
 const MAX_MESSAGE = 1000;
-/** Bytes of all that one call shows. Code `event_too_large`. */
+/** Bytes shown by one call in total. Code `event_too_large`. */
 const MAX_SHOWN_TOTAL = 8 * 1024 * 1024;
 const SHOWN: ReadonlySet<string> = new Set([
   "data",
@@ -36,27 +36,27 @@ const SHOWN: ReadonlySet<string> = new Set([
   "custom",
 ]);
 
-interface Waiting {
+interface QueuedEvent {
   event: LoomEvent;
   bytes: number;
 }
 
 export class ToolOutput {
   readonly #host: ToolHost;
-  readonly #pace: Pace;
+  readonly #budget: WriteBudget;
   readonly #callId: string;
   readonly #name: string;
   readonly #maxPrinted: number;
   readonly #maxEvents: number;
   readonly #maxShown: number;
-  #queue: Waiting[] = [];
+  #queue: QueuedEvent[] = [];
   #flushing: Promise<void> | undefined;
-  /** Those shown that are not known to be written. */
+  /** Shown events whose write is pending. */
   readonly #shown = new Set<PromiseLike<unknown>>();
   #isClosed = false;
   #isCut = false;
   #printed = 0;
-  /** The first half of a character whose second is yet to be printed. */
+  /** First half of a surrogate pair whose second half has not been printed yet. */
   #half = "";
   #shownBytes = 0;
   #events = 0;
@@ -64,9 +64,9 @@ export class ToolOutput {
   #refusal: LoomError | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(host: ToolHost, call: ToolCall, options: ToolOptions) {
+  constructor(host: ToolHost, call: ToolCallRequest, options: ToolOptions) {
     this.#host = host;
-    this.#pace = paceOf(host);
+    this.#budget = writeBudgetOf(host);
     this.#callId = call.callId;
     this.#name = call.name;
     this.#maxPrinted = options.maxPrintedCharacters ?? DEFAULT_LIMITS.maxPrintedCharacters;
@@ -74,12 +74,12 @@ export class ToolOutput {
     this.#maxShown = options.maxShownBytes ?? DEFAULT_LIMITS.maxShownBytes;
   }
 
-  /** Something the tool has shown was refused: the tool's mistake. */
+  /** Error for a shown event that was rejected, which is a mistake of the tool. */
   get refusal(): LoomError | undefined {
     return this.#refusal;
   }
 
-  /** The host can write no more: not the tool's mistake. */
+  /** Error of the host, after which nothing can be written. */
   get failure(): { readonly error: unknown } | undefined {
     return this.#failure;
   }
@@ -105,7 +105,7 @@ export class ToolOutput {
     if (kept.length === text.length) return;
     this.#isCut = true;
     const limit = isLast ? `${this.#maxEvents} events` : `${this.#maxPrinted} characters`;
-    this.#push(this.#outputOf(`\n[cut: a call may print ${limit}]\n`), 512);
+    this.#push(this.#outputOf(`\n[truncated: a call can print at most ${limit}]\n`), 512);
   }
 
   report(progress: number, message?: string): void {
@@ -122,7 +122,7 @@ export class ToolOutput {
       progress: value,
       ...(words === undefined ? {} : { message: words }),
     };
-    // Only the latest is of interest among those that wait.
+    // Only the latest waiting progress is of interest.
     if (this.#queue.at(-1)?.event.type === "tool_progress") this.#queue.pop();
     else if (this.#events++ >= this.#maxEvents) return;
     this.#push(event, 512);
@@ -131,34 +131,38 @@ export class ToolOutput {
   show(event: ShownEvent): void {
     if (this.#isClosed) return;
     const { copy, bytes } = copyShown(event);
-    const tooMuch = this.#findTooMuch(bytes);
+    const tooMuch = this.#describeExceededLimit(bytes);
     if (tooMuch !== undefined)
-      throw new LoomError("event_too_large", `Too much to show: ${bytes} bytes of \`${event.type}\`; ${tooMuch}.`, {
-        bytes,
-        limit: this.#maxShown,
-        total: MAX_SHOWN_TOTAL,
-      });
+      throw new LoomError(
+        "event_too_large",
+        `The tool tried to show ${bytes} bytes of \`${event.type}\`, but ${tooMuch}.`,
+        {
+          bytes,
+          limit: this.#maxShown,
+          total: MAX_SHOWN_TOTAL,
+        },
+      );
     this.#shownBytes += bytes;
     this.#events++;
     this.#push(copy, bytes);
     if (this.#refusal !== undefined) throw this.#refusal;
   }
 
-  /** Resolves when nothing waits here, and the log has room. */
+  /** Resolves when the queue is empty and the log has room. */
   async ready(): Promise<void> {
     this.#host.signal.throwIfAborted();
     if (this.#queue.length > 0) await this.flush();
-    else if (!this.#pace.take(0)) await this.#pace.wait();
+    else if (!this.#budget.take(0)) await this.#budget.wait();
   }
 
-  /** The tool is heard no more. */
+  /** Stops accepting output of the tool. */
   close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     if (!this.#isCut) this.#printText(this.#half);
   }
 
-  /** Resolves when all that was said is written; things shown, durably. Never rejects: see `failure`. */
+  /** Resolves when all output is written and shown events are durable. Never rejects: see `failure`. */
   async flush(): Promise<void> {
     this.#flushing ??= this.#drain().finally(() => (this.#flushing = undefined));
     await this.#flushing;
@@ -167,14 +171,14 @@ export class ToolOutput {
 
   async #drain(): Promise<void> {
     while (this.#queue.length > 0 && this.#failure === undefined) {
-      const [first] = this.#queue as [Waiting];
-      if (this.#pace.take(first.bytes)) {
+      const [first] = this.#queue as [QueuedEvent];
+      if (this.#budget.take(first.bytes)) {
         this.#queue.shift();
         this.#write(first.event);
         continue;
       }
       try {
-        await this.#pace.wait();
+        await this.#budget.wait();
       } catch (error) {
         this.#failure ??= { error };
       }
@@ -186,7 +190,7 @@ export class ToolOutput {
     const last = this.#queue.at(-1);
     if (last?.event.type === "tool_output" && this.#joins(piece)) {
       last.event = this.#outputOf(last.event.content + piece);
-      // Only what is new is measured: pieces may be as small as a character.
+      // Only the new piece is measured, because pieces can be as small as one character.
       last.bytes += Buffer.byteLength(piece);
       return;
     }
@@ -194,13 +198,13 @@ export class ToolOutput {
     this.#push(this.#outputOf(piece), bytesOf(piece));
   }
 
-  #findTooMuch(bytes: number): string | undefined {
-    if (bytes > this.#maxShown) return `one thing may have ${this.#maxShown}`;
-    if (this.#shownBytes + bytes > MAX_SHOWN_TOTAL) return `all of one call may have ${MAX_SHOWN_TOTAL}`;
-    return this.#events >= this.#maxEvents ? `a call may have ${this.#maxEvents} events` : undefined;
+  #describeExceededLimit(bytes: number): string | undefined {
+    if (bytes > this.#maxShown) return `one event can have at most ${this.#maxShown}`;
+    if (this.#shownBytes + bytes > MAX_SHOWN_TOTAL) return `one call can show at most ${MAX_SHOWN_TOTAL} in total`;
+    return this.#events >= this.#maxEvents ? `one call can emit at most ${this.#maxEvents} events` : undefined;
   }
 
-  /** True when a text can be added to the last one that waits. */
+  /** Returns true if the text can be appended to the last queued event. */
   #joins(text: string): boolean {
     const last = this.#queue.at(-1)?.event;
     return last?.type === "tool_output" && last.content.length + text.length <= MAX_PIECE;
@@ -211,7 +215,7 @@ export class ToolOutput {
   }
 
   #push(event: LoomEvent, bytes: number): void {
-    if (this.#queue.length === 0 && this.#pace.take(bytes)) {
+    if (this.#queue.length === 0 && this.#budget.take(bytes)) {
       this.#write(event);
       return;
     }
@@ -227,49 +231,49 @@ export class ToolOutput {
         () => this.#shown.delete(settled),
         (error: unknown) => {
           this.#shown.delete(settled);
-          this.#note(error);
+          this.#recordError(error);
         },
       );
       if (SHOWN.has(event.type)) this.#shown.add(settled);
     } catch (error) {
-      this.#note(error);
+      this.#recordError(error);
     }
   }
 
-  #note(error: unknown): void {
+  #recordError(error: unknown): void {
     if (isLoomError(error, "invalid_event", "unknown_todo")) this.#refusal ??= error;
     else this.#failure ??= { error };
   }
 }
 
-/** Bytes of a text within an event, nearly. */
+/** Approximate size of a text inside an event. */
 function bytesOf(text: string): number {
   return Buffer.byteLength(text) + 256;
 }
 
-/** Where a piece ends that begins at `start`: never between the halves of a character. */
+/** Returns the end of a piece that begins at `start`. Never splits a surrogate pair. */
 export function endOfPiece(text: string, start: number, length: number = MAX_PIECE): number {
   const end = start + length;
   if (end >= text.length) return text.length;
   return isFirstHalf(text, end - 1) ? end - 1 : end;
 }
 
-/** True for a code unit that needs another to be a character. */
+/** Returns true for the first half of a surrogate pair. */
 function isFirstHalf(text: string, at: number): boolean {
   const code = text.charCodeAt(at);
   return code >= 0xd800 && code <= 0xdbff;
 }
 
-/** What a tool shows is checked here and copied: it may wait, and the tool may change it meanwhile. */
+/** Validates and copies a shown event: it may wait in the queue while the tool changes the original. */
 function copyShown(event: ShownEvent): { readonly copy: LoomEvent; readonly bytes: number } {
   const type: unknown = (event as ShownEvent | undefined)?.type;
   if (typeof type !== "string" || !SHOWN.has(type))
-    throw new LoomError("invalid_event", `a tool shows ${[...SHOWN].join(", ")}, not ${describeValue(type)}`);
+    throw new LoomError("invalid_event", `a tool can show ${[...SHOWN].join(", ")}, not ${describeValue(type)}`);
   let text: string;
   try {
     text = JSON.stringify(event);
   } catch (cause) {
-    throw new LoomError("invalid_event", `\`${type}\` cannot be written as JSON`, {}, { cause });
+    throw new LoomError("invalid_event", `\`${type}\` cannot be converted to JSON`, {}, { cause });
   }
   const copy = JSON.parse(text) as LoomEvent & JsonObject;
   const fault = findLoomEventFault(copy);

@@ -1,59 +1,63 @@
 /**
- * What a tool gives back, brought into the one shape runs write: a text for the model, and the same as data where it is
- * more than a text. It knows no call and no limit of one.
+ * Converts the return value of a tool to a `ToolCallResult`: a text for the model, and the same as JSON unless it is
+ * only a text.
  */
 import { type Json, LoomError } from "../protocol/index.ts";
 import { toJson } from "./to-json.ts";
-import type { ToolResult } from "./tool.ts";
+import type { ToolCallResult } from "./tool.ts";
 
-/** Marks what `toolResult` made, so that JSON with a field `text` is not taken for it. */
-const MADE = Symbol.for("loom-agent.tool-result");
+/** Marks objects created by `toolResult`, so that JSON with a field `text` is not mistaken for one. */
+const TOOL_RESULT = Symbol.for("loom-agent.tool-result");
 
-/** What the model is told where a tool says nothing. */
 const NOTHING = "Done. The tool returned nothing.";
 const FAILED = "The tool failed and did not say why.";
 
+/** Parts of a result for `toolResult`. */
 export interface ToolResultParts {
-  /** What the model is told; `output` as JSON when absent. */
+  /** Text for the model. Default: `output` as JSON. */
   readonly text?: string;
-  /** Data for programs; anything JSON has a form for. */
+  /** Data for programs. Any value that can be converted to JSON. */
   readonly output?: unknown;
-  /** The tool worked, and what it has to say is bad news. */
+  /** Set if the tool worked but the outcome is an error, such as "not found". Default: false. */
   readonly isError?: boolean;
 }
 
-/** A result that says more than one thing: to be returned from `execute`. Throws for data that JSON has no form for. */
-export function toolResult({ text, output, isError = false }: ToolResultParts): ToolResult {
+/**
+ * Creates a result with a text, data or an error flag, to return from `execute`.
+ *
+ * Throws `tool_failed` if `output` cannot be converted to JSON.
+ */
+export function toolResult({ text, output, isError = false }: ToolResultParts): ToolCallResult {
   const made = output === undefined ? undefined : toJson(output);
-  if (made !== undefined) assertForm(output, made.value);
+  if (made !== undefined) assertSerializable(output, made.value);
   const nothing = isError ? FAILED : NOTHING;
-  const result: ToolResult = {
+  const result: ToolCallResult = {
     text: text ?? (made === undefined ? nothing : writeJson(made.value, made.isCut)),
     ...(made === undefined || made.isCut ? {} : { output: made.value }),
     ...(isError ? { isError } : {}),
   };
-  return Object.defineProperty(result, MADE, { value: true });
+  return Object.defineProperty(result, TOOL_RESULT, { value: true });
 }
 
-/** The result that any value returned from `execute` stands for. An error that is returned is thrown. */
-export function asToolResult(value: unknown): ToolResult {
+/** Converts any value returned from `execute` to a result. A returned error is thrown. */
+export function asToolResult(value: unknown): ToolCallResult {
   if (value instanceof Error) throw value;
   if (typeof value === "string") return { text: value };
   if (value === undefined || value === null) return { text: NOTHING };
-  if (typeof value === "object" && MADE in value) return value as unknown as ToolResult;
+  if (typeof value === "object" && TOOL_RESULT in value) return value as unknown as ToolCallResult;
   return toolResult({ output: value });
 }
 
-/** A response, a blob and the like keep what they hold to themselves; `{}` would pass for a success. */
-function assertForm(value: unknown, made: Json): void {
+/** Rejects objects such as Response and Blob, which convert to `{}` and would look like a success. */
+function assertSerializable(value: unknown, made: Json): void {
   if (typeof value !== "object" || value === null || JSON.stringify(made) !== "{}") return;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null || prototype === Object.prototype || value instanceof Map || "toJSON" in value) return;
   const name = value.constructor.name || "an object";
-  throw new LoomError("tool_failed", `The tool returned ${name}, which has no form in JSON.`);
+  throw new LoomError("tool_failed", `The tool returned ${name}, which cannot be converted to JSON.`);
 }
 
-/** A value as the text a model or a person reads. */
+/** Converts a value to text for a model or a person. */
 export function showValue(value: unknown): string {
   if (typeof value === "string") return value;
   const made = toJson(value);
@@ -62,5 +66,5 @@ export function showValue(value: unknown): string {
 
 function writeJson(value: Json, isCut: boolean): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
-  return isCut ? `${text}\n[cut: there is more than can be shown]` : text;
+  return isCut ? `${text}\n[truncated: the value is too large]` : text;
 }

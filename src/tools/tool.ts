@@ -1,6 +1,6 @@
 /**
- * The contract of a tool: what an agent can do. A tool is typed by a Standard Schema, says when the user must agree, and
- * may stream what it prints, how far it is, and things to show. It knows no agent, no run and no log.
+ * The tool interface. A tool has typed arguments, says when the user must approve a call, and can stream output,
+ * progress and content to show. It does not depend on agents, runs or the log.
  */
 import type {
   CustomEvent,
@@ -13,7 +13,7 @@ import type {
   TodoUpdateEvent,
 } from "../protocol/index.ts";
 
-/** Something for people to look at, beside the result the model is told. */
+/** An event that a tool can show to users, in addition to its result for the model. */
 export type ShownEvent =
   | DataEvent
   | ImageEvent
@@ -22,99 +22,110 @@ export type ShownEvent =
   | RetrievalCompleteEvent
   | CustomEvent;
 
+/** What `execute` receives besides the arguments. */
 export interface ToolContext {
   readonly callId: string;
   readonly sessionId: string;
   readonly runId: string;
-  /** Aborted when the run is cancelled or ends before the call does, and when the tool has run out of time. */
+  /** Aborts when the run is cancelled or ends, and when the tool times out. */
   readonly signal: AbortSignal;
-  /** What the tool prints; any number of times. Once the call is over, this and the two below do nothing. */
+  /** Prints text. Like `report` and `show`, it has no effect once the call is over. */
   readonly print: (text: string) => void;
-  /** From 0 to 100. */
+  /** Reports progress in percent, from 0 to 100. */
   readonly report: (progress: number, message?: string) => void;
-  /** Throws `invalid_event` or `event_too_large` for what cannot be shown. */
+  /** Shows content to users. Throws `invalid_event` or `event_too_large` if the event cannot be shown. */
   readonly show: (event: ShownEvent) => void;
-  /** Resolves when all of that is on its way and the log has room: for tools that print a lot. */
+  /** Resolves when the output is written and the log has room. Await it in tools that print a lot. */
   readonly ready: () => Promise<void>;
-  /** Keeps an image or a file that is too large for an event, and gives its address; undefined where nobody keeps any. */
-  readonly saveBlob?: ((bytes: Uint8Array, about: SavedAs) => Promise<SavedFile>) | undefined;
+  /** Saves an image or file that is too large for an event, and returns its URL. Absent if there is no blob store. */
+  readonly saveBlob?: ((bytes: Uint8Array, about: BlobDescription) => Promise<SavedBlob>) | undefined;
 }
 
-export interface SavedAs {
+/** Describes a blob to save. */
+export interface BlobDescription {
   readonly mediaType: string;
   readonly name?: string | undefined;
 }
 
-export interface SavedFile {
+/** A saved blob. */
+export interface SavedBlob {
   readonly blob_id: string;
-  /** For an event: `image` with this `url`. */
+  /** Use it as the `url` of an `image` event. */
   readonly url: string;
 }
 
-/** When the user must agree before the tool runs. A function that throws means yes. */
+/** When the user must approve a call. A function that throws counts as true. */
 export type ApprovalPolicy<Input> = "never" | "always" | ((input: Input) => boolean | Promise<boolean>);
 
+/** Limits and behaviour of a tool. */
 export interface ToolOptions {
-  /** From `tool_start` on; five minutes when absent. Code `tool_timeout`. */
+  /** Time limit from `tool_start` on, in milliseconds. Default: 300,000 (five minutes). Code `tool_timeout`. */
   readonly timeoutMs?: number;
-  /** Calls of this tool at once, in one toolbox; any number when absent. */
+  /** Calls of this tool that can run at once in one toolbox. Default: unlimited. */
   readonly concurrency?: number;
-  /** May be run again although it had started when its process died. */
+  /** Whether a call can run again if its process died while it ran. Default: false. */
   readonly idempotent?: boolean;
-  /** How long the user has to answer. Code `approval_expired`. */
+  /** Time the user has to answer an approval request, in milliseconds. Default: one hour. Code `approval_expired`. */
   readonly approvalMs?: number;
-  /** Characters of the result that the model is told; the rest is cut, and said so. 100,000 when absent. */
+  /** Maximum length of the result for the model, in characters; the rest is truncated. Default: 100,000. */
   readonly maxResultCharacters?: number;
-  /** Characters one call may print; the rest is cut, and said so. 1,048,576 when absent. */
+  /** Maximum number of characters one call can print; the rest is truncated. Default: 1,048,576. */
   readonly maxPrintedCharacters?: number;
-  /** How often one call may print, report or show; 10,000 when absent. What it prints beyond that is cut, and said so. */
+  /** Maximum number of events one call can emit. Default: 10,000. Further output is truncated. */
   readonly maxEvents?: number;
-  /** Bytes of one thing that is shown, as JSON; 524,288 when absent. Code `event_too_large`. */
+  /** Maximum size of one shown event, in bytes of JSON. Default: 524,288. Code `event_too_large`. */
   readonly maxShownBytes?: number;
 }
 
-/** A tool as agents hold it; made by `defineTool`, or by an MCP server. */
+/** A tool that an agent can call. Create one with `defineTool`, or get tools from `openMcpServers`. */
 export interface Tool extends ToolOptions {
+  /** 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** For people: what it does, in a few words. Where it is absent, they see the first sentence of the description. */
+  /** Short text for users that says what the tool does. Default: the first sentence of `description`. */
   readonly title?: string;
+  /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** JSON Schema of the arguments, for the model. */
   readonly inputSchema: JsonObject;
-  /** The arguments as the tool wants them, or what is wrong with them, in words the model can act on. */
+  /** Validates the arguments. A failure has a message that the model can act on. */
   validate(input: JsonObject): Promise<CheckedInput>;
+  /** Returns whether the user must approve a call with this validated input. */
   needsApproval(input: unknown): boolean | Promise<boolean>;
-  execute(input: unknown, context: ToolContext): Promise<ToolResult>;
+  /** Runs the tool with validated input. */
+  execute(input: unknown, context: ToolContext): Promise<ToolCallResult>;
 }
 
+/** Result of validating arguments. */
 export type CheckedInput =
   | {
       readonly ok: true;
       readonly value: unknown;
-      /** What the user is asked about; as the model wrote it when absent. */
+      /** Arguments to show to the user for approval. Default: those of the model. */
       readonly arguments?: JsonObject;
     }
   | { readonly ok: false; readonly message: string };
 
-export interface ToolResult {
-  /** What the model is told. */
+/** What a tool returns for one call. */
+export interface ToolCallResult {
+  /** Text for the model. */
   readonly text: string;
   /** The same as data, for programs. */
   readonly output?: Json;
-  /** The tool worked, and what it has to say is bad news. */
+  /** Set if the tool worked but the outcome is an error. */
   readonly isError?: boolean;
 }
 
-/** A call the model has made. */
-export interface ToolCall {
+/** A tool call requested by a model. */
+export interface ToolCallRequest {
   readonly callId: string;
   readonly name: string;
-  /** Undefined where the model's text was not a JSON object. */
+  /** Undefined if the text of the model is not a JSON object. */
   readonly input: JsonObject | undefined;
+  /** Arguments as the model wrote them. */
   readonly rawInput: string;
 }
 
-/** What became of a call: as its `tool_end` says it. */
+/** The outcome of a tool call, as in its `tool_end` event. */
 export interface ToolOutcome {
   readonly callId: string;
   readonly name: string;

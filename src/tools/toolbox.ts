@@ -1,63 +1,67 @@
-/**
- * The tools an agent may use, by name, and how many calls of each may run at once. It holds no state of any run.
- */
+/** The tools of an agent by name, and the concurrency limit of each. It has no state of runs. */
 import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
-import { Gate, type Release } from "./gate.ts";
+import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
 import { summariseTool } from "./summarise-tool.ts";
 import type { Tool } from "./tool.ts";
 
-/** A tool as a model is told of it. */
+/** Describes a tool to a model. */
 export interface ToolDescription {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
 }
 
+/** A set of tools. Create one with `createToolbox`. */
 export interface Toolbox {
   readonly names: readonly string[];
   find(name: string): Tool | undefined;
-  /** What is said of the tool beside what it says itself. */
+  /** Rule that applies to the tool, in addition to its own approval policy. */
   ruleOf(name: string): ToolRule;
+  /** Returns the descriptions to send to the model. */
   describe(): readonly ToolDescription[];
-  /** What a tool does, in a few words for people; undefined for a tool nobody knows. */
+  /** Returns a short description for users, or undefined if there is no such tool. */
   summarise(name: string): string | undefined;
-  /** False for a tool nobody knows: what it would do a second time is not known either. */
+  /** Returns false for an unknown tool. */
   isIdempotent(name: string): boolean;
-  /** Waits until one more call of the tool may run. */
+  /** Waits until another call of the tool can run. Throws `queue_full` if too many calls wait. */
   enter(name: string, signal: AbortSignal): Promise<Release>;
 }
 
-/** Tools of one toolbox; providers refuse more, or work badly with them. Code `tool_invalid`. */
+/** Providers reject larger numbers, or models work badly with them. */
 const MAX_TOOLS = 1000;
 
+/** Options of `createToolbox`. */
 export interface ToolboxOptions {
+  /** Maximum number of tools. Default: 1,000. Code `tool_invalid`. */
   readonly maxTools?: number;
-  /** Calls that may wait for one tool. Code `queue_full`. */
+  /** Maximum number of calls waiting for one tool. Default: 10,000. Code `queue_full`. */
   readonly maxWaiting?: number;
 }
 
-/** Throws `tool_invalid` for a tool that no provider would accept, and for two of one name. */
+/**
+ * Creates a toolbox. Throws `tool_invalid` if a tool is not valid, if two have the same name, or if there are too many.
+ */
 export function createToolbox(
   tools: Iterable<Tool>,
   { maxTools = MAX_TOOLS, maxWaiting }: ToolboxOptions = {},
 ): Toolbox {
   const byName = new Map<string, Tool>();
-  const gates = new Map<string, Gate>();
+  const gates = new Map<string, ConcurrencyLimit>();
   for (const tool of tools) {
     assertTool(tool);
     const { name, concurrency } = tool;
-    if (byName.has(name)) throw new LoomError("tool_invalid", `two tools are called ${name}`, { name });
-    if (byName.size >= maxTools) throw new LoomError("tool_invalid", `an agent may have ${maxTools} tools`);
+    if (byName.has(name)) throw new LoomError("tool_invalid", `two tools have the name ${name}`, { name });
+    if (byName.size >= maxTools) throw new LoomError("tool_invalid", `an agent can have at most ${maxTools} tools`);
     byName.set(name, tool);
-    if (concurrency !== undefined) gates.set(name, new Gate(concurrency, maxWaiting));
+    if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, maxWaiting));
   }
   const descriptions = [...byName.values()].map(({ name, description, inputSchema }) => ({
     name,
     description,
     inputSchema,
   }));
-  /** Made when they are asked for: most tools of a large box are never called. */
+  /** Computed on demand, because most tools of a large toolbox are never called. */
   const summaries = new Map<string, string | undefined>();
   const summarise = (name: string): string | undefined => {
     const tool = byName.get(name);

@@ -1,6 +1,6 @@
 /**
- * Waits for a promise no longer than a signal allows. Whatever comes first, no listener stays behind, and a promise that
- * is given up on harms nobody when it fails later.
+ * Waits for a promise until a signal aborts. It leaves no listener behind, and a later rejection of the promise is not
+ * reported as unhandled.
  */
 export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();

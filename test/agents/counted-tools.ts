@@ -1,9 +1,9 @@
-// Tools that remember how often they ran: one that works, one that needs consent, one that fails, one that waits.
+// Tools that record their calls: one that works, one that needs approval, one that fails and one that waits.
 import { z } from "zod";
 import { defineTool } from "../../src/tools/define-tool.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 
-/** Tools, and how often each ran with what. */
+/** Returns the tools and a list of their calls. */
 export function createTools(): { readonly tools: readonly Tool[]; readonly ran: unknown[] } {
   const ran: unknown[] = [];
   const note = (name: string, input: unknown): void => void ran.push([name, input]);
@@ -37,7 +37,7 @@ export function createTools(): { readonly tools: readonly Tool[]; readonly ran: 
   });
   const wait = defineTool({
     name: "wait",
-    description: "Waits until it is told to stop.",
+    description: "Waits until it is aborted.",
     input: z.object({}),
     execute: (input, { signal }) => {
       note("wait", input);

@@ -1,8 +1,8 @@
-/** A log that holds these records and nothing more, as a process left it that died after the last of them. */
+/** A log with only these records, as left by a process that died after the last of them. */
 import { createEntry } from "../../src/log/entry.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
-import { SESSION } from "./stage.ts";
+import { SESSION } from "./agent-fixture.ts";
 
 export async function cutLog(records: readonly StampedRecord[]): Promise<MemoryLog> {
   const log = new MemoryLog();

@@ -1,7 +1,6 @@
-// The Game of 24, by exhaustive search with exact fractions: which puzzles can be solved, and whether an answer is right.
-// It knows no agent and no model: it is what they are held against.
+// Solves the Game of 24 by exhaustive search with exact fractions, to check the answers of agents.
 
-/** The first 28 are hard: few of all ways to take four numbers together lead to 24. */
+/** The first 28 are hard: only few combinations lead to 24. */
 export const SOLVABLE: readonly string[] = listPuzzles(`
   3 3 8 8, 1 5 5 5, 4 9 10 13, 8 11 12 12, 2 8 13 13, 6 12 12 13, 3 6 8 12, 1 4 5 9, 1 1 5 8, 1 7 7 12,
   2 2 9 10, 2 5 11 12, 1 5 7 9, 4 6 8 13, 3 3 7 13, 1 3 8 11, 1 8 12 12, 5 10 10 11, 2 2 7 10, 1 12 13 13,
@@ -11,7 +10,7 @@ export const SOLVABLE: readonly string[] = listPuzzles(`
   2 11 12 13, 1 3 5 9, 2 3 4 12, 2 7 10 11, 5 5 9 11, 1 2 7 8, 2 8 10 12, 6 6 7 9, 2 12 13 13, 8 9 10 12
 `);
 
-/** No way leads to 24. */
+/** No combination leads to 24. */
 export const UNSOLVABLE: readonly string[] = listPuzzles(`
   1 1 2 3, 2 2 5 13, 1 4 10 13, 5 11 11 12, 1 1 1 3, 2 5 5 6, 2 4 11 13, 3 8 8 13, 1 9 9 11, 7 7 9 13,
   4 5 5 13, 4 11 11 11, 7 10 10 13, 5 7 8 13, 6 6 10 11, 1 1 2 2, 4 13 13 13, 3 13 13 13, 4 7 10 13, 5 10 12 12,
@@ -19,7 +18,7 @@ export const UNSOLVABLE: readonly string[] = listPuzzles(`
   3 5 9 11, 7 7 10 10, 6 6 6 7, 2 4 12 13, 7 7 8 13, 11 11 11 11, 4 6 8 11, 1 7 11 11, 5 5 6 10, 5 11 13 13
 `);
 
-/** Numerator and denominator, which is above 0; no common factor. */
+/** Numerator and positive denominator, without a common factor. */
 type Rational = readonly [n: number, d: number];
 
 const TARGET: Rational = [24, 1];
@@ -50,7 +49,7 @@ export function readNumbers(puzzle: string): readonly number[] {
   return puzzle.split(" ").map(Number);
 }
 
-/** In how many ways two numbers at a time can be taken together until 24 is left. */
+/** Counts the ways to combine two numbers at a time until 24 is left. */
 export function countSolutions(numbers: readonly number[]): number {
   return count(numbers.map((number) => make(number, 1)));
 }
@@ -71,20 +70,20 @@ function count(left: readonly Rational[]): number {
   return found;
 }
 
-/** What is wrong with an answer that claims to solve a puzzle; undefined where it does. */
+/** Describes what is wrong with a claimed solution; undefined if it is correct. */
 export function findMistake(answer: string, numbers: readonly number[]): string | undefined {
   const [, expression] = /([\d\s()+\-*/]*[\d)])\s*=\s*24\b/u.exec(answer) ?? [];
-  if (expression === undefined) return "there is no expression that is said to be 24";
+  if (expression === undefined) return "there is no expression that equals 24";
   const used = (expression.match(/\d+/gu) ?? []).map(Number);
   if (used.toSorted((a, b) => a - b).join() !== numbers.toSorted((a, b) => a - b).join())
     return `the numbers used are ${used.join(" ")}`;
-  const value = new Reader(expression).read();
-  if (value === undefined) return `${expression} cannot be read`;
+  const value = new ExpressionParser(expression).read();
+  if (value === undefined) return `${expression} cannot be parsed`;
   return isTarget(value) ? undefined : `${expression} is ${value.join("/")}`;
 }
 
-/** Reads sums of products of numbers and parentheses. */
-class Reader {
+/** Parses sums and products of numbers, with parentheses. */
+class ExpressionParser {
   readonly #signs: readonly string[];
   #at = 0;
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { readVector, VECTORS } from "../vectors.ts";
 import { GOLDEN_RUNS, playGoldenRun } from "./golden-runs.ts";
 
-describe("runs of agents", () => {
-  it.each(GOLDEN_RUNS)("$name is what its vector says, and clean", async (golden) => {
+describe("golden runs of agents", () => {
+  it.each(GOLDEN_RUNS)("$name equals its vector and is valid", async (golden) => {
     const { name, frames } = await playGoldenRun(golden);
     const vector = readVector(join(VECTORS, "runs", `${name}.json`));
     expect(frames).toEqual(vector.frames);

@@ -1,5 +1,4 @@
-// Runs that agents make of a script, always the same to the letter: the vectors `agent-*` of spec/vectors/runs hold their
-// frames. A change of what agents write shows there, and is read like code.
+// Deterministic runs of agents with scripted models. The vectors `agent-*` of spec/vectors/runs contain their frames.
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { Script } from "../../src/models/scripted-model.ts";
@@ -15,7 +14,7 @@ interface GoldenRun {
   readonly message: string;
   readonly turns: Script;
   readonly options?: AgentOptions;
-  /** How a call is answered when all others have ended. */
+  /** Answer to the approval request, once all other calls have ended. */
   readonly answer?: { readonly decision: "approved" | "rejected"; readonly reason?: string };
 }
 
@@ -24,7 +23,7 @@ const NOW = 1_763_200_000_000;
 export const GOLDEN_RUNS: readonly GoldenRun[] = [
   {
     name: "agent-parallel-approval",
-    source: "001 §4.2: two tools side by side, one of which waits for the user",
+    source: "001 §4.2: two parallel tools, one of which needs approval",
     message: "1 加 2 是多少？算完把 old.log 删掉。",
     turns: [
       {
@@ -41,7 +40,7 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
   },
   {
     name: "agent-rejected-repaired",
-    source: "001 §4.2: a refusal, a tool that fails, arguments that are put right",
+    source: "001 §4.2: a rejection, a failing tool, and repaired arguments",
     message: "Clean up, then add one and two.",
     turns: [
       { calls: [{ name: "remove", input: { path: "notes.md" }, id: "call_rm" }] },
@@ -61,34 +60,34 @@ export const GOLDEN_RUNS: readonly GoldenRun[] = [
   },
   {
     name: "agent-model-fails",
-    source: "002: a model's stream that breaks off is an error of stage llm_stream",
+    source: "002: an interrupted model stream is an error of stage llm_stream",
     message: "Tell me a story",
     turns: [{ text: "Once upon a time", fault: { kind: "cut", after: 3 } }],
   },
   {
     name: "agent-tot-backtrack",
-    source: "001 §4.2: a tree of thoughts, depth first, a dead end, the way back, and a tool in a thought",
+    source: "001 §4.2: a tree of thoughts, depth first, with a dead end, a backtrack and a tool in a thought",
     message: "How do I get the box into the attic?",
     turns: playMove,
     options: { kind: "tot", strategy: "depth", threshold: 0.3, maxDepth: 3, candidates: 3 },
   },
   {
     name: "agent-got-failure",
-    source: "001 §4.2: a graph of thoughts in which one fails for good, and what needs it is skipped by name",
+    source: "001 §4.2: a graph of thoughts in which one node fails for good and its dependants are skipped by name",
     message: "为周末安排三顿饭，并列出购物清单。",
     turns: playMeals,
     options: { kind: "got", attempts: 1, concurrency: 2 },
   },
   {
     name: "agent-agot-nested",
-    source: "001 §4.2: an adaptive graph of thoughts, expanded, and expanded again inside",
+    source: "001 §4.2: an adaptive graph of thoughts with a nested expansion",
     message: "Plan two days in Lisbon.",
     turns: playTrip,
     options: { kind: "got", adaptive: true, maxDepth: 2, concurrency: 2 },
   },
 ];
 
-/** Plays it, and gives the vector's input. */
+/** Runs it and returns the input of the vector. */
 export async function playGoldenRun({
   name,
   source,
@@ -126,7 +125,7 @@ export async function playGoldenRun({
 async function readFrames(log: Log): Promise<readonly unknown[]> {
   const frames: unknown[] = [];
   for await (const batch of openStream(log, "sess-agent", { dialect: "loom", modes: "all" }))
-    // Ids of errors are made up anew each time.
+    // Error ids are random.
     frames.push(
       ...batch.map(({ text }) => JSON.parse(text.replace(/"error_id":"[^"]+"/, '"error_id":"error-1"')) as unknown),
     );

@@ -1,4 +1,4 @@
-/** Metrics of real agents: live, told again from the log, and across a process that took over. */
+/** Metrics of real agents: live, replayed from the log, and across a process that took over. */
 import { expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { createLog } from "../../src/engine/sender.contract.ts";
@@ -6,18 +6,18 @@ import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createPrometheusObserver, MetricsCollector, Observation, replayObservers } from "../../src/observe/index.ts";
 import { createTools } from "./counted-tools.ts";
-import { eventsOf, SESSION, setStage, waitForEvent } from "./stage.ts";
+import { eventsOf, SESSION, createAgentFixture, waitForEvent } from "./agent-fixture.ts";
 import { playMove, playTrip } from "./thought-scripts.ts";
 
-async function watch(script: Script, options: Parameters<typeof setStage>[1] = {}) {
+async function watch(script: Script, options: Parameters<typeof createAgentFixture>[1] = {}) {
   const log = await createLog();
   const metrics = new MetricsCollector();
   const prometheus = await createPrometheusObserver();
   const errors: unknown[] = [];
   const observation = new Observation([metrics, prometheus], { onError: (error) => errors.push(error) });
-  const stage = await setStage(script, { ...options, log, session: observation.tap(log) });
+  const fixture = await createAgentFixture(script, { ...options, log, session: observation.tap(log) });
   onTestFinished(() => expect(errors).toEqual([]));
-  return { stage, log, metrics, prometheus };
+  return { fixture, log, metrics, prometheus };
 }
 
 async function expectReplaySame(log: Parameters<typeof replayObservers>[0], metrics: MetricsCollector): Promise<void> {
@@ -26,15 +26,15 @@ async function expectReplaySame(log: Parameters<typeof replayObservers>[0], metr
   expect(replayed.summary()).toEqual(metrics.summary());
 }
 
-it("counts a run with tools as its own summary does", async () => {
-  const { stage, log, metrics, prometheus } = await watch([
+it("counts a run with tools like its summary", async () => {
+  const { fixture, log, metrics, prometheus } = await watch([
     { reasoning: "Two.", calls: [{ name: "add", input: { a: 1, b: 2 } }, { name: "fail" }] },
     { text: "3." },
   ]);
   await (
-    await stage.ask("Add")
+    await fixture.ask("Add")
   ).ended;
-  const records = await stage.read();
+  const records = await fixture.read();
   const totals = eventsOf(records, "run_end")[0]?.summary;
   const { runs, iterations, llm, tools } = metrics.summary();
   expect(runs).toMatchObject({ started: 1, completed: 1, timeToFirstAnswer: { count: 1 } });
@@ -53,16 +53,16 @@ it("counts a run with tools as its own summary does", async () => {
   expect(await prometheus.register.metrics()).toContain('loom_tool_errors_total{tool="fail"} 1');
 });
 
-it("counts a model that fails, and a run that is cancelled", async () => {
-  const { stage, log, metrics } = await watch([
+it("counts a failing model and a cancelled run", async () => {
+  const { fixture, log, metrics } = await watch([
     { fault: { kind: "throw", error: new Error("no") } },
     { calls: [{ name: "wait" }] },
   ]);
   await (
-    await stage.ask("Fail")
+    await fixture.ask("Fail")
   ).ended;
-  const run = await stage.ask("Wait");
-  await stage.wait("tool_start");
+  const run = await fixture.ask("Wait");
+  await fixture.wait("tool_start");
   await run.cancel();
   await run.ended;
   const { runs, llm, errors } = metrics.summary();
@@ -75,22 +75,26 @@ it("counts a model that fails, and a run that is cancelled", async () => {
 it.each([
   ["trees", "tot", playMove],
   ["graphs", "got", playTrip],
-] as const)("finds a first token of every call of %s of thoughts", async (_name, kind, script) => {
-  const { stage, log, metrics } = await watch(script, { kind });
+] as const)("finds a first token in every model call of %s of thoughts", async (_name, kind, script) => {
+  const { fixture, log, metrics } = await watch(script, { kind });
   await (
-    await stage.ask("Think")
+    await fixture.ask("Think")
   ).ended;
-  const calls = eventsOf(await stage.read(), "llm_start").length;
+  const calls = eventsOf(await fixture.read(), "llm_start").length;
   expect(calls).toBeGreaterThan(3);
   expect(metrics.summary().llm).toMatchObject({ calls, timeToFirstToken: { count: calls } });
   await expectReplaySame(log, metrics);
 });
 
-it("counts each thing once where another process answers and goes on", async () => {
-  const { stage, log, metrics: first } = await watch([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }]);
-  await stage.ask("Remove a");
-  await stage.wait("tool_approval");
-  await stage.session.close();
+it("counts everything once when another process takes over", async () => {
+  const {
+    fixture,
+    log,
+    metrics: first,
+  } = await watch([{ calls: [{ name: "remove", input: { path: "a" }, id: "c" }] }]);
+  await fixture.ask("Remove a");
+  await fixture.wait("tool_approval");
+  await fixture.session.close();
 
   const second = new MetricsCollector();
   const observation = new Observation([second]);

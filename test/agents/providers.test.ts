@@ -1,21 +1,21 @@
-// Agents with the real packages of the providers, against a server that speaks their wires and keeps their rules: what is
-// written, and that a conversation goes on after whatever has happened to it.
+// Agents with the real provider packages, against a server that speaks their protocols and enforces their rules. A
+// conversation continues after any failure.
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { expectValid } from "../../src/engine/sender.contract.ts";
 import { MemoryLog } from "../../src/log/index.ts";
-import { openProviderStage, PROVIDER_WIRES, type ProviderWire } from "../models/provider-stages.ts";
+import { openProviderFixture, PROVIDER_WIRES, type ProviderWire } from "../models/provider-fixtures.ts";
 import type { ServerTurn } from "../models/wire.ts";
 import { createTools } from "./counted-tools.ts";
-import { answerOf, eventsOf, SESSION, waitForEvent } from "./stage.ts";
+import { answerOf, eventsOf, SESSION, waitForEvent } from "./agent-fixture.ts";
 
 async function setUp(wire: ProviderWire, ...turns: readonly ServerTurn[]) {
-  const stage = await openProviderStage(wire);
-  stage.play(...turns);
+  const fixture = await openProviderFixture(wire);
+  fixture.play(...turns);
   const log = new MemoryLog();
   const { tools, ran } = createTools();
   const actor = agent({
-    model: stage.model,
+    model: fixture.model,
     tools,
     systemInstructions: "Be brief.",
     ...(wire.settings === undefined ? {} : { settings: wire.settings }),
@@ -24,19 +24,19 @@ async function setUp(wire: ProviderWire, ...turns: readonly ServerTurn[]) {
   const session = await actor.openSession(log, SESSION);
   onTestFinished(async () => {
     await session.close();
-    await stage.close();
+    await fixture.close();
   });
-  return { ...stage, log, ran, actor, session, read: () => expectValid(log, SESSION) };
+  return { ...fixture, log, ran, actor, session, read: () => expectValid(log, SESSION) };
 }
 
 const add = { name: "add", input: { a: 1, b: 2 } };
 const remove = { name: "remove", input: { path: "x" } };
-/** Some wires begin with frames that hold none of it. */
+/** Some protocols begin with frames that contain no output. */
 const LONG = "An answer that is much longer than the stream will let it be.";
 const AGAIN: ServerTurn = { text: "Here I am." };
 
 describe.each(PROVIDER_WIRES)("an agent on $name", (wire) => {
-  it("thinks, calls tools side by side with their arguments in pieces, and answers", async () => {
+  it("thinks, makes parallel tool calls with streamed arguments, and answers", async () => {
     const calls = [add, { name: "add", input: { a: 30, b: 4 } }];
     const { actor, session, read } = await setUp(
       wire,
@@ -56,16 +56,16 @@ describe.each(PROVIDER_WIRES)("an agent on $name", (wire) => {
     expect(answerOf(records)).toBe("Let me see. 3 and 34.");
     expect(eventsOf(records, "usage").length).toBeGreaterThan(0);
     expect(eventsOf(records, "tool_call_chunk").length).toBeGreaterThan(20);
-    // The server refuses a conversation that breaks its provider's rules.
+    // The server rejects conversations that break its provider's rules.
     expect(await (await actor.answer(session, "What did I ask?")).ended).toMatchObject({ status: "completed" });
   });
 
   it.each<[string, ServerTurn, "message_chunk" | "tool_call_chunk" | "tool_approval" | "tool_start"]>([
     ["in the middle of an answer", { text: LONG, chunk: 3, fault: { kind: "stall", after: 8 } }, "message_chunk"],
     ["in the middle of a call", { calls: [add], chunk: 2, fault: { kind: "stall", after: 6 } }, "tool_call_chunk"],
-    ["while the user is asked", { text: "Well. ", calls: [remove, add] }, "tool_approval"],
+    ["while waiting for approval", { text: "Well. ", calls: [remove, add] }, "tool_approval"],
     ["in a tool", { calls: [{ name: "wait" }, add] }, "tool_start"],
-  ])("goes on after a cancel %s", async (_, turn, until) => {
+  ])("continues after a cancel %s", async (_, turn, until) => {
     const { actor, session, server, read } = await setUp(wire, turn, AGAIN);
     const there = waitForEvent(session, until);
     const run = await actor.answer(session, "Go");
@@ -79,10 +79,10 @@ describe.each(PROVIDER_WIRES)("an agent on $name", (wire) => {
 
   it.each<[string, ServerTurn]>([
     ["is cut in the middle of a token", { text: LONG, chunk: 3, fault: { kind: "cut", after: 8 } }],
-    ["ends without an end", { text: LONG, chunk: 3, fault: { kind: "end", after: 8 } }],
-    ["has a line that is no JSON", { text: LONG, chunk: 3, fault: { kind: "malformed", after: 8 } }],
-    ["says that it failed", { text: LONG, chunk: 3, fault: { kind: "error", after: 8 } }],
-  ])("ends the run by name when the stream %s, and goes on", async (_, turn) => {
+    ["ends without a final frame", { text: LONG, chunk: 3, fault: { kind: "end", after: 8 } }],
+    ["has a line that is not JSON", { text: LONG, chunk: 3, fault: { kind: "malformed", after: 8 } }],
+    ["reports an error", { text: LONG, chunk: 3, fault: { kind: "error", after: 8 } }],
+  ])("fails with a code when the stream %s, then continues", async (_, turn) => {
     const { actor, session, read } = await setUp(wire, turn, AGAIN);
     const run = await actor.answer(session, "Go");
     expect(await run.ended).toMatchObject({ status: "error", code: expect.stringMatching(/^model_/) as string });
@@ -93,7 +93,7 @@ describe.each(PROVIDER_WIRES)("an agent on $name", (wire) => {
     expect(await (await actor.answer(session, "Again?")).ended).toMatchObject({ status: "completed" });
   });
 
-  it("tries again when it is told to wait, and writes each try", async () => {
+  it("retries after the requested pause and records each attempt", async () => {
     const busy: ServerTurn = { fault: { kind: "status", status: 429, headers: { "retry-after-ms": "1" } } };
     const { actor, session, read } = await setUp(wire, busy, AGAIN);
     expect(await (await actor.answer(session, "Go")).ended).toMatchObject({ status: "completed" });

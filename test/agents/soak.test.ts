@@ -1,5 +1,5 @@
-// An agent that is talked to for a very long time: each turn thinks, calls two tools, answers; every tenth is cancelled,
-// every tenth fails. Memory stays flat, and the last turn is as good as the first.
+// A very long conversation: each turn thinks, calls two tools and answers; every tenth is cancelled and every tenth
+// fails. Memory must stay flat, and the last turn must work like the first.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { openSqliteLog } from "../../src/log/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createTools } from "./counted-tools.ts";
-import { findRuleBreak } from "./find-rule-break.ts";
+import { findRuleViolation } from "./find-rule-violation.ts";
 
 const TURNS = process.env["LOOM_LONG"] === undefined ? 100 : 10_000;
-/** What a heap may grow by between the first part of the soak and its end. */
+/** Maximum heap growth between the first part of the test and its end. */
 const MAX_GROWTH = 8 * 1024 * 1024;
 
 setFlagsFromString("--expose-gc");
@@ -27,7 +27,7 @@ function measureHeap(): number {
 }
 
 function play({ prompt }: ScriptedRequest): ScriptedTurn {
-  expect(findRuleBreak(prompt)).toBeUndefined();
+  expect(findRuleViolation(prompt)).toBeUndefined();
   const last = prompt.at(-1);
   if (last?.role === "tool") return { text: "That is all, and it took two sums to find out." };
   const [first] = last?.role === "user" ? last.content : [];

@@ -1,4 +1,4 @@
-// What a newcomer is offered to try without a key: each prompt shows what it is offered for, in both languages.
+// The prompts that the page suggests work with the offline model: each shows its feature, in both languages.
 import { describe, expect, it } from "vitest";
 import { agent, type AgentOptions } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
@@ -9,7 +9,7 @@ import { SUGGESTED_PROMPTS } from "./suggested-prompts.ts";
 
 type Kind = Pick<AgentOptions, "kind"> & { readonly adaptive?: boolean };
 
-/** All events of a run; one that asks for consent is given it. */
+/** All events of a run; approval requests are approved. */
 async function play(kind: Kind, message: string): Promise<readonly AnyEvent[]> {
   const log = new MemoryLog();
   const options = { ...kind, model: new OfflineModel(), tools: createBuiltinTools(), log, approve: () => true };
@@ -30,7 +30,7 @@ const count = (events: readonly AnyEvent[], type: string): number =>
 
 describe("a suggested prompt", () => {
   it.each(Object.values(SUGGESTED_PROMPTS.plan))(
-    "shows thinking, tools, a to-do list and a chart at once: %s",
+    "shows reasoning, tools, a to-do list and a chart: %s",
     async (message) => {
       const events = await play({}, message);
       expect(count(events, "reasoning_chunk")).toBeGreaterThan(3);
@@ -42,12 +42,15 @@ describe("a suggested prompt", () => {
     },
   );
 
-  it.each(Object.values(SUGGESTED_PROMPTS.tree))("goes back from dead ends and finds it: %s", async (message) => {
-    const events = await play({ kind: "tot" }, message);
-    expect(count(events, "tot_expand")).toBeGreaterThan(5);
-    expect(count(events, "tot_backtrack")).toBe(5);
-    expect(JSON.stringify(events)).toContain("5 * (5 - 1 / 5) = 24");
-  });
+  it.each(Object.values(SUGGESTED_PROMPTS.tree))(
+    "backtracks from dead ends and finds a solution: %s",
+    async (message) => {
+      const events = await play({ kind: "tot" }, message);
+      expect(count(events, "tot_expand")).toBeGreaterThan(5);
+      expect(count(events, "tot_backtrack")).toBe(5);
+      expect(JSON.stringify(events)).toContain("5 * (5 - 1 / 5) = 24");
+    },
+  );
 
   it.each(Object.values(SUGGESTED_PROMPTS.graph))("plans a graph: %s", async (message) => {
     const events = await play({ kind: "got" }, message);
@@ -60,7 +63,7 @@ describe("a suggested prompt", () => {
     expect(count(events, "got_expand")).toBeGreaterThan(0);
   });
 
-  it.each(Object.values(SUGGESTED_PROMPTS.approval))("asks first: %s", async (message) => {
+  it.each(Object.values(SUGGESTED_PROMPTS.approval))("asks for approval: %s", async (message) => {
     const events = await play({}, message);
     expect(count(events, "tool_approval")).toBe(1);
     expect(JSON.stringify(events)).toContain("7006652");

@@ -1,4 +1,4 @@
-/** What the page offers a newcomer to try, by what it is to show. The page is held to these words, and the agents to them. */
+/** The prompts that the page suggests. Tests check both the page and the agents against them. */
 export const SUGGESTED_PROMPTS = {
   plan: {
     en: "Make a to-do list for a product launch, draw a bar chart of the budget: design 8, build 20, marketing 12, and calculate 8 + 20 + 12",

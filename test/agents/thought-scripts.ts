@@ -1,18 +1,18 @@
-// Models that think to a script, by what they are asked rather than by whose turn it is: thoughts run side by side.
+// Scripted models that answer by the content of their prompt instead of by turn, because thoughts run in parallel.
 import type { ScriptedRequest, ScriptedTurn } from "../../src/models/scripted-model.ts";
 
-/** What the model was asked last, in words. */
+/** The text of the last user message. */
 function readAsked({ prompt }: ScriptedRequest): string {
   const last = prompt.at(-1);
   return last?.role === "user" ? last.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
 }
 
-/** The last of the steps that a prompt for a tree names, or nothing. */
+/** The last step in a tree prompt; empty if there is none. */
 function findStep(asked: string): string {
   return [...asked.matchAll(/^\d+\. (.*)$/gm)].at(-1)?.[1] ?? "";
 }
 
-/** The node of a graph that a prompt is about, or nothing. */
+/** The node that a graph prompt is about; empty if there is none. */
 function findTask(asked: string): string {
   return /^Task (\S+):$/m.exec(asked)?.[1] ?? "";
 }
@@ -32,7 +32,7 @@ const SCORES: { readonly [step: string]: number } = {
   "Take the books out first": 1,
 };
 
-/** The lift looks best and leads nowhere; the stairs do. */
+/** The lift has the best score but is a dead end; the stairs lead to the answer. */
 export function playMove(request: ScriptedRequest): ScriptedTurn {
   const asked = readAsked(request);
   const step = findStep(asked);
@@ -62,7 +62,7 @@ const MEALS = {
   ],
 };
 
-/** Dinner cannot be thought of; breakfast and drinks can. */
+/** The node `dinner` fails; the others succeed. */
 export function playMeals(request: ScriptedRequest): ScriptedTurn {
   const asked = readAsked(request);
   if (asked.includes('{"nodes"')) return { text: `先分开想。\n${JSON.stringify(MEALS)}`, chunk: 400 };
@@ -99,7 +99,7 @@ const FIRST = {
   ],
 };
 
-/** The days are too much for one thought, and so is the first of them. */
+/** The node `days` and the node `first` inside it are complex. */
 export function playTrip(request: ScriptedRequest): ScriptedTurn {
   const asked = readAsked(request);
   const task = findTask(asked);

@@ -1,7 +1,7 @@
-// Whatever a search finds, and however it ends: who watches it is shown the path that the answer was made from.
+// However a search ends, its events show the path that the answer was made from.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventsOf, SESSION, setStage } from "./stage.ts";
+import { eventsOf, SESSION, createAgentFixture } from "./agent-fixture.ts";
 import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
 import { SessionFold } from "../../src/client/view/session-fold.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
@@ -17,11 +17,15 @@ import {
 const LONG = process.env["LOOM_LONG"] === "1";
 
 async function search(world: ScriptedTree, options: TotOptions) {
-  const stage = await setStage((request) => playTree(world, request), { kind: "tot", tools: [], ...options });
-  expect((await (await stage.ask("Which way?")).ended).status).toBe("completed");
-  const records = await stage.read();
-  const answered = readPrompt(stage.model.requests.at(-1)!);
-  await stage.session.close();
+  const fixture = await createAgentFixture((request) => playTree(world, request), {
+    kind: "tot",
+    tools: [],
+    ...options,
+  });
+  expect((await (await fixture.ask("Which way?")).ended).status).toBe("completed");
+  const records = await fixture.read();
+  const answered = readPrompt(fixture.model.requests.at(-1)!);
+  await fixture.session.close();
   return { records, answered, reply: eventsOf(records, "reply")[0]?.reply ?? "", tree: showTree(records) };
 }
 
@@ -41,7 +45,7 @@ function growTree(depth: number): fc.Arbitrary<ScriptedTree> {
 }
 
 describe("the path of a search", () => {
-  it("is the one that was answered with, and no branch of a dead search is kept", async () => {
+  it("is the one of the answer, and a dead search keeps no branch", async () => {
     const options = fc.record({
       strategy: fc.constantFrom("breadth" as const, "depth" as const),
       evaluate: fc.constantFrom("value" as const, "value" as const, "vote" as const),
@@ -71,7 +75,7 @@ describe("the path of a search", () => {
     expect([...outcomes].toSorted()).toEqual(["dead", "solved", "unsolved"]);
   }, 300_000);
 
-  it("is that of the best, not of the last, where depth has tried all", async () => {
+  it("is that of the best thought, not the last, after a complete depth search", async () => {
     const world: ScriptedTree = {
       a: { score: 0.9, next: { a1: { score: 0.9 } } },
       b: { score: 0.5, next: { b1: { score: 0.4 } } },
@@ -91,19 +95,19 @@ describe("the path of a search", () => {
 
   it.each<[string, ScriptedTree, readonly string[]]>([
     [
-      "one that ended while another of its level went on",
+      "a branch that ended while another of its level continued",
       { a: { score: 0.9, next: { a1: { score: 0.9 } } }, b: { score: 0.8, next: { b1: { score: 0 } } } },
       ["2", "1.1"],
     ],
     [
-      "one whose steps were all left for a spare of another",
+      "a branch whose steps were all abandoned for a spare of another",
       {
         a: { score: 0.9, next: { a1: { score: 0.9 }, a2: { score: 0.8 } } },
         b: { score: 0.8, next: { b1: { score: 0.5 } } },
       },
       ["1.1", "1.2", "1", "2.1"],
     ],
-  ])("is none where all is dead, and every branch is given up: %s", async (_, world, left) => {
+  ])("is empty when everything is dead, and every branch is abandoned: %s", async (_, world, left) => {
     const { reply, records, tree } = await search(world, { beam: 2 });
     expect([reply, tree?.path]).toEqual(["dead: ", []]);
     expect(eventsOf(records, "tot_backtrack").map(({ from }) => from)).toEqual(left);

@@ -1,2 +1,2 @@
-/** The same for any dialect. */
+/** A page that receives any dialect; its bundle size is measured. */
 export { createReceiver, MessageStreamHandler } from "../../src/client/index.ts";

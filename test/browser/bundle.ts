@@ -1,8 +1,8 @@
-/** Bundles a source file for a browser, as a user's build would: one module, tree-shaken, minified. */
+/** Bundles a source file for a browser as an application's build would: one module, tree-shaken and minified. */
 import { rolldown } from "rolldown";
 
 export interface BundleOptions {
-  /** Packages that are left to be imported. */
+  /** Packages to leave out of the bundle. */
   readonly external?: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// Two frontends that know one document each, in a real Chromium against a real server: what a user sees of every kind of
-// message. They are pages of another site, as those of other people are.
+// Two frontends, each written from one specification, in a real Chromium against a real server. The pages have another
+// origin than the server.
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,7 +18,7 @@ import { hasChromium, launchChromium } from "./launch.ts";
 
 const GUIDE = "handbook/zh/deployment-guide.md";
 
-/** The offline model, which can be held before it says anything. */
+/** The offline model, which can be paused before it answers. */
 class HeldModel implements LanguageModel {
   readonly #offline = new OfflineModel();
   readonly specificationVersion = this.#offline.specificationVersion;
@@ -34,7 +34,7 @@ class HeldModel implements LanguageModel {
     return this.#offline.doStream(request);
   }
 
-  /** The next time it is asked, it waits until it is let go. */
+  /** Pauses the next model call until `release` is called. */
   hold(): { readonly asked: Promise<void>; readonly release: () => void } {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -56,7 +56,7 @@ async function servePages(): Promise<Server> {
   return server;
 }
 
-describe.skipIf(!hasChromium)("a frontend written from one document (skipped where there is no Chromium)", () => {
+describe.skipIf(!hasChromium)("a frontend written from one specification (skipped without Chromium)", () => {
   const log = new MemoryLog();
   const model = new HeldModel();
   let browser: Browser;
@@ -81,15 +81,15 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
     await base.close();
   });
 
-  interface Stage {
+  interface PageFixture {
     readonly page: Page;
-    /** Sockets the page has opened. */
+    /** URLs of the sockets the page has opened. */
     readonly sockets: string[];
-    /** Says something, and resolves to what is seen when the answer is whole, piece by piece. */
+    /** Sends a message and resolves with the parts of the complete answer. */
     ask(content: string): Promise<readonly string[]>;
   }
 
-  async function play(name: "lumine" | "engine", act: (stage: Stage) => Promise<void>): Promise<void> {
+  async function play(name: "lumine" | "engine", act: (fixture: PageFixture) => Promise<void>): Promise<void> {
     const context = await browser.newContext();
     try {
       const page = await context.newPage();
@@ -112,7 +112,7 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
     }
   }
 
-  it("004: shows thinking, a tool and the answer, and asks again on the same socket", async () => {
+  it("004: shows thinking, a tool and the answer, and reuses the socket", async () => {
     await play("lumine", async ({ page, sockets, ask }) => {
       expect(await ask("What is 6*7?")).toEqual([
         "thinking card: Thinking",
@@ -128,13 +128,13 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
     });
   });
 
-  it("004: the conversation of the document, with a list that can be toggled and is updated", async () => {
+  it("004: shows a to-do list that can be toggled and is updated", async () => {
     await play("lumine", async ({ page, ask }) => {
       const seen = await ask("帮我搜索部署文档，然后创建一个部署清单");
       expect(seen.map((piece) => piece.slice(0, 38))).toEqual([
         "thinking card: Thinking",
         "tool card: Using tool: search_knowledg",
-        expect.stringMatching(/^text: 离线模型：根据知识库的“部署指南”/),
+        expect.stringMatching(/^text: 离线模型：根据“部署指南”/),
         "tool card: Using tool: write_todo_list",
         expect.stringMatching(/^todo card: 部署清单 /),
         expect.stringMatching(/^text: 清单共 8 项/),
@@ -150,7 +150,7 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
     });
   });
 
-  it("003: shows thinking, a tool, a table, and goes on in its session", async () => {
+  it("003: shows thinking, a tool and a table, and continues its session", async () => {
     await play("engine", async ({ page, ask }) => {
       expect(await ask("What is 6*7?")).toEqual([
         "thinking card: Thinking",
@@ -165,7 +165,7 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
       expect(await page.getByRole("columnheader").allTextContents()).toEqual(["name", "age"]);
       expect(await page.getByRole("cell").allTextContents()).toEqual(["Ann", "3", "Bob", "4"]);
       expect(await log.listRuns(await readSession(page))).toHaveLength(3);
-      // A page of another site learns which run it is, so that it can stop it.
+      // A page of another origin can read the run ID, to cancel the run.
       const again = await page.evaluate(async (address) => {
         const headers = { "content-type": "application/json" };
         const body = JSON.stringify({ content: "Hello" });
@@ -183,13 +183,13 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
       await expect.poll(() => image.evaluate((node) => (node as { naturalWidth?: number }).naturalWidth)).toBe(200);
       expect((await ask("Make an error")).slice(-2)).toEqual([
         "text: Here is the error you asked for.",
-        "error: offline/offline failed: The offline model failed because it was asked to.",
+        "error: offline/offline failed: The offline model failed on request.",
       ]);
       expect((await ask("What is 6*7?")).at(-1)).toContain("42");
     });
   });
 
-  it.each(["lumine", "engine"] as const)("%s: a reload does not stop the run, and the page goes on", async (name) => {
+  it.each(["lumine", "engine"] as const)("%s: continues after a reload, which does not stop the run", async (name) => {
     await play(name, async ({ page, ask }) => {
       const { asked, release } = model.hold();
       await say(page, "What is 6*7?");
@@ -200,7 +200,7 @@ describe.skipIf(!hasChromium)("a frontend written from one document (skipped whe
       release();
       expect((await ask("What is 6*8?")).at(-1)).toContain("48");
       await expect.poll(async () => (await log.listRuns(session)).at(-1)?.status).toBe("completed");
-      // Whoever names the session goes on in it; a page of 004 begins another.
+      // The 003 page names its session and continues it; a 004 page starts a new one.
       expect(await log.listRuns(session)).toHaveLength(name === "engine" ? 2 : 1);
     });
   });
@@ -215,7 +215,7 @@ async function readSession(page: Page): Promise<string> {
   return page.evaluate("document.body.dataset.session ?? sessionStorage.session");
 }
 
-/** What the last answer consists of, once it is whole. */
+/** Returns the parts of the last answer, once it is complete. */
 async function readAnswer(page: Page): Promise<readonly string[]> {
   const answer = page.locator("article.agent").last();
   await page.locator('article.agent:last-child[aria-busy="false"]').waitFor();

@@ -1,2 +1,2 @@
-/** What a page has that uses the hooks and no component. */
+/** A page that uses only the hooks; its bundle size is measured. */
 export { useMessage, useReceiver, useRun, useSession, useStore } from "../../src/react/index.ts";

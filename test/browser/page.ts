@@ -1,6 +1,6 @@
 /**
- * One page of our own, served on loopback under a strict Content-Security-Policy, opened in Chromium. Its script tells
- * the test what it found by a promise in `globalThis.outcome`. Whatever the browser complains of is kept.
+ * Serves one page on loopback under a strict Content-Security-Policy and opens it in Chromium. Its script returns its
+ * result as a promise in `globalThis.outcome`. Errors and warnings of the browser are collected.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -18,11 +18,11 @@ export interface PageOutcome<T> {
   readonly complaints: readonly string[];
 }
 
-export type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+export type PageRequestHandler = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
 export interface PageOptions {
-  /** Takes the requests that are not for the page itself. */
-  readonly answer?: Answer;
+  /** Handles the requests that are not for the page itself. */
+  readonly answer?: PageRequestHandler;
   readonly styles?: string;
 }
 
@@ -53,10 +53,10 @@ export async function runPage<T>(
     });
     await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
     const outcome = await page.evaluate(() => (globalThis as { outcome?: unknown }).outcome);
-    const told = [...complaints];
-    if (!(await page.evaluate(refusesEval))) throw new Error("the policy of the page is not in force");
-    if (outcome === undefined) throw new Error(`the page told nothing: ${told.join("; ")}`);
-    return { outcome: outcome as T, complaints: told };
+    const reported = [...complaints];
+    if (!(await page.evaluate(refusesEval))) throw new Error("the page's Content-Security-Policy is not enforced");
+    if (outcome === undefined) throw new Error(`the page returned no result: ${reported.join("; ")}`);
+    return { outcome: outcome as T, complaints: reported };
   } finally {
     await context.close();
     server.closeAllConnections();
@@ -64,7 +64,7 @@ export async function runPage<T>(
   }
 }
 
-/** Runs in the page, in a task of its own: what the test does there directly is not held to the page's policy. */
+/** Runs in a separate task of the page, because code evaluated by the test is exempt from the policy. */
 function refusesEval(): Promise<boolean> {
   return new Promise((resolve) => {
     setTimeout(() => {

@@ -1,4 +1,4 @@
-/** Runs in Chromium: receives every session the server has, each over a connection of its own. */
+/** Runs in Chromium: receives every session of the server, each over its own connection. */
 import {
   connect,
   createFetchTransport,
@@ -9,7 +9,7 @@ import {
 import type { DialectName } from "../../src/dialects/index.ts";
 import type { Framing } from "../../src/framing/index.ts";
 
-/** A stream of the server; the name of the session is in its frames too. */
+/** A stream the server offers. */
 export interface StreamOffer {
   readonly run: string;
   readonly session: string;
@@ -17,7 +17,7 @@ export interface StreamOffer {
   readonly framing: Framing;
 }
 
-/** For each offer, how its connection ended and what was to be seen then. */
+/** For each offer: how its connection ended, and the view. */
 export type ReceiveOutcome = readonly { readonly state: StreamState; readonly view: ReceiverView }[];
 
 async function receive({ run, session, dialect, framing }: StreamOffer): Promise<ReceiveOutcome[number]> {

@@ -1,5 +1,5 @@
-// The receiver in a real Chromium: golden runs over HTTP, every answer cut within a frame after a few of them. What is
-// seen in the end is what Node makes of the same frames handed in at once.
+// The receiver in a real Chromium: golden runs over HTTP, with every response cut within a frame. The final view must
+// equal the one Node creates from the same frames.
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
@@ -8,7 +8,7 @@ import { createReceiver, type ReceiverView } from "../../src/client/index.ts";
 import { encodeNdjson, encodeSse } from "../../src/framing/index.ts";
 import { FORMS, frameText, readVector, VECTORS } from "../vectors.ts";
 import { hasChromium, launchChromium } from "./launch.ts";
-import { type Answer, runPage } from "./page.ts";
+import { type PageRequestHandler, runPage } from "./page.ts";
 import type { ReceiveOutcome, StreamOffer } from "./receive-page.ts";
 
 const RUNS: readonly (readonly [run: string, form: string, framing: "sse" | "ndjson"])[] = [
@@ -19,7 +19,7 @@ const RUNS: readonly (readonly [run: string, form: string, framing: "sse" | "ndj
   ["three-turns", "lumine", "sse"],
 ];
 
-/** Frames that get through before an answer is cut. */
+/** Frames delivered before a response is cut. */
 const FRAMES_PER_ANSWER = 4;
 
 const streams = RUNS.map(([run, form, framing], index) => {
@@ -30,7 +30,7 @@ const streams = RUNS.map(([run, form, framing], index) => {
   return { offer, frames };
 });
 
-/** How many frames lie before the place a request names: a cursor of ours, or the number of a record. */
+/** Returns how many frames precede the requested position: a test cursor, or a record number. */
 function findStart(frames: readonly string[], query: URLSearchParams): number {
   const after = query.get("after");
   const skip = Number(query.get("skip") ?? 0);
@@ -40,7 +40,7 @@ function findStart(frames: readonly string[], query: URLSearchParams): number {
   return last + 1 + skip;
 }
 
-describe.skipIf(!hasChromium)("the receiver in a page (skipped where there is no Chromium)", () => {
+describe.skipIf(!hasChromium)("the receiver in a page (skipped without Chromium)", () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -49,9 +49,9 @@ describe.skipIf(!hasChromium)("the receiver in a page (skipped where there is no
     await browser.close();
   });
 
-  it("ends complete over a connection that is cut again and again, with the view that Node has", async () => {
+  it("completes over a connection that is cut repeatedly, with the same view as in Node", async () => {
     let answers = 0;
-    const answer: Answer = (_request, response, url) => {
+    const answer: PageRequestHandler = (_request, response, url) => {
       if (url.pathname === "/offers") {
         response.writeHead(200, { "content-type": "application/json" });
         response.end(JSON.stringify(streams.map((stream) => stream.offer)));
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("the receiver in a page (skipped where there is no
   });
 });
 
-/** A few frames and a piece of the next, then the connection breaks; where few are left, all of them and a good end. */
+/** Sends a few frames and part of the next, then breaks the connection; the last response ends normally. */
 function sendPart({ offer, frames }: (typeof streams)[number], response: ServerResponse, query: URLSearchParams): void {
   const isSse = offer.framing === "sse";
   response.writeHead(200, { "content-type": isSse ? "text/event-stream" : "application/x-ndjson" });

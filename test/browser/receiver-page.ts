@@ -1,2 +1,2 @@
-/** What a page needs to receive frames of our own wire that it gets by itself, and no more. */
+/** A page that receives only `loom`; its bundle size is measured. */
 export { createLoomReceiver } from "../../src/client/index.ts";

@@ -1,5 +1,5 @@
-// A connection over a network that loses, delays, drops and refuses at random, to a real log: in the end the receiver
-// has what the log has, and says so.
+// A connection to a real log over a network that randomly loses, delays, drops and refuses: in the end the receiver has
+// what the log has, and reports it.
 import fc from "fast-check";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -15,66 +15,67 @@ import { sessionArbitrary } from "../run-arbitrary.ts";
 import { SAMPLES } from "../sampling.ts";
 import { ManualClock } from "./manual-clock.ts";
 
-/** What befalls one opening: so many frames, then this. */
-interface Fate {
+/** How one stream attempt fails: after this many frames, in this way. */
+interface StreamFailure {
   readonly frames: number;
   readonly end: "lost" | "ended" | "silent" | "stale";
-  /** Frames of it that vanish on the way, by their place in it. */
+  /** Indexes of frames that are dropped. */
   readonly dropped: readonly number[];
 }
 
-const fateArbitrary = (canDrop: boolean): fc.Arbitrary<Fate> =>
+const failureArbitrary = (canDrop: boolean): fc.Arbitrary<StreamFailure> =>
   fc.record({
     frames: fc.nat({ max: 40 }),
     end: fc.constantFrom("lost", "lost", "ended", "silent", "stale"),
     dropped: canDrop ? fc.array(fc.nat({ max: 30 }), { maxLength: 3 }) : fc.constant([]),
   });
 
-/** Opens streams of the log, each with its fate; when fates are used up nothing befalls any more. */
-class PerilousTransport implements Transport {
+/** Opens streams of the log; each fails as given. When the failures are used up, streams work. */
+class FlakyTransport implements Transport {
   readonly #log: MemoryLog;
-  readonly #fates: Fate[];
+  readonly #failures: StreamFailure[];
   readonly #cursors: "each" | "some" | "none";
-  #lastEnd: Fate["end"] = "lost";
-  /** Nothing befalls any more, and a stream that is followed has come to the end. */
-  isCalm = false;
+  #lastEnd: StreamFailure["end"] = "lost";
+  /** True when no failures are left and a followed stream has reached the end. */
+  isDrained = false;
 
-  constructor(log: MemoryLog, fates: readonly Fate[], cursors: "each" | "some" | "none") {
+  constructor(log: MemoryLog, failures: readonly StreamFailure[], cursors: "each" | "some" | "none") {
     this.#log = log;
-    this.#fates = [...fates];
+    this.#failures = [...failures];
     this.#cursors = cursors;
   }
 
   async open(request: StreamRequest, sink: FrameSink, signal: AbortSignal) {
-    let fate = this.#fates.shift();
-    // The beginning is never stale, and a server that only ever says so is refused by design.
-    if (fate?.end === "stale" && (request.from.after === undefined || this.#lastEnd === "stale"))
-      fate = { ...fate, end: "lost" };
-    if (fate !== undefined) this.#lastEnd = fate.end;
-    return this.#play(request, sink, signal, fate);
+    let failure = this.#failures.shift();
+    // The start is never stale, and a server that always reports a stale cursor is refused by design.
+    if (failure?.end === "stale" && (request.from.after === undefined || this.#lastEnd === "stale"))
+      failure = { ...failure, end: "lost" };
+    if (failure !== undefined) this.#lastEnd = failure.end;
+    return this.#play(request, sink, signal, failure);
   }
 
   async #play(
     { session, dialect, from, follow, limit = Infinity }: StreamRequest,
     sink: FrameSink,
     signal: AbortSignal,
-    fate: Fate | undefined,
+    failure: StreamFailure | undefined,
   ): Promise<StreamOutcome> {
-    if (fate?.end === "stale") return { kind: "refused", code: "cursor_stale", message: "another life" };
-    const place = /^\d+$/.test(from.after ?? "") ? { after: Number(from.after) } : { cursor: from.after };
+    if (failure?.end === "stale")
+      return { kind: "refused", code: "cursor_stale", message: "the session was recreated" };
+    const start = /^\d+$/.test(from.after ?? "") ? { after: Number(from.after) } : { cursor: from.after };
     let count = 0;
     try {
-      for await (const frames of openStream(this.#log, session, { dialect, ...place, skip: from.skip })) {
+      for await (const frames of openStream(this.#log, session, { dialect, ...start, skip: from.skip })) {
         for (const { text, cursor } of frames) {
           if (signal.aborted) return { kind: "aborted" };
           if (count >= limit) return { kind: "ended" };
-          if (count === fate?.frames) return await this.#end(fate, signal);
-          // A log may begin anywhere: without the very first frame nobody knows that there was one before the second.
+          if (count === failure?.frames) return await this.#end(failure, signal);
+          // Without the first frame of a log, its loss cannot be detected, because a log may start anywhere.
           const isFirst = count === 0 && from.after === undefined;
-          const isDropped = !isFirst && (fate?.dropped.includes(count) ?? false);
+          const isDropped = !isFirst && (failure?.dropped.includes(count) ?? false);
           count++;
-          const isTold = this.#cursors === "each" || (this.#cursors === "some" && count % 3 === 0);
-          if (!isDropped) sink.frame(text, isTold ? cursor : undefined);
+          const hasCursor = this.#cursors === "each" || (this.#cursors === "some" && count % 3 === 0);
+          if (!isDropped) sink.frame(text, hasCursor ? cursor : undefined);
         }
         await setImmediate();
       }
@@ -83,20 +84,20 @@ class PerilousTransport implements Transport {
       throw error;
     }
     if (signal.aborted) return { kind: "aborted" };
-    if (fate !== undefined) return this.#end(fate, signal);
+    if (failure !== undefined) return this.#end(failure, signal);
     if (!follow) return { kind: "ended" };
-    this.isCalm = this.#fates.length === 0;
+    this.isDrained = this.#failures.length === 0;
     return this.#end({ end: "silent" }, signal);
   }
 
-  #end({ end }: Pick<Fate, "end">, signal: AbortSignal): Promise<StreamOutcome> {
+  #end({ end }: Pick<StreamFailure, "end">, signal: AbortSignal): Promise<StreamOutcome> {
     if (end === "silent")
       return new Promise((resolve) => signal.addEventListener("abort", () => resolve({ kind: "aborted" })));
     return Promise.resolve(end === "ended" ? { kind: "ended" } : { kind: "lost", message: "cut" });
   }
 
   async send(): Promise<never> {
-    throw new Error("nothing is sent");
+    throw new Error("nothing should be sent");
   }
 
   close(): void {
@@ -104,40 +105,40 @@ class PerilousTransport implements Transport {
   }
 }
 
-/** Receives the session through these fates until the connection is done. */
+/** Receives the session with these failures until the connection is done. */
 async function receive(
   records: readonly StampedRecord[],
   dialect: DialectName,
-  fates: readonly Fate[],
+  failures: readonly StreamFailure[],
   cursors: "each" | "some" | "none",
 ) {
   const log = new MemoryLog();
   await writeRecords(log, records);
   const session = records[0]!.envelope.session_id;
   const receiver = createReceiver();
-  /** Every text that was given to the track since the stream last began anew. */
+  /** All frames passed to the feed since the last restart. */
   let taken: string[] = [];
-  const tracker = {
-    track(stream: { session: string; dialect: DialectName }) {
-      const track = receiver.track(stream)!;
-      const take = track.take.bind(track);
-      const restart = track.restart.bind(track);
-      track.take = (text, cursor) => {
+  const provider = {
+    openFeed(stream: { session: string; dialect: DialectName }) {
+      const feed = receiver.openFeed(stream)!;
+      const take = feed.take.bind(feed);
+      const restart = feed.restart.bind(feed);
+      feed.take = (text, cursor) => {
         taken.push(text);
         take(text, cursor);
       };
-      track.restart = () => {
+      feed.restart = () => {
         taken = [];
         restart();
       };
-      return track;
+      return feed;
     },
   };
   const clock = new ManualClock();
-  const transport = new PerilousTransport(log, fates, cursors);
-  const connection = connect(tracker, { transport, session, dialect, clock });
+  const transport = new FlakyTransport(log, failures, cursors);
+  const connection = connect(provider, { transport, session, dialect, clock });
   const isMissing = (): boolean => receiver.getSnapshot().sessions[0]?.state.status === "gap";
-  for (let step = 0; step < 10_000 && (!transport.isCalm || isMissing()); step++) await clock.advanceToNext();
+  for (let step = 0; step < 10_000 && (!transport.isDrained || isMissing()); step++) await clock.advanceToNext();
   connection.close();
   const state = await connection.done;
   expect(clock.timerCount).toBe(0);
@@ -146,7 +147,7 @@ async function receive(
   return { state, taken, expected, view: view! };
 }
 
-/** Without remarks; requests of engine are ordered each for itself, so they may have begun in another order. */
+/** Removes issues and sorts turns, because parallel `engine` requests may start in another order. */
 function sortTurns({ turns, todoLists, ...view }: SessionView): SessionView {
   return {
     ...view,
@@ -157,39 +158,47 @@ function sortTurns({ turns, todoLists, ...view }: SessionView): SessionView {
   };
 }
 
-describe("a connection that is lost at random", () => {
+describe("a connection with random failures", () => {
   const cases = DIALECT_NAMES.flatMap((dialect) =>
     (["each", "some", "none"] as const).map((cursors) => [dialect, cursors] as const),
   );
-  it.each(cases)("takes exactly what the log has, in %s, with cursors: %s", async (dialect, cursors) => {
+  it.each(cases)("receives exactly the frames of the log, in %s, with cursors: %s", async (dialect, cursors) => {
     await fc.assert(
-      fc.asyncProperty(sessionArbitrary, fc.array(fateArbitrary(false), { maxLength: 12 }), async (records, fates) => {
-        const { state, taken, expected } = await receive(records, dialect, fates, cursors);
-        expect(taken).toEqual(expected);
-        expect(state.status).toBe("complete");
-      }),
+      fc.asyncProperty(
+        sessionArbitrary,
+        fc.array(failureArbitrary(false), { maxLength: 12 }),
+        async (records, failures) => {
+          const { state, taken, expected } = await receive(records, dialect, failures, cursors);
+          expect(taken).toEqual(expected);
+          expect(state.status).toBe("complete");
+        },
+      ),
       { numRuns: Math.ceil(SAMPLES.sessions / 15) },
     );
   });
 
-  // Who is refused again and again gives up, and says so. In engine the last frame of a request can vanish unnoticed
-  // when another follows: that run then never ends.
-  it.each(["loom", "engine"] as const)("loses nothing for good when frames vanish, in %s", async (dialect) => {
+  // After repeated refusals it gives up and reports it. In engine, the loss of a request's last frame goes unnoticed
+  // when another request follows; that run then never ends.
+  it.each(["loom", "engine"] as const)("recovers dropped frames, in %s", async (dialect) => {
     let completed = 0;
     await fc.assert(
-      fc.asyncProperty(sessionArbitrary, fc.array(fateArbitrary(true), { maxLength: 8 }), async (records, fates) => {
-        const { state, view } = await receive(records, dialect, fates, "each");
-        const clean = await receive(records, dialect, [], "each");
-        if (state.status !== "complete") {
-          // Who is refused the end of a run each time has it truncated.
-          expect(["gap", "truncated"]).toContain(state.status);
-          return;
-        }
-        completed++;
-        expect(sortTurns(view)).toEqual(sortTurns(clean.view));
-      }),
+      fc.asyncProperty(
+        sessionArbitrary,
+        fc.array(failureArbitrary(true), { maxLength: 8 }),
+        async (records, failures) => {
+          const { state, view } = await receive(records, dialect, failures, "each");
+          const clean = await receive(records, dialect, [], "each");
+          if (state.status !== "complete") {
+            // The end of a run may have been refused each time.
+            expect(["gap", "truncated"]).toContain(state.status);
+            return;
+          }
+          completed++;
+          expect(sortTurns(view)).toEqual(sortTurns(clean.view));
+        },
+      ),
       { numRuns: Math.ceil(SAMPLES.sessions / 3) },
     );
-    expect(completed).toBeGreaterThan(SAMPLES.sessions / 4); // of a third
+    expect(completed).toBeGreaterThan(SAMPLES.sessions / 4); // Of a third.
   });
 });

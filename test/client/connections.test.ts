@@ -1,61 +1,61 @@
-// Connections over every transport, to a session that is being written while the network is cut again and again.
+// Connections over every transport, to a session that is written while the network is cut repeatedly.
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { connect, type Connection } from "../../src/client/connection.ts";
 import { createReceiver } from "../../src/client/index.ts";
-import type { TransportStage } from "../../src/client/transport/transport.contract.ts";
+import type { TransportFixture } from "../../src/client/transport/transport.contract.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
-import { STAGES } from "./transport-stages.ts";
+import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const reconnect = { initialMs: 1, maxMs: 10 };
 
-describe.each(STAGES)("a connection by $name", ({ setStage }) => {
-  let stage: TransportStage;
+describe.each(TRANSPORT_FIXTURES)("a connection over $name", ({ createFixture }) => {
+  let fixture: TransportFixture;
   let connections: Connection[] = [];
   beforeEach(async () => {
-    stage = await setStage();
+    fixture = await createFixture();
   });
   afterEach(async () => {
     for (const connection of connections) connection.close();
     connections = [];
-    stage.transport.close();
-    await stage.close();
+    fixture.transport.close();
+    await fixture.close();
   });
 
-  function begin(dialect: DialectName = "loom", transport: Transport = stage.transport, follow = true) {
+  function begin(dialect: DialectName = "loom", transport: Transport = fixture.transport, follow = true) {
     const receiver = createReceiver({ notify: "sync" });
-    /** What was given to the track since the stream last began anew. */
+    /** All frames passed to the feed. */
     const taken: string[] = [];
-    const tracker: Parameters<typeof connect>[0] = {
-      track(stream) {
-        const track = receiver.track(stream)!;
-        const take = track.take.bind(track);
-        track.take = (text, cursor) => {
+    const provider: Parameters<typeof connect>[0] = {
+      openFeed(stream) {
+        const feed = receiver.openFeed(stream)!;
+        const take = feed.take.bind(feed);
+        feed.take = (text, cursor) => {
           taken.push(text);
           take(text, cursor);
         };
-        return track;
+        return feed;
       },
     };
-    const connection = connect(tracker, { transport, session: "s", dialect, follow, reconnect });
+    const connection = connect(provider, { transport, session: "s", dialect, follow, reconnect });
     connections.push(connection);
     const view = () => receiver.getSnapshot().sessions[0];
     return { connection, taken, view, status: () => view()?.state.status };
   }
 
-  it.each(DIALECT_NAMES)("ends with what the log has, in %s", async (dialect) => {
-    await stage.write("s");
+  it.each(DIALECT_NAMES)("receives what the log has, in %s", async (dialect) => {
+    await fixture.write("s");
     const { connection, taken, status } = begin(dialect);
     for (let turn = 0; turn < 5; turn++) {
-      const writing = stage.write("s");
-      stage.cut();
+      const writing = fixture.write("s");
+      fixture.cut();
       await writing;
-      stage.isReachable = turn % 2 === 0;
-      stage.cut();
+      fixture.isReachable = turn % 2 === 0;
+      fixture.cut();
     }
-    stage.isReachable = true;
-    const expected = (await stage.listFrames("s", dialect)).map(({ text }) => text);
+    fixture.isReachable = true;
+    const expected = (await fixture.listFrames("s", dialect)).map(({ text }) => text);
     await vi.waitFor(() => expect(taken).toEqual(expected));
     await vi.waitFor(() => expect(status()).toBe("complete"));
     connection.close();
@@ -63,22 +63,22 @@ describe.each(STAGES)("a connection by $name", ({ setStage }) => {
     expect(taken).toEqual(expected);
   });
 
-  it("fetches what vanished on the way, beside the stream", async () => {
-    await stage.write("s");
+  it("fetches dropped frames while the stream continues", async () => {
+    await fixture.write("s");
     let opened = 0;
     const lossy: Transport = {
-      ...stage.transport,
+      ...fixture.transport,
       open(request, sink, signal) {
         opened++;
         let count = 0;
         const frame = (text: string, cursor: string | undefined): void => {
           if (!request.follow || ++count % 4 !== 0) sink.frame(text, cursor);
         };
-        return stage.transport.open(request, { ...bind(sink), frame }, signal);
+        return fixture.transport.open(request, { ...bind(sink), frame }, signal);
       },
     };
     const { connection, view } = begin("loom", lossy);
-    const { length } = await stage.listFrames("s", "loom");
+    const { length } = await fixture.listFrames("s", "loom");
     await vi.waitFor(() => expect(view()?.state).toMatchObject({ status: "complete", verified: true }));
     expect(opened).toBeGreaterThan(1);
     expect(length).toBeGreaterThan(8);
@@ -86,59 +86,59 @@ describe.each(STAGES)("a connection by $name", ({ setStage }) => {
     expect(await connection.done).toMatchObject({ status: "complete", verified: true });
   });
 
-  it("finishes by itself when it is not followed", async () => {
-    await stage.write("s");
-    const { connection, taken } = begin("loom", stage.transport, false);
+  it("finishes without follow", async () => {
+    await fixture.write("s");
+    const { connection, taken } = begin("loom", fixture.transport, false);
     expect(await connection.done).toMatchObject({ status: "complete", verified: true });
-    expect(taken).toEqual((await stage.listFrames("s", "loom")).map(({ text }) => text));
+    expect(taken).toEqual((await fixture.listFrames("s", "loom")).map(({ text }) => text));
   });
 
-  it("carries commands up, and brings back what came of them", async () => {
-    await stage.write("s");
+  it("sends commands and receives their effects", async () => {
+    await fixture.write("s");
     const { connection, view } = begin();
     const answer = await connection.todo({ list_id: "list", item_id: "i0", completed: true });
     expect(answer).toMatchObject({ kind: "done" });
     await vi.waitFor(() => expect(view()?.todoLists[0]?.items[0]?.completed).toBe(true));
-    stage.isReachable = false;
-    stage.cut();
+    fixture.isReachable = false;
+    fixture.cut();
     const later = connection.todo({ list_id: "list", item_id: "i0", completed: false });
-    stage.isReachable = true;
+    fixture.isReachable = true;
     expect(await later).toMatchObject({ kind: "done" });
     await vi.waitFor(() => expect(view()?.todoLists[0]?.items[0]?.completed).toBe(false));
   });
 
-  it("follows a session that its own first message makes, whichever is answered first", async () => {
+  it("follows a session created by its first message", async () => {
     const { connection, view } = begin();
     expect(await connection.run({ message: "hi" })).toEqual({ kind: "accepted" });
-    await stage.write("s");
+    await fixture.write("s");
     await vi.waitFor(() => expect(view()?.state.status).toBe("complete"));
   });
 
   it("keeps a command through an outage", async () => {
-    await stage.write("s");
+    await fixture.write("s");
     const { connection, status } = begin();
     await vi.waitFor(() => expect(status()).toBe("complete"));
-    stage.isReachable = false;
-    stage.cut();
+    fixture.isReachable = false;
+    fixture.cut();
     const answer = connection.todo({ list_id: "list", item_id: "i0", completed: true });
     await setTimeout(200);
-    stage.isReachable = true;
+    fixture.isReachable = true;
     expect(await answer).toMatchObject({ kind: "done" });
   });
 
-  it("refuses what no server takes without asking one", async () => {
-    await stage.write("s");
+  it("refuses invalid commands without sending them", async () => {
+    await fixture.write("s");
     const { connection, status } = begin();
     expect(await connection.run({ message: "x".repeat(70_000) })).toMatchObject({ code: "invalid_command" });
-    const unsayable = connection.approve({ call_id: "c", decision: "approved", arguments: { a: 1n as never } });
-    expect(await unsayable).toMatchObject({ kind: "refused", code: "invalid_command" });
+    const unserializable = connection.approve({ call_id: "c", decision: "approved", arguments: { a: 1n as never } });
+    expect(await unserializable).toMatchObject({ kind: "refused", code: "invalid_command" });
     await vi.waitFor(() => expect(status()).toBe("complete"));
   });
 
-  it("follows a session from its first message on", async () => {
+  it("follows a session that is created later, after retry", async () => {
     const { connection, view } = begin();
     expect(await connection.done).toMatchObject({ status: "failed", reason: { code: "unknown_session" } });
-    await stage.write("s");
+    await fixture.write("s");
     connection.retry();
     await vi.waitFor(() => expect(view()?.state.status).toBe("complete"));
   });

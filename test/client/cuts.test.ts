@@ -1,6 +1,6 @@
 /**
- * A recorded session, cut at any byte, in every dialect and both framings, and resumed: what is shown is the same, and
- * so is every byte, for the frames before the cut and those after it are together the frames of the uncut stream.
+ * Cuts recorded sessions at any byte, in every dialect and framing, and resumes them. The view must be the same, and
+ * the frames before and after the cut together must be those of the uncut stream.
  */
 import { describe, expect, it } from "vitest";
 import {
@@ -19,7 +19,7 @@ import { listVectorFiles, readVector } from "../vectors.ts";
 import { contentOf } from "./streams.ts";
 
 const IS_LONG = process.env["LOOM_LONG"] === "1";
-/** Every byte of the short run always; of the longer ones every so manieth, and every one in the long suite. */
+/** Runs and the distance between cuts in bytes. The long suite cuts nearly everywhere. */
 const RUNS: readonly (readonly [name: string, step: number])[] = [
   ["done-as-text", IS_LONG ? 1 : 13],
   ["approval", IS_LONG ? 1 : 397],
@@ -28,7 +28,7 @@ const RUNS: readonly (readonly [name: string, step: number])[] = [
 ];
 const SESSION = "cut-session";
 
-/** No waiting: what is put off happens next. */
+/** A clock without waiting: timers fire immediately. */
 const CLOCK = {
   now: () => 0,
   random: () => 0,
@@ -55,7 +55,7 @@ async function writeLog(run: string): Promise<Log> {
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** The first answer breaks after so many bytes, by an error or by a polite end. */
+/** Breaks the first response after this many bytes, with an error or a normal end. */
 function cutAfter(bytes: number, handler: Fetch, how: "error" | "end"): Fetch {
   let isFirst = true;
   return async (request) => {
@@ -72,7 +72,7 @@ function cutAfter(bytes: number, handler: Fetch, how: "error" | "end"): Fetch {
             return;
           }
           if (left > 0) controller.enqueue(chunk.slice(0, left));
-          if (how === "error") controller.error(new Error("the cable was pulled"));
+          if (how === "error") controller.error(new Error("connection reset"));
           else controller.terminate();
         },
       }),
@@ -81,7 +81,7 @@ function cutAfter(bytes: number, handler: Fetch, how: "error" | "end"): Fetch {
   };
 }
 
-/** The transport, and every frame that came through it. */
+/** Wraps a transport and records every frame. */
 function recordFrames(inner: Transport, frames: string[]): Transport {
   return {
     open: (request, sink, signal) => {
@@ -136,7 +136,7 @@ describe.each(RUNS)("%s", (run, step) => {
         for (let at = 0; at < size; at += step) {
           const how = at % 2 === 0 ? "error" : "end";
           const found = await receiveAll(cutAfter(at, handler, how), dialect, framing);
-          // A polite end between two runs cannot be told from the end of the session.
+          // A normal end between two runs looks like the end of the session.
           if (how === "end" && found.frames.length < whole.frames.length && isBetweenRuns(found.frames.at(-1))) {
             expect(found.frames).toEqual(whole.frames.slice(0, found.frames.length));
             continue;

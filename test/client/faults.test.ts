@@ -1,6 +1,6 @@
 /**
- * Drop, double or swap any frame, any two frames: what is shown in the end is what was sent, or the status says that it
- * is not complete. Exhaustive on the short golden runs, random on long ones.
+ * Drops, duplicates and swaps single frames and pairs: the final view must be what was sent, or the status must not be
+ * complete. Exhaustive on short golden runs, random on long ones.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -19,26 +19,26 @@ import {
 } from "./streams.ts";
 
 const IS_LONG = process.env["LOOM_LONG"] === "1";
-/** Forms in which a loss cannot go unseen. */
-const PROVABLE = ["loom", "loom-strict", "engine"];
-const BLIND = ["loom-bare", "export", "lumine", "stream-event"];
-/** Pairs of frames grow with the square: beyond so many frames only every so manieth pair is tried. */
+/** Forms in which every loss is detected. */
+const NUMBERED = ["loom", "loom-strict", "engine"];
+const UNNUMBERED = ["loom-bare", "export", "lumine", "stream-event"];
+/** The number of pairs grows quadratically, so long runs are sampled. */
 const MAX_PAIRS = IS_LONG ? 1_000_000 : 40;
 
-/** What one request does to another's to-do list is not ordered by the numbers of `engine`. */
+/** `engine` numbers do not order changes that one request makes to another's to-do list. */
 const ENGINE_RUNS = CONTIGUOUS_RUNS.filter((run) => run !== "todo-between-turns");
 
 function isStart(text: string): boolean {
   return text.startsWith('{"type":"session_start"');
 }
 
-/** A form that does not name the run of each frame cannot tell runs apart that are going at once. */
-const MINGLED = ["interleaved-runs", "session-record-mid-run"];
+/** Forms that do not name the run of each frame cannot separate parallel runs. */
+const INTERLEAVED = ["interleaved-runs", "session-record-mid-run"];
 
 function runsOf(form: string): readonly string[] {
   if (form === "loom") return CONTIGUOUS_RUNS;
-  const runs = (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !MINGLED.includes(run));
-  // Long ones, which `loom` is tried with: the strict form differs from it in single frames.
+  const runs = (form === "engine" ? ENGINE_RUNS : CONTIGUOUS_RUNS).filter((run) => !INTERLEAVED.includes(run));
+  // The strict form differs from `loom` only in single frames, so long runs are tested in `loom` alone.
   return form === "loom-strict" && !IS_LONG ? runs.filter((run) => !run.startsWith("agent-")) : runs;
 }
 
@@ -68,7 +68,7 @@ function judge(found: readonly SessionView[], expected: readonly SessionView[], 
   expect(contentOf(found), what).toEqual(contentOf(expected));
 }
 
-describe.each(PROVABLE)("%s", (form) => {
+describe.each(NUMBERED)("%s", (form) => {
   const dialect = dialectOf(form);
 
   it.each(runsOf(form))("%s arrives complete and verified", (run) => {
@@ -78,10 +78,10 @@ describe.each(PROVABLE)("%s", (form) => {
     );
   });
 
-  it.each(runsOf(form))("%s without any one frame is not called complete", (run) => {
+  it.each(runsOf(form))("%s is not complete without any one frame", (run) => {
     const texts = framesOf(run, form);
     for (const [index] of texts.entries()) {
-      // What happened after the last run is over belongs to no run, and nothing counts it.
+      // Events after the last run belong to no run and are not counted.
       if (index >= endOfRuns(texts)) continue;
       const found = receive(drop(texts, index), { dialect });
       expect(isComplete(found), `without frame ${index}`).toBe(false);
@@ -89,16 +89,16 @@ describe.each(PROVABLE)("%s", (form) => {
     }
   });
 
-  it.each(runsOf(form))("%s without any two frames is not called complete", (run) => {
+  it.each(runsOf(form))("%s is not complete without any two frames", (run) => {
     const texts = framesOf(run, form);
     for (const [a, b] of pairs(endOfRuns(texts))) {
-      // A last run of which nothing came leaves no trace.
+      // A last run of which nothing arrived leaves no trace.
       if (texts.length - a === 2 && /run_start|session_start/.test(texts[a] ?? "")) continue;
       expect(isComplete(receive(drop(texts, a, b), { dialect })), `without ${a} and ${b}`).toBe(false);
     }
   });
 
-  it.each(runsOf(form))("%s with any frame doubled, anywhere later, is the same", (run) => {
+  it.each(runsOf(form))("%s is the same with any frame duplicated later", (run) => {
     const texts = framesOf(run, form);
     const expected = receive(texts, { dialect });
     for (const [a, b] of [...texts.keys()].map((at): [number, number] => [at, at]).concat([...pairs(texts.length)])) {
@@ -108,33 +108,33 @@ describe.each(PROVABLE)("%s", (form) => {
     }
   });
 
-  it.each(runsOf(form))("%s with any two frames swapped is the same, and proved to be", (run) => {
+  it.each(runsOf(form))("%s is the same and verified with any two frames swapped", (run) => {
     const texts = framesOf(run, form);
     const expected = receive(texts, { dialect });
     for (const [a, b] of pairs(texts.length)) {
       const found = receive(swap(texts, a, b), { dialect });
       judge(found, expected, `${a} and ${b} swapped`);
-      // Until a run_start has come the promise is not known, and not everything is put in order again.
+      // Before the run_start, contiguous numbers are not promised, so not everything can be reordered.
       if (a === 0 && b > 60) continue;
       expect(isComplete(found), `${a} and ${b} swapped`).toBe(true);
       expect(isVerified(found), `${a} and ${b} swapped`).toBe(true);
     }
   });
 
-  it.each(runsOf(form))("%s in reverse is the same", (run) => {
+  it.each(runsOf(form))("%s is the same in reverse", (run) => {
     const texts = framesOf(run, form);
     judge(receive(texts.toReversed(), { dialect }), receive(texts, { dialect }), "reversed");
   });
 });
 
-/** The place after the last frame that belongs to a run. */
+/** Returns the index after the last frame of a run. */
 function endOfRuns(texts: readonly string[]): number {
   return texts.findLastIndex((text) => /"run_id"|"reply"|"run_end"|session_end/.test(text)) + 1;
 }
 
-describe.each(BLIND)("%s", (form) => {
-  // Without ids a filtered stream cannot say that it is one.
-  it.each(runsOf(form).filter((run) => run !== "filtered"))("%s is never called verified", (run) => {
+describe.each(UNNUMBERED)("%s", (form) => {
+  // Without IDs a filtered stream cannot be recognized.
+  it.each(runsOf(form).filter((run) => run !== "filtered"))("%s is never verified", (run) => {
     const texts = framesOf(run, form);
     const sessions = receive(texts, { dialect: dialectOf(form) });
     for (const { state } of sessions) {
@@ -143,30 +143,30 @@ describe.each(BLIND)("%s", (form) => {
       expect(state.status).toBe("complete");
     }
     const lastEnd = texts.findLastIndex((text) => /"reply"|"run_end"|\[DONE\]|agent_finish/.test(text));
-    // In 004 a greeting alone begins nothing.
+    // In 004 a greeting alone starts nothing.
     if (form === "lumine" && texts[lastEnd - 1]?.includes('"session_id",') === true) return;
     expect(isComplete(receive(texts.slice(0, lastEnd), { dialect: dialectOf(form) }))).toBe(false);
   });
 });
 
-describe("ids that may jump", () => {
+describe("IDs that may jump", () => {
   const texts = framesOf("react-tools", "loom").map((text) => text.replace('"contiguous":true,', ""));
 
-  it("are complete, with what cannot be known", () => {
+  it("are complete, with undetectable faults listed", () => {
     expect(receive(texts)[0]?.state).toEqual({ status: "complete", verified: false, cannotKnow: ["loss"] });
   });
 
-  it("show a loss all the same where run_end counts the frames", () => {
+  it("reveal a loss if run_end counts the frames", () => {
     for (let index = 1; index < texts.length - 2; index++)
       expect(receive(drop(texts, index))[0]?.state).toMatchObject({ status: "gap", reason: { code: "proof_failed" } });
   });
 
-  it("put swapped frames in order", () => {
+  it("are reordered after a swap", () => {
     const expected = receive(texts);
     for (const [a, b] of pairs(texts.length)) {
       const found = receive(swap(texts, a, b));
       if (isComplete(found)) expect(contentOf(found), `${a} and ${b} swapped`).toEqual(contentOf(expected));
-      // Each number that comes late is put in order anew, and not for ever.
+      // Every late number causes a reordering, and their number is limited.
       if (b - a < 60) expect(isComplete(found), `${a} and ${b} swapped`).toBe(true);
     }
   });
@@ -178,18 +178,18 @@ describe("long random sessions", () => {
     maxLength: 6,
   });
 
-  it.each(["loom", "engine"] as const)("%s: the same view, or not called complete", (dialect) => {
+  it.each(["loom", "engine"] as const)("%s: the same view, or not complete", (dialect) => {
     fc.assert(
       fc.property(sessionArbitrary, faults, (records, harm) => {
         const texts = encodeRecords(records, dialect);
-        // The numbers of `engine` order one request.
+        // `engine` numbers order only one request.
         if (texts.length === 0 || (dialect === "engine" && texts.filter(isStart).length !== 1)) return;
         const expected = receive(texts, { dialect });
         let sent = texts;
         for (const { kind, a, b } of harm) {
           if (sent.length === 0) continue;
           const [i, j] = [a % sent.length, b % sent.length];
-          // A run of which nothing at all arrived, with none after it, leaves no trace: fewer are dropped than any run has.
+          // A last run of which nothing arrived leaves no trace, so drop fewer frames than any run has.
           if (kind === "drop" && texts.length - sent.length < 3) sent = drop(sent, i);
           else if (kind === "double") sent = double(sent, Math.min(i, j), Math.max(i, j));
           else if (kind === "swap") sent = swap(sent, i, j);

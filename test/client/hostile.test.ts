@@ -1,4 +1,4 @@
-/** Input that means harm: it is bounded, named, and leaves the other sessions as they are. */
+/** Hostile input is limited and reported, and does not affect other sessions. */
 import { describe, expect, it } from "vitest";
 import { RECEIVER_LIMITS, createReceiver, type Receiver } from "../../src/client/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
@@ -7,7 +7,7 @@ import { contentOf, framesOf, receive, type SessionView } from "./streams.ts";
 
 const GOOD = framesOf("react-tools", "loom");
 
-/** Frames of session "bad", numbered from 1. */
+/** Creates frames of session "bad", numbered from 1. */
 function createBad(): (event: AnyEvent | object) => string {
   let event_id = 0;
   return (event) => {
@@ -19,7 +19,7 @@ function createBad(): (event: AnyEvent | object) => string {
 
 const START = { type: "run_start", run_id: "r", contiguous: true };
 
-/** Hands in a good session, harm, and the rest of the good session; the good one must be unharmed. */
+/** Feeds a good session with hostile input in between. The good session must not be affected. */
 function harm(push: (source: ReturnType<Receiver["open"]>) => void, limits = {}): SessionView | undefined {
   const receiver = createReceiver({ limits });
   const good = receiver.open();
@@ -35,7 +35,7 @@ function harm(push: (source: ReturnType<Receiver["open"]>) => void, limits = {})
 }
 
 describe("hostile input", () => {
-  it("a frame of 10 MB is shown as far as texts go, and the rest is counted", () => {
+  it("shows a frame of 10 MB up to the text limit, and counts the rest", () => {
     const bad = createBad();
     const session = harm((source) => {
       source.push(bad(START));
@@ -47,7 +47,7 @@ describe("hostile input", () => {
     expect(session?.issues).toMatchObject([{ rule: "view_limit" }]);
   });
 
-  it("more tool calls than can be shown are counted", () => {
+  it("counts tool calls beyond the limit", () => {
     const bad = createBad();
     const count = SAMPLES.openThings * 2;
     const session = harm((source) => {
@@ -75,7 +75,7 @@ describe("hostile input", () => {
       "checkpoints",
     ],
     ["unknown events", (i: number) => ({ type: `mystery-${i}` }), "others"],
-  ] as const)("too many %s are counted", (_what, make, list) => {
+  ] as const)("counts %s beyond the limit", (_what, make, list) => {
     const bad = createBad();
     const count = RECEIVER_LIMITS.maxItems + 500;
     const session = harm((source) => {
@@ -86,7 +86,7 @@ describe("hostile input", () => {
     expect(session?.turns[0]?.omitted).toBe(count - (session?.turns[0]?.[list].length ?? 0));
   });
 
-  it("JSON that nests without end is refused by name", () => {
+  it("rejects JSON that is nested too deeply", () => {
     const bad = createBad();
     const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const session = harm((source) => {
@@ -98,31 +98,34 @@ describe("hostile input", () => {
     expect(session?.turns[0]?.messages.at(-1)?.toolCalls).toMatchObject([{ argumentsInvalid: true }]);
   });
 
-  it.each(["__proto__", "constructor", "toString", "hasOwnProperty", ""])("the name %j means nothing", (name) => {
-    const text = (event: object, event_id: number): string =>
-      JSON.stringify({ session_id: name, run_id: name, node_id: name, event_id, ts: 1, ...event });
-    const session = harm((source) => {
-      source.push(text({ type: "run_start", run_id: name, contiguous: true, node_id: undefined }, 1));
-      const events = [
-        { type: "node_enter", id: name },
-        { type: "tool_call_chunk", call_id: name, name, arguments_delta: `{"__proto__":{"polluted":1}}` },
-        { type: "tool_call", call_id: name, name, arguments: JSON.parse(`{"__proto__":{"polluted":1}}`) as object },
-        { type: "todo_list", list_id: name, items: [{ id: name, text: name, completed: false }] },
-        { type: "todo_update", list_id: name, item_id: name, completed: true },
-        { type: "tot_expand", candidates: [name], ids: [name], parent: name },
-        { type: "got_plan", node_count: 1, edge_count: 1, node_ids: [name], edges: [[name, name]] },
-        { type: name === "" ? "odd" : name, anything: 1 },
-        { type: "node_exit", id: name, result: "Ok" },
-      ];
-      for (const [index, event] of events.entries()) source.push(text(event, index + 2));
-    });
-    expect(session?.todoLists[0]?.items).toEqual([{ id: name, text: name, completed: true }]);
-    expect(session?.turns[0]?.messages.at(-1)?.toolCalls[0]?.toolId).toBe(name);
-    expect(Object.keys({}).length).toBe(0);
-    expect(({} as { polluted?: number }).polluted).toBeUndefined();
-  });
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty", ""])(
+    "treats the name %j like any other",
+    (name) => {
+      const text = (event: object, event_id: number): string =>
+        JSON.stringify({ session_id: name, run_id: name, node_id: name, event_id, ts: 1, ...event });
+      const session = harm((source) => {
+        source.push(text({ type: "run_start", run_id: name, contiguous: true, node_id: undefined }, 1));
+        const events = [
+          { type: "node_enter", id: name },
+          { type: "tool_call_chunk", call_id: name, name, arguments_delta: `{"__proto__":{"polluted":1}}` },
+          { type: "tool_call", call_id: name, name, arguments: JSON.parse(`{"__proto__":{"polluted":1}}`) as object },
+          { type: "todo_list", list_id: name, items: [{ id: name, text: name, completed: false }] },
+          { type: "todo_update", list_id: name, item_id: name, completed: true },
+          { type: "tot_expand", candidates: [name], ids: [name], parent: name },
+          { type: "got_plan", node_count: 1, edge_count: 1, node_ids: [name], edges: [[name, name]] },
+          { type: name === "" ? "odd" : name, anything: 1 },
+          { type: "node_exit", id: name, result: "Ok" },
+        ];
+        for (const [index, event] of events.entries()) source.push(text(event, index + 2));
+      });
+      expect(session?.todoLists[0]?.items).toEqual([{ id: name, text: name, completed: true }]);
+      expect(session?.turns[0]?.messages.at(-1)?.toolCalls[0]?.toolId).toBe(name);
+      expect(Object.keys({}).length).toBe(0);
+      expect(({} as { polluted?: number }).polluted).toBeUndefined();
+    },
+  );
 
-  it("two senders that share a session's name are noticed, and the first is kept", () => {
+  it("notices two senders with the same session name, and keeps the first", () => {
     const receiver = createReceiver();
     const [one, other] = [receiver.open(), receiver.open()];
     for (const text of GOOD) {
@@ -134,7 +137,7 @@ describe("hostile input", () => {
     expect(contentOf([session as SessionView])).toEqual(contentOf(receive(GOOD)));
   });
 
-  it("a source with more sessions than can be shown loses its own, not those of others", () => {
+  it("removes only the sessions of a source that has too many", () => {
     const session = harm(
       (source) => {
         for (let i = 0; i < 500; i++)
@@ -145,7 +148,7 @@ describe("hostile input", () => {
     expect(session).toBeDefined();
   });
 
-  it("noise of every kind is an issue, and no more", () => {
+  it("reports noise of every kind as an issue", () => {
     const noise = [
       "",
       "null",
@@ -165,7 +168,7 @@ describe("hostile input", () => {
     expect(session?.turns).toEqual([]);
   });
 
-  it("frames after a gap that is never filled are held up to the limit, then shown", () => {
+  it("holds frames after a gap up to the limit, then shows them", () => {
     const bad = createBad();
     const session = harm((source) => {
       source.push(bad(START));

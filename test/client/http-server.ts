@@ -1,4 +1,4 @@
-/** A handler of requests behind a real HTTP server, whose connections a test can cut. */
+/** A request handler behind a real HTTP server whose connections a test can cut. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 
@@ -6,7 +6,7 @@ export interface HttpServer {
   readonly url: string;
   /** Whether connections are accepted. */
   isReachable: boolean;
-  /** Breaks every connection, as a network does. */
+  /** Breaks every connection, as a network failure does. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface HttpServer {
 export async function startHttpServer(handle: (request: Request) => Promise<Response>): Promise<HttpServer> {
   const sockets = new Set<Socket>();
   const http = createServer((request, response) => {
-    // What breaks on the server breaks the connection, too: nobody may take it for the end.
+    // An error in the handler must break the connection, so that it does not look like a normal end.
     answer(handle, request, response).catch(() => response.socket?.destroy());
   });
   http.on("connection", (socket) => {

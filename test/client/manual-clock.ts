@@ -1,4 +1,4 @@
-/** A clock that stands until it is told to go on, for the tests of whatever waits. */
+/** A clock that only advances when the test says so. */
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../src/client/connection/clock.ts";
 
@@ -8,9 +8,9 @@ interface Timer {
 }
 
 export class ManualClock implements Clock {
-  /** What `random` gives. */
+  /** The result of `random`. */
   chance = 0.5;
-  /** Every pause that was asked for. */
+  /** Every requested delay. */
   readonly pauses: number[] = [];
   readonly #timers = new Set<Timer>();
   #now = 1000;
@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
     this.#timers.delete(timer as Timer);
   }
 
-  /** Goes on, stopping at each timer that is due; whatever that sets off is done before the next. */
+  /** Advances the time, and runs each due timer and everything it causes before the next. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     await setImmediate();
@@ -53,7 +53,7 @@ export class ManualClock implements Clock {
     this.#now = end;
   }
 
-  /** Goes on to the next timer. */
+  /** Advances to the next timer. */
   async advanceToNext(): Promise<void> {
     await setImmediate();
     const due = Math.min(...[...this.#timers].map((timer) => timer.due));

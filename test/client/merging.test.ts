@@ -1,7 +1,4 @@
-/**
- * However the frames of a session come, in whatever batches, from however many sources, again and again: what is shown
- * in the end is the same.
- */
+/** The final view does not depend on batches, the number of sources, or repeated frames. */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { createReceiver } from "../../src/client/index.ts";
@@ -26,7 +23,7 @@ function receiveRecords(records: readonly StampedRecord[], isRead: (index: numbe
 }
 
 describe("batches", () => {
-  it("makes the same view in one go as in any batches", () => {
+  it("create the same view as all records at once", () => {
     fc.assert(
       fc.property(sessionArbitrary, fc.array(fc.boolean(), { maxLength: 20 }), (records, reads) => {
         const atOnce = receiveRecords(records, () => false);
@@ -36,10 +33,10 @@ describe("batches", () => {
     );
   });
 
-  it("makes the same view of records as of their frames", () => {
+  it("create the same view from records as from their frames", () => {
     fc.assert(
       fc.property(mixedSessionArbitrary, (records) => {
-        // Right after a run_start a frame that names no run may be of that run: some wires name it there alone.
+        // Right after a run_start, a frame without a run ID may belong to that run in some dialects.
         fc.pre(
           !records.some(({ envelope }, index) => !envelope.run_id && records[index - 1]?.event.type === "run_start"),
         );
@@ -51,7 +48,7 @@ describe("batches", () => {
     );
   });
 
-  it("never changes a view it has given, and keeps what did not change", () => {
+  it("never change a returned view, and keep unchanged parts", () => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
         const receiver = createReceiver();
@@ -77,21 +74,21 @@ describe("batches", () => {
 });
 
 describe("sources", () => {
-  it.each(["loom", "engine"] as const)("%s: two sources at once, each at its own pace, are one stream", (dialect) => {
+  it.each(["loom", "engine"] as const)("%s: merges two sources, each at its own pace", (dialect) => {
     fc.assert(
       fc.property(sessionArbitrary, fc.array(fc.boolean(), { maxLength: 40 }), (records, turns) => {
         const texts = encodeRecords(records, dialect);
         const receiver = createReceiver();
         const sources = [receiver.open({ dialect }), receiver.open({ dialect })] as const;
-        const places = [0, 0];
+        const positions = [0, 0];
         for (const turn of turns) {
           const who = turn ? 1 : 0;
-          const text = texts[places[who] as number];
+          const text = texts[positions[who] as number];
           if (text !== undefined) sources[who].push(text);
-          places[who] = (places[who] as number) + 1;
+          positions[who] = (positions[who] as number) + 1;
         }
         for (const [who, source] of sources.entries()) {
-          for (const text of texts.slice(places[who])) source.push(text);
+          for (const text of texts.slice(positions[who])) source.push(text);
           source.end();
         }
         expect(receiver.getSnapshot().sessions).toEqual(receive(texts, { dialect }));
@@ -100,7 +97,7 @@ describe("sources", () => {
     );
   });
 
-  it.each(["loom", "engine"] as const)("%s: a replay over what is there changes nothing", (dialect) => {
+  it.each(["loom", "engine"] as const)("%s: ignores a replay", (dialect) => {
     fc.assert(
       fc.property(sessionArbitrary, fc.nat(), fc.nat(), (records, a, b) => {
         const texts = encodeRecords(records, dialect);
@@ -112,7 +109,7 @@ describe("sources", () => {
     );
   });
 
-  it("lets nobody merge frames without numbers, and says so", () => {
+  it("do not merge frames without numbers, and report it", () => {
     const texts = framesOf("react-tools", "lumine");
     const receiver = createReceiver();
     const [one, other] = [receiver.open({ dialect: "lumine" }), receiver.open({ dialect: "lumine" })];
@@ -125,7 +122,7 @@ describe("sources", () => {
     expect(session?.turns).toEqual(receive(texts, { dialect: "lumine" })[0]?.turns);
   });
 
-  it("refuses a session in a second dialect, and keeps the first", () => {
+  it("refuse a session in a second dialect, and keep the first", () => {
     const receiver = createReceiver();
     const [one, other] = [receiver.open({ dialect: "loom" }), receiver.open({ dialect: "engine" })];
     for (const text of framesOf("react-tools", "loom")) one.push(text);
@@ -135,14 +132,14 @@ describe("sources", () => {
     expect(contentOf([session as never])).toEqual(contentOf(receive(framesOf("react-tools", "loom"))));
   });
 
-  it.each(DIALECT_NAMES)("finds the dialect %s by itself", (dialect) => {
+  it.each(DIALECT_NAMES)("detect the dialect %s", (dialect) => {
     for (const run of CONTIGUOUS_RUNS) {
       const texts = framesOf(run, dialect);
       expect(receive(texts), run).toEqual(receive(texts, { dialect }));
     }
   });
 
-  it("keeps many sessions apart that come on one source", () => {
+  it("separate many sessions of one source", () => {
     fc.assert(
       fc.property(
         fc.array(sessionArbitrary, { minLength: 1, maxLength: 4 }),
@@ -169,30 +166,30 @@ describe("sources", () => {
 });
 
 describe("listeners", () => {
-  it("are told once for many changes, of their own session, and see one state until they are told again", async () => {
+  it("are notified once for many changes, and only of their session", async () => {
     const receiver = createReceiver({ notify: { everyMs: 1 } });
-    const told = { all: 0, own: 0, other: 0 };
-    receiver.subscribe(() => told.all++);
+    const calls = { all: 0, own: 0, other: 0 };
+    receiver.subscribe(() => calls.all++);
     const store = receiver.session("sess-kyoto");
-    store.subscribe(() => told.own++);
-    receiver.session("another").subscribe(() => told.other++);
+    store.subscribe(() => calls.own++);
+    receiver.session("another").subscribe(() => calls.other++);
     const source = receiver.open();
     const before = store.getSnapshot();
     for (const text of framesOf("react-tools", "loom")) source.push(text);
     expect(store.getSnapshot()).toBe(before);
     receiver.flush();
-    expect(told).toEqual({ all: 1, own: 1, other: 0 });
+    expect(calls).toEqual({ all: 1, own: 1, other: 0 });
     expect(store.getSnapshot()?.turns.length).toBe(1);
-    source.end(); // The run was over: nothing changes, and nobody is told.
+    source.end(); // The run had ended, so nothing changes.
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(told).toEqual({ all: 1, own: 1, other: 0 });
+    expect(calls).toEqual({ all: 1, own: 1, other: 0 });
     receiver.drop("sess-kyoto");
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(told).toEqual({ all: 2, own: 2, other: 0 });
+    expect(calls).toEqual({ all: 2, own: 2, other: 0 });
     expect(store.getSnapshot()).toBeUndefined();
   });
 
-  it("do not keep each other from being told", () => {
+  it("are notified even if another one throws", () => {
     const errors: unknown[] = [];
     const later = vi.spyOn(globalThis, "queueMicrotask").mockImplementation((run) => {
       try {
@@ -202,14 +199,14 @@ describe("listeners", () => {
       }
     });
     const receiver = createReceiver({ notify: "sync" });
-    let told = 0;
+    let calls = 0;
     receiver.subscribe(() => {
       throw new Error("mine");
     });
-    receiver.subscribe(() => told++);
+    receiver.subscribe(() => calls++);
     receiver.open().push(framesOf("react-tools", "loom")[0] as string);
     later.mockRestore();
-    expect(told).toBeGreaterThan(0);
-    expect(errors.length).toBe(told);
+    expect(calls).toBeGreaterThan(0);
+    expect(errors.length).toBe(calls);
   });
 });

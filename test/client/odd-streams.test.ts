@@ -1,10 +1,10 @@
-/** Streams that are odd rather than hostile: names used again, sources that come and go, noise, sessions made anew. */
+/** Unusual streams: reused names, sources that come and go, noise, recreated sessions. */
 import { describe, expect, it } from "vitest";
 import { createLoomReceiver, createReceiver, MessageStreamHandler } from "../../src/client/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
 import { contentOf, framesOf, receive, type SessionView } from "./streams.ts";
 
-/** A whole contiguous run. */
+/** Creates the frames of a complete contiguous run. */
 function makeRun(session_id: string, run_id: string, first: number, pieces: readonly string[], ts = 1000): string[] {
   const events: AnyEvent[] = [
     { type: "run_start", run_id, contiguous: true },
@@ -40,8 +40,8 @@ function pushAll(source: { push(text: string): void }, texts: readonly string[])
 
 const PROVED = { status: "complete", verified: true };
 
-describe("names used again", () => {
-  it("a session made anew is noticed, also after a long one", () => {
+describe("reused names", () => {
+  it("a recreated session is detected, also after a long one", () => {
     for (const length of [2, 1500]) {
       const receiver = createReceiver();
       const old = receiver.open({ dialect: "loom" });
@@ -63,7 +63,7 @@ describe("names used again", () => {
     }
   });
 
-  it("two frames that differ only in what they say are not taken for one", () => {
+  it("two frames that differ only in content are a conflict", () => {
     const texts = makeRun("s", "r", 1, ["yes"]);
     const other = (texts[1] as string).replace('"yes"', '"no, not at all"');
     expect(receive([texts[0] as string, texts[1] as string, other, ...texts.slice(2)])[0]?.state).toMatchObject({
@@ -72,7 +72,7 @@ describe("names used again", () => {
     });
   });
 
-  it("a request id may be used again after a long request", () => {
+  it("a request ID may be reused after a long request", () => {
     const long = makeRequest(
       "s",
       "q",
@@ -83,7 +83,7 @@ describe("names used again", () => {
     expect(session?.state).toMatchObject(PROVED);
   });
 
-  it("a request id of two sessions belongs to the one its source says", () => {
+  it("a request ID of two sessions belongs to the session its source names", () => {
     const receiver = createReceiver();
     const [a, b] = [receiver.open({ dialect: "engine" }), receiver.open({ dialect: "engine" })];
     const [ofA, ofB] = [makeRequest("A", "q", ["secret of A"], 1), makeRequest("B", "q", ["answer of B"], 1)];
@@ -98,14 +98,14 @@ describe("names used again", () => {
     ]);
   });
 
-  it("more requests than can be remembered are not called verified any more", () => {
+  it("more requests than can be remembered are no longer verified", () => {
     const texts = Array.from({ length: 10_001 }, (_, index) => makeRequest("s", `q${index}`, [])).flat();
     expect(receive(texts, { dialect: "engine" })[0]?.state).toMatchObject({ status: "complete", verified: false });
   });
 });
 
 describe("order", () => {
-  it("puts everything in order anew without leaving a frame out, however little may be held", () => {
+  it("is restored completely, even if few frames may be held", () => {
     const runs = [1, 2, 3, 4].map((n) => makeRun("s", `r${n}`, (n - 1) * 6 + 1, ["a", "b", "c"], n * 1000));
     const all = runs.flat();
     const sent = [...all.slice(6, 12), ...all.slice(13), ...all.slice(0, 6), all[12] as string];
@@ -114,7 +114,7 @@ describe("order", () => {
     expect(contentOf([session as SessionView])).toEqual(contentOf(receive(all)));
   });
 
-  it("is not turned back by a frame that says it comes before itself", () => {
+  it("is not affected by a frame that names a later predecessor", () => {
     const texts = makeRun("s", "r", 1, ["a", "b", "c"]);
     const odd = JSON.stringify({ ...(JSON.parse(texts[2] as string) as object), prev_event_id: 4 });
     const [session] = receive([...texts.slice(0, 4), odd, ...texts.slice(3)]);
@@ -122,7 +122,7 @@ describe("order", () => {
     expect(session?.state).toMatchObject(PROVED);
   });
 
-  it("a record of no run before the first run takes nothing from what can be known", () => {
+  it("is verified after a record outside any run", () => {
     const todo = { session_id: "s", event_id: 1, ts: 1, type: "todo_list", list_id: "l", items: [] };
     const [session] = receive([JSON.stringify(todo), ...makeRun("s", "r", 2, ["hi"])]);
     expect(session?.state).toEqual({ status: "complete", verified: true, cannotKnow: [] });
@@ -132,32 +132,32 @@ describe("order", () => {
 describe("noise", () => {
   const run = makeRun("s", "r", 1, ["hi"]);
 
-  it("on two tracks condemns nothing, and is counted only where frames are", () => {
+  it("on two feeds is ignored, and counted only if frames have no numbers", () => {
     const receiver = createReceiver();
     const [a, b] = [
-      receiver.track({ session: "s", dialect: "loom" }),
-      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
     ];
-    for (const track of [a, b]) {
-      for (const text of run) track?.take(text);
-      track?.take("keep-alive");
+    for (const feed of [a, b]) {
+      for (const text of run) feed?.take(text);
+      feed?.take("keep-alive");
     }
-    expect(a?.place).toEqual({ after: "4" });
-    for (const track of [a, b]) track?.finish();
+    expect(a?.position).toEqual({ after: "4" });
+    for (const feed of [a, b]) feed?.finish();
     expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
-    const lumine = createReceiver().track({ session: "s", dialect: "lumine" });
+    const lumine = createReceiver().openFeed({ session: "s", dialect: "lumine" });
     for (const text of ['{"type":"session_id","session_id":"s"}', "ping", '{"type":"chunk","content":"x"}'])
       lumine?.take(text);
-    expect(lumine?.place).toEqual({ skip: 3 });
+    expect(lumine?.position).toEqual({ skip: 3 });
     lumine?.begin("1.AAAAAAAA.0");
-    expect(lumine?.place).toEqual({ after: "1.AAAAAAAA.0", skip: 3 });
+    expect(lumine?.position).toEqual({ after: "1.AAAAAAAA.0", skip: 3 });
   });
 
-  it("before anything else does not hide the dialect, and makes no session of its own", () => {
+  it("at the start does not prevent dialect detection or create a session", () => {
     for (const form of ["loom", "export", "engine", "lumine", "stream-event"] as const) {
       const receiver = createReceiver();
       const source = receiver.open();
-      source.fault("some bytes were no text");
+      source.fault("some bytes were not text");
       source.push("hello?");
       pushAll(source, framesOf("react-tools", form));
       source.end();
@@ -168,15 +168,15 @@ describe("noise", () => {
   });
 });
 
-describe("sources and tracks", () => {
-  it("one who joins a request late sees it at once where he knows the session", () => {
+describe("sources and feeds", () => {
+  it("a source that joins a request late shows it at once if it knows the session", () => {
     const receiver = createReceiver();
     const source = receiver.open({ dialect: "engine", session: "s" });
     source.push(engine("q", 5, "content", { content: "late" }));
     expect(receiver.getSnapshot().sessions[0]?.state.status).toBe("gap");
   });
 
-  it("strays of unknown requests go to no session that is not theirs", () => {
+  it("frames of unknown requests are not added to other sessions", () => {
     const receiver = createReceiver();
     const source = receiver.open({ dialect: "engine" });
     pushAll(source, [...makeRequest("A", "a", ["one"]), ...makeRequest("B", "b", ["two"])]);
@@ -190,19 +190,19 @@ describe("sources and tracks", () => {
     expect(sessions[2]?.state.status).not.toBe("complete");
   });
 
-  it("what follows the greeting of another session is not shown", () => {
+  it("frames after the greeting of another session are not shown", () => {
     const receiver = createReceiver();
-    const track = receiver.track({ session: "mine", dialect: "lumine" });
-    for (const text of framesOf("react-tools", "lumine")) track?.take(text);
-    track?.finish();
+    const feed = receiver.openFeed({ session: "mine", dialect: "lumine" });
+    for (const text of framesOf("react-tools", "lumine")) feed?.take(text);
+    feed?.finish();
     expect(receiver.getSnapshot().sessions[0]?.turns).toEqual([]);
   });
 
-  it("one who failed does not spoil what another brought whole", () => {
+  it("a failed feed does not affect a complete one", () => {
     const receiver = createReceiver();
     const [a, b] = [
-      receiver.track({ session: "s", dialect: "loom" }),
-      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
     ];
     a?.fail({ code: "reconnect_limit", message: "no more" });
     for (const text of makeRun("s", "r", 1, ["hi"])) b?.take(text);
@@ -210,11 +210,11 @@ describe("sources and tracks", () => {
     expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
   });
 
-  it("one who gives up does not give up for another", () => {
+  it("a feed that gives up does not give up for another", () => {
     const receiver = createReceiver();
     const [a, b] = [
-      receiver.track({ session: "s", dialect: "loom" }),
-      receiver.track({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
+      receiver.openFeed({ session: "s", dialect: "loom" }),
     ];
     const run = makeRun("s", "r", 1, ["a", "b"]);
     for (const text of [run[0], run[2], run[3]]) a?.take(text as string);
@@ -226,81 +226,81 @@ describe("sources and tracks", () => {
     expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject(PROVED);
   });
 
-  it("what was given up when the last one went is looked for by the next", () => {
+  it("frames given up by the last feed are requested by the next", () => {
     const receiver = createReceiver();
-    const first = receiver.track({ session: "s", dialect: "loom" });
+    const first = receiver.openFeed({ session: "s", dialect: "loom" });
     const run = makeRun("s", "r", 1, ["a", "b", "c"]);
     for (const text of run.filter((_, index) => index !== 2)) first?.take(text);
     first?.finish();
     expect(receiver.getSnapshot().sessions[0]?.state.status).toBe("gap");
-    const second = receiver.track({ session: "s", dialect: "loom" });
-    expect(second?.place).toEqual({});
+    const second = receiver.openFeed({ session: "s", dialect: "loom" });
+    expect(second?.position).toEqual({});
     for (const text of run) second?.take(text);
     expect(receiver.getSnapshot().sessions.map(textsOf)).toEqual([["abc"]]);
     expect(second?.state).toMatchObject(PROVED);
   });
 
-  it("more than can be held is let go of where it can be asked for again", () => {
+  it("held frames beyond the limit are discarded if they can be requested again", () => {
     const receiver = createReceiver({ limits: { maxHeldFrames: 3 } });
-    const track = receiver.track({ session: "s", dialect: "loom" });
-    if (track === undefined) throw new Error("there is room");
+    const feed = receiver.openFeed({ session: "s", dialect: "loom" });
+    if (feed === undefined) throw new Error("the feed should open");
     let overflows = 0;
-    track.onOverflow = () => overflows++;
+    feed.onOverflow = () => overflows++;
     const run = makeRun("s", "r", 1, ["a", "b", "c", "d", "e", "f"]);
-    for (const text of run.filter((_, index) => index !== 1).slice(0, 5)) track.take(text);
+    for (const text of run.filter((_, index) => index !== 1).slice(0, 5)) feed.take(text);
     expect(overflows).toBe(1);
-    expect(track.place).toEqual({ after: "1" });
-    expect(track.missing).toBeUndefined();
-    for (const text of run.slice(1)) track.take(text);
-    expect(track.state).toMatchObject(PROVED);
+    expect(feed.position).toEqual({ after: "1" });
+    expect(feed.missing).toBeUndefined();
+    for (const text of run.slice(1)) feed.take(text);
+    expect(feed.state).toMatchObject(PROVED);
   });
 
-  it("a number or a count says of which session it is, once the wire has told", () => {
+  it("a position has the start cursor, once it is known", () => {
     const receiver = createReceiver();
-    const track = receiver.track({ session: "s", dialect: "loom" });
-    track?.begin("1.AAAAAAAA.0");
-    track?.take(makeRun("s", "r", 1, ["a"])[0] as string);
-    expect(track?.place).toEqual({ after: "1", of: "1.AAAAAAAA.0" });
+    const feed = receiver.openFeed({ session: "s", dialect: "loom" });
+    feed?.begin("1.AAAAAAAA.0");
+    feed?.take(makeRun("s", "r", 1, ["a"])[0] as string);
+    expect(feed?.position).toEqual({ after: "1", of: "1.AAAAAAAA.0" });
   });
 
-  it("bytes that will never be a frame are passed over, and told", () => {
+  it("unreadable frames are skipped and reported", () => {
     const receiver = createReceiver();
-    const track = receiver.track({ session: "s", dialect: "engine" });
+    const feed = receiver.openFeed({ session: "s", dialect: "engine" });
     const [start, content, end] = makeRequest("s", "q", ["a"]);
-    track?.take(start as string);
-    track?.refuse("a line longer than can be read");
-    expect(track?.place).toEqual({ skip: 2 });
-    for (const text of [content, end]) track?.take(text as string);
-    expect(track?.state).toMatchObject({ status: "gap", reason: { code: "frame_refused" } });
+    feed?.take(start as string);
+    feed?.refuse("the line is too long");
+    expect(feed?.position).toEqual({ skip: 2 });
+    for (const text of [content, end]) feed?.take(text as string);
+    expect(feed?.state).toMatchObject({ status: "gap", reason: { code: "frame_refused" } });
   });
 
-  it("what was shown stays until something new is there when a session is read anew", () => {
+  it("a restart keeps the old view until new records arrive", () => {
     const receiver = createReceiver();
-    const track = receiver.track({ session: "s", dialect: "loom" });
+    const feed = receiver.openFeed({ session: "s", dialect: "loom" });
     const run = makeRun("s", "r", 1, ["hi"]);
-    for (const text of run) track?.take(text);
-    track?.restart();
+    for (const text of run) feed?.take(text);
+    feed?.restart();
     expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual(["hi"]);
-    track?.take(run[0] as string);
+    feed?.take(run[0] as string);
     expect(textsOf(receiver.getSnapshot().sessions[0] as SessionView)).toEqual([""]);
-    track?.restart();
-    track?.finish();
+    feed?.restart();
+    feed?.finish();
     expect(receiver.getSnapshot().sessions[0]?.turns).toEqual([]);
   });
 
-  it("what is no longer held is told, and what was shown stays", () => {
+  it("records no longer stored are reported, and the old turns stay", () => {
     const receiver = createReceiver();
-    const track = receiver.track({ session: "s", dialect: "loom" });
-    for (const text of makeRun("s", "r1", 1, ["first"])) track?.take(text);
-    track?.skipTo(9);
-    expect(track?.place).toEqual({ after: "8" });
-    for (const text of makeRun("s", "r3", 9, ["third"])) track?.take(text);
+    const feed = receiver.openFeed({ session: "s", dialect: "loom" });
+    for (const text of makeRun("s", "r1", 1, ["first"])) feed?.take(text);
+    feed?.skipTo(9);
+    expect(feed?.position).toEqual({ after: "8" });
+    for (const text of makeRun("s", "r3", 9, ["third"])) feed?.take(text);
     const [session] = receiver.getSnapshot().sessions;
     expect(textsOf(session as SessionView)).toEqual(["first", "third"]);
     expect(session?.state).toMatchObject({ status: "gap", reason: { code: "frames_missing" }, verified: false });
   });
 
-  it("finished sessions make room before live ones, and whoever lost his place is told", () => {
+  it("ended sessions are removed before live ones, and their feeds are notified", () => {
     const receiver = createReceiver({ limits: { maxSessions: 2 } });
     const source = receiver.open({ dialect: "loom" });
     source.push(makeRun("live", "r", 1, ["x"])[0] as string);
@@ -308,12 +308,12 @@ describe("sources and tracks", () => {
     pushAll(source, makeRun("third", "r", 1, ["x"]));
     expect(receiver.getSnapshot().sessions.map(({ id }) => id)).toEqual(["live", "third"]);
     const one = createReceiver({ limits: { maxSessions: 1 } });
-    const track = one.track({ session: "a", dialect: "loom" });
-    one.track({ session: "b", dialect: "loom" });
-    expect(track?.state).toMatchObject({ status: "failed", reason: { code: "too_many_sessions" } });
+    const feed = one.openFeed({ session: "a", dialect: "loom" });
+    one.openFeed({ session: "b", dialect: "loom" });
+    expect(feed?.state).toMatchObject({ status: "failed", reason: { code: "too_many_sessions" } });
   });
 
-  it("a session that was dropped may come again", () => {
+  it("a dropped session can be received again", () => {
     const receiver = createReceiver();
     const source = receiver.open({ dialect: "loom" });
     pushAll(source, makeRun("s", "r", 1, ["hi"]));
@@ -324,15 +324,15 @@ describe("sources and tracks", () => {
   });
 });
 
-describe("a receiver of loom alone", () => {
-  it("reads it like any other, and says what it does not read", () => {
+describe("a receiver of loom only", () => {
+  it("reads loom, and rejects other dialects", () => {
     const receiver = createLoomReceiver();
     const source = receiver.open();
     pushAll(source, framesOf("react-tools", "loom"));
     source.end();
     expect(receiver.getSnapshot().sessions).toEqual(receive(framesOf("react-tools", "loom")));
     expect(() => receiver.open({ dialect: "engine" })).toThrow("this receiver reads loom, not engine");
-    expect(() => receiver.track({ session: "s", dialect: "lumine" })).toThrow("not lumine");
+    expect(() => receiver.openFeed({ session: "s", dialect: "lumine" })).toThrow("not lumine");
     const other = receiver.open();
     pushAll(other, framesOf("react-tools", "engine"));
     other.end();
@@ -352,7 +352,7 @@ describe("MessageStreamHandler", () => {
     expect(handler.message.mainContent).toBe("three");
   });
 
-  it("does not stream for ever what never came", () => {
+  it("is not streaming after the end without events", () => {
     const handler = new MessageStreamHandler();
     handler.end();
     expect(handler.message.isStreaming).toBe(false);
@@ -361,17 +361,17 @@ describe("MessageStreamHandler", () => {
 });
 
 describe("listeners", () => {
-  it("who goes while others are told is not told, and twice is twice", () => {
+  it("removed during a notification are not called, and double subscriptions count twice", () => {
     const receiver = createReceiver({ notify: "sync" });
-    const told: string[] = [];
-    const both = (): void => void told.push("both");
+    const calls: string[] = [];
+    const both = (): void => void calls.push("both");
     const [first] = [receiver.subscribe(both), receiver.subscribe(both)];
     first?.();
     let leave: () => void = () => undefined;
     receiver.subscribe(() => leave());
-    leave = receiver.subscribe(() => void told.push("gone"));
+    leave = receiver.subscribe(() => void calls.push("gone"));
     receiver.open().push(makeRun("s", "r", 1, ["hi"])[0] as string);
-    expect(told).not.toContain("gone");
-    expect(told).toContain("both");
+    expect(calls).not.toContain("gone");
+    expect(calls).toContain("both");
   });
 });

@@ -1,45 +1,45 @@
-/** A connection on a scripted transport, with a track that counts and a clock that stands: all a test needs to play with it. */
+/** A connection with a scripted transport, a counting feed and a manual clock. */
 import { expect } from "vitest";
 import { connect, type ConnectOptions } from "../../src/client/connection.ts";
 import type { ErrorCode } from "../../src/protocol/index.ts";
 import type { StreamOutcome } from "../../src/client/transport.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { CountingTrack, type OpenCall, ScriptedTransport } from "./scripted-transport.ts";
+import { CountingFeed, type OpenCall, ScriptedTransport } from "./scripted-transport.ts";
 
 export const LOST = { kind: "lost", message: "cut" } as const;
 export const ENDED: StreamOutcome = { kind: "ended" };
 export const refused = (code: ErrorCode): StreamOutcome => ({
   kind: "refused",
   code,
-  message: `it is ${code}`,
+  message: `refused with ${code}`,
 });
 
 export function begin(options: Partial<ConnectOptions> = {}) {
   const clock = new ManualClock();
   const transport = new ScriptedTransport();
-  const tracks: CountingTrack[] = [];
+  const feeds: CountingFeed[] = [];
   const receiver = {
-    track() {
-      const track = new CountingTrack();
-      tracks.push(track);
-      return track;
+    openFeed() {
+      const feed = new CountingFeed();
+      feeds.push(feed);
+      return feed;
     },
   };
   const connection = connect(receiver, { transport, session: "s", clock, ...options });
-  const track = tracks[0]!;
-  const reasons = (): (string | undefined)[] => track.repairing.map((reason) => reason?.code);
+  const feed = feeds[0]!;
+  const reasons = (): (string | undefined)[] => feed.repairing.map((reason) => reason?.code);
   let isDone = false;
   void connection.done.then(() => (isDone = true));
-  return { clock, transport, connection, track, tracks, reasons, isDone: () => isDone };
+  return { clock, transport, connection, feed, feeds, reasons, isDone: () => isDone };
 }
 
-/** Resolves to the state, and checks that nothing is left. */
-export async function finished({ clock, connection, transport, track }: ReturnType<typeof begin>) {
+/** Resolves with the final state, and checks that nothing is left open. */
+export async function finished({ clock, connection, transport, feed }: ReturnType<typeof begin>) {
   const state = await connection.done;
   expect(clock.timerCount).toBe(0);
   expect(transport.opens.filter(({ signal }) => !signal.aborted)).toEqual([]);
-  expect(track.onMissing).toBeUndefined();
-  expect(track.onOverflow).toBeUndefined();
+  expect(feed.onMissing).toBeUndefined();
+  expect(feed.onOverflow).toBeUndefined();
   return state;
 }
 

@@ -1,11 +1,11 @@
-/** A transport that does what a test tells it, and a track that takes frames whose text is their number. */
+/** A transport controlled by the test, and a feed whose frames are numbers. */
 import { setImmediate } from "node:timers/promises";
-import type { KeptTrack } from "../../src/client/connection/stream-keeper.ts";
+import type { StreamFeed } from "../../src/client/connection/reconnecting-stream.ts";
 import type {
   ClientCommand,
-  CommandOutcome,
+  CommandResult,
   FrameSink,
-  Place,
+  StreamPosition,
   StreamOutcome,
   StreamRequest,
   Transport,
@@ -16,7 +16,7 @@ export interface OpenCall {
   readonly request: StreamRequest;
   readonly sink: FrameSink;
   readonly signal: AbortSignal;
-  /** Gives the frames from number `from` to `to`. */
+  /** Delivers the frames from number `from` to `to`. */
   give(from: number, to?: number): void;
   end(outcome: StreamOutcome): Promise<void>;
 }
@@ -24,9 +24,9 @@ export interface OpenCall {
 export class ScriptedTransport implements Transport {
   readonly opens: OpenCall[] = [];
   readonly sends: { readonly command: ClientCommand; readonly signal: AbortSignal }[] = [];
-  /** What becomes of commands, one after the other; the last is repeated. */
-  answers: CommandOutcome[] = [{ kind: "accepted" }];
-  /** Does not stop when it is told to. */
+  /** Results of commands, in order; the last one is repeated. */
+  answers: CommandResult[] = [{ kind: "accepted" }];
+  /** Ignores the abort signal. */
   isDeaf = false;
 
   get last(): OpenCall {
@@ -53,7 +53,7 @@ export class ScriptedTransport implements Transport {
     });
   }
 
-  async send(command: ClientCommand, signal: AbortSignal): Promise<CommandOutcome> {
+  async send(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
     this.sends.push({ command, signal });
     const [answer = { kind: "accepted" }] = this.answers;
     if (this.answers.length > 1) this.answers.shift();
@@ -65,13 +65,13 @@ export class ScriptedTransport implements Transport {
   }
 }
 
-/** Frames bear numbers from 1 on; `endsAt` is the last of the run. */
-export class CountingTrack implements KeptTrack {
+/** A feed for frames numbered from 1; `endsAt` is the last frame of the run. */
+export class CountingFeed implements StreamFeed {
   readonly sessionId = "s";
   readonly faults: string[] = [];
   readonly refusals: string[] = [];
   readonly begun: string[] = [];
-  /** Every reason it was told, in order; `undefined` says that it is over. */
+  /** Every reason passed to `setRepairing`, in order; `undefined` means repaired. */
   readonly repairing: (StreamReason | undefined)[] = [];
   taken: number[] = [];
   endsAt = 3;
@@ -83,7 +83,7 @@ export class CountingTrack implements KeptTrack {
   readonly #held = new Set<number>();
   #state: StreamState = { status: "live", verified: false, cannotKnow: [] };
 
-  get place(): Place {
+  get position(): StreamPosition {
     const last = this.taken.at(-1);
     return last === undefined ? {} : { after: `c${last}` };
   }
@@ -161,7 +161,7 @@ export class CountingTrack implements KeptTrack {
   }
 
   #leave(status: StreamState["status"], reason?: StreamReason): void {
-    if (this.#state.status !== "live") throw new Error("it was left before");
+    if (this.#state.status !== "live") throw new Error("the feed has already ended");
     this.#state = { status, verified: false, cannotKnow: [], ...(reason !== undefined && { reason }) };
   }
 }

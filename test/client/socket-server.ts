@@ -1,20 +1,20 @@
 /**
- * A WebSocket server of the least size, for tests of the client against the real thing: text messages of one frame, no
- * extensions. It knows nothing of what is said over it.
+ * A minimal WebSocket server to test the client against real sockets: single-frame text messages, no extensions. It
+ * does not read the messages.
  */
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** The other end of a socket: takes what came, and sends with `send`. */
+/** Serves one socket: `receive` gets its messages, `send` sends to it. */
 export type ServeSocket = (send: (text: string) => void) => { receive(text: string): void; close(): void };
 
 export interface SocketServer {
   readonly url: string;
   /** Whether sockets are accepted. */
   isReachable: boolean;
-  /** Breaks every socket, as a network does. */
+  /** Breaks every socket, as a network failure does. */
   cut(): void;
   close(): Promise<void>;
 }
@@ -83,7 +83,7 @@ function encodeFrame(kind: number, data: Buffer): Buffer {
   return Buffer.concat([head, data]);
 }
 
-/** The first whole frame of a client, which masks its data; undefined while it has not come. */
+/** Reads the first whole frame of a client, which is masked; undefined if it is incomplete. */
 function decodeFrame(bytes: Buffer): { kind: number; data: Buffer; size: number } | undefined {
   if (bytes.length < 6) return undefined;
   const short = (bytes[1] as number) & 0x7f;

@@ -1,4 +1,4 @@
-/** What our own receiver does when it misses frames or is cut off, as the server's meter sees it. */
+/** Metrics of the server when the receiver misses frames or is disconnected. */
 import { expect, it, vi } from "vitest";
 import { connect, createFetchTransport, createReceiver } from "../../src/client/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
@@ -13,7 +13,7 @@ const CLOCK = {
   clearTimeout: (timer: unknown) => clearTimeout(timer as NodeJS.Timeout),
 };
 
-/** Follows a session of two runs; the first answer is changed by `harm`. */
+/** Follows a session of two runs; `harm` changes the first response. */
 async function follow(harm: (text: string) => string, isCut: boolean) {
   const log = new MemoryLog();
   await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
@@ -50,13 +50,13 @@ async function follow(harm: (text: string) => string, isCut: boolean) {
   return streams;
 }
 
-it("frames that were lost on the way are a gap, and no resume", async () => {
+it("counts lost frames as a gap, not a resume", async () => {
   // Frames 6 and 7 do not arrive.
   const lose = (text: string): string => text.replaceAll(/id: \S+\.[67]\ndata: .*\n\n/g, "");
   expect(await follow(lose, false)).toMatchObject({ gaps: 1, resumed: 0, frames: 8 + 2 });
 });
 
-it("a connection that was cut is a resume, and no gap", async () => {
+it("counts a lost connection as a resume, not a gap", async () => {
   const cut = (text: string): string => text.slice(0, text.indexOf("data: ", text.length / 2));
   expect(await follow(cut, true)).toMatchObject({ gaps: 0, resumed: 1 });
 });

@@ -1,4 +1,4 @@
-/** Streams of which only some kinds of events were asked for, end to end: nothing that was asked for is missing. */
+/** Streams of selected event kinds, end to end: nothing that was requested is missing. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { connect, createLoomReceiver, createReceiver, type TurnView } from "../../src/client/index.ts";
@@ -7,7 +7,7 @@ import { exportSession, type Log, MemoryLog, openStream } from "../../src/log/in
 import { RunStates, STREAM_MODES, type StreamMode, type StreamModes } from "../../src/protocol/index.ts";
 import { gather, makeGraphRun, makeRun, statefulSessionArbitrary, writeRecords } from "../log-sessions.ts";
 import { STATE_SAMPLES } from "../sampling.ts";
-import { STAGES } from "./transport-stages.ts";
+import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
 const STATE = { list: ["item 1", "item 2", "item 3"], n: 3 };
 
@@ -16,7 +16,7 @@ async function writeGraphRuns(log: Log): Promise<void> {
   await writeRecords(log, [...first, ...makeGraphRun("run-2", { after: first.length })], 7);
 }
 
-/** What a page sees of texts that were handed to it. */
+/** Returns the session a receiver creates from these frames. */
 function receiveTexts(texts: readonly string[]) {
   const receiver = createLoomReceiver();
   const source = receiver.open();
@@ -34,18 +34,18 @@ function statesOf({ nodes, values, checkpoints }: TurnView) {
   return { nodes, values, checkpoints };
 }
 
-describe.each(STAGES)("$name", ({ name, setStage }) => {
+describe.each(TRANSPORT_FIXTURES)("$name", ({ name, createFixture }) => {
   it.each<[string, StreamModes | undefined, object]>([
     ["everything but states", undefined, { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
     ["all", "all", { text: "1 2 3 ", nodes: 3, values: STATE, checkpoints: 4 }],
     ["values", ["values"], { text: "1 2 3 ", nodes: 0, values: STATE, checkpoints: 0 }],
     ["nodes and updates", ["nodes", "updates"], { text: "1 2 3 ", nodes: 3, values: undefined, checkpoints: 0 }],
-    ["nothing beside", [], { text: "1 2 3 ", nodes: 0, values: undefined, checkpoints: 0 }],
-  ])("%s: complete and verified, and what was asked for", async (_what, modes, expected) => {
-    const stage = await setStage();
-    await writeGraphRuns(stage.log);
+    ["no modes", [], { text: "1 2 3 ", nodes: 0, values: undefined, checkpoints: 0 }],
+  ])("%s: is complete and verified, with the requested events", async (_what, modes, expected) => {
+    const fixture = await createFixture();
+    await writeGraphRuns(fixture.log);
     const receiver = createLoomReceiver();
-    const { transport } = stage;
+    const { transport } = fixture;
     const { done } = connect(receiver, {
       transport,
       session: "s",
@@ -63,56 +63,56 @@ describe.each(STAGES)("$name", ({ name, setStage }) => {
         checkpoints: checkpoints.length,
       }).toEqual(expected);
     expect(session?.turns).toHaveLength(2);
-    await stage.close();
+    await fixture.close();
   });
 
-  it("states that are long and many arrive", async () => {
-    const stage = await setStage();
+  it("delivers long and many states", async () => {
+    const fixture = await createFixture();
     // 50 KB are stored, and 25 MB sent.
-    await writeRecords(stage.log, makeGraphRun("run-1", { steps: 500, list: ["x".repeat(50_000)] }));
+    await writeRecords(fixture.log, makeGraphRun("run-1", { steps: 500, list: ["x".repeat(50_000)] }));
     const receiver = createLoomReceiver();
-    const { transport } = stage;
+    const { transport } = fixture;
     const { done } = connect(receiver, { transport, session: "s", follow: false, modes: ["values"] });
     expect(await done).toMatchObject({ status: "complete", verified: true });
     expect(receiver.getSnapshot().sessions[0]?.turns[0]?.values).toMatchObject({ n: 500 });
-    await stage.close();
+    await fixture.close();
   });
 
   const isTried = STATE_SAMPLES.isWhole || name === "WebSocket" || name === "fetch ndjson, over HTTP";
   it.runIf(isTried)(
-    "a state that is longer than a frame may be ends the stream by its name, after all that came before",
+    "fails with `frame_too_long` at a state beyond the frame limit, after everything before it",
     async () => {
-      const stage = await setStage();
-      await writeRecords(stage.log, makeGraphRun("run-1", { steps: 12, padding: "x".repeat(900_000) }), 1);
+      const fixture = await createFixture();
+      await writeRecords(fixture.log, makeGraphRun("run-1", { steps: 12, padding: "x".repeat(900_000) }), 1);
       const receiver = createLoomReceiver();
-      const { transport } = stage;
+      const { transport } = fixture;
       const { done } = connect(receiver, { transport, session: "s", modes: ["values"] });
       expect(await done).toMatchObject({ status: "failed", reason: { code: "frame_too_long" } });
       const [session] = receiver.getSnapshot().sessions;
       expect(session?.issues).toEqual([]);
       expect(session?.turns[0]?.values).toMatchObject({ n: 9 });
-      await stage.close();
+      await fixture.close();
     },
   );
 
-  it("what is no mode is refused by its name", async () => {
-    const stage = await setStage();
-    await writeRecords(stage.log, makeRun("run-1"));
-    const { transport } = stage;
+  it("refuses an unknown mode", async () => {
+    const fixture = await createFixture();
+    await writeRecords(fixture.log, makeRun("run-1"));
+    const { transport } = fixture;
     const modes = ["values", "everything"] as unknown as StreamMode[];
     const { done } = connect(createLoomReceiver(), { transport, session: "s", modes });
     expect(await done).toMatchObject({
       status: "failed",
       reason: { code: "invalid_name", message: expect.stringContaining('"everything"') as string },
     });
-    await stage.close();
+    await fixture.close();
   });
 });
 
 describe("a filtered stream", () => {
   const chosen = fc.option(fc.subarray([...STREAM_MODES]), { nil: undefined });
 
-  it("breaks no rule", async () => {
+  it("violates no rule", async () => {
     const log = new MemoryLog();
     await writeGraphRuns(log);
     await fc.assert(
@@ -127,7 +127,7 @@ describe("a filtered stream", () => {
   it.each([
     ["export", { dialect: "export" }],
     ["loom without an envelope", { dialect: "loom", encoderOptions: { envelope: false } }],
-  ] as const)("as %s, where no frame says what is before it, counts the frames that were sent", async (_name, form) => {
+  ] as const)("as %s, without stated predecessors, counts the sent frames", async (_name, form) => {
     const log = new MemoryLog();
     await writeGraphRuns(log);
     await fc.assert(
@@ -141,7 +141,7 @@ describe("a filtered stream", () => {
         for (const { text } of frames) source.push(text);
         source.end();
         expect(receiver.getSnapshot().sessions[0]?.state).toMatchObject({ status: "complete" });
-        // One that was left out by mistake is missed.
+        // A frame left out by mistake is noticed.
         const lossy = createStreamCheck(DIALECTS[form.dialect]);
         const left = frames.toSpliced(1, 1);
         const found = left.flatMap(({ text }) => lossy.check(text).issues);
@@ -150,7 +150,7 @@ describe("a filtered stream", () => {
     );
   });
 
-  it("in any order, with doubles, is put in order; without a frame it is a gap", async () => {
+  it("is reordered with duplicates; without a frame it is a gap", async () => {
     const log = new MemoryLog();
     await writeGraphRuns(log);
     await fc.assert(
@@ -166,8 +166,8 @@ describe("a filtered stream", () => {
   });
 });
 
-describe("a session that one asks for in part and another whole", () => {
-  it("is complete, in any order of the two", async () => {
+describe("a session received filtered and in full", () => {
+  it("is complete, in either order", async () => {
     const log = new MemoryLog();
     const records = makeGraphRun("run-1", { steps: 400 });
     await writeRecords(log, records);
@@ -189,8 +189,8 @@ describe("a session that one asks for in part and another whole", () => {
   });
 });
 
-describe("a receiver that is handed deltas", () => {
-  it("shows what one shows that was given states whole", async () => {
+describe("a receiver of deltas", () => {
+  it("shows the same as one that receives full states", async () => {
     await fc.assert(
       fc.asyncProperty(statefulSessionArbitrary, async (all) => {
         const log = new MemoryLog();
@@ -208,7 +208,7 @@ describe("a receiver that is handed deltas", () => {
     );
   });
 
-  it("shows no state of which it does not know the beginning", async () => {
+  it("shows no state whose base is unknown", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 3 }));
     const held = (await gather(exportSession(log, "s"))).join("").trimEnd().split("\n");
@@ -219,7 +219,7 @@ describe("a receiver that is handed deltas", () => {
     expect([lacking?.values, lacking?.omitted]).toEqual([undefined, 3]);
   });
 
-  it("shows the last state however long the run, at no more than its size each time it is looked at", () => {
+  it("shows the last state of a long run, and limits the states of its steps", () => {
     const records = makeGraphRun("run-1", { steps: 3000 });
     const receiver = createLoomReceiver();
     const source = receiver.open();
@@ -230,7 +230,7 @@ describe("a receiver that is handed deltas", () => {
     const [turn] = receiver.getSnapshot().sessions[0]?.turns ?? [];
     expect(turn?.values).toHaveProperty("list.length", 3000);
     expect(turn?.nodes[100]?.updates).toHaveProperty("list.length", 101);
-    // The lists of all steps would be 4.5 million entries: there is a limit to what is shown of each step.
+    // The lists of all steps would have 4.5 million entries, which exceeds the limit.
     expect(turn?.nodes.at(-1)?.updates).toBeUndefined();
     expect(turn?.omitted).toBeGreaterThan(0);
   });

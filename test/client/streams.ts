@@ -1,6 +1,4 @@
-/**
- * Streams for the tests of the receiver: the golden runs in every dialect, and what a receiver makes of frames.
- */
+/** Streams for receiver tests: the golden runs in every dialect, and the sessions a receiver creates from frames. */
 import { basename } from "node:path";
 import { createReceiver, type Receiver, type ReceiverOptions, type SourceOptions } from "../../src/client/index.ts";
 import { type DialectName, DIALECTS, type EncoderOptions } from "../../src/dialects/index.ts";
@@ -9,7 +7,7 @@ import { FORMS, frameText, listVectorFiles, readVector } from "../vectors.ts";
 
 export type SessionView = ReturnType<Receiver["getSnapshot"]>["sessions"][number];
 
-/** Golden runs whose sender promised contiguous ids. */
+/** Golden runs whose sender promised contiguous IDs. */
 export const CONTIGUOUS_RUNS = listVectorFiles("runs")
   .map((file) => basename(file, ".json"))
   .filter((name) => framesOf(name, "loom").some((text) => text.includes('"contiguous":true')));
@@ -35,7 +33,7 @@ export function encodeRecords(
   return records.flatMap((record) => encoder.encode(record));
 }
 
-/** All sessions a receiver shows after it was handed these frames, and no more. */
+/** Returns all sessions of a receiver after these frames and the end of the source. */
 export function receive(
   texts: readonly string[],
   options: SourceOptions = {},
@@ -48,7 +46,7 @@ export function receive(
   return receiver.getSnapshot().sessions;
 }
 
-/** What is shown, without how far it can be vouched for and what was remarked on the way. */
+/** Returns the content without stream state and issues. */
 export function contentOf(sessions: readonly SessionView[]): unknown {
   return sessions.map(({ id, turns, todoLists, others, earlierTurns }) => ({
     id,

@@ -1,12 +1,12 @@
-// A client that has a token, against a server that asks for one: over every transport it comes in with it, comes back
-// with it, and ends with a clear error when it is taken back.
+// A client with a token, against a server that requires one: it authenticates over every transport, also when
+// reconnecting, and fails with a clear error when the token is revoked.
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   connect,
   createFetchTransport,
   createReceiver,
   createWebSocketTransport,
-  type Token,
+  type ClientToken,
   type Transport,
 } from "../../src/client/index.ts";
 import { agent } from "../../src/agents/index.ts";
@@ -17,7 +17,7 @@ import { startLoomServer } from "../../src/server/loom-server.ts";
 
 const RECONNECT = { initialMs: 10, maxMs: 20 };
 
-async function setStage(isOpen = false) {
+async function createFixture(isOpen = false) {
   const credentials = openCredentials(":memory:");
   const agents = { main: agent({ model: new ScriptedModel(Array.from({ length: 9 }, () => ({ text: "Hello." }))) }) };
   const auth = isOpen ? {} : { auth: { credentials } };
@@ -39,7 +39,7 @@ async function setStage(isOpen = false) {
   return { credentials, server, begin };
 }
 
-const TRANSPORTS: readonly (readonly [string, (url: string, token?: Token) => Transport])[] = [
+const TRANSPORTS: readonly (readonly [string, (url: string, token?: ClientToken) => Transport])[] = [
   ["server-sent events", (url, token) => createFetchTransport({ url, ...(token !== undefined && { token }) })],
   ["NDJSON", (url, token) => createFetchTransport({ url, framing: "ndjson", ...(token !== undefined && { token }) })],
   [
@@ -53,8 +53,8 @@ const TRANSPORTS: readonly (readonly [string, (url: string, token?: Token) => Tr
 ];
 
 describe.each(TRANSPORTS)("over %s", (_name, create) => {
-  it("a token lets a client in, and when it is revoked the stream has failed for good", async () => {
-    const { credentials, server, begin } = await setStage();
+  it("authenticates with a token, and fails for good when it is revoked", async () => {
+    const { credentials, server, begin } = await createFixture();
     const { secret } = credentials.createToken({ name: "me" });
     const { connection, view } = begin(create(server.url, () => Promise.resolve(secret)));
     expect(["done", "accepted"]).toContain((await connection.run({ message: "Hi" })).kind);
@@ -67,15 +67,15 @@ describe.each(TRANSPORTS)("over %s", (_name, create) => {
     expect(again).toMatchObject({ kind: "refused", code: "unauthorized" });
   });
 
-  it("a token that is another by now is what the next try is made with", async () => {
-    const { credentials, server, begin } = await setStage();
+  it("uses the current token for the next attempt", async () => {
+    const { credentials, server, begin } = await createFixture();
     let { secret } = credentials.createToken({ name: "first" });
     const { connection, view } = begin(create(server.url, () => secret));
     await connection.run({ message: "Hi" });
     await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");
     ({ secret } = credentials.createToken({ name: "second" }));
     credentials.revokeToken("first");
-    // A socket that is about to be closed may still answer, and says no.
+    // A socket that is about to be closed may still refuse.
     const isTaken = async (): Promise<boolean> =>
       ["done", "accepted"].includes((await connection.run({ id: "again", message: "Hi again" })).kind);
     await expect.poll(isTaken, { timeout: 5000 }).toBe(true);
@@ -83,15 +83,15 @@ describe.each(TRANSPORTS)("over %s", (_name, create) => {
     await expect.poll(() => view()?.turns.at(-1)?.status, { timeout: 5000 }).toBe("completed");
   });
 
-  it("a token that is no good is refused at once", async () => {
-    const { server, begin } = await setStage();
+  it("refuses an invalid token at once", async () => {
+    const { server, begin } = await createFixture();
     const { connection } = begin(create(server.url, "loom_tok_wrong"));
     expect(await connection.done).toMatchObject({ status: "failed", reason: { code: "unauthorized" } });
     expect(await connection.run({ message: "Hi" })).toMatchObject({ kind: "refused", code: "unauthorized" });
   });
 
-  it("a token is no hindrance where nobody asks for one", async () => {
-    const { server, begin } = await setStage(true);
+  it("ignores the token if authentication is off", async () => {
+    const { server, begin } = await createFixture(true);
     const { connection, view } = begin(create(server.url, "loom_tok_any"));
     await connection.run({ message: "Hi" });
     await expect.poll(() => view()?.turns.at(-1)?.status).toBe("completed");

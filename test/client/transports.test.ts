@@ -1,5 +1,5 @@
-// Every transport keeps the contract, against the real server pieces.
+// Every transport passes the contract suite, against real server handlers.
 import { describeTransport } from "../../src/client/transport/transport.contract.ts";
-import { STAGES } from "./transport-stages.ts";
+import { TRANSPORT_FIXTURES } from "./transport-fixtures.ts";
 
-for (const { name, traits, setStage } of STAGES) describeTransport(name, traits, setStage);
+for (const { name, traits, createFixture } of TRANSPORT_FIXTURES) describeTransport(name, traits, createFixture);

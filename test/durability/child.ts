@@ -1,14 +1,17 @@
-/** Starts the programs of these tests as processes of their own, and gathers what they say. */
+/** Starts the programs of these tests as child processes and collects their output. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 
 export interface Child {
   readonly process: ChildProcess;
-  /** Lines said so far. */
+  /** Lines printed so far. */
   readonly lines: string[];
-  /** Resolves with the next line that begins so, or undefined when the process ends first. */
+  /** Resolves with the next line that starts with `start`, or undefined if the process ends first. */
   next(start: string): Promise<string | undefined>;
-  /** Resolves when the process has ended and all it said is here; throws what it complained of, unless it was killed. */
+  /**
+   * Resolves when the process has ended and its output is complete. Rejects with its stderr if it failed, except when
+   * it was killed.
+   */
   readonly ended: Promise<void>;
 }
 
@@ -20,7 +23,7 @@ export function startChild(program: string, args: readonly string[], before: rea
   const lines: string[] = [];
   let waiting: (() => void)[] = [];
   let unfinished = "";
-  let complaint = "";
+  let stderr = "";
   let over = false;
   const wake = (): void => {
     const awake = waiting;
@@ -33,14 +36,14 @@ export function startChild(program: string, args: readonly string[], before: rea
     for (const part of parts) lines.push(part);
     wake();
   });
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (complaint += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
   const ended = new Promise<void>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {
       over = true;
       wake();
       if (code === 0 || signal === "SIGKILL") resolve();
-      else reject(new Error(`${program} ended with ${code ?? signal}: ${complaint}`));
+      else reject(new Error(`${program} ended with ${code ?? signal}: ${stderr}`));
     });
   });
   ended.catch(() => undefined);
@@ -58,12 +61,12 @@ export function startChild(program: string, args: readonly string[], before: rea
   };
 }
 
-/** The highest id said of each session, in lines such as `ack s 12`. */
-export function highest(lines: readonly string[], word: string): Map<string, number> {
+/** The highest id printed for each session, in lines such as `ack s 12`. */
+export function findHighestIds(lines: readonly string[], word: string): Map<string, number> {
   const ids = new Map<string, number>();
   for (const line of lines) {
-    const [said, session, id] = line.split(" ");
-    if (said === word && session !== undefined) ids.set(session, Math.max(ids.get(session) ?? 0, Number(id)));
+    const [first, session, id] = line.split(" ");
+    if (first === word && session !== undefined) ids.set(session, Math.max(ids.get(session) ?? 0, Number(id)));
   }
   return ids;
 }

@@ -1,13 +1,13 @@
 /**
- * A process that takes a session from whoever has it, writes a little, and is fenced by the next who takes it; again and
- * again. It says `ack <session> <first> <last>` of each batch that was acknowledged, `fenced` when it was, and `done`.
- * Arguments: the store, the session, how often to take it.
+ * Repeatedly takes over a session and writes to it until another process takes it over. Prints `ack <session> <first>
+ * <last>` for each acknowledged batch, `fenced` when a write is fenced, and `done`. Arguments: the store, the session,
+ * the number of takeovers.
  */
 import { describeHolder } from "../../src/log/holder.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { isLoomError } from "../../src/protocol/index.ts";
-import { say } from "./say.ts";
-import { tellEntries } from "./story.ts";
+import { printLine } from "./print-line.ts";
+import { createKnownEntries } from "./known-records.ts";
 
 const [path = "", sessionId = "", times = "1"] = process.argv.slice(2);
 
@@ -17,15 +17,15 @@ for (let time = 0; time < Number(times); time++) {
   let last = lease.lastId;
   try {
     for (let batch = 0; batch < 40; batch++) {
-      const entries = tellEntries(sessionId, last, 1 + (batch % 3));
+      const entries = createKnownEntries(sessionId, last, 1 + (batch % 3));
       const { lastId } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: last, entries });
-      say(`ack ${sessionId} ${last + 1} ${lastId}`);
+      printLine(`ack ${sessionId} ${last + 1} ${lastId}`);
       last = lastId;
     }
   } catch (error) {
     if (!isLoomError(error, "fenced")) throw error;
-    say("fenced");
+    printLine("fenced");
   }
 }
 await log.close();
-say("done");
+printLine("done");

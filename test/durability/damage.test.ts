@@ -1,5 +1,5 @@
-// A store whose files were damaged, cut, swapped or removed behind its back. It says so by name or says nothing wrong:
-// never another text, a shorter session, another status, a lost end; and nothing is acknowledged that is not there.
+// A store whose files were corrupted, truncated, replaced or removed by another program. It fails with a `store_*` code
+// or returns correct data: never a wrong text, status or end of a session. Nothing is acknowledged that is not stored.
 import { once } from "node:events";
 import {
   copyFileSync,
@@ -21,16 +21,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "../../src/log/sqlite/sqlite-log.ts";
 import { type ErrorCode, isLoomError, type LoomError } from "../../src/protocol/index.ts";
 import {
-  type Answer,
-  askEverything,
+  type QueryResult,
+  queryEverything,
   fillSampleStore,
-  isPartOf,
+  isPartialResult,
   readTexts,
   SESSIONS,
-  tellSamples,
+  createSampleEntries,
 } from "../fixtures/sample-store.ts";
-import { highest, startChild } from "./child.ts";
-import { proveStory } from "./story.ts";
+import { findHighestIds, startChild } from "./child.ts";
+import { verifyKnownRecords } from "./known-records.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const ROUNDS = LONG ? 2000 : 40;
@@ -38,7 +38,7 @@ const ROUNDS = LONG ? 2000 : 40;
 const folder = mkdtempSync(join(tmpdir(), "loom-damage-"));
 const sample = join(folder, "sample.db");
 let whole: Buffer;
-let truth: ReadonlyMap<string, Answer>;
+let expectedResults: ReadonlyMap<string, QueryResult>;
 let count = 0;
 
 beforeAll(async () => {
@@ -46,16 +46,16 @@ beforeAll(async () => {
   await fillSampleStore(log);
   await log.close();
   whole = readFileSync(sample);
-  truth = await withLog(sample, askEverything);
+  expectedResults = await withLog(sample, queryEverything);
   const db = new DatabaseSync(sample);
-  // The test would prove less if all records lay in one place.
+  // Records must be in chunks as well as in recent rows.
   for (const table of ["chunks", "recent", "runs", "landmarks", "commands"])
     expect(db.prepare(`SELECT count(*) AS rows FROM ${table}`).get()?.["rows"]).toBeGreaterThan(3);
   db.close();
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A copy of the sample, for one test to spoil. */
+/** A copy of the sample for one test. */
 function copySample(bytes: Uint8Array = whole): string {
   const path = join(folder, `${++count}.db`);
   writeFileSync(path, bytes);
@@ -75,24 +75,24 @@ async function withLog<T>(
   }
 }
 
-/** The refusal; anything else is a failure of the test. */
-async function refusalOf(task: Promise<unknown>): Promise<LoomError> {
+/** Returns the LoomError that a task rejects with; throws if there is none. */
+async function catchLoomError(task: Promise<unknown>): Promise<LoomError> {
   const outcome = await task.then(
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   );
   if ("error" in outcome && isLoomError(outcome.error)) return outcome.error;
-  throw new Error("this was not refused by name", { cause: outcome });
+  throw new Error("expected the task to reject with a LoomError", { cause: outcome });
 }
 
 async function expectRefused(task: Promise<unknown>, ...codes: readonly ErrorCode[]): Promise<void> {
-  const { code, message } = await refusalOf(task);
+  const { code, message } = await catchLoomError(task);
   expect(codes, message).toContain(code);
 }
 
 async function appendSamples(log: SqliteLog, sessionId: string, records: number): Promise<number> {
   const { epoch, lastId } = await log.acquire(sessionId, { holder: "test", ttlMs: 1000, takeover: true });
-  const entries = tellSamples(sessionId, lastId, records);
+  const entries = createSampleEntries(sessionId, lastId, records);
   return (await log.append({ sessionId, epoch, expectedLastId: lastId, entries })).lastId;
 }
 
@@ -108,56 +108,65 @@ function createRandom(seed: number): (below: number) => number {
 
 const KINDS = ["bit", "piece", "sector"] as const;
 
-/** Half of the damage lies anywhere; the other half where SQLite keeps its own accounts, which no checksum covers. */
-function spoil(bytes: Buffer, pick: (below: number) => number): string {
+/**
+ * Corrupts bytes. Half of the positions are random; the other half is in page headers and the first page, which no
+ * checksum of ours covers.
+ */
+function corrupt(bytes: Buffer, pick: (below: number) => number): string {
   const kind = KINDS[pick(3)] ?? "bit";
   const page = pick(bytes.length / 4096) * 4096;
-  const place = [pick(bytes.length), pick(bytes.length), page + pick(200), pick(4096)][pick(4)] ?? 0;
-  if (kind === "bit") bytes[place] = (bytes[place] ?? 0) ^ (1 << pick(8));
-  else if (kind === "piece") for (let i = 0; i < 16 && place + i < bytes.length; i++) bytes[place + i] = pick(256);
-  else bytes.fill(0, place - (place % 512), place - (place % 512) + 512);
-  return `${kind} at ${place}`;
+  const position = [pick(bytes.length), pick(bytes.length), page + pick(200), pick(4096)][pick(4)] ?? 0;
+  if (kind === "bit") bytes[position] = (bytes[position] ?? 0) ^ (1 << pick(8));
+  else if (kind === "piece")
+    for (let i = 0; i < 16 && position + i < bytes.length; i++) bytes[position + i] = pick(256);
+  else bytes.fill(0, position - (position % 512), position - (position % 512) + 512);
+  return `${kind} at ${position}`;
 }
 
 interface Tally {
   refused: number;
   noticed: number;
-  lacking: number;
+  incomplete: number;
 }
 
 /**
- * A large store is not looked through when it is opened: that would take a second for a gigabyte. Of its sessions and
- * their ends nothing is missed, and every row that is found is proven; but a row of these tables may not be found, and
- * `fold`, which is computed from the runs, may be taken from fewer of them.
+ * A large store is not fully checked when it is opened, because that takes about a second per gigabyte. Sessions and
+ * their ends are complete and every row that is found is verified, but rows of these tables may be missing. `fold` is
+ * computed from the runs and may use fewer of them.
  */
-const MAY_LACK = /: (runs|run-\d+|checkpoints|lists|list-1|pending|c-\d|fold)$|^orphans$/;
+const MAY_BE_INCOMPLETE = /: (runs|run-\d+|checkpoints|lists|list-1|pending|c-\d|fold)$|^orphans$/;
 
-function compare(answers: ReadonlyMap<string, Answer>, mayLack: boolean, tally: Tally, what: string): void {
+function compare(
+  results: ReadonlyMap<string, QueryResult>,
+  mayBeIncomplete: boolean,
+  tally: Tally,
+  what: string,
+): void {
   let noticed = false;
-  for (const [question, answer] of answers) {
-    const right = truth.get(question);
-    if ("code" in answer) {
-      expect(answer.code, `${what}, ${question}`).toMatch(/^store_/);
+  for (const [query, result] of results) {
+    const right = expectedResults.get(query);
+    if ("code" in result) {
+      expect(result.code, `${what}, ${query}`).toMatch(/^store_/);
       noticed = true;
-    } else if (mayLack && MAY_LACK.test(question) && !isDeepStrictEqual(answer, right)) {
-      tally.lacking++;
-      if (!question.endsWith(": fold")) expect(isPartOf(answer, right), `${what}, ${question}`).toBe(true);
-    } else expect(answer, `${what}, ${question}`).toEqual(right);
+    } else if (mayBeIncomplete && MAY_BE_INCOMPLETE.test(query) && !isDeepStrictEqual(result, right)) {
+      tally.incomplete++;
+      if (!query.endsWith(": fold")) expect(isPartialResult(result, right), `${what}, ${query}`).toBe(true);
+    } else expect(result, `${what}, ${query}`).toEqual(right);
   }
   if (noticed) tally.noticed++;
 }
 
-/** What is acknowledged is there, after what was there before; or nothing is acknowledged. */
-async function tryToAppend(path: string, options: SqliteLogOptions, what: string): Promise<void> {
+/** Acknowledged records are stored after the existing ones; otherwise nothing is acknowledged. */
+async function checkAppend(path: string, options: SqliteLogOptions, what: string): Promise<void> {
   await withLog(
     path,
     async (log) => {
       for (const sessionId of SESSIONS) {
-        const before = truth.get(`${sessionId}: records`);
+        const before = expectedResults.get(`${sessionId}: records`);
         const known = before !== undefined && "value" in before ? (before.value as readonly string[]) : [];
         try {
           const lastId = await appendSamples(log, sessionId, 3);
-          const added = tellSamples(sessionId, lastId - 3, 3).map(({ text }) => text);
+          const added = createSampleEntries(sessionId, lastId - 3, 3).map(({ text }) => text);
           const page = await log.read(sessionId, { after: lastId - 3 });
           expect(page.texts, `${what}, ${sessionId}`).toEqual(added);
           const texts = await readTexts(log, sessionId);
@@ -174,27 +183,27 @@ async function tryToAppend(path: string, options: SqliteLogOptions, what: string
   });
 }
 
-describe("a file in which bytes have changed", () => {
+describe("a corrupted file", () => {
   it.for([
-    ["is right or refused, in every answer", ROUNDS, 32 * 1024 * 1024, 20_251_115],
-    // No record, no end of a session, no status and no body is wrong; a row of an index may be missing.
-    ["is right or refused where it is too large to be looked through", ROUNDS / 2, 0, 20_251_116],
+    ["every result is correct or an error", ROUNDS, 32 * 1024 * 1024, 20_251_115],
+    // Records, session ends, statuses and bodies are correct; index rows may be missing.
+    ["every result is correct or an error, without a full check", ROUNDS / 2, 0, 20_251_116],
   ] as const)("%s (%i rounds)", { timeout: 900_000 }, async ([, rounds, maxCheckBytes, fixed], { annotate }) => {
     const options = { maxCheckBytes };
     const seed = LONG ? Date.now() : fixed;
     const pick = createRandom(seed);
-    const tally: Tally = { refused: 0, noticed: 0, lacking: 0 };
+    const tally: Tally = { refused: 0, noticed: 0, incomplete: 0 };
     for (let round = 0; round < rounds; round++) {
       const bytes = Buffer.from(whole);
-      const what = `seed ${seed}, round ${round}: ${spoil(bytes, pick)}`;
+      const what = `seed ${seed}, round ${round}: ${corrupt(bytes, pick)}`;
       const path = copySample(bytes);
       try {
         await withLog(
           path,
-          async (log) => compare(await askEverything(log), maxCheckBytes === 0, tally, what),
+          async (log) => compare(await queryEverything(log), maxCheckBytes === 0, tally, what),
           options,
         );
-        if (round % 5 === 0) await tryToAppend(path, options, what);
+        if (round % 5 === 0) await checkAppend(path, options, what);
       } catch (error) {
         if (!isLoomError(error)) throw error;
         expect(error.code, what).toMatch(/^store_/);
@@ -202,66 +211,66 @@ describe("a file in which bytes have changed", () => {
       }
       for (const suffix of ["", "-wal", "-shm"]) rmSync(path + suffix, { force: true });
     }
-    await annotate(`of ${rounds} rounds: ${JSON.stringify(tally)}`);
-    // Else it would have spoiled nothing that matters.
+    await annotate(`${rounds} rounds: ${JSON.stringify(tally)}`);
+    // Otherwise the corruption did not affect anything that was read.
     expect(tally.refused + tally.noticed, JSON.stringify(tally)).toBeGreaterThan(rounds / 3);
     expect(tally.noticed, JSON.stringify(tally)).toBeGreaterThan(rounds / 20);
   });
 });
 
-describe("a value that has changed in a row", () => {
-  /** The statement that spoils, and what must then be refused. */
+describe("a changed value in a row", () => {
+  /** The statement that corrupts, and the call that must fail. */
   const cases: readonly [name: string, sql: string, ask: (log: SqliteLog) => Promise<unknown>][] = [
-    ["the text of a recent record", "UPDATE recent SET text = replace(text, 'n', 'm')", (log) => readTexts(log, "new")],
-    ["the bytes up to a recent record", "UPDATE recent SET pos = pos + 1", (log) => log.getSession("new")],
-    ["the text of a chunk", "UPDATE chunks SET text = replace(text, '1', '2')", (log) => readTexts(log, "long")],
-    ["a text that is now a blob", "UPDATE chunks SET text = CAST(text AS BLOB)", (log) => readTexts(log, "long")],
-    ["where a chunk begins", "UPDATE chunks SET first_id = first_id - 1", (log) => readTexts(log, "long")],
+    ["text of a recent record", "UPDATE recent SET text = replace(text, 'n', 'm')", (log) => readTexts(log, "new")],
+    ["position of a recent record", "UPDATE recent SET pos = pos + 1", (log) => log.getSession("new")],
+    ["text of a chunk", "UPDATE chunks SET text = replace(text, '1', '2')", (log) => readTexts(log, "long")],
     [
-      "where a chunk ends",
+      "text of a chunk changed to a blob",
+      "UPDATE chunks SET text = CAST(text AS BLOB)",
+      (log) => readTexts(log, "long"),
+    ],
+    ["first id of a chunk", "UPDATE chunks SET first_id = first_id - 1", (log) => readTexts(log, "long")],
+    [
+      "last id of a chunk",
       "UPDATE chunks SET last_id = last_id + 5 WHERE first_id > 300",
       (log) => readTexts(log, "long"),
     ],
-    ["the bytes up to a chunk", "UPDATE chunks SET pos = pos + 1", (log) => readTexts(log, "long")],
-    ["whose a chunk is", "UPDATE chunks SET session = 7 - session", (log) => readTexts(log, "早い")],
-    ["where the chunks of a session end", "UPDATE extents SET last_id = last_id - 1", (log) => readTexts(log, "早い")],
-    ["the bytes of its chunks", "UPDATE extents SET pos = pos - 1", (log) => log.getSession("早い")],
-    ["where a session begins", "UPDATE sessions SET first_id = first_id + 1", (log) => readTexts(log, "long")],
+    ["position of a chunk", "UPDATE chunks SET pos = pos + 1", (log) => readTexts(log, "long")],
+    ["session of a chunk", "UPDATE chunks SET session = 7 - session", (log) => readTexts(log, "早い")],
+    ["last chunked id of a session", "UPDATE extents SET last_id = last_id - 1", (log) => readTexts(log, "早い")],
+    ["chunked bytes of a session", "UPDATE extents SET pos = pos - 1", (log) => log.getSession("早い")],
+    ["first id of a session", "UPDATE sessions SET first_id = first_id + 1", (log) => readTexts(log, "long")],
     [
-      "the name of a session",
+      "name of a session",
       "UPDATE sessions SET session_id = 'x' WHERE session_id = 'new'",
       (log) => log.getSession("x"),
     ],
-    ["the incarnation", "UPDATE sessions SET incarnation = 'x'", (log) => log.listSessions()],
-    ["the title", "UPDATE sessions SET title = 'x'", (log) => log.listSessions()],
-    ["the owner", "UPDATE sessions SET owner = 'x'", (log) => log.getSession("new")],
-    ["an epoch", "UPDATE sessions SET epoch = epoch + 1", (log) => appendSamples(log, "new", 1)],
-    ["the last epoch of all", "UPDATE buried SET epoch = 1", (log) => log.createSession("another")],
-    ["the status of a run", "UPDATE runs SET status = 'completed'", (log) => log.listRuns("new")],
-    ["the end of a run", "UPDATE runs SET last_id = last_id - 1", (log) => log.getRun("new", "run-1")],
+    ["incarnation", "UPDATE sessions SET incarnation = 'x'", (log) => log.listSessions()],
+    ["title", "UPDATE sessions SET title = 'x'", (log) => log.listSessions()],
+    ["owner", "UPDATE sessions SET owner = 'x'", (log) => log.getSession("new")],
+    ["epoch", "UPDATE sessions SET epoch = epoch + 1", (log) => appendSamples(log, "new", 1)],
+    ["highest epoch of deleted sessions", "UPDATE deleted_epochs SET epoch = 1", (log) => log.createSession("another")],
+    ["status of a run", "UPDATE runs SET status = 'completed'", (log) => log.listRuns("new")],
+    ["last id of a run", "UPDATE runs SET last_id = last_id - 1", (log) => log.getRun("new", "run-1")],
     [
-      "an end where there was none",
+      "last id of a live run",
       "UPDATE runs SET last_id = 65 WHERE last_id IS NULL",
       (log) => log.findFoldStart("new", 66),
     ],
     [
-      "the record of a landmark",
+      "event id of a landmark",
       "UPDATE landmarks SET event_id = event_id + 1",
       (log) => log.listLandmarks("long", "checkpoint"),
     ],
+    ["run of a landmark", "UPDATE landmarks SET run_id = 'x'", (log) => log.getLandmark("new", "todo_list", "list-0")],
+    ["body of a command", 'UPDATE commands SET body = \'{"run_id":"x"}\'', (log) => log.listPending("new")],
     [
-      "the run of a landmark",
-      "UPDATE landmarks SET run_id = 'x'",
-      (log) => log.getLandmark("new", "todo_list", "list-0"),
-    ],
-    ["the body of a command", 'UPDATE commands SET body = \'{"run_id":"x"}\'', (log) => log.listPending("new")],
-    [
-      "the answer to a command",
+      "outcome of a command",
       'UPDATE commands SET outcome = \'{"code":"fenced"}\'',
       (log) => log.getCommand("new", "c-1"),
     ],
     [
-      "an answer where there was none",
+      "outcome of a pending command",
       "UPDATE commands SET outcome = '{}' WHERE outcome IS NULL",
       (log) => log.getCommand("new", "c-4"),
     ],
@@ -274,7 +283,7 @@ describe("a value that has changed in a row", () => {
     const db = new DatabaseSync(path);
     expect(db.prepare(sql.replace("CAST(text AS BLOB)", "text")).run().changes).toBeGreaterThan(0);
     if (sql.includes("CAST")) {
-      // A table that is strict takes no blob; a changed bit would not ask.
+      // A strict table rejects blobs, but a flipped bit can still turn a text into one.
       db.enableDefensive(false);
       db.exec("PRAGMA writable_schema = ON");
       db.exec("UPDATE sqlite_schema SET sql = replace(sql, 'STRICT', '      ') WHERE name = 'chunks'");
@@ -285,21 +294,21 @@ describe("a value that has changed in a row", () => {
     return path;
   }
 
-  it.each(cases)("%s is refused", async (_name, sql, ask) => {
+  it.each(cases)("is detected: %s", async (_name, sql, ask) => {
     await withLog(change(sql), (log) => expectRefused(ask(log), "store_corrupt"), { maxCheckBytes: 0 });
   });
 
-  it("in one session leaves the others alone, in the same transaction too", async () => {
+  it("in one session does not affect others, even in the same transaction", async () => {
     const path = change("UPDATE runs SET agent = 'x' WHERE run_id = 'run-3' AND last_id IS NULL");
     await withLog(path, async (log) => {
       const sessions = ["new", "long", "早い"];
       const leases = await Promise.all(
         sessions.map((session) => log.acquire(session, { holder: "test", ttlMs: 1000 })),
       );
-      // The first ends the damaged run, and is found out when its records are written already.
+      // The append to "new" ends the corrupted run, which is detected only after its records are written.
       const outcomes = await Promise.allSettled(
         leases.map(({ sessionId, epoch, lastId }) => {
-          const entries = tellSamples(sessionId, lastId, 20);
+          const entries = createSampleEntries(sessionId, lastId, 20);
           return log.append({ sessionId, epoch, expectedLastId: lastId, entries });
         }),
       );
@@ -308,26 +317,26 @@ describe("a value that has changed in a row", () => {
       const infos = await Promise.all(sessions.map((session) => log.getSession(session)));
       expect(infos.map((info) => info?.lastId)).toEqual([70, 700, 420]);
       expect(await readTexts(log, "new")).toHaveLength(50);
-      expect((await readTexts(log, "long")).at(-1)).toBe(tellSamples("long", 699, 1)[0]?.text);
+      expect((await readTexts(log, "long")).at(-1)).toBe(createSampleEntries("long", 699, 1)[0]?.text);
     });
   });
 
-  it("does not say what is thrown away: ended runs", async () => {
+  it("does not make pruning delete records of a run", async () => {
     const path = change(`UPDATE runs SET last_id = 25 WHERE run_id = 'run-1' AND session = ${NEW}`);
     await withLog(path, async (log) => {
       const report = await log.prune({ maxAgeMs: 0 });
       expect(await readTexts(log, "new")).toHaveLength(50);
-      // The others do not suffer for it.
+      // Other sessions are pruned normally.
       expect(report).toMatchObject({ damaged: ["new"] });
       expect(report.runs).toBeGreaterThan(5);
       expect((await log.getSession("long"))?.firstId).toBeGreaterThan(1);
     });
   });
 
-  it("does not say what is thrown away: records that are no longer held", async () => {
+  it("does not make pruning delete records of a session", async () => {
     const path = change(`UPDATE sessions SET first_id = 60, unswept = 1 WHERE key = ${NEW}`);
     await withLog(path, async (log) => {
-      // What is left of it is swept away, and of all others too.
+      // Deleted sessions are still swept.
       expect(await log.deleteSession("pruned")).toBe(true);
       expect(await log.prune({})).toMatchObject({ damaged: ["new"] });
     });
@@ -338,7 +347,7 @@ describe("a value that has changed in a row", () => {
     db.close();
   });
 
-  it("is not made sound by moving recent records to chunks", async () => {
+  it("is still detected after compaction", async () => {
     const path = change(
       `UPDATE recent SET text = replace(text, 'custom', 'kustom') WHERE text LIKE '%"event_id":30,%'`,
     );
@@ -350,17 +359,17 @@ describe("a value that has changed in a row", () => {
   });
 });
 
-describe("a file that was cut", () => {
-  it("is refused when it is opened, or when what is missing is asked for", async () => {
+describe("a truncated file", () => {
+  it("is detected when it is opened or when the missing part is read", async () => {
     const pick = createRandom(LONG ? Date.now() : 7);
     const lengths = [0, 1, 15, 16, 50, 99, 100, 512, 4095, 4096, 4097, 8192, whole.length - 4096, whole.length - 1];
     for (let i = 0; i < (LONG ? 200 : 20); i++) lengths.push(pick(whole.length));
     for (const length of lengths) {
       for (const maxCheckBytes of [0, 32 * 1024 * 1024]) {
         const path = copySample(whole.subarray(0, length));
-        const tally: Tally = { refused: 0, noticed: 0, lacking: 0 };
+        const tally: Tally = { refused: 0, noticed: 0, incomplete: 0 };
         try {
-          await withLog(path, async (log) => compare(await askEverything(log), false, tally, `${length} bytes`), {
+          await withLog(path, async (log) => compare(await queryEverything(log), false, tally, `${length} bytes`), {
             maxCheckBytes,
           });
         } catch (error) {
@@ -369,77 +378,82 @@ describe("a file that was cut", () => {
           tally.refused++;
         }
         expect(tally.refused + tally.noticed, `${length} bytes`).toBe(1);
-        // What was there before is left for whoever can read it.
+        // The file is left as it was.
         expect(readFileSync(path).length, `${length} bytes`).toBe(length);
       }
     }
   });
 });
 
-describe("a store whose writer was killed", () => {
-  /** The files it leaves, and what it was told to be written. Most of it is in the write-ahead log alone. */
-  async function leave(): Promise<{ path: string; acks: ReadonlyMap<string, number> }> {
+describe("the store of a killed writer", () => {
+  /** Kills a writer; returns the store and the acknowledged ids. Most records are only in the write-ahead log. */
+  async function killWriter(): Promise<{ path: string; acks: ReadonlyMap<string, number> }> {
     const path = join(folder, `${++count}.db`);
     const child = startChild("write-child.ts", [path, "a,b", "1000000", String(count)]);
     while (child.lines.length < 300) await once(child.process.stdout!, "data");
     child.process.kill("SIGKILL");
     await child.ended;
     expect(statSync(`${path}-wal`).size).toBeGreaterThan(statSync(path).size);
-    return { path, acks: highest(child.lines, "ack") };
+    return { path, acks: findHighestIds(child.lines, "ack") };
   }
 
-  let left: Awaited<ReturnType<typeof leave>>;
+  let killed: Awaited<ReturnType<typeof killWriter>>;
   beforeAll(async () => {
-    left = await leave();
+    killed = await killWriter();
   });
 
-  function copyLeft(suffixes: readonly string[] = ["", "-wal", "-shm"]): string {
+  function copyKilled(suffixes: readonly string[] = ["", "-wal", "-shm"]): string {
     const path = join(folder, `${++count}.db`);
-    for (const suffix of suffixes) copyFileSync(left.path + suffix, path + suffix);
+    for (const suffix of suffixes) copyFileSync(killed.path + suffix, path + suffix);
     return path;
   }
 
-  it("has all that was acknowledged, with or without the index of its log", async () => {
-    for (const path of [copyLeft(), copyLeft(["", "-wal"])])
+  it("contains everything that was acknowledged, with or without the shared-memory file", async () => {
+    for (const path of [copyKilled(), copyKilled(["", "-wal"])])
       await withLog(path, async (log) => {
-        for (const [session, last] of left.acks) expect(await proveStory(log, session)).toBeGreaterThanOrEqual(last);
+        for (const [session, last] of killed.acks)
+          expect(await verifyKnownRecords(log, session)).toBeGreaterThanOrEqual(last);
       });
   });
 
-  it("says so when its log is gone, until it is back or given up", async () => {
-    const path = copyLeft();
+  it("reports a missing write-ahead log until it is restored or given up", async () => {
+    const path = copyKilled();
     renameSync(`${path}-wal`, `${path}-away`);
     for (let attempt = 0; attempt < 2; attempt++) {
-      const { code, message } = await refusalOf(openSqliteLog(path));
-      expect([code, message]).toEqual(["store_corrupt", expect.stringContaining("has lost its write-ahead log")]);
+      const { code, message } = await catchLoomError(openSqliteLog(path));
+      expect([code, message]).toEqual([
+        "store_corrupt",
+        expect.stringContaining("write-ahead log of the store is missing"),
+      ]);
     }
     renameSync(`${path}-away`, `${path}-wal`);
     await withLog(path, async (log) => {
-      for (const [session, last] of left.acks) expect(await proveStory(log, session)).toBeGreaterThanOrEqual(last);
+      for (const [session, last] of killed.acks)
+        expect(await verifyKnownRecords(log, session)).toBeGreaterThanOrEqual(last);
     });
-    const given = copyLeft(["", "-shm"]);
+    const given = copyKilled(["", "-shm"]);
     rmSync(`${given}-shm`);
-    // Who removes both leaves a store that cannot know. It is sound, and shorter: a store is all of its files.
+    // Without both files, the loss cannot be detected. The store is valid, but shorter.
     await withLog(given, async (log) => {
-      for (const { sessionId } of await log.listSessions()) await proveStory(log, sessionId);
+      for (const { sessionId } of await log.listSessions()) await verifyKnownRecords(log, sessionId);
     });
   });
 
-  it("shows a beginning of what was written when its log was cut or changed, and nothing else", async () => {
-    // The end of a log that does not fit its checksums is where a crash cut it, as far as SQLite can know: the records
-    // after it are lost without a word. What must never happen is a gap, a wrong record, or an end that others miss.
-    const log = readFileSync(`${left.path}-wal`);
+  it("returns a prefix of what was written if its write-ahead log is truncated or corrupted", async () => {
+    // SQLite cannot tell a corrupted end of the write-ahead log from an interrupted write, so the records after it are
+    // lost without an error. A gap, a wrong record or a wrong end must never happen.
+    const log = readFileSync(`${killed.path}-wal`);
     const pick = createRandom(LONG ? Date.now() : 11);
     for (let round = 0; round < (LONG ? 300 : 30); round++) {
       const bytes = Buffer.from(log);
       const isCut = round % 3 === 0;
-      const what = isCut ? "cut" : spoil(bytes, pick);
-      const path = copyLeft(["", "-shm"]);
+      const what = isCut ? "cut" : corrupt(bytes, pick);
+      const path = copyKilled(["", "-shm"]);
       writeFileSync(`${path}-wal`, isCut ? bytes.subarray(0, round === 0 ? 0 : pick(bytes.length)) : bytes);
       try {
         await withLog(path, async (reopened) => {
           for (const { sessionId, lastId } of await reopened.listSessions())
-            expect(await proveStory(reopened, sessionId), what).toBe(lastId);
+            expect(await verifyKnownRecords(reopened, sessionId), what).toBe(lastId);
         });
       } catch (error) {
         if (!isLoomError(error)) throw error;
@@ -449,23 +463,23 @@ describe("a store whose writer was killed", () => {
   });
 });
 
-describe("a file that is no store", () => {
-  async function expectLeft(path: string, code: ErrorCode): Promise<void> {
+describe("a file that is not a store", () => {
+  async function expectUnchanged(path: string, code: ErrorCode): Promise<void> {
     const before = readFileSync(path);
     await expectRefused(openSqliteLog(path), code);
     expect(readFileSync(path).equals(before)).toBe(true);
   }
 
   it.each([
-    ["nothing at all", ""],
-    ["a few words", "This is a text."],
-    ["many words", "This is a text. ".repeat(5000)],
-    ["the first bytes of a store", "SQLite format 3\0"],
-  ])("is refused and left alone: %s", async (_name, text) => {
-    await expectLeft(copySample(Buffer.from(text)), "store_corrupt");
+    ["empty file", ""],
+    ["short text", "This is a text."],
+    ["long text", "This is a text. ".repeat(5000)],
+    ["start of a SQLite header", "SQLite format 3\0"],
+  ])("is rejected and left unchanged: %s", async (_name, text) => {
+    await expectUnchanged(copySample(Buffer.from(text)), "store_corrupt");
   });
 
-  it("is refused and left alone: the database of another program", async () => {
+  it("is rejected and left unchanged: the database of another program", async () => {
     for (const sql of [
       "CREATE TABLE t (x); PRAGMA user_version = 1",
       "CREATE TABLE sessions (key)",
@@ -475,11 +489,11 @@ describe("a file that is no store", () => {
       const db = new DatabaseSync(path);
       db.exec(sql);
       db.close();
-      await expectLeft(path, "store_corrupt");
+      await expectUnchanged(path, "store_corrupt");
     }
   });
 
-  it("is refused: a folder, or a name below a file", async () => {
+  it("is rejected: a folder, or a path below a file", async () => {
     const path = join(folder, `${++count}.db`);
     mkdirSync(path);
     await expectRefused(openSqliteLog(path), "store_failed");
@@ -488,8 +502,8 @@ describe("a file that is no store", () => {
   });
 });
 
-describe("a store whose file is taken away while it is open", () => {
-  /** Opens a copy and has it written and read once. */
+describe("a store whose file is removed while it is open", () => {
+  /** Opens a copy, writes to it and reads it once. */
   async function openCopy(): Promise<{ path: string; log: SqliteLog }> {
     const path = copySample();
     const log = await openSqliteLog(path);
@@ -498,13 +512,13 @@ describe("a store whose file is taken away while it is open", () => {
     return { path, log };
   }
 
-  it("acknowledges nothing and shows nothing while another is in its place, and goes on when it is back", async () => {
+  it("rejects reads and writes while another file has its name, and continues when it is restored", async () => {
     const { path, log } = await openCopy();
     renameSync(path, `${path}-old`);
     const other = copySample();
     renameSync(other, path);
     const before = readFileSync(path);
-    // The first attempt finds out, the later ones must not take the new file for the old one.
+    // Later attempts must not mistake the new file for the old one.
     for (let attempt = 0; attempt < 3; attempt++) {
       await expectRefused(appendSamples(log, "new", 1), "store_failed");
       await expectRefused(log.submit({ commandId: "c", sessionId: "new", kind: "cancel", body: {} }), "store_failed");
@@ -519,7 +533,7 @@ describe("a store whose file is taken away while it is open", () => {
     await withLog(path, async (again) => expect(await readTexts(again, "new")).toHaveLength(56));
   });
 
-  it("is not made anew by those who had it open", async () => {
+  it("is not created again by a log that had it open", async () => {
     const { path, log } = await openCopy();
     for (const suffix of ["", "-wal", "-shm"]) renameSync(path + suffix, `${path}-old${suffix}`);
     for (let attempt = 0; attempt < 2; attempt++) {
@@ -531,7 +545,7 @@ describe("a store whose file is taken away while it is open", () => {
     await withLog(`${path}-old`, async (again) => expect(await readTexts(again, "new")).toHaveLength(53));
   });
 
-  it("says so when its file is cut under its hands", async () => {
+  it("reports a truncated file", async () => {
     const { path, log } = await openCopy();
     await log.close();
     const again = await openSqliteLog(path);

@@ -1,5 +1,5 @@
-// The power fails: of what the store wrote and did not sync, any part may be on the disk. It opens all the same, and
-// holds everything that was acknowledged or shown before.
+// Power loss: any part of the writes since the last sync may be on the disk. The store still opens and contains
+// everything that was acknowledged or shown to a follower.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,14 +7,14 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
-import { highest, startChild } from "./child.ts";
-import { proveStory } from "./story.ts";
-import { failPower, readTrace, STRACE, type Step } from "./trace.ts";
+import { findHighestIds, startChild } from "./child.ts";
+import { verifyKnownRecords } from "./known-records.ts";
+import { simulatePowerLoss, readTrace, STRACE, type Step } from "./power-loss-trace.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const ROUNDS = LONG ? 2000 : 25;
 const SESSIONS = ["a", "b"];
-/** Enough for the store to move some from its recent rows, and to write its log back. */
+/** Enough to move recent rows to chunks and to checkpoint the write-ahead log. */
 const RECORDS = LONG ? "20000" : "2500";
 
 const canTrace = spawnSync("strace", ["-f", "true"], { stdio: "ignore" }).status === 0;
@@ -22,7 +22,7 @@ const canTrace = spawnSync("strace", ["-f", "true"], { stdio: "ignore" }).status
 const folder = mkdtempSync(join(tmpdir(), "loom-power-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-describe.skipIf(!canTrace)("power that fails (needs strace and the right to use it)", () => {
+describe.skipIf(!canTrace)("power loss (skipped if strace cannot be used)", () => {
   let steps: readonly Step[] = [];
 
   beforeAll(async () => {
@@ -33,29 +33,32 @@ describe.skipIf(!canTrace)("power that fails (needs strace and the right to use 
     steps = readTrace(readFileSync(trace, "utf8"), path);
   }, 200_000);
 
-  it("recorded what it was to record", () => {
+  it("the trace contains writes, syncs and output", () => {
     const count = (what: Step["do"]) => steps.filter((step) => step.do === what).length;
     expect(count("write")).toBeGreaterThan(500);
     expect(count("sync")).toBeGreaterThan(100);
-    expect(count("say")).toBeGreaterThan(100);
+    expect(count("print")).toBeGreaterThan(100);
   });
 
-  it(`loses nothing that was acknowledged or shown, ${ROUNDS} times`, { timeout: 1_800_000 }, async () => {
+  it(`loses nothing that was acknowledged or followed, ${ROUNDS} times`, { timeout: 1_800_000 }, async () => {
     let round = 0;
-    // Before the store has its name there is nothing to lose.
+    // Before the store has its final name, nothing can be lost.
     const named = steps.findIndex((step) => step.do === "link");
-    const place = fc.integer({ min: named + 1, max: steps.length });
+    const position = fc.integer({ min: named + 1, max: steps.length });
     await fc.assert(
-      fc.asyncProperty(place, fc.integer(), async (end, seed) => {
+      fc.asyncProperty(position, fc.integer(), async (end, seed) => {
         const target = join(folder, `round-${++round}`);
-        failPower(steps, end, randomOf(seed), target);
-        const said = steps.slice(0, end).flatMap((step) => (step.do === "say" ? step.text.split("\n") : []));
+        simulatePowerLoss(steps, end, randomOf(seed), target);
+        const printed = steps.slice(0, end).flatMap((step) => (step.do === "print" ? step.text.split("\n") : []));
         const log = await openSqliteLog(join(target, "loom.db"));
         try {
           for (const session of SESSIONS) {
-            const promised = Math.max(highest(said, "ack").get(session) ?? 0, highest(said, "seen").get(session) ?? 0);
-            const held = (await log.getSession(session)) === undefined ? 0 : await proveStory(log, session);
-            expect(held, `session ${session} after ${end} steps`).toBeGreaterThanOrEqual(promised);
+            const promised = Math.max(
+              findHighestIds(printed, "ack").get(session) ?? 0,
+              findHighestIds(printed, "seen").get(session) ?? 0,
+            );
+            const stored = (await log.getSession(session)) === undefined ? 0 : await verifyKnownRecords(log, session);
+            expect(stored, `session ${session} after ${end} steps`).toBeGreaterThanOrEqual(promised);
           }
         } finally {
           await log.close();

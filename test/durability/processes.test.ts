@@ -1,5 +1,5 @@
-// Several processes on one store: each writes its own session and all are followed from outside; two fight for one
-// session; and a sender that is killed leaves runs that the next one ends.
+// Several processes on one store: each writes a session while all are followed from outside; two compete for one
+// session; and recovery ends the runs of a killed sender.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { followRecords } from "../../src/log/follow-records.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { Verifier } from "../../src/protocol/index.ts";
 import { startChild } from "./child.ts";
-import { proveStory, tellRecord } from "./story.ts";
+import { verifyKnownRecords, createKnownRecord } from "./known-records.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 const WRITERS = 10;
@@ -22,7 +22,7 @@ const folder = mkdtempSync(join(tmpdir(), "loom-processes-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("processes on one store", () => {
-  it(`${WRITERS} writers, a follower each: ${WRITERS * EVENTS} events, none lost`, { timeout: 1_200_000 }, async () => {
+  it(`${WRITERS} writers and followers lose none of ${WRITERS * EVENTS} events`, { timeout: 1_200_000 }, async () => {
     const path = join(folder, "ten.db");
     const log = await openSqliteLog(path);
     const sessions = Array.from({ length: WRITERS }, (_, index) => `s${index}`);
@@ -35,7 +35,8 @@ describe("processes on one store", () => {
       for await (const page of followRecords(log, session, { after: 0, follow: true })) {
         for (const text of page.texts) {
           count++;
-          if (text !== createEntry(tellRecord(session, count)).text) throw new Error(`${session} ${count}: ${text}`);
+          if (text !== createEntry(createKnownRecord(session, count)).text)
+            throw new Error(`${session} ${count}: ${text}`);
         }
         if (count >= EVENTS) break;
       }
@@ -46,31 +47,31 @@ describe("processes on one store", () => {
     await log.close();
   });
 
-  it("two that fight for a session: one is fenced, always", { timeout: 600_000 }, async () => {
+  it("of two competing writers, one is always fenced", { timeout: 600_000 }, async () => {
     const path = join(folder, "fight.db");
     const log = await openSqliteLog(path);
     await log.createSession("s");
-    const fighters = [1, 2].map(() => startChild("contend-child.ts", [path, "s", String(TAKEOVERS)]));
-    await Promise.all(fighters.map(({ ended }) => ended));
-    const last = await proveStory(log, "s");
+    const writers = [1, 2].map(() => startChild("contend-child.ts", [path, "s", String(TAKEOVERS)]));
+    await Promise.all(writers.map(({ ended }) => ended));
+    const last = await verifyKnownRecords(log, "s");
     const owner = new Map<number, number>();
-    for (const [index, { lines }] of fighters.entries()) {
+    for (const [index, { lines }] of writers.entries()) {
       for (const line of lines) {
         const [word, , from, to] = line.split(" ");
         if (word !== "ack") continue;
         for (let id = Number(from); id <= Number(to); id++) {
-          expect(owner.get(id), `record ${id} was acknowledged to both`).toBeUndefined();
+          expect(owner.get(id), `record ${id} was acknowledged to both writers`).toBeUndefined();
           owner.set(id, index);
         }
       }
     }
-    // Nobody was killed, so every record was acknowledged to somebody.
+    // No process was killed, so every record was acknowledged.
     expect(owner.size).toBe(last);
-    expect(fighters.flatMap(({ lines }) => lines).filter((line) => line === "fenced").length).toBeGreaterThan(2);
+    expect(writers.flatMap(({ lines }) => lines).filter((line) => line === "fenced").length).toBeGreaterThan(2);
     await log.close();
   });
 
-  it(`a sender that is killed ${KILLS} times leaves runs that say how they ended`, { timeout: 600_000 }, async () => {
+  it(`recovery ends the runs of a sender that is killed ${KILLS} times`, { timeout: 600_000 }, async () => {
     const path = join(folder, "runs.db");
     const verifier = new Verifier();
     let after = 0;
@@ -91,7 +92,7 @@ describe("processes on one store", () => {
         if (word === "end") expect(run?.status, line).toBe(status);
         if (run?.code === "interrupted") interrupted.add(runId);
       }
-      // Only one that waits for the user goes on waiting.
+      // Only a run that waits for an approval stays live.
       const live = (await log.listRuns("s")).filter(({ status }) => status === "live");
       expect(live.length).toBeLessThanOrEqual(1);
       for await (const page of followRecords(log, "s", { after })) {

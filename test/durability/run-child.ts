@@ -1,11 +1,10 @@
 /**
- * A process that sends runs until it is killed: thinking, tools with progress, a table, text, an approval now and then,
- * ended in every way. It says `start <run>` and `end <run> <status>` when these are durable. Arguments: the store, the
- * session, a number that makes this process another than the last.
+ * Sends runs until it is killed: reasoning, tools, a table, text, sometimes an approval, with every end status. Prints
+ * `start <run>` and `end <run> <status>` when these are durable. Arguments: the store, the session, a random seed.
  */
 import { openSession } from "../../src/engine/session.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
-import { say } from "./say.ts";
+import { printLine } from "./print-line.ts";
 
 const [path = "", sessionId = "", seed = "1"] = process.argv.slice(2);
 let state = Number(seed) * 2_654_435_761;
@@ -16,12 +15,12 @@ function pick(below: number): number {
 
 const log = await openSqliteLog(path);
 const session = await openSession(log, sessionId);
-// Somebody before may have left a run that waits for the user.
-await session.liveRun?.cancel("nobody answers");
+// An earlier process may have left a run that waits for an approval.
+await session.liveRun?.cancel("no approval received");
 
 for (let count = 0; ; count++) {
   const run = await session.startRun({ message: "go", runId: `run-${seed}-${count}` });
-  say(`start ${run.runId}`);
+  printLine(`start ${run.runId}`);
   await run.span("think", async (node) => {
     for (let i = pick(20); i >= 0; i--) {
       void node.think("hm ");
@@ -41,5 +40,5 @@ for (let count = 0; ; count++) {
   const how = pick(4);
   const end =
     how === 0 ? await run.fail({ message: "no" }) : how === 1 ? await run.cancel() : await run.finish({ reply: "yes" });
-  say(`end ${run.runId} ${end.status}`);
+  printLine(`end ${run.runId} ${end.status}`);
 }

@@ -1,14 +1,14 @@
 /**
- * A process that writes until it is killed, and says what it was told: `ack <session> <id>` when an append was
- * acknowledged, `seen <session> <id>` when a follower was shown a record. Arguments: the store, the names of the sessions,
- * how many records to write to each at most, and a number that makes this process another than the last.
+ * Writes known records until it is killed. Prints `ack <session> <id>` when an append is acknowledged and `seen
+ * <session> <id>` when a follower receives a record. Arguments: the store, the session names, the maximum number of
+ * records per session, a random seed.
  */
 
 import { followRecords } from "../../src/log/follow-records.ts";
 import { describeHolder } from "../../src/log/holder.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
-import { say } from "./say.ts";
-import { tellEntries } from "./story.ts";
+import { printLine } from "./print-line.ts";
+import { createKnownEntries } from "./known-records.ts";
 
 const [path = "", names = "", most = "0", seed = "1"] = process.argv.slice(2);
 
@@ -18,7 +18,7 @@ function pick(below: number): number {
   return state % below;
 }
 
-// Few: they are moved often, and killed while they are.
+// A small limit, so that rows are moved often and the process may be killed meanwhile.
 const log = await openSqliteLog(path, { maxRecentRows: 256 });
 
 async function write(sessionId: string): Promise<void> {
@@ -29,9 +29,9 @@ async function write(sessionId: string): Promise<void> {
   const end = last + Number(most);
   while (last < end) {
     const count = Math.min(end - last, 1 + (pick(8) === 0 ? pick(200) : pick(5)));
-    const entries = tellEntries(sessionId, last, count);
+    const entries = createKnownEntries(sessionId, last, count);
     ({ lastId: last } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: last, entries }));
-    say(`ack ${sessionId} ${last}`);
+    printLine(`ack ${sessionId} ${last}`);
   }
   follower.abort();
   await followed;
@@ -40,9 +40,9 @@ async function write(sessionId: string): Promise<void> {
 
 async function follow(sessionId: string, after: number, signal: AbortSignal): Promise<void> {
   for await (const page of followRecords(log, sessionId, { after, follow: true, signal }))
-    say(`seen ${sessionId} ${page.lastId}`);
+    printLine(`seen ${sessionId} ${page.lastId}`);
 }
 
 await Promise.all(names.split(",").map(write));
 await log.close();
-say("done");
+printLine("done");

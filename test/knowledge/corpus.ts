@@ -1,6 +1,6 @@
 /**
- * A small library in two languages, on purpose about unlike things, some of which share their words: what the knowledge
- * base is asked to tell apart.
+ * Documents in two languages about different topics, some of which share words, to test the ranking of the knowledge
+ * base.
  */
 export interface CorpusDocument {
   readonly uri: string;
@@ -65,7 +65,7 @@ A key may make six hundred requests a minute. Beyond that the server answers 429
 Stones were laid in layers, the largest below, with a curved surface so that rain ran off into ditches. Legions built them straight, and a milestone stood at every thousand paces.`,
   onboarding: `# Onboarding new colleagues
 On the first day you get a laptop, an account and a mentor. In the first week you read the handbook, deploy a small change and meet every team.`,
-  // They speak of everything, and are the right answer to nothing.
+  // These mention everything and are the right answer to nothing.
   minutes: `# Minutes of Monday
 We spoke about how to deploy the application faster, whether the database backup could be restored by anyone, and who has paid leave in the next year.
 Somebody asked for the reimbursement of a hotel and had lost the receipts. The webhook of a customer failed: its signature could not be verified.
@@ -198,7 +198,7 @@ export const PAGE_QUESTIONS: readonly (readonly [query: string, page: string])[]
   ["how do I use metrics", "guides/use-metrics.md"],
   ["build a graph", "guides/build-a-graph.md"],
   ["MCP servers", "guides/use-mcp-servers.md"],
-  ["compress long prompts", "guides/compress-prompts.md"],
+  ["compress long prompts", "guides/compress-the-context.md"],
   ["traces with opentelemetry", "guides/use-traces-and-logs.md"],
   ["follow a session", "guides/follow-a-session.md"],
   ["how does resume work", "handbook/en/resume-and-durability.md"],
@@ -206,14 +206,14 @@ export const PAGE_QUESTIONS: readonly (readonly [query: string, page: string])[]
   ["What is Loom?", "handbook/en/what-is-loom.md"],
   ["Loom 是什么", "handbook/zh/what-is-loom.md"],
   ["如何恢复运行", "handbook/zh/resume-and-durability.md"],
-  ["备份存储", "handbook/zh/backup-and-upkeep.md"],
+  ["备份存储", "handbook/zh/backup-and-maintenance.md"],
   ["怎么审批工具", "handbook/zh/tools-and-approval.md"],
   ["知识库支持哪些格式", "handbook/zh/knowledge-base.md"],
   ["指标有哪些", "handbook/zh/observe.md"],
   ["断线的读者怎么办", "handbook/zh/resume-and-durability.md"],
 ];
 
-/** What is said to an agent and has nothing to do with its documents. */
+/** Messages that have nothing to do with the documents. */
 export const SMALL_TALK: readonly string[] = [
   "hello",
   "hi there",

@@ -1,4 +1,4 @@
-/** Imports a folder, and says when a file is in the base; to be killed in the middle, or run beside another. */
+/** Imports a folder and prints a line for each file. The test kills it midway or runs two at once. */
 import { openKnowledgeBase } from "../../src/context/index.ts";
 
 const [file = "", folder = ""] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// PDFs in the knowledge base, read by the optional package.
+// PDFs in the knowledge base, read with the optional package.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,12 +9,12 @@ import { writePdf } from "./write-pdf.ts";
 const folder = mkdtempSync(join(tmpdir(), "loom-pdf-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("reads PDFs in both languages, and names those without a text", async () => {
+it("reads PDFs in both languages and reports those without text", async () => {
   writeFileSync(join(folder, "manual.pdf"), writePdf("The turbine is oiled twice a year", "Turbine manual"));
   writeFileSync(join(folder, "chinese.pdf"), writePdf("涡轮机每年上油两次"));
   writeFileSync(join(folder, "scan.pdf"), writePdf(""));
   writeFileSync(join(folder, "broken.pdf"), writePdf("lost").subarray(0, 60));
-  // Longer than a timer can be: that is no limit, and not one that is passed at once.
+  // Longer than the maximum timer delay, which means no limit.
   await using base = await openKnowledgeBase(":memory:", { maxPdfMs: 2 ** 40 });
   const report = await base.add(folder);
   expect(report).toMatchObject({ added: 2, failedCount: 2 });
@@ -22,12 +22,12 @@ it("reads PDFs in both languages, and names those without a text", async () => {
     {
       path: join(folder, "broken.pdf"),
       code: "unreadable_document",
-      message: "The PDF cannot be read: it is damaged or no PDF.",
+      message: "The PDF cannot be read: it is damaged or not a PDF.",
     },
     {
       path: join(folder, "scan.pdf"),
       code: "unreadable_document",
-      message: "The PDF has no text: its pages are pictures, perhaps scanned.",
+      message: "The PDF contains no text, only images. It may be scanned.",
     },
   ]);
   expect(await base.search("oiling turbines")).toMatchObject([{ title: "Turbine manual", headings: ["Page 1"] }]);
@@ -39,7 +39,7 @@ function writeBomb(): Buffer {
   return writePdf("word and word again", undefined, 1_000_000);
 }
 
-it("stops in the middle of a PDF when it is told, and reads the next", async () => {
+it("stops reading a PDF when aborted, and reads the next one", async () => {
   writeFileSync(join(folder, "bomb.pdf"), writeBomb());
   await using base = await openKnowledgeBase(":memory:", { maxDocumentBytes: 1e9, maxPdfCharacters: 1e9 });
   const stop = new AbortController();
@@ -53,8 +53,8 @@ it.each([
   [{ maxPdfMs: 300 }, "unreadable_document", "longer than 300 ms"],
   [{ maxPdfCharacters: 1000 }, "document_too_large", "more than 1000 characters"],
   [{ maxPdfMemoryBytes: 100 }, "document_too_large", "more than 1 MiB"],
-  [{ maxPdfPages: 0 }, "document_too_large", "has 1 pages; 0 are allowed"],
-])("holds a PDF to %j", async (options, code, message) => {
+  [{ maxPdfPages: 0 }, "document_too_large", "has 1 pages; the limit is 0"],
+])("limits a PDF to %j", async (options, code, message) => {
   writeFileSync(join(folder, "bomb.pdf"), writeBomb());
   await using base = await openKnowledgeBase(":memory:", {
     maxDocumentBytes: 1e9,

@@ -1,4 +1,4 @@
-// One knowledge base and several processes: one that is killed while it imports, and two that import at once.
+// One knowledge base used by several processes: one is killed during an import, two import at once.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ function startImport() {
   return { child, ended: once(child, "exit").then(([code]) => ({ code: code as number | null, complaint })) };
 }
 
-/** Every passage of every document is in the index, and nothing else is. */
+/** Checks that the index contains exactly the passages of all documents. */
 function assertSound(): void {
   const db = new DatabaseSync(file);
   expect(db.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
@@ -44,8 +44,8 @@ function assertSound(): void {
   db.close();
 }
 
-describe("a knowledge base and several processes", () => {
-  it("is sound after one is killed in the middle, and the rest is added later", async () => {
+describe("a knowledge base used by several processes", () => {
+  it("stays consistent if one is killed, and the rest is added later", async () => {
     const { child, ended } = startImport();
     await once(child.stdout, "data");
     child.kill("SIGKILL");
@@ -53,7 +53,7 @@ describe("a knowledge base and several processes", () => {
     await using base = await openKnowledgeBase(file);
     const { documents } = await base.stats();
     expect(documents).toBeGreaterThan(0);
-    // A machine that is busy elsewhere may kill it late.
+    // A busy machine may kill it late.
     expect(documents).toBeLessThanOrEqual(FILES);
     assertSound();
     expect(await base.add(folder)).toMatchObject({ added: FILES - documents, failedCount: 0 });
@@ -61,7 +61,7 @@ describe("a knowledge base and several processes", () => {
     assertSound();
   });
 
-  it("takes two imports of the same folder at once", async () => {
+  it("accepts two concurrent imports of the same folder", async () => {
     const both = [startImport(), startImport()];
     for (const { ended } of both) expect(await ended).toEqual({ code: 0, complaint: "" });
     assertSound();

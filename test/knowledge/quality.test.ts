@@ -1,5 +1,5 @@
-// How good the answers are: a library in two languages, questions, and the document that should come first. What is
-// reached is held; a change of the ranking that loses some of it must show here.
+// Retrieval quality: documents in two languages, questions, and the document that should rank first. The thresholds are
+// what the ranking reaches now; a change that makes it worse fails here.
 import { join, relative } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type KnowledgeBase, openKnowledgeBase } from "../../src/context/index.ts";
@@ -8,7 +8,7 @@ import { readTerms } from "../../src/context/knowledge-base/read-terms.ts";
 import { packageRoot } from "../source-files.ts";
 import { CORPUS, PAGE_QUESTIONS, QUESTIONS, SMALL_TALK } from "./corpus.ts";
 
-describe("the quality of retrieval", () => {
+describe("retrieval quality", () => {
   let base: KnowledgeBase;
   const ranks = new Map<string, number>();
   const scores = new Map<string, number>();
@@ -24,7 +24,7 @@ describe("the quality of retrieval", () => {
     return () => base.close();
   });
 
-  it("asks enough, in both languages, about documents that are there", () => {
+  it("has enough questions in both languages about existing documents", () => {
     const uris = new Set(CORPUS.map(({ uri }) => uri));
     expect(QUESTIONS.filter(([, uri]) => !uris.has(uri))).toEqual([]);
     for (const language of ["en/", "zh/"]) {
@@ -33,22 +33,22 @@ describe("the quality of retrieval", () => {
     }
   });
 
-  it("has the right document first", () => {
+  it("ranks the right document first", () => {
     const missed = QUESTIONS.filter(([query]) => ranks.get(query) !== 1).map(([query]) => query);
-    // These very words stand in the minutes of a meeting, and there alone.
+    // Only the minutes of a meeting contain exactly these words.
     expect(missed).toEqual(["每分钟请求次数"]);
   });
 
-  it("has it among the first three", () => {
+  it("has the right document among the first three", () => {
     const missed = QUESTIONS.filter(([query]) => ![1, 2, 3].includes(ranks.get(query) ?? 0));
     expect(missed).toEqual([]);
   });
 
-  it("has a score above the least, which does not depend on how much else is there", async () => {
+  it("scores answers above the minimum, independent of the size of the base", async () => {
     const low = QUESTIONS.filter(([query]) => (scores.get(query) ?? 0) < base.minScore);
     expect(low).toEqual([]);
     const [best] = await base.search("quantum chromodynamics of bread");
-    // One word of three is there.
+    // One of three words occurs.
     expect(best?.uri).toBe("en/sourdough");
     expect(best?.score).toBeLessThan(0.4);
   });
@@ -62,7 +62,7 @@ describe("the quality of retrieval", () => {
     ["C#", "Written in C#.", "Written in C and C++."],
     ["parser", "The XMLParser reads.", "It reads a pair."],
     ["how do I authenticate", "Authentication is by token.", "The author is known."],
-  ])("finds %j in its words alone", async (query, right, wrong) => {
+  ])("finds %j only by its own words", async (query, right, wrong) => {
     await using small = await openKnowledgeBase(":memory:");
     await small.addText({ uri: "wrong", text: wrong });
     await small.addText({ uri: "right", text: right });
@@ -72,19 +72,19 @@ describe("the quality of retrieval", () => {
   it.each([
     ["before", (question: string, rest: string) => `${question}\n${rest}`],
     ["behind", (question: string, rest: string) => `${rest}\n${question}`],
-  ])("finds what is asked %s a long paste", async (_where, join) => {
+  ])("finds the question %s a long pasted text", async (_where, join) => {
     const paste = Array.from({ length: 900 }, (_, at) => `tok${at.toString(36)}q`).join(" ");
     const [best] = await base.search(join("How do I restore the database backup?", paste));
     expect(best?.uri).toBe("en/backup");
     expect(best?.score).toBeGreaterThanOrEqual(base.minScore);
   });
 
-  it("finds nothing for what no document is about", async () => {
+  it("finds nothing for an unknown topic", async () => {
     for (const query of ["quantum chromodynamics", "量子色动力学", "ヴァイオリン", "zzzzqqq"])
       expect(await base.search(query)).toEqual([]);
   });
 
-  it("has the same first answer whatever the case, the marks and the endings", async () => {
+  it("ignores case, accents and word endings", async () => {
     for (const query of [
       "DEPLOYING APPLICATIONS",
       "deployed application!",
@@ -94,14 +94,14 @@ describe("the quality of retrieval", () => {
       expect((await base.search(query))[0]?.uri).toBe("en/deploy");
   });
 
-  it("gives a piece around the match, and where it stands", async () => {
+  it("returns a snippet around the match and its lines", async () => {
     const [hit] = await base.search("如何恢复数据库");
     expect(hit?.snippet).toContain("恢复");
     expect(hit).toMatchObject({ title: "数据库备份", firstLine: 1, lastLine: 4 });
   });
 });
 
-describe("the quality of retrieval from the documents of this package", () => {
+describe("retrieval quality for the documentation of this package", () => {
   let pages: KnowledgeBase;
   let all: KnowledgeBase;
   const docs = join(packageRoot, "docs");
@@ -117,7 +117,7 @@ describe("the quality of retrieval from the documents of this package", () => {
     };
   });
 
-  it("has the right page first", async () => {
+  it("ranks the right page first", async () => {
     for (const [query, page] of PAGE_QUESTIONS) {
       const [hit] = await pages.search(query);
       expect([query, relative(docs, hit?.uri ?? "")]).toEqual([query, page]);
@@ -125,7 +125,7 @@ describe("the quality of retrieval from the documents of this package", () => {
     }
   });
 
-  it("finds every document by its title: where it begins, or where its words are", async () => {
+  it("finds every document by its title", async () => {
     const documents = await all.list({ limit: 1000 });
     expect(documents.length).toBeGreaterThan(90);
     const missed: string[] = [];
@@ -134,7 +134,7 @@ describe("the quality of retrieval from the documents of this package", () => {
       const asked = new Set(readQuery(title).terms.map(({ term }) => term));
       const text = `${hit?.headings.join("\n")}\n${hit?.content}`;
       const isAbout = hit?.firstLine === 1 || readTerms(text).some(({ term }) => asked.has(term));
-      // Some documents have the same title, or one with the same words in it.
+      // Some documents have the same title, or one that contains the same words.
       const named = new Set(readTerms(hit?.title ?? "").map(({ term }) => term));
       if (hit?.uri !== uri && ![...asked].every((term) => named.has(term))) missed.push(`${title}: ${hit?.uri}`);
       else if (!isAbout) missed.push(`${title}: line ${hit?.firstLine}`);
@@ -142,7 +142,7 @@ describe("the quality of retrieval from the documents of this package", () => {
     expect(missed).toEqual([]);
   });
 
-  it("has nothing to say to small talk", async () => {
+  it("finds nothing for small talk", async () => {
     await using handbook = await openKnowledgeBase(":memory:");
     await handbook.add(join(docs, "handbook"));
     for (const query of SMALL_TALK) {

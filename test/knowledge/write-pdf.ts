@@ -1,6 +1,8 @@
-/** As little of PDF as a page with a line of text needs: enough to be read again. */
+/** Writes a minimal PDF with one line of text per page. */
 
-/** A page of Latin text, of Chinese text by way of a table of characters, or of nothing; so many times over. */
+/**
+ * Returns a PDF with Latin text, with Chinese text through a character map, or without text, on any number of pages.
+ */
 export function writePdf(text: string, title?: string, times = 1): Buffer {
   const isLatin = /^[\x20-\x7e]*$/.test(text);
   const shown = isLatin ? `(${text.replaceAll(/[()\\]/g, "\\$&")})` : `<${toHex(text)}>`;
@@ -22,14 +24,14 @@ export function writePdf(text: string, title?: string, times = 1): Buffer {
     `<< ${title === undefined ? "" : `/Title (${title})`} >>`,
   ];
   let pdf = "%PDF-1.4\n";
-  const places: number[] = [];
+  const offsets: number[] = [];
   for (const [index, object] of objects.entries()) {
-    places.push(pdf.length);
+    offsets.push(pdf.length);
     pdf += `${index + 1} 0 obj\n${object}\nendobj\n`;
   }
   const start = pdf.length;
   pdf += `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n`;
-  for (const place of places) pdf += `${`${place}`.padStart(10, "0")} 00000 n \n`;
+  for (const offset of offsets) pdf += `${`${offset}`.padStart(10, "0")} 00000 n \n`;
   pdf += `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R /Info 8 0 R >>\nstartxref\n${start}\n%%EOF\n`;
   return Buffer.from(pdf, "latin1");
 }

@@ -1,10 +1,10 @@
-/** Chat completions, as OpenAI and the many servers after it speak them. */
+/** OpenAI's chat completions API, also used by compatible servers. */
 import type { JsonObject } from "../../src/protocol/index.ts";
 import {
   asList,
   cut,
   cutAnswer,
-  type Issued,
+  type IssuedIds,
   listInputDeltas,
   readText,
   type Refusal,
@@ -16,15 +16,15 @@ import {
 export const chatWire: Wire = {
   path: "/v1/chat/completions",
   keyHeader: ["authorization", "Bearer "],
-  judge,
-  speak,
+  validate,
+  stream,
   describeError: (message, status) => ({
     error: { message, type: status === 429 ? "rate_limit_error" : "invalid_request_error", param: null, code: null },
   }),
-  speakError: (message) => `data: ${JSON.stringify({ error: { message, type: "server_error", code: null } })}\n\n`,
+  streamError: (message) => `data: ${JSON.stringify({ error: { message, type: "server_error", code: null } })}\n\n`,
 };
 
-function judge(body: JsonObject): Refusal | undefined {
+function validate(body: JsonObject): Refusal | undefined {
   const messages = asList(body["messages"]);
   const refuse = (message: string): Refusal => ({ status: 400, message });
   if (messages.length === 0) return refuse("Invalid 'messages': empty array.");
@@ -45,7 +45,7 @@ function judge(body: JsonObject): Refusal | undefined {
       }
       continue;
     }
-    if (open.size > 0) return refuse(sayUnanswered(open));
+    if (open.size > 0) return refuse(describeUnanswered(open));
     if (role !== "assistant") continue;
     const calls = asList(message["tool_calls"]);
     if (calls.length === 0 && (message["content"] ?? "") === "") {
@@ -59,14 +59,14 @@ function judge(body: JsonObject): Refusal | undefined {
       open.add(id);
     }
   }
-  return open.size > 0 ? refuse(sayUnanswered(open)) : undefined;
+  return open.size > 0 ? refuse(describeUnanswered(open)) : undefined;
 }
 
-function sayUnanswered(open: ReadonlySet<string>): string {
+function describeUnanswered(open: ReadonlySet<string>): string {
   return `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. Missing: ${[...open].join(", ")}`;
 }
 
-function* speak(turn: ServerTurn, body: JsonObject, issued: Issued): Generator<string, void, undefined> {
+function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generator<string, void, undefined> {
   const id = issued.next("chatcmpl");
   const frame = (fields: JsonObject): string =>
     `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1_700_000_000, model: body["model"] ?? "", ...fields })}\n\n`;

@@ -1,10 +1,10 @@
-// Every model against the contract.
+// Runs the model contract for every model.
 import { describeModel, CONTRACT_TOOLS } from "../../src/models/model.contract.ts";
 import { OfflineModel } from "../../src/models/index.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../src/models/testing.ts";
-import { openProviderStage, PROVIDER_WIRES } from "./provider-stages.ts";
+import { openProviderFixture, PROVIDER_WIRES } from "./provider-fixtures.ts";
 
-for (const wire of PROVIDER_WIRES) describeModel(wire.name, () => openProviderStage(wire));
+for (const wire of PROVIDER_WIRES) describeModel(wire.name, () => openProviderFixture(wire));
 
 for (const specificationVersion of ["v2", "v3", "v4"] as const) {
   describeModel(`scripted, ${specificationVersion}`, () => {

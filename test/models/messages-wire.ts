@@ -1,10 +1,10 @@
-/** Anthropic's messages. */
+/** Anthropic's messages API. */
 import type { JsonObject } from "../../src/protocol/index.ts";
 import {
   asList,
   cut,
   cutAnswer,
-  type Issued,
+  type IssuedIds,
   listInputDeltas,
   readText,
   type Refusal,
@@ -16,8 +16,8 @@ import {
 export const messagesWire: Wire = {
   path: "/v1/messages",
   keyHeader: ["x-api-key", ""],
-  judge,
-  speak,
+  validate,
+  stream,
   describeError: (message, status) => ({
     type: "error",
     error: {
@@ -25,7 +25,7 @@ export const messagesWire: Wire = {
       message,
     },
   }),
-  speakError: (message) => frame("error", { error: { type: "overloaded_error", message } }),
+  streamError: (message) => frame("error", { error: { type: "overloaded_error", message } }),
 };
 
 interface Turn {
@@ -33,7 +33,7 @@ interface Turn {
   readonly blocks: readonly JsonObject[];
 }
 
-function judge(body: JsonObject, issued: Issued): Refusal | undefined {
+function validate(body: JsonObject, issued: IssuedIds): Refusal | undefined {
   const refuse = (message: string): Refusal => ({ status: 400, message });
   if (typeof body["max_tokens"] !== "number") return refuse("max_tokens: Field required");
   const turns = mergeTurns(asList(body["messages"]));
@@ -43,22 +43,22 @@ function judge(body: JsonObject, issued: Issued): Refusal | undefined {
   let open = new Set<string>();
   for (const [place, { role, blocks }] of turns.entries()) {
     if (blocks.length === 0) return refuse(`messages.${place}: all messages must have non-empty content`);
-    const fault = role === "user" ? judgeResults(blocks, open, place) : undefined;
+    const fault = role === "user" ? validateResults(blocks, open, place) : undefined;
     if (fault !== undefined) return refuse(fault);
     const calls = blocks.filter((block) => block["type"] === "tool_use").map((block) => readText(block, "id"));
     if (calls.length > 0 && asList(body["tools"]).length === 0) {
       return refuse("Requests which include `tool_use` or `tool_result` blocks must define tools.");
     }
     for (const block of blocks) {
-      const wrong = judgeBlock(block, issued, used);
+      const wrong = validateBlock(block, issued, used);
       if (wrong !== undefined) return refuse(`messages.${place}: ${wrong}`);
     }
     open = new Set(calls);
   }
-  return open.size > 0 ? refuse(sayUnanswered(turns.length - 1, open)) : undefined;
+  return open.size > 0 ? refuse(describeUnanswered(turns.length - 1, open)) : undefined;
 }
 
-/** Turns of the same side that follow each other are one turn. */
+/** Merges consecutive turns of the same role. */
 function mergeTurns(messages: readonly JsonObject[]): Turn[] {
   const turns: Turn[] = [];
   for (const { role, content } of messages as readonly { role: unknown; content: unknown }[]) {
@@ -70,8 +70,8 @@ function mergeTurns(messages: readonly JsonObject[]): Turn[] {
   return turns;
 }
 
-/** Results come first in the turn that follows their calls, one for each. */
-function judgeResults(blocks: readonly JsonObject[], calls: ReadonlySet<string>, place: number): string | undefined {
+/** Results must come first in the turn after their calls, one for each. */
+function validateResults(blocks: readonly JsonObject[], calls: ReadonlySet<string>, place: number): string | undefined {
   const open = new Set(calls);
   let isPast = false;
   for (const block of blocks) {
@@ -81,14 +81,14 @@ function judgeResults(blocks: readonly JsonObject[], calls: ReadonlySet<string>,
       return `messages.${place}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${readText(block, "tool_use_id")}`;
     }
   }
-  return open.size > 0 ? sayUnanswered(place - 1, open) : undefined;
+  return open.size > 0 ? describeUnanswered(place - 1, open) : undefined;
 }
 
-function sayUnanswered(place: number, open: ReadonlySet<string>): string {
+function describeUnanswered(place: number, open: ReadonlySet<string>): string {
   return `messages.${place}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${[...open].join(", ")}`;
 }
 
-function judgeBlock(block: JsonObject, issued: Issued, used: Set<string>): string | undefined {
+function validateBlock(block: JsonObject, issued: IssuedIds, used: Set<string>): string | undefined {
   switch (block["type"]) {
     case "text":
       return readText(block, "text").trim() === "" ? "text content blocks must contain non-whitespace text" : undefined;
@@ -113,7 +113,7 @@ function frame(type: string, fields: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-function* speak(turn: ServerTurn, body: JsonObject, issued: Issued): Generator<string, void, undefined> {
+function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generator<string, void, undefined> {
   const { reasoning = "", text = "", calls = [], chunk } = turn;
   const usage = { input_tokens: TOKENS.prompt, output_tokens: 1 };
   const id = issued.next("msg");

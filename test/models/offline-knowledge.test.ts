@@ -1,5 +1,5 @@
-// The offline model and a knowledge base: what it looks up, what it says of what came back, and the whole conversation of
-// specification 004, through a real agent, a real knowledge base with the handbook in it, and the lumine dialect.
+// The offline model with a knowledge base: what it searches for, how it answers, and the full example of specification
+// 004, with a real agent, the handbook as the knowledge base, and the lumine dialect.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { cleanItem, findSteps } from "../../src/models/offline/find-steps.ts";
 import type { ModelMessage, ModelTool } from "../../src/models/model.ts";
 import { isJsonObject, type JsonObject } from "../../src/protocol/index.ts";
 import { createBuiltinTools, createKnowledgeTool } from "../../src/tools/index.ts";
-import { eventsOf } from "../agents/stage.ts";
+import { eventsOf } from "../agents/agent-fixture.ts";
 import { packageRoot } from "../source-files.ts";
 
 const SEARCH = "search_knowledge_base";
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => base.close());
 
-describe("the offline model looks up", () => {
+describe("the offline model searches for", () => {
   it.each([
     ["What is Loom?", "What is Loom"],
     ["How do I deploy it?", "How do I deploy it"],
@@ -100,17 +100,17 @@ describe("the offline model looks up", () => {
     ["Bar chart: a 1, b 2", "show_chart"],
     ["Ask me first, what is Loom?", "ask_consent"],
     ["写一个待办清单：搜索资料、写报告", "write_todo_list"],
-  ])("and does what it did before for %s", (text, name) => {
+  ])("but uses another tool for %s", (text, name) => {
     expect(namesOf(text)).toEqual([name]);
   });
 
   it("nothing without the tool", () => {
     expect(answerPrompt([user("What is Loom?")], TOOLS).calls).toEqual([]);
-    expect(answerPrompt([user("Search for Loom")], TOOLS).text).toContain(`I was not given the tool ${SEARCH}`);
+    expect(answerPrompt([user("Search for Loom")], TOOLS).text).toContain(`the tool ${SEARCH} is not available`);
   });
 });
 
-describe("an item of a document's list", () => {
+describe("a list item of a document", () => {
   it.each([
     ["Check that 6*7 is 42", "Check that 6*7 is 42"],
     ["2 * 3 * 4 and a*b*c", "2 * 3 * 4 and a*b*c"],
@@ -126,7 +126,7 @@ describe("an item of a document's list", () => {
     expect(cleanItem(item)).toBe(words);
   });
 
-  it("goes on in the lines below it", () => {
+  it("includes its continuation lines", () => {
     const text = "1. Stop\n   the process\n2. Wait\n\n3. Go";
     const found = findSteps("x", [{ ref: "1", title: "T", where: "", score: 1, text }], "en");
     expect(found?.items).toEqual(["Stop the process", "Wait", "Go"]);
@@ -143,30 +143,30 @@ function afterSearch(question: string, result: string, type: "text" | "error-tex
   return answerPrompt(messages, [...TOOLS, tool]);
 }
 
-describe("the offline model says", () => {
+describe("the offline model reports", () => {
   const found = `Passages:\n\n[3] Tides (sea.md, lines 2 to 4)\nThe moon pulls the sea.\n\n[4] 潮汐 (chao.md, lines 1 to 2)\n月亮吸引海水。`;
 
-  it("what was found, with its number and where it is from", () => {
+  it("a passage with its number and source", () => {
     const { text } = afterSearch("Why does the moon pull the sea?", found);
     expect(text).toContain("“Tides” [3]:\n\nThe moon pulls the sea.\n\nSources:\n[3] Tides (sea.md, lines 2 to 4)\n");
   });
 
-  it("it in the language of the question, where there is a passage in it", () => {
+  it("a passage in the language of the question, if there is one", () => {
     const { text } = afterSearch("月亮为什么吸引海水？", found);
-    expect(text).toContain("“潮汐”写道 [4]：\n\n月亮吸引海水。\n\n来源：\n[4] 潮汐（chao.md，第 1–2 行）");
+    expect(text).toContain("来自“潮汐”[4]：\n\n月亮吸引海水。\n\n来源：\n[4] 潮汐（chao.md，第 1–2 行）");
   });
 
-  it("plainly that there is nothing, or that it may be something else", () => {
+  it("that nothing was found, or only a weak match", () => {
     expect(afterSearch("What are quarks?", 'Nothing was found for "quarks".').text).toContain(
-      "found nothing about this",
+      "The knowledge base has nothing about this.",
     );
-    expect(afterSearch("什么是夸克？", 'Nothing was found for "夸克".').text).toContain("没有找到相关内容");
+    expect(afterSearch("什么是夸克？", 'Nothing was found for "夸克".').text).toContain("知识库中没有相关内容。");
     const { text } = afterSearch("What are quarks and gluons?", found);
-    expect(text).toContain("Nothing in the knowledge base fits this well; the nearest is “Tides” [3].");
+    expect(text).toContain("The knowledge base has no exact match. The closest is “Tides” [3].");
     expect(text).not.toContain("The moon pulls");
   });
 
-  it("why a search failed, and makes no list of nothing", () => {
+  it("a failed search, and makes no list", () => {
     const { text, calls } = afterSearch(
       "Search the tides and make a checklist",
       "Knowledge base unavailable: gone",
@@ -174,26 +174,26 @@ describe("the offline model says", () => {
     );
     expect(calls).toEqual([]);
     expect(text).toContain("Knowledge base unavailable: gone");
-    expect(text).toContain("I left that out (a to-do list)");
+    expect(text).toContain("Not done (a to-do list)");
   });
 
   it.each([
-    ["Nothing was found.", "found nothing about this"],
-    [`[1] "Bread" (bread.md, lines 1 to 3, score 0.12)\n| 1. Knead\n| 2. Bake`, "the nearest is “Bread” [1]"],
-    [`[1] "Bread" (bread.md)\n| 1. Knead\n| 2. Bake`, "the nearest is “Bread” [1]"],
+    ["Nothing was found.", "The knowledge base has nothing about this."],
+    [`[1] "Bread" (bread.md, lines 1 to 3, score 0.12)\n| 1. Knead\n| 2. Bake`, "The closest is “Bread” [1]"],
+    [`[1] "Bread" (bread.md)\n| 1. Knead\n| 2. Bake`, "The closest is “Bread” [1]"],
     [`[1] "Tides" (sea.md, line 1, score 0.9)\n| The moon pulls the sea.`, "The moon pulls the sea."],
-  ])("that nothing fits, and makes no list of it: %s", (result, words) => {
+  ])("that nothing is suitable, and makes no list: %s", (result, words) => {
     const { calls, text } = afterSearch("Search the tides and make a checklist", result);
     expect(calls).toEqual([]);
-    expect(text).toContain("I left that out (a to-do list), because nothing that was found fits it.");
+    expect(text).toContain("Not done (a to-do list): no suitable content was found.");
     expect(text).toContain(words);
   });
 
-  it("how many of a long list it took", () => {
+  it("how many items of a long list it used", () => {
     const lines = Array.from({ length: 23 }, (_, n) => `| ${n + 1}. Wave ${n + 1}`).join("\n");
     const { calls, text } = afterSearch("Search the tides and make a checklist", `[1] "Tides" (score 0.9)\n${lines}`);
     expect(calls[0]?.input["items"]).toHaveLength(20);
-    expect(text).toContain("of the first 20 of its 23 items");
+    expect(text).toContain("(the first 20 of 23 items)");
   });
 });
 
@@ -218,7 +218,9 @@ async function play(question: string, options: Partial<AgentOptions> = {}) {
   return { records, frames };
 }
 
-/** The frames as 004 lists them: pieces of one text are one, and the list is there by itself, without the call for it. */
+/**
+ * The frames as specification 004 lists them: pieces of a text are merged, and the call behind the list is left out.
+ */
 function describeFrames(frames: readonly JsonObject[]): readonly string[] {
   const kinds = (frames as readonly { readonly [name: string]: string | null }[])
     .filter(({ toolName }) => toolName !== "write_todo_list")
@@ -230,7 +232,7 @@ function describeFrames(frames: readonly JsonObject[]): readonly string[] {
   return kinds.filter((kind, index) => kind !== kinds[index - 1]);
 }
 
-/** The whole conversation of 004. */
+/** The full example of specification 004. */
 const FULL = [
   "session_id",
   "reasoning thinking",
@@ -243,7 +245,7 @@ const FULL = [
   "[DONE]",
 ];
 
-/** Passages come with the question, and nothing is there to search with. */
+/** Passages come with the question, and there is no search tool. */
 const GIVEN = (): Partial<AgentOptions> => ({ tools: createBuiltinTools(), retriever: base as Retriever });
 
 describe("the offline model with a knowledge base", () => {
@@ -256,7 +258,7 @@ describe("the offline model with a knowledge base", () => {
       "Deployment guide",
       "Install Node.js 24 or newer",
     ],
-  ])("plays the full example of 004: %s", async (question, query, document, title, first) => {
+  ])("plays the full example of specification 004: %s", async (question, query, document, title, first) => {
     const { records, frames } = await play(question);
     expect(describeFrames(frames)).toEqual(FULL);
     expect(frames.find(({ type }) => type === "tool_use")?.["args"]).toEqual({ query });
@@ -278,15 +280,15 @@ describe("the offline model with a knowledge base", () => {
 
   it.each([
     ["What is Loom?", "Loom runs agents", "en/what-is-loom"],
-    ["Loom 是什么？", "Loom 运行 Agent", "zh/what-is-loom"],
+    ["Loom 是什么？", "Loom 运行智能体", "zh/what-is-loom"],
     ["How do I deploy it?", "1. Install Node.js 24 or newer", "en/deployment-guide"],
     ["如何部署应用", "1. 安装 Node.js 24", "zh/deployment-guide"],
     ["How does approval work?", "waits for the user", "en/tools-and-approval"],
     ["审批怎么用？", "等待用户", "zh/tools-and-approval"],
-    ["How do I back up the store?", "backup", "en/backup-and-upkeep"],
-    ["如何备份存储？", "SQLite 的备份功能", "zh/backup-and-upkeep"],
-    ["What happens when the disk is full?", "store_full", "en/backup-and-upkeep"],
-    ["磁盘满了怎么办？", "store_full", "zh/backup-and-upkeep"],
+    ["How do I back up the store?", "backup", "en/backup-and-maintenance"],
+    ["如何备份存储？", "SQLite 的备份功能", "zh/backup-and-maintenance"],
+    ["What happens when the disk is full?", "store_full", "en/backup-and-maintenance"],
+    ["磁盘满了怎么办？", "store_full", "zh/backup-and-maintenance"],
     ["Which dialects are there?", "lumine", "en/events-and-dialects"],
     ["断线的读者怎么办？", "游标", "zh/resume-and-durability"],
     ["Which Node version do I need?", "version 24 or newer", "en/install-and-first-run"],
@@ -301,7 +303,7 @@ describe("the offline model with a knowledge base", () => {
     ["怎么看指标？", "MetricsCollector", "zh/observe"],
     ["How do I use a local model with Ollama?", "@ai-sdk/openai-compatible", "en/install-and-first-run"],
     ["怎么用 OpenAI 的模型？", "OPENAI_API_KEY", "zh/install-and-first-run"],
-  ])("answers %s from the handbook, searched for and given", async (question, words, source) => {
+  ])("answers %s from the handbook, with a search and with given passages", async (question, words, source) => {
     for (const options of [{}, GIVEN()]) {
       const { records } = await play(question, options);
       const reply = eventsOf(records, "reply")[0]?.reply ?? "";
@@ -329,23 +331,23 @@ describe("the offline model with a knowledge base", () => {
     for (const options of [{}, GIVEN()]) {
       const { records } = await play(question, options);
       const reply = eventsOf(records, "reply")[0]?.reply ?? "";
-      expect(reply).not.toMatch(/The knowledge base says|写道/);
+      expect(reply).not.toMatch(/From “|来自“/);
     }
   });
 
-  it("makes a list of passages that came with the question", async () => {
+  it("makes a list from passages that came with the question", async () => {
     const { records } = await play("Search the deployment docs and make a checklist", GIVEN());
     expect(eventsOf(records, "todo_list")[0]?.items).toHaveLength(8);
     expect(eventsOf(records, "reply")[0]?.reply).toMatch(/Sources:\n\[1\] Deployment guide \(/);
   });
 
   it.each([
-    ["Search for quarks", async () => [], "found nothing about this"],
-    ["What are quarks?", async () => [], "found nothing about this"],
-    ["Search for quarks", () => Promise.reject(new Error("gone")), "could not be searched"],
+    ["Search for quarks", async () => [], "The knowledge base has nothing about this."],
+    ["What are quarks?", async () => [], "The knowledge base has nothing about this."],
+    ["Search for quarks", () => Promise.reject(new Error("gone")), "Searching the knowledge base failed."],
     ["什么是夸克？", () => Promise.reject(new Error("gone")), "知识库搜索失败"],
-    ["Search the quark docs and make a checklist", async () => [], "found nothing about this"],
-  ])("says what came of a search before the question: %s", async (question, retrieve, words) => {
+    ["Search the quark docs and make a checklist", async () => [], "The knowledge base has nothing about this."],
+  ])("reports the search that ran before the question: %s", async (question, retrieve, words) => {
     const { records } = await play(question, { ...GIVEN(), retriever: { retrieve }, onError: () => undefined });
     expect(eventsOf(records, "reply")[0]?.reply).toContain(words);
     expect(eventsOf(records, "todo_list")).toEqual([]);
@@ -360,10 +362,10 @@ describe("the offline model with a knowledge base", () => {
     "Find the deployment docs and create a to-do list",
     "Make a checklist from the deployment guide",
     "Create a deployment checklist from the docs",
-  ])("makes a list of what it finds: %s", async (question) => {
+  ])("makes a list from what it finds: %s", async (question) => {
     const { records } = await play(question);
     expect(eventsOf(records, "todo_list").map(({ items }) => items.length)).toEqual([8]);
-    // A search for the whole message may find less, and then that is said.
+    // A search for the whole message may find less; the reply then says so.
     const { records: given } = await play(question, GIVEN());
     const made = eventsOf(given, "todo_list").map(({ items }) => items.length);
     expect([made, eventsOf(given, "reply")[0]?.reply]).toEqual(
@@ -372,9 +374,9 @@ describe("the offline model with a knowledge base", () => {
   });
 
   it.each([
-    ["Search the deployment docs, make a checklist and email it to Bob", "I left this out: “email it to Bob”."],
-    ["搜索部署文档，创建一个部署清单，然后发邮件给小王", "这些我没有处理：“发邮件给小王”。"],
-  ])("says what it leaves out: %s", async (question, words) => {
+    ["Search the deployment docs, make a checklist and email it to Bob", "Not done: “email it to Bob”."],
+    ["搜索部署文档，创建一个部署清单，然后发邮件给小王", "未处理：“发邮件给小王”。"],
+  ])("names what it skips: %s", async (question, words) => {
     const { records } = await play(question);
     expect(eventsOf(records, "todo_list")).toHaveLength(1);
     expect(eventsOf(records, "reply")[0]?.reply).toContain(words);
@@ -383,19 +385,19 @@ describe("the offline model with a knowledge base", () => {
   it.each([
     "Search the deployment docs and make a checklist, and what is 6*7?",
     "搜索部署文档，创建一个部署清单，再算一下 6*7 等于多少",
-  ])("does not say that it left out what it has worked out: %s", async (question) => {
+  ])("does not report finished work as skipped: %s", async (question) => {
     const { records } = await play(question);
     const reply = eventsOf(records, "reply")[0]?.reply ?? "";
     expect(reply).toContain("42");
-    expect(reply).not.toMatch(/left this out|没有处理/);
+    expect(reply).not.toMatch(/Not done|未处理/);
   });
 
-  it("keeps the whole of it as tot, numbered lines too", async () => {
+  it("keeps numbered lines as tot", async () => {
     const { records } = await play("How do I deploy it?", { kind: "tot" });
     expect(eventsOf(records, "reply")[0]?.reply).toMatch(/\n1\. Install.*\n8\. .*Sources:\n\[1\] Deployment guide/s);
   });
 
-  it.each(["tot", "got"] as const)("looks it up as %s too", async (kind) => {
+  it.each(["tot", "got"] as const)("searches as %s, too", async (kind) => {
     const { records } = await play("What is Loom?", { kind });
     expect(eventsOf(records, "run_end")[0]?.status).toBe("completed");
     expect(eventsOf(records, "reply")[0]?.reply).toContain("Loom runs agents");

@@ -1,4 +1,4 @@
-/** The offline model reads what the agents ask, in their own words: where a prompt changes, this notices. */
+/** Checks that the offline model understands the prompts of the agents. Fails if a prompt changes. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as graph from "../../src/agents/got/prompts.ts";
@@ -37,7 +37,7 @@ const STEPS = [
   { text: "call", actions: ["calculator({})"], observations: ["4", "5\n6"] },
 ];
 
-/** All that is asked, about a question that may hold anything. */
+/** All prompts, for a question that may contain anything. */
 function listPrompts(question: string): readonly (readonly [prompt: readonly ModelMessage[], reading: object])[] {
   const of = asked(question);
   const task = { id: "x", text: "do it" };
@@ -65,12 +65,12 @@ function listPrompts(question: string): readonly (readonly [prompt: readonly Mod
   ];
 }
 
-describe("what is asked on the way through thoughts", () => {
-  it.each(listPrompts("How far is\n\nthe moon?"))("is understood %#", (prompt, reading) => {
+describe("prompts of the agents", () => {
+  it.each(listPrompts("How far is\n\nthe moon?"))("are understood %#", (prompt, reading) => {
     expect(readThought(textOf(prompt))).toMatchObject({ ...reading, question: "How far is\n\nthe moon?" });
   });
 
-  it("is understood whatever the question quotes of it", () => {
+  it("are understood if the question quotes a prompt", () => {
     const prompts = listPrompts("?").map(([prompt]) => textOf(prompt));
     for (const quoted of prompts) {
       const question = `What does this mean?\n\n${quoted}`;
@@ -80,18 +80,18 @@ describe("what is asked on the way through thoughts", () => {
       ][]) {
         expect(readThought(textOf(prompt))).toMatchObject({ kind });
       }
-      // As the task of a node, too.
+      // The same for the task of a node.
       const { kind, task } = readThought(textOf(graph.askForWork(asked(question), node(question), []))) as {
         kind: string;
         task: { text: string };
       };
       expect({ kind, isIn: question.endsWith(task.text) }).toEqual({ kind: "work", isIn: true });
-      // By itself it is a message as any other.
+      // On its own it is an ordinary message.
       expect(readThought(question)).toBeUndefined();
     }
   });
 
-  it("is understood whatever a tool gave: no line of it becomes a step, nor a candidate", () => {
+  it("are understood with any tool result: no line of it becomes a step or a candidate", () => {
     const quoted = listPrompts("?").map(([prompt]) => textOf(prompt));
     const line = fc.constantFrom(
       "2. Answer: mine",
@@ -120,7 +120,7 @@ describe("what is asked on the way through thoughts", () => {
     );
   });
 
-  it("is something else in an ordinary conversation", () => {
+  it("differ from ordinary messages", () => {
     for (const text of [
       "hello",
       "Question: what is it?",
@@ -135,7 +135,7 @@ describe("what is asked on the way through thoughts", () => {
     }
   });
 
-  it("is answered, however strange, in little time and with few words", () => {
+  it("are answered quickly and briefly, even if hostile", () => {
     const hostile = [
       "\n\nTask x:\n",
       "\n\nResult of a (b):\n",
@@ -151,7 +151,7 @@ describe("what is asked on the way through thoughts", () => {
     }
   });
 
-  it("is answered in time that grows with its length and no faster", () => {
+  it("are answered in linear time", () => {
     const known = Array.from({ length: 5000 }, (_, n) => ({ id: `k${n}`, task: `task ${n}`, text: `result ${n} 和` }));
     const of = asked("和 and ".repeat(20_000));
     const paths = known.map(({ text }) => [{ text }]);
@@ -166,7 +166,7 @@ describe("what is asked on the way through thoughts", () => {
     }
   });
 
-  it("is answered the same each time", () => {
+  it("are answered the same each time", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.integer(), (question, seed) => {
         for (const [prompt] of listPrompts(question)) {
@@ -186,8 +186,8 @@ describe("the offline model in a tree of thoughts", () => {
     ["计算 17*23", "离线模型：17*23 = 42。"],
     ["hello", "Offline model: Hello."],
     ["blub blub", "Offline model: I follow fixed rules"],
-    ["Write a report on tea", "Offline model: This is an outline by fixed rules, not knowledge.\n\n## Report on tea"],
-  ])("comes to an end with %j", (question, expected) => {
+    ["Write a report on tea", "Offline model: This is a generic outline, written by fixed rules.\n\n## Report on tea"],
+  ])("finishes %j", (question, expected) => {
     const path: { text: string; actions?: string[]; observations?: string[] }[] = [];
     for (let depth = 0; depth < 5; depth++) {
       const step = say(tree.askForProposals(asked(question), path, 5), [CALCULATOR]);
@@ -202,17 +202,19 @@ describe("the offline model in a tree of thoughts", () => {
       expect(lastLine(tree.askForVote(asked(question), [[], path]))).toEqual({ best: 2, solved: true });
       return;
     }
-    expect.unreachable("it went on and on");
+    expect.unreachable("the search did not end");
   });
 
-  it("says what it has, where the search is over without an answer", () => {
+  it("reports what it has if the search ends without an answer", () => {
     const path = [{ text: "calculator({})", observations: ["4"] }];
     expect(say(tree.askForAnswer(asked("What is 2+2?"), path, "unsolved"))?.text).toBe("Offline model: 2+2 = 4.");
-    expect(say(tree.askForAnswer(asked("What is 2+2?"), [], "dead"))?.text).toContain("I cannot do that");
+    expect(say(tree.askForAnswer(asked("What is 2+2?"), [], "dead"))?.text).toContain(
+      "Not done (2+2): the tool calculator is not available.",
+    );
   });
 });
 
-/** A call in the last step of a path, and what came of it. */
+/** A step with a call and its result. */
 const done = (name: string, result: string) => ({ text: "…", actions: [`${name}({})`], observations: [result] });
 const CONSENT: ModelTool = { ...CALCULATOR, name: "ask_consent" };
 const LIST: ModelTool = { ...CALCULATOR, name: "write_todo_list" };
@@ -221,15 +223,15 @@ const talked = (said: string, answer: string): readonly ModelMessage[] => [
   { role: "user", content: [{ type: "text", text: said }] },
   { role: "assistant", content: [{ type: "text", text: answer }] },
 ];
-/** The one node of a plan that is not split. */
+/** The only node of a plan that is not split. */
 const replyTo = (question: string) => {
   const plan = readPlan(say(graph.askForPlan(asked(question), 1))?.text ?? "", 1);
   return node(plan.ok ? (plan.plan.nodes[0]?.task ?? "") : plan.fault, "reply");
 };
-const REFUSED = "The user refused this call; it was not run.";
+const REFUSED = "The user rejected this call; it was not run.";
 
-describe("in both", () => {
-  /** The first answer of a tree and of a graph, and those after a result of the tool `name`. */
+describe("in trees and graphs", () => {
+  /** The first answers of a tree and a graph, and those after a result of the tool `name`. */
   function ask(question: string, tools: readonly ModelTool[], [name, result, isError]: [string, string, boolean?]) {
     const of = asked(question);
     const work = graph.askForWork(of, replyTo(question), []);
@@ -256,9 +258,9 @@ describe("in both", () => {
     ["Ask me for approval first, then write a report on tea and coffee", /outline|About/],
     ["Compare tea and coffee, but ask me first", /outline|About/],
     ["请先征求我的同意，再算24点：4 9 10 13", /= 24|\d - \d/],
-    // The task of a node holds only the beginning of this.
+    // The task of a node contains only the beginning of this question.
     [`Write a report on tea and cake. ${"Be brief. ".repeat(200)}But ask me first.`, /outline|About/],
-  ])("a wish to be asked first comes first, and a no ends it %#", (question, work) => {
+  ])("a request for approval comes first, and a refusal ends it %#", (question, work) => {
     const no = ask(question, [CONSENT], ["ask_consent", REFUSED, true]);
     for (const calls of no.calls) expect(calls).toMatchObject([{ name: "ask_consent" }]);
     expect(no.proposed).toMatch(/^(?:Answer: |回答：)/);
@@ -268,7 +270,7 @@ describe("in both", () => {
     expect(lastLine(graph.askIfComplex(asked(question), replyTo(question), []))).toEqual({
       complex: false,
     });
-    // And nothing is done where nobody can be asked.
+    // Without a tool to ask with, nothing is done.
     for (const prompt of [
       tree.askForProposals(asked(question), [], 5),
       graph.askForWork(asked(question), replyTo(question), []),
@@ -276,12 +278,12 @@ describe("in both", () => {
       expect(say(prompt)?.text).not.toMatch(work);
   });
 
-  it("a list that was made before can be ticked", () => {
+  it("items of an earlier list can be checked off", () => {
     const question = "Make a todo list: milk, bread";
     const { calls } = ask(question, [LIST], ["write_todo_list", "…"]);
     expect(calls[0]).toEqual(calls[1]);
     const { list_id: id } = calls[0]?.[0]?.input ?? {};
-    const of = { ...asked("Mark bread as done"), history: talked(question, "The list is there.") };
+    const of = { ...asked("Mark bread as done"), history: talked(question, "Here is the list.") };
     for (const prompt of [tree.askForProposals(of, [], 5), graph.askForWork(of, replyTo(of.question), [])]) {
       expect(say(prompt, [LIST, TICK])?.calls).toEqual([
         { name: "update_todo_item", input: { list_id: id, item_id: "2", completed: true } },
@@ -289,7 +291,7 @@ describe("in both", () => {
     }
   });
 
-  it("a report and a list in one message are both there", () => {
+  it("a report and a list in one message are both answered", () => {
     const { calls, texts } = ask("Write a report on tea and make a todo list: a, b", [LIST], ["write_todo_list", "…"]);
     for (const made of calls) expect(made).toMatchObject([{ input: { items: [{ text: "a" }, { text: "b" }] } }]);
     for (const text of texts) expect(text).toMatch(/with 2 items\..*## Report on tea\n/s);
@@ -299,7 +301,7 @@ describe("in both", () => {
     ["Write a report on tea and tell me a joke", "“and tell me a joke”"],
     ["Plan a 10-day trip to Rome", "(only the first 7 days)"],
     ["规划一次北京十日游", "（只列前 7 天）"],
-  ])("what is left out is named: %s", (question, named) => {
+  ])("the reply names what is left out: %s", (question, named) => {
     const of = asked(question);
     const [first = ""] = say(tree.askForProposals(of, [], 5))?.text.split("\n") ?? [];
     expect(say(tree.askForAnswer(of, [{ text: first }], "solved"))?.text).toContain(named);
@@ -311,14 +313,14 @@ describe("in both", () => {
     expect(say(graph.askForAnswer(of, known, []))?.text).toContain(named);
   });
 
-  it("only a result that failed is told as one", () => {
+  it("only a failed result is reported as a failure", () => {
     const question = "What is 2+2?";
-    const told = (result: string) =>
+    const reply = (result: string) =>
       say(tree.askForAnswer(asked(question), [done("calculator", result)], "unsolved"))?.text;
-    expect(told("Error rates are low")).toBe("Offline model: 2+2 = Error rates are low.");
-    expect(told("Error: no")).toContain("That did not happen (2+2): no");
+    expect(reply("Error rates are low")).toBe("Offline model: 2+2 = Error rates are low.");
+    expect(reply("Error: no")).toContain("Not done (2+2): no");
     const no = say(tree.askForAnswer(asked("计算 2+2"), [done("calculator", `Error: ${REFUSED}`)], "unsolved"))?.text;
-    expect(no).toContain("用户拒绝了");
+    expect(no).toContain("用户已拒绝");
   });
 });
 
@@ -336,11 +338,11 @@ describe("the offline model in a graph of thoughts", () => {
     const outcome = readPlan(say(graph.askForPlan(asked(question), 50))?.text ?? "", 50);
     expect(outcome).toMatchObject({ ok: true });
     if (outcome.ok) expect(outcome.plan.nodes).toHaveLength(count);
-    const again = graph.askForPlanAgain(graph.askForPlan(asked(question), 50), "no", "there is no JSON object in it");
+    const again = graph.askForPlanAgain(graph.askForPlan(asked(question), 50), "no", "it contains no JSON object");
     expect(readPlan(say(again)?.text ?? "", 50)).toEqual(outcome);
   });
 
-  it("plans anything so that it can be carried out, within its limit", () => {
+  it("plans any question as a valid graph within the limit", () => {
     const word = fc.constantFrom(
       "compare",
       "and",
@@ -374,7 +376,7 @@ describe("the offline model in a graph of thoughts", () => {
     );
   });
 
-  it("finds complex what names several things, and none of its parts", () => {
+  it("calls a task complex if it names several things, but not its parts", () => {
     const of = asked("Write a report on tea");
     expect(lastLine(graph.askIfComplex(of, node("Arguments for and against tea"), []))).toEqual({ complex: true });
     expect(lastLine(graph.askIfComplex(of, node("Background of cats and dogs", "a.b"), []))).toEqual({
@@ -391,7 +393,7 @@ describe("the offline model in a graph of thoughts", () => {
     }
   });
 
-  it("works sums out with a tool, and goes on from its result", () => {
+  it("calculates with a tool and continues from its result", () => {
     const prompt = graph.askForWork(asked("What is 2+2 and 3*3?"), node("Calculate 2+2"), []);
     expect(say(prompt, [CALCULATOR])?.calls).toEqual([{ name: "calculator", input: { expression: "2+2" } }]);
     const call = { toolCallId: "c", toolName: "calculator" };
@@ -401,11 +403,11 @@ describe("the offline model in a graph of thoughts", () => {
       { role: "tool", content: [{ type: "tool-result", ...call, output: { type: "text", value: "4" } }] },
     ];
     expect(say(done, [CALCULATOR])?.text).toBe("2+2 = 4.");
-    const late = "You have used all rounds you may use tools in. Write the result now, with what you know.";
+    const late = "You may not call any more tools. Write the result now, with what you know.";
     expect(say([...done, { role: "user", content: [{ type: "text", text: late }] }])?.text).toBe("2+2 = 4.");
   });
 
-  it("says of a text without knowledge that it is an outline, and of the reply who wrote it", () => {
+  it("marks outlines, and labels the reply", () => {
     const of = asked("Write a report on tea");
     const text = say(graph.askForWork(of, node("Background of tea"), []))?.text ?? "";
     expect(text).toMatch(/^Background of tea \(outline\): /);
@@ -415,16 +417,16 @@ describe("the offline model in a graph of thoughts", () => {
     ];
     const combined = say(graph.askForWork(of, { ...node("Report on tea"), operation: "aggregate" }, known))?.text ?? "";
     expect(combined).toMatch(
-      /^## Report on tea\n\n### Background of tea \(outline\)\n\nWhere .*\n\n### Outlook for tea/,
+      /^## Report on tea\n\n### Background of tea \(outline\)\n\nOrigin.*\n\n### Outlook for tea/,
     );
     const draft = [{ id: "draft", task: "Report on tea", text: combined }];
     const refined = say(graph.askForWork(of, { ...node("Improve"), operation: "refine" }, draft))?.text ?? "";
-    expect(refined).toBe(`${combined}\n\nIn short: 2 parts.`);
+    expect(refined).toBe(`${combined}\n\nSummary: 2 parts.`);
     const reply = say(graph.askForAnswer(of, [{ ...draft[0], id: "final", task: "…", text: refined }], []))?.text;
-    expect(reply).toBe(`Offline model: This is an outline by fixed rules, not knowledge.\n\n${refined}`);
+    expect(reply).toBe(`Offline model: This is a generic outline, written by fixed rules.\n\n${refined}`);
   });
 
-  it("rates what it is asked to rate, from 0 to 1", () => {
+  it("rates all requested results from 0 to 1", () => {
     const { scores } = lastLine(graph.askForScores(asked("tea"), node("The better one"), KNOWN)) as {
       scores: Record<string, number>;
     };
@@ -439,24 +441,24 @@ describe("the offline model in a graph of thoughts", () => {
       const call = callModel(new OfflineModel(), { messages }, recordListener().listener);
       await expect(call).rejects.toMatchObject({
         code: "model_failed",
-        message: expect.stringContaining("asked to fail") as string,
+        message: expect.stringContaining("failed on request") as string,
       });
     },
   );
 
   it.each(["Why startups fail", "Why some fail on purpose", "About fail", "Background of failure", "常见的出错原因"])(
-    "and not where the word only stands there: %s",
+    "but not because of the word alone: %s",
     (task) => {
       expect(say(graph.askForWork(asked("x"), node(task), []))?.error).toBeUndefined();
     },
   );
 
-  it("streams all of it as any model would", async () => {
+  it("streams all answers", async () => {
     for (const [messages] of listPrompts("Compare 17*23 and 2+2")) {
-      const { told, listener } = recordListener();
+      const { recorded, listener } = recordListener();
       const { text, calls, usage } = await callModel(new OfflineModel(), { messages, tools: [CALCULATOR] }, listener);
       expect(text !== "" || calls.length > 0).toBe(true);
-      expect(told.length).toBeGreaterThan(2);
+      expect(recorded.length).toBeGreaterThan(2);
       expect(usage.completionTokens).toBeGreaterThan(0);
     }
   });

@@ -1,6 +1,6 @@
 /**
- * A server that speaks the wires of OpenAI and Anthropic, plays a script, breaks where the script says so, and refuses
- * conversations that the real ones would refuse. The provider packages talk to it as to the real ones.
+ * A test server for the APIs of OpenAI and Anthropic. It plays a script, breaks where the script says so, and rejects
+ * conversations that the real servers would reject.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -8,7 +8,7 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { chatWire } from "./chat-wire.ts";
 import { messagesWire } from "./messages-wire.ts";
 import { responsesWire } from "./responses-wire.ts";
-import type { Issued, ServerFault, ServerTurn, Wire } from "./wire.ts";
+import type { IssuedIds, ServerFault, ServerTurn, Wire } from "./wire.ts";
 
 export type { ServerTurn } from "./wire.ts";
 
@@ -16,20 +16,20 @@ export interface ServerRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
   readonly body: JsonObject;
-  /** Resolves when the connection is given up by the client before the answer has ended. */
+  /** Resolves when the client closes the connection before the response has ended. */
   readonly closed: Promise<void>;
-  /** Frames that were written so far. */
+  /** Frames written so far. */
   frames: number;
 }
 
 export interface ProviderServer {
-  /** With `/v1`: what providers call the base of their address. */
+  /** The base URL, including `/v1`. */
   readonly url: string;
   readonly key: string;
   readonly requests: ServerRequest[];
-  /** One turn per request, in order, refused conversations not counted; or a function of the request. */
+  /** One turn per accepted request, in order, or a function of the request. */
   script: ServerTurn[] | ((request: ServerRequest) => ServerTurn);
-  /** Resolves with the next request that the server leaves waiting: a `silent` or a `stall`. */
+  /** Resolves with the next request that the server leaves waiting (`silent` or `stall`). */
   waitUntilStuck(): Promise<ServerRequest>;
   close(): Promise<void>;
 }
@@ -49,8 +49,8 @@ export async function startProviderServer(options: { readonly key?: string } = {
   });
 
   const waiting: ((request: ServerRequest) => void)[] = [];
-  const tellStuck = (request: ServerRequest): void => {
-    for (const tell of waiting.splice(0)) tell(request);
+  const reportStuck = (request: ServerRequest): void => {
+    for (const resolve of waiting.splice(0)) resolve(request);
   };
 
   async function answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -60,33 +60,33 @@ export async function startProviderServer(options: { readonly key?: string } = {
     if (wire === undefined) return refuse(response, chatWire, 404, `no such path: ${request.path}`);
     const [header, prefix] = wire.keyHeader;
     const given = String(request.headers[header] ?? "");
-    // Real ones repeat the key, too, though not all of it.
+    // Real servers repeat parts of the key, too.
     if (given !== prefix + key) return refuse(response, wire, 401, `Incorrect API key provided: ${given}.`);
-    const refusal = wire.judge(request.body, issued);
+    const refusal = wire.validate(request.body, issued);
     if (refusal !== undefined) return refuse(response, wire, refusal.status, refusal.message);
     const { script } = server;
     const turn = typeof script === "function" ? script(request) : script.shift();
-    if (turn === undefined) return refuse(response, wire, 400, "The script is over.");
+    if (turn === undefined) return refuse(response, wire, 400, "The script has ended.");
     await play(turn, wire, request, response);
   }
 
   async function play(turn: ServerTurn, wire: Wire, request: ServerRequest, response: ServerResponse): Promise<void> {
     const { fault } = turn;
-    if (fault?.kind === "silent") return tellStuck(request);
+    if (fault?.kind === "silent") return reportStuck(request);
     if (fault?.kind === "status") {
       const { status = 500, message = "scripted failure", headers = {} } = fault;
       return refuse(response, wire, status, message, headers);
     }
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
     response.flushHeaders();
-    for (const frame of wire.speak(turn, request.body, issued)) {
+    for (const frame of wire.stream(turn, request.body, issued)) {
       if (fault !== undefined && request.frames >= (fault.after ?? 0)) {
-        if (fault.kind === "stall") return tellStuck(request);
+        if (fault.kind === "stall") return reportStuck(request);
         return fail(fault, frame, wire, response);
       }
       if (response.destroyed) return;
       request.frames++;
-      // A stream that nobody reads must not be held in memory here either.
+      // Do not buffer a stream that is not read.
       if (!response.write(frame)) await waitForRoom(response);
     }
     response.end();
@@ -110,7 +110,7 @@ export async function startProviderServer(options: { readonly key?: string } = {
 async function fail(fault: ServerFault, frame: string, wire: Wire, response: ServerResponse): Promise<void> {
   const { kind, message = "scripted failure" } = fault;
   if (kind === "end") response.end();
-  if (kind === "error") response.end(wire.speakError(message));
+  if (kind === "error") response.end(wire.streamError(message));
   if (kind === "malformed") response.end(`data: {"choices": [{"delta": {"content": "bro\n\n${frame}`);
   if (kind !== "cut") return;
   await new Promise((resolve) => response.write(frame.slice(0, frame.length / 2), resolve));
@@ -150,7 +150,7 @@ async function readRequest(incoming: IncomingMessage, response: ServerResponse):
   return { path: incoming.url ?? "", headers: incoming.headers, body, closed, frames: 0 };
 }
 
-function createIssued(): Issued {
+function createIssued(): IssuedIds {
   let count = 0;
   return { next: (prefix) => `${prefix}_${++count}`, given: new Map() };
 }

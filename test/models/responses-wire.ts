@@ -1,11 +1,11 @@
-/** OpenAI's Responses interface, as far as its package reads it. */
+/** OpenAI's Responses API, as far as its package uses it. */
 import type { JsonObject } from "../../src/protocol/index.ts";
 import {
   asList,
   cut,
   cutAnswer,
   inputText,
-  type Issued,
+  type IssuedIds,
   listInputDeltas,
   readText,
   type Refusal,
@@ -17,15 +17,15 @@ import {
 export const responsesWire: Wire = {
   path: "/v1/responses",
   keyHeader: ["authorization", "Bearer "],
-  judge,
-  speak,
+  validate,
+  stream,
   describeError: (message, status) => ({
     error: { message, type: status === 429 ? "rate_limit_exceeded" : "invalid_request_error", param: null, code: null },
   }),
-  speakError: (message) => frame("error", { sequence_number: 99, code: "server_error", message, param: null }),
+  streamError: (message) => frame("error", { sequence_number: 99, code: "server_error", message, param: null }),
 };
 
-function judge(body: JsonObject, issued: Issued): Refusal | undefined {
+function validate(body: JsonObject, issued: IssuedIds): Refusal | undefined {
   const input = asList(body["input"]);
   const refuse = (message: string, status = 400): Refusal => ({ status, message });
   if (input.length === 0) return refuse("Missing required parameter: 'input'.");
@@ -61,7 +61,7 @@ function frame(type: string, fields: JsonObject): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
 }
 
-function* speak(turn: ServerTurn, body: JsonObject, issued: Issued): Generator<string, void, undefined> {
+function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generator<string, void, undefined> {
   const response = { id: issued.next("resp"), created_at: 1_700_000_000, model: body["model"] ?? "" };
   const { reasoning = "", text = "", calls = [], chunk } = turn;
   yield frame("response.created", { response });

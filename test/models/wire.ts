@@ -1,23 +1,25 @@
-/** What a provider's wire is to the test server: how it refuses, how it judges a conversation, how it streams a turn. */
+/**
+ * The interface of a provider API in the test server: how it validates a request, streams a turn and reports errors.
+ */
 import type { JsonObject } from "../../src/protocol/index.ts";
 
 export interface ServerCall {
   readonly name: string;
-  /** A text is streamed as it is, valid or not. */
+  /** A string is streamed unchanged, valid JSON or not. */
   readonly input?: JsonObject | string;
   readonly id?: string;
 }
 
-/** What the provider answers to one request. */
+/** The answer to one request. */
 export interface ServerTurn {
   readonly reasoning?: string;
   readonly text?: string;
-  /** How often the text is said. */
+  /** How often the text is repeated. */
   readonly repeat?: number;
   readonly calls?: readonly ServerCall[];
   /** Characters per delta. */
   readonly chunk?: number;
-  /** The deltas of parallel calls come in turns. */
+  /** Whether the deltas of parallel calls alternate. */
   readonly interleave?: boolean;
   readonly finish?: "stop" | "length" | "content_filter";
   readonly fault?: ServerFault;
@@ -25,12 +27,12 @@ export interface ServerTurn {
 
 export interface ServerFault {
   /**
-   * `status`: refused with a status. `silent`: no answer at all. `cut`: the connection breaks in the middle of a frame.
-   * `end`: the stream ends too early, properly. `malformed`: a frame that is no JSON. `stall`: nothing more comes.
-   * `error`: the wire's own error frame.
+   * `status`: responds with a status. `silent`: does not respond. `cut`: the connection breaks within a frame. `end`:
+   * the stream ends too early. `malformed`: a frame that is not JSON. `stall`: nothing more comes. `error`: an error
+   * frame of the API.
    */
   readonly kind: "status" | "silent" | "cut" | "end" | "malformed" | "stall" | "error";
-  /** Frames that come before it. */
+  /** Frames before the fault. */
   readonly after?: number;
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -42,22 +44,22 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Ids and times of one server; a real one remembers what it gave out. */
-export interface Issued {
+/** The ids a server has issued. */
+export interface IssuedIds {
   next(prefix: string): string;
-  /** Signatures of reasoning, and ids of items with the item that has to stand before them. */
+  /** Reasoning signatures, and item ids with the item that must precede them. */
   readonly given: Map<string, string | undefined>;
 }
 
 export interface Wire {
   readonly path: string;
-  /** Where the key is, and what precedes it. */
+  /** The header of the key, and the prefix of its value. */
   readonly keyHeader: readonly [name: string, prefix: string];
-  judge(body: JsonObject, issued: Issued): Refusal | undefined;
-  speak(turn: ServerTurn, body: JsonObject, issued: Issued): Generator<string, void, undefined>;
+  validate(body: JsonObject, issued: IssuedIds): Refusal | undefined;
+  stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generator<string, void, undefined>;
   describeError(message: string, status: number): JsonObject;
   /** An error in the middle of a stream. */
-  speakError(message: string): string;
+  streamError(message: string): string;
 }
 
 export function* cut(text: string, size = 5): Generator<string, void, undefined> {
@@ -73,7 +75,7 @@ export function inputText({ input = {} }: ServerCall): string {
   return typeof input === "string" ? input : JSON.stringify(input);
 }
 
-/** The deltas of all calls: one call after the other, or in turns. */
+/** Lists the deltas of all calls, one call after the other or alternating. */
 export function listInputDeltas({
   calls = [],
   chunk,

@@ -3,9 +3,9 @@ import { Writable } from "node:stream";
 import { pino } from "pino";
 import { expect, it } from "vitest";
 import { createLogObserver } from "../../src/observe/index.ts";
-import { setStage } from "../agents/stage.ts";
+import { createAgentFixture } from "../agents/agent-fixture.ts";
 
-it("a run of an agent is told line by line, with the caller's request id", async () => {
+it("logs a run of an agent with the caller's request id", async () => {
   let text = "";
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -15,13 +15,13 @@ it("a run of an agent is told line by line, with the caller's request id", async
   });
   const observer = await createLogObserver({ logger: pino({}, stream) });
   const script = [{ calls: [{ name: "add", input: { a: 1, b: 2 }, id: "c1" }] }, { text: "It is 3." }];
-  const stage = await setStage(script, { observers: [observer] });
-  const run = await stage.agent.answer(stage.session, "Add these", {
+  const fixture = await createAgentFixture(script, { observers: [observer] });
+  const run = await fixture.agent.answer(fixture.session, "Add these", {
     requestId: "req-9",
     context: { cookie: "sid=abcdef" },
   });
   await run.ended;
-  await stage.session.idle();
+  await fixture.session.idle();
   const lines = text
     .trim()
     .split("\n")

@@ -1,4 +1,5 @@
-// What an agent's observers are shown: the runs it starts, carries out or resumes, each once, whoever else looks on.
+// The observers of an agent receive the runs it starts, executes or resumes, each once, whatever other observers there
+// are.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -10,24 +11,24 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { type Callback, MetricsCollector, Observation, type Observer } from "../../src/observe/index.ts";
 import { createTools } from "../agents/counted-tools.ts";
 
-interface Stage {
+interface Fixture {
   readonly log: Log;
   readonly metrics: MetricsCollector;
-  readonly told: string[];
+  readonly received: string[];
   make(options?: Partial<AgentOptions>): Agent;
   keep(session: Session): Session;
 }
 
-/** Agents that share what looks on. */
-async function setStage(): Promise<Stage> {
+/** Agents that share their metrics and callback. */
+async function createFixture(): Promise<Fixture> {
   const log = await createLog();
   const metrics = new MetricsCollector();
-  const told: string[] = [];
-  const callback: Callback = { onEvent: (type, { request_id }) => told.push(`${request_id} ${type}`) };
+  const received: string[] = [];
+  const callback: Callback = { onEvent: (type, { request_id }) => received.push(`${request_id} ${type}`) };
   return {
     log,
     metrics,
-    told,
+    received,
     make: (options = {}) =>
       agent({
         model: new ScriptedModel(() => ({ text: "Well." })),
@@ -44,9 +45,9 @@ async function setStage(): Promise<Stage> {
 
 const RUN = ["r request_start", "r agent_finish"];
 
-describe("a run that two agents could look at", () => {
-  it("is told once, by the one that answers", async () => {
-    const { log, metrics, told, make, keep } = await setStage();
+describe("a run that two agents could observe", () => {
+  it("is observed once, by the agent that answers", async () => {
+    const { log, metrics, received, make, keep } = await createFixture();
     const quiet = new MetricsCollector();
     const [owner, other] = [make({ metrics: quiet }), make()];
     const session = keep(await owner.openSession(log, "s"));
@@ -54,37 +55,37 @@ describe("a run that two agents could look at", () => {
       await other.answer(session, "Hello", { requestId: "r" })
     ).ended;
     await Promise.all([owner.flush(), other.flush()]);
-    expect(told).toEqual(RUN);
+    expect(received).toEqual(RUN);
     expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
     expect(quiet.summary().runs).toMatchObject({ started: 0, completed: 0 });
   });
 
-  it("is shown once to what the server has given to all", async () => {
-    const { log, metrics, told, make, keep } = await setStage();
+  it("is observed once by an observer shared through the server", async () => {
+    const { log, metrics, received, make, keep } = await createFixture();
     const actor = make();
     const session = keep(await actor.openSession(log, "s", new Observation([metrics]).tap(log)));
     await (
       await actor.answer(session, "Hello", { requestId: "r" })
     ).ended;
     await actor.flush();
-    expect(told).toEqual(RUN);
+    expect(received).toEqual(RUN);
     expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
   });
 
-  it("is told by the one that carries it out, in a session nobody observes", async () => {
-    const { log, metrics, told, make, keep } = await setStage();
+  it("is observed by the agent that executes it, in a session without observers", async () => {
+    const { log, metrics, received, make, keep } = await createFixture();
     const actor = make();
     const session = keep(await openSession(log, "s"));
     const run = await session.startRun({ message: "Hello", requestId: "r" });
-    await actor.carryOut(log, run);
+    await actor.executeRun(log, run);
     await actor.flush();
-    expect(told).toEqual(RUN);
+    expect(received).toEqual(RUN);
     expect(metrics.summary().runs).toMatchObject({ started: 1, completed: 1 });
   });
 });
 
-it("whoever opens an agent's session may listen as well", async () => {
-  const { log, told, make } = await setStage();
+it("calls the listeners passed to an agent's `openSession`", async () => {
+  const { log, received, make } = await createFixture();
   const heard: string[] = [];
   const session = await make().openSession(log, "s", {
     onCommit: (entries) => heard.push(...entries.map(({ record }) => record.event.type)),
@@ -96,12 +97,12 @@ it("whoever opens an agent's session may listen as well", async () => {
   ).ended;
   await session.close();
   await actor.flush();
-  expect(told).toEqual(RUN);
+  expect(received).toEqual(RUN);
   expect([heard[0], heard.at(-2), heard.at(-1)]).toEqual(["run_start", "reply", "end of s"]);
 });
 
-it("a session that is made anew under its name is told like any other, though the old one is still open", async () => {
-  const { log, told, make, keep } = await setStage();
+it("observes a recreated session while the old one is still open", async () => {
+  const { log, received, make, keep } = await createFixture();
   const actor = make();
   for (const requestId of ["one", "two", "three"]) {
     const session = keep(await actor.openSession(log, "s"));
@@ -112,7 +113,7 @@ it("a session that is made anew under its name is told like any other, though th
     await log.deleteSession("s");
   }
   await actor.flush();
-  expect(told).toEqual(
+  expect(received).toEqual(
     ["one 1", "one 2", "two 1", "two 2", "three 1", "three 2"].flatMap((id) => [
       `${id} request_start`,
       `${id} agent_finish`,
@@ -120,15 +121,15 @@ it("a session that is made anew under its name is told like any other, though th
   );
 });
 
-it.each(["its own", "a plain"])("a run that is left with %s session is closed when that is", async (whose) => {
-  const { log, make } = await setStage();
+it.each(["its own", "a plain"])("closes an unfinished run when %s session closes", async (whose) => {
+  const { log, make } = await createFixture();
   const ends: string[] = [];
   const begun = Promise.withResolvers<void>();
   const observer: Observer = {
     name: "witness",
     openRun: () => ({
       take: ({ event }) => (event.type === "tool_approval" ? begun.resolve() : undefined),
-      close: (isLeft) => ends.push(isLeft ? "left" : "over"),
+      close: (isUnfinished) => ends.push(isUnfinished ? "left" : "over"),
     }),
   };
   const actor = make({
@@ -150,17 +151,17 @@ const BUSY = {
 
 it.each([
   ["one answer", [{ text: "Well." }], { iterations: 1, calls: 1 }],
-  ["two tries, and an answer", [BUSY, BUSY, { text: "Well." }], { iterations: 1, calls: 3 }],
-  ["three tries", [BUSY, BUSY, BUSY], { iterations: 0, calls: 3 }],
-] as const)("%s: tries that failed are no rounds", async (_what, script, expected) => {
-  const { metrics, make } = await setStage();
+  ["two failed attempts and an answer", [BUSY, BUSY, { text: "Well." }], { iterations: 1, calls: 3 }],
+  ["three failed attempts", [BUSY, BUSY, BUSY], { iterations: 0, calls: 3 }],
+] as const)("%s: failed attempts are not iterations", async (_what, script, expected) => {
+  const { metrics, make } = await createFixture();
   const actor = make({ model: new ScriptedModel(script), callOptions: { maxRetries: 2, retryMs: 1, maxRetryMs: 2 } });
   await actor.run("Hello").catch(() => undefined);
   const { iterations, llm } = metrics.summary();
   expect({ iterations, calls: llm.calls }).toEqual(expected);
 });
 
-it("an observer that answers with a promise is shielded like one that throws", async () => {
+it("contains the rejection of an asynchronous observer", async () => {
   const errors: unknown[] = [];
   const fail = async (): Promise<never> => Promise.reject(new Error("no disk"));
   const observer = {
@@ -168,15 +169,15 @@ it("an observer that answers with a promise is shielded like one that throws", a
     expectRun: fail,
     openRun: () => ({ take: fail, close: fail }),
   } as unknown as Observer;
-  const { make } = await setStage();
+  const { make } = await createFixture();
   const actor = make({ observers: [observer], onError: (error) => void errors.push(error) });
   await actor.run("Hello");
   await actor.close();
   expect(errors).toMatchObject([{ message: "no disk" }]);
 });
 
-it("a callback may close its agent, even if somebody else is doing it", async () => {
-  const { make } = await setStage();
+it("lets a callback close its agent while another caller closes it", async () => {
+  const { make } = await createFixture();
   const done: string[] = [];
   const callback: Callback = {
     async onEvent(type) {
@@ -184,14 +185,14 @@ it("a callback may close its agent, even if somebody else is doing it", async ()
       done.push(type);
     },
   };
-  // What it closed was not told the rest.
+  // The closed callback did not receive the remaining events.
   const actor: Agent = make({ callbacks: [callback], callbackOptions: { onError: () => undefined } });
   await actor.run("Hello").catch(() => undefined);
   await actor.close({ flushMs: 60_000 });
   expect(done[0]).toBe("request_start");
 });
 
-it("a replay waits for the time of a callback that hangs, though the process has nothing else to do", async () => {
+it("keeps the process alive until a hanging callback of a replay times out", async () => {
   const program = `
     import { openSession } from "${new URL("../../src/engine/index.ts", import.meta.url).href}";
     import { MemoryLog } from "${new URL("../../src/log/index.ts", import.meta.url).href}";

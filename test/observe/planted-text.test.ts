@@ -1,15 +1,15 @@
-// What was said, asked, found and answered in a run is in no span and no line unless it is asked for, whatever went wrong.
+// Contents of a run appear in spans and log lines only if enabled, even in errors.
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { createLogObserver } from "../../src/observe/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
-import { eventsOf, setStage } from "../agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../agents/agent-fixture.ts";
 import { recordSpans } from "./span-recorder.ts";
 
 const TEXT = "Ada likes green tea";
 
-/** All that both observers write, as one text. */
+/** Everything both observers write, as one text. */
 async function listen(wantsContents: boolean) {
   let lines = "";
   const stream = new Writable({
@@ -40,11 +40,11 @@ const fail = (stage: string, code?: string): AnyEvent => ({
   details: { error_id: "e-1", said: TEXT },
 });
 
-/** Each with the text somewhere. A run that has one of them is told by both, in whole. */
-const PLACES: { readonly [place: string]: readonly AnyEvent[] } = {
+/** Events that contain the text, by where it occurs. */
+const EVENTS_WITH_TEXT: { readonly [where: string]: readonly AnyEvent[] } = {
   "a message": [{ type: "run_start", run_id: "r", message: TEXT }],
   arguments: [{ type: "tool_call", ...call, arguments: { x: TEXT } }],
-  "a question and its answer": [
+  "an approval and its decision": [
     { type: "tool_approval", ...call, arguments: { x: TEXT } },
     { type: "tool_approval_result", ...call, decision: "rejected", reason: TEXT, arguments: { x: TEXT } },
   ],
@@ -52,20 +52,20 @@ const PLACES: { readonly [place: string]: readonly AnyEvent[] } = {
     { type: "tool_start", ...call },
     { type: "tool_end", ...call, result: TEXT, is_error: false },
   ],
-  "a tool that failed": [
+  "a failed tool": [
     { type: "tool_start", ...call },
     { type: "tool_end", ...call, result: TEXT, is_error: true, error_code: "tool_failed" },
     fail("tool_execute", "tool_failed"),
   ],
   "a tool that never ran": [{ type: "tool_end", ...call, result: TEXT, is_error: true }],
-  "a tool that says a code of others": [fail("tool_execute", "model_failed")],
+  "a tool with the error code of another part": [fail("tool_execute", "model_failed")],
   passages: [
     { type: "retrieval_complete", doc_count: 1, query: TEXT, sources: [{ title: TEXT, uri: TEXT, snippet: TEXT }] },
   ],
-  "a search that failed": [fail("retrieval", "retrieval_failed")],
+  "a failed retrieval": [fail("retrieval", "retrieval_failed")],
   "a summary": [{ type: "compression_applied", before_tokens: 9, after_tokens: 1, method: "summary", summary: TEXT }],
-  "a summary that failed": [fail("compression", "compression_failed")],
-  "an answer that has not its form": [fail("llm_generate", "model_output_invalid"), end("model_output_invalid")],
+  "a failed summary": [fail("compression", "compression_failed")],
+  "an invalid structured output": [fail("llm_generate", "model_output_invalid"), end("model_output_invalid")],
   "a model call": [
     { type: "llm_start", llm_call_id: "l.0", model: "m", attempt: 0 },
     { type: "reasoning_chunk", content: TEXT, id: "think" },
@@ -75,16 +75,16 @@ const PLACES: { readonly [place: string]: readonly AnyEvent[] } = {
     { type: "llm_end", llm_call_id: "l.1", finish_reason: "error", error: TEXT },
   ],
   "an error without a code": [fail("llm_stream"), end()],
-  "an error with a code of the program": [fail("llm_stream", "own_code"), end("own_code")],
-  "why it was cancelled": [{ type: "run_end", status: "cancelled", reason: TEXT, code: "cancelled" }],
+  "an error with a code of the application": [fail("llm_stream", "own_code"), end("own_code")],
+  "the reason of a cancellation": [{ type: "run_end", status: "cancelled", reason: TEXT, code: "cancelled" }],
   "a reply": [
     { type: "run_end", status: "completed" },
     { type: "reply", reply: TEXT },
   ],
 };
 
-describe.each(Object.entries(PLACES))("%s", (_place, events) => {
-  it.each([false, true])("is told where contents are wanted, and only there: %s", async (wantsContents) => {
+describe.each(Object.entries(EVENTS_WITH_TEXT))("%s", (_where, events) => {
+  it.each([false, true])("appears only if contents are enabled: %s", async (wantsContents) => {
     const { observers, readTraces, readLogs } = await listen(wantsContents);
     const whole: readonly AnyEvent[] =
       events[0]?.type === "run_start" ? events : [{ type: "run_start", run_id: "r" }, ...events];
@@ -100,15 +100,15 @@ describe.each(Object.entries(PLACES))("%s", (_place, events) => {
   });
 });
 
-it("an agent's tool that fails says so in neither", async () => {
+it("keeps the error of a failed tool out of traces and logs", async () => {
   const { observers, readTraces, readLogs } = await listen(false);
   const script = [{ calls: [{ name: "fail", input: { why: TEXT }, id: "c1" }] }, { text: TEXT }];
-  const stage = await setStage(script, { observers, onError: () => undefined });
+  const fixture = await createAgentFixture(script, { observers, onError: () => undefined });
   await (
-    await stage.ask(TEXT)
+    await fixture.ask(TEXT)
   ).ended;
-  await stage.session.idle();
-  const said = eventsOf(await stage.read(), "error").map(({ message }) => message);
+  await fixture.session.idle();
+  const said = eventsOf(await fixture.read(), "error").map(({ message }) => message);
   expect(said).not.toEqual([]);
   for (const text of [TEXT, ...said]) {
     expect(readTraces()).not.toContain(text);

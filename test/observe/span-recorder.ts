@@ -1,5 +1,5 @@
-// The real SDK with an exporter in memory, and a tracer in front of it that counts: every span that was started, and how
-// often each was ended.
+// The real OpenTelemetry SDK with an in-memory exporter, and a tracer that counts how often each span is started and
+// ended.
 import type { Context, Span, SpanOptions } from "@opentelemetry/api";
 import {
   BasicTracerProvider,
@@ -14,7 +14,7 @@ import { createTraceObserver, type Observer, type TraceOptions } from "../../src
 export interface SpanRecorder {
   readonly observer: Observer;
   readonly provider: BasicTracerProvider;
-  /** Finished spans, in the order of their ends; every span that was started has ended once. */
+  /** Finished spans in the order of their ends. Checks that every started span has ended exactly once. */
   readSpans(): readonly ReadableSpan[];
   /** Spans that were started and have not ended. */
   countOpen(): number;
@@ -67,7 +67,7 @@ export function toMs([seconds, nanos]: readonly [number, number]): number {
   return seconds * 1000 + nanos / 1e6;
 }
 
-/** What is always the same: name, parent's name, status, and some attributes. */
+/** The stable parts of spans: name, name of the parent, status, and some attributes. */
 export function outlineSpans(
   spans: readonly ReadableSpan[],
   ...attributes: readonly string[]

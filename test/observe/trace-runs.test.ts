@@ -1,14 +1,14 @@
-// Runs of agents as spans, with the real SDK: how each ends, and that none stays open or ends twice.
+// Runs of agents as spans, with the real SDK: every span ends exactly once, however the run ends.
 import { context, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { AlwaysOffSampler } from "@opentelemetry/sdk-trace-base";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { readRecords } from "../../src/engine/sender.contract.ts";
-import { listNodes, playGot } from "../../src/agents/got/play-got.contract.ts";
+import { listNodes, playGot } from "../../src/agents/got/got-script.contract.ts";
 import { createEntry, MemoryLog } from "../../src/log/index.ts";
 import type { ScriptedTurn } from "../../src/models/scripted-model.ts";
 import { createTraceObserver } from "../../src/observe/index.ts";
-import { SESSION, setStage } from "../agents/stage.ts";
+import { SESSION, createAgentFixture } from "../agents/agent-fixture.ts";
 import { outlineSpans, recordSpans, toMs } from "./span-recorder.ts";
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
@@ -18,16 +18,16 @@ const add = { name: "add", input: { a: 1, b: 2 }, id: "c1" };
 const USAGE = { promptTokens: 10, completionTokens: 5, totalTokens: 15 };
 
 describe("a run as spans", () => {
-  it("is an invoke_agent with a chat for each model call and an execute_tool for each tool", async () => {
+  it("is an invoke_agent with a chat per model call and an execute_tool per tool", async () => {
     const recorder = await recordSpans({ agentName: "helper" });
     const script: ScriptedTurn[] = [
       { calls: [add], usage: USAGE },
       { text: "It is 3.", usage: USAGE },
     ];
-    const stage = await setStage(script, { observers: [recorder.observer] });
-    const run = await stage.agent.answer(stage.session, "Add", { requestId: "req-1", source: "stream" });
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer] });
+    const run = await fixture.agent.answer(fixture.session, "Add", { requestId: "req-1", source: "stream" });
     await run.ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     expect(outlineSpans(spans)).toEqual([
       ["chat scripted", "invoke_agent helper", "unset"],
@@ -67,23 +67,23 @@ describe("a run as spans", () => {
       "gen_ai.tool.call.id": "c1",
     });
     // Times are those of the log.
-    const records = await readRecords(stage.log, SESSION);
+    const records = await readRecords(fixture.log, SESSION);
     const startedAt = records.find(({ event }) => event.type === "run_start")?.envelope.ts;
     const endedAt = records.find(({ event }) => event.type === "run_end")?.envelope.ts;
     expect(toMs(root?.startTime ?? [0, 0])).toBeCloseTo(startedAt ?? 0, 2);
     expect(toMs(root?.endTime ?? [0, 0])).toBeCloseTo(endedAt ?? 0, 2);
-    // Nothing of what was said is in them.
+    // Spans contain no contents.
     expect(JSON.stringify(spans.map(({ attributes, events }) => [attributes, events]))).not.toMatch(/It is 3|"Add"/);
   });
 
-  it("holds contents where they are wanted, cut and without secrets", async () => {
+  it("contains contents if enabled, cut and redacted", async () => {
     const recorder = await recordSpans({ captureContent: true, maxContentCharacters: 60 });
     const script: ScriptedTurn[] = [{ reasoning: "Well.", text: "Now: ", calls: [add] }, { text: "x".repeat(100) }];
-    const stage = await setStage(script, { observers: [recorder.observer] });
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer] });
     await (
-      await stage.ask("The key is sk-abcdefghijklmnop, use it")
+      await fixture.ask("The key is sk-abcdefghijklmnop, use it")
     ).ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const [chat, tool, , root] = recorder.readSpans();
     const read = (value: unknown): unknown => JSON.parse(String(value));
     expect(read(root?.attributes["gen_ai.input.messages"])).toEqual([
@@ -107,14 +107,14 @@ describe("a run as spans", () => {
     expect(tool?.attributes["gen_ai.tool.call.result"]).toBe("3");
   });
 
-  it("tells a tool that failed, and goes on", async () => {
+  it("marks a failed tool and continues", async () => {
     const recorder = await recordSpans();
     const script: ScriptedTurn[] = [{ calls: [{ name: "fail", id: "c1" }] }, { text: "It failed." }];
-    const stage = await setStage(script, { observers: [recorder.observer], onError: () => undefined });
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer], onError: () => undefined });
     await (
-      await stage.ask("Go")
+      await fixture.ask("Go")
     ).ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     expect(outlineSpans(spans, "error.type", "loom.run.status")).toEqual([
       ["chat scripted", "invoke_agent react", "unset", undefined, undefined],
@@ -125,18 +125,22 @@ describe("a run as spans", () => {
     expect(spans[1]?.status.message).toBe("tool_failed");
   });
 
-  it("has one chat for a call that is tried again, and says how often", async () => {
+  it("has one chat for a retried call, with the number of attempts", async () => {
     const recorder = await recordSpans();
     const busy: ScriptedTurn = {
       fault: { kind: "throw", error: Object.assign(new Error("busy"), { statusCode: 503 }) },
     };
     const script: ScriptedTurn[] = [busy, busy, { text: "There." }];
     const callOptions = { maxRetries: 3, retryMs: 1 };
-    const stage = await setStage(script, { observers: [recorder.observer], callOptions, onError: () => undefined });
+    const fixture = await createAgentFixture(script, {
+      observers: [recorder.observer],
+      callOptions,
+      onError: () => undefined,
+    });
     await (
-      await stage.ask("Go")
+      await fixture.ask("Go")
     ).ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     expect(outlineSpans(spans, "loom.llm.attempts")).toEqual([
       ["chat scripted", "invoke_agent react", "unset", 3],
@@ -149,9 +153,13 @@ describe("a run as spans", () => {
     const recorder = await recordSpans();
     const script = () => ({ fault: { kind: "throw" as const, error: new Error("no: Bearer abcdefgh12345678") } });
     const callOptions = { maxRetries: 1, retryMs: 1 };
-    const stage = await setStage(script, { observers: [recorder.observer], callOptions, onError: () => undefined });
-    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "error" });
-    await stage.session.idle();
+    const fixture = await createAgentFixture(script, {
+      observers: [recorder.observer],
+      callOptions,
+      onError: () => undefined,
+    });
+    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "error" });
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     expect(outlineSpans(spans).map(([name, , status]) => [name, status])).toEqual([
       ["chat scripted", "error"],
@@ -165,32 +173,32 @@ describe("a run as spans", () => {
   it.each([
     ["a tool", { calls: [{ name: "wait", id: "c1" }] }, "tool_start", "execute_tool wait"],
     ["an answer", { text: "Half an answer", fault: { kind: "stall", after: 2 } }, "message_chunk", "chat scripted"],
-  ] as const)("that is cancelled in %s is no error", async (_, turn, until, cut) => {
+  ] as const)("that is cancelled in %s is not an error", async (_, turn, until, cut) => {
     const recorder = await recordSpans();
-    const stage = await setStage([turn], { observers: [recorder.observer] });
-    const there = stage.wait(until);
-    const run = await stage.ask("Go");
+    const fixture = await createAgentFixture([turn], { observers: [recorder.observer] });
+    const there = fixture.wait(until);
+    const run = await fixture.ask("Go");
     await there;
     await run.cancel("enough");
     await run.ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     expect(outlineSpans(spans).filter(([, , status]) => status !== "unset")).toEqual([]);
     expect(spans.find(({ name }) => name === cut)?.attributes["loom.cancelled"]).toBe(true);
     expect(spans.at(-1)?.attributes["loom.run.status"]).toBe("cancelled");
   });
 
-  it("waits for an approval before its tool starts, and tells how long", async () => {
+  it("waits for an approval before its tool starts, and records the wait", async () => {
     const recorder = await recordSpans();
     const script: ScriptedTurn[] = [{ calls: [{ name: "remove", input: { path: "a" }, id: "c1" }] }, { text: "Gone." }];
-    const stage = await setStage(script, { observers: [recorder.observer] });
-    const asked = stage.wait("tool_approval");
-    const run = await stage.ask("Go");
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer] });
+    const asked = fixture.wait("tool_approval");
+    const run = await fixture.ask("Go");
     await asked;
     expect(recorder.countOpen()).toBe(1);
     run.answerApproval({ callId: "c1", decision: "approved" });
     await run.ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     const tool = spans.find(({ name }) => name === "execute_tool remove");
     expect(tool?.attributes["loom.approval.decision"]).toBe("approved");
@@ -200,10 +208,10 @@ describe("a run as spans", () => {
     ]);
   });
 
-  it("ends when its process leaves it, and another goes on with a span that is linked", async () => {
+  it("ends when its process releases it, and another process continues with a linked span", async () => {
     const recorder = await recordSpans();
     const script: ScriptedTurn[] = [{ calls: [{ name: "remove", input: { path: "a" }, id: "c1" }] }];
-    const first = await setStage(script, { observers: [recorder.observer] });
+    const first = await createAgentFixture(script, { observers: [recorder.observer] });
     const asked = first.wait("tool_approval");
     const { runId } = await first.ask("Go");
     await asked;
@@ -216,7 +224,7 @@ describe("a run as spans", () => {
       "loom.run.id": runId,
     });
 
-    const second = await setStage([{ text: "Gone." }], { observers: [recorder.observer], log: first.log });
+    const second = await createAgentFixture([{ text: "Gone." }], { observers: [recorder.observer], log: first.log });
     second.session.liveRun?.answerApproval({ callId: "c1", decision: "approved" });
     await second.session.idle();
     const spans = recorder.readSpans().slice(2);
@@ -231,13 +239,15 @@ describe("a run as spans", () => {
     expect(spans[0]?.attributes["loom.approval.wait_ms"]).toBeTypeOf("number");
   });
 
-  it("is interrupted with its session, and all its spans with it", async () => {
+  it("ends with its session, including all spans", async () => {
     const recorder = await recordSpans();
-    const stage = await setStage([{ calls: [{ name: "wait", id: "c1" }] }], { observers: [recorder.observer] });
-    const there = stage.wait("tool_start");
-    await stage.ask("Go");
+    const fixture = await createAgentFixture([{ calls: [{ name: "wait", id: "c1" }] }], {
+      observers: [recorder.observer],
+    });
+    const there = fixture.wait("tool_start");
+    await fixture.ask("Go");
     await there;
-    await stage.session.close();
+    await fixture.session.close();
     expect(recorder.readSpans().map(({ name, status }) => [name, status.code])).toEqual([
       ["chat scripted", 0],
       ["execute_tool wait", 2],
@@ -245,50 +255,53 @@ describe("a run as spans", () => {
     ]);
   });
 
-  it("ends where its session is taken away", async () => {
+  it("ends if another process takes over its session", async () => {
     const recorder = await recordSpans();
     const script: ScriptedTurn[] = [{ calls: [{ name: "remove", input: { path: "a" }, id: "c1" }] }];
-    const stage = await setStage(script, { observers: [recorder.observer], onError: () => undefined });
-    const asked = stage.wait("tool_approval");
-    const run = await stage.ask("Go");
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer], onError: () => undefined });
+    const asked = fixture.wait("tool_approval");
+    const run = await fixture.ask("Go");
     await asked;
-    await stage.log.acquire(SESSION, { holder: "somebody else", ttlMs: 60_000, takeover: true });
+    await fixture.log.acquire(SESSION, { holder: "another process", ttlMs: 60_000, takeover: true });
     run.answerApproval({ callId: "c1", decision: "approved" });
     await vi.waitUntil(() => recorder.countOpen() === 0);
     expect(recorder.readSpans().at(-1)?.attributes["loom.run.status"]).toBe("left");
   });
 
-  it("is cancelled with the reader who leaves early, and goes on without one who only looks", async () => {
+  it("is cancelled if its reader stops early, but not if a reader of the log stops", async () => {
     const recorder = await recordSpans();
-    const stage = await setStage([{ text: "One. ", fault: { kind: "stall", after: 1 } }, { text: "Two." }], {
-      observers: [recorder.observer],
-    });
-    for await (const { type } of stage.agent.stream("Go")) if (type === "text_delta") break;
+    const fixture = await createAgentFixture(
+      [{ text: "One. ", fault: { kind: "stall", after: 1 } }, { text: "Two." }],
+      {
+        observers: [recorder.observer],
+      },
+    );
+    for await (const { type } of fixture.agent.stream("Go")) if (type === "text_delta") break;
     await vi.waitUntil(() => recorder.countOpen() === 0);
     expect(recorder.readSpans().at(-1)?.attributes["loom.run.status"]).toBe("cancelled");
 
-    const run = await stage.ask("Go");
+    const run = await fixture.ask("Go");
     // A reader of the log comes and goes.
-    stage.log.watch(SESSION, () => undefined)();
+    fixture.log.watch(SESSION, () => undefined)();
     await run.ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     expect(recorder.readSpans().at(-1)?.attributes["loom.run.status"]).toBe("completed");
   });
 
-  it("goes on after the death of a process, and makes no span of the past again", async () => {
+  it("continues after a crash without new spans for past records", async () => {
     const before = await recordSpans();
     const script: ScriptedTurn[] = [{ text: "First. ", calls: [add] }, { text: "It is 3." }];
-    const first = await setStage(script, { observers: [before.observer] });
+    const first = await createAgentFixture(script, { observers: [before.observer] });
     await (
       await first.ask("Add")
     ).ended;
     const records = await readRecords(first.log, SESSION);
-    // Cut where the tool has ended and the model is asked anew.
+    // Cut after the end of the tool, before the model is called again.
     const cut = records.findIndex(({ event }) => event.type === "tool_end") + 1;
     const log = new MemoryLog();
     await log.createSession(SESSION, { entries: records.slice(0, cut).map((record) => createEntry(record)) });
     const after = await recordSpans();
-    const second = await setStage([{ text: "It is 3." }], { observers: [after.observer], log });
+    const second = await createAgentFixture([{ text: "It is 3." }], { observers: [after.observer], log });
     await second.session.idle();
     const spans = after.readSpans();
     expect(spans.filter(({ name }) => name.startsWith("execute_tool"))).toEqual([]);
@@ -296,61 +309,61 @@ describe("a run as spans", () => {
     expect(spans.at(-1)?.attributes["loom.run.resumed"]).toBe(true);
   });
 
-  it("keeps calls side by side apart", async () => {
+  it("keeps parallel calls apart", async () => {
     const recorder = await recordSpans();
     const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "c", needs: ["a", "b"] }]);
     const script = playGot({ plan });
-    const stage = await setStage(script, { kind: "got", observers: [recorder.observer] });
-    expect(await (await stage.ask("Think")).ended).toMatchObject({ status: "completed" });
-    await stage.session.idle();
+    const fixture = await createAgentFixture(script, { kind: "got", observers: [recorder.observer] });
+    expect(await (await fixture.ask("Think")).ended).toMatchObject({ status: "completed" });
+    await fixture.session.idle();
     const spans = recorder.readSpans();
     const chats = spans.filter(({ name }) => name === "chat scripted");
-    expect(chats).toHaveLength(stage.model.requests.length);
+    expect(chats).toHaveLength(fixture.model.requests.length);
     for (const { attributes } of chats) expect(attributes["gen_ai.usage.input_tokens"]).toBeGreaterThan(0);
     const sum = chats.reduce((all, { attributes }) => all + Number(attributes["gen_ai.usage.input_tokens"]), 0);
     expect(spans.at(-1)?.attributes["gen_ai.usage.input_tokens"]).toBe(sum);
   });
 
-  it("is a child of the span in which it was asked for", async () => {
+  it("is a child of the caller's span", async () => {
     const recorder = await recordSpans();
-    const stage = await setStage([{ text: "Yes." }], { observers: [recorder.observer] });
+    const fixture = await createAgentFixture([{ text: "Yes." }], { observers: [recorder.observer] });
     const caller = recorder.provider.getTracer("caller").startSpan("request");
-    const run = await context.with(trace.setSpan(context.active(), caller), () => stage.ask("Go"));
+    const run = await context.with(trace.setSpan(context.active(), caller), () => fixture.ask("Go"));
     await run.ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     caller.end();
     const root = recorder.readSpans().find(({ name }) => name.startsWith("invoke_agent"));
     expect(root?.parentSpanContext?.spanId).toBe(caller.spanContext().spanId);
   });
 
-  it("finds its caller in the run's context where another process asked for it", async () => {
+  it("finds the caller's span in the run context if another process started it", async () => {
     const recorder = await recordSpans();
-    const stage = await setStage([{ text: "Yes." }], { observers: [recorder.observer] });
+    const fixture = await createAgentFixture([{ text: "Yes." }], { observers: [recorder.observer] });
     const traceparent = `00-${"ab".repeat(16)}-${"cd".repeat(8)}-01`;
     await (
-      await stage.agent.answer(stage.session, "Go", { context: { traceparent } })
+      await fixture.agent.answer(fixture.session, "Go", { context: { traceparent } })
     ).ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     const root = recorder.readSpans().at(-1);
     expect(root?.spanContext().traceId).toBe("ab".repeat(16));
     expect(root?.parentSpanContext?.spanId).toBe("cd".repeat(8));
   });
 });
 
-describe("without anybody who wants spans", () => {
-  it("a run that is not sampled starts one span and no more", async () => {
+describe("without a consumer of spans", () => {
+  it("starts one span for a run that is not sampled", async () => {
     const recorder = await recordSpans({}, new AlwaysOffSampler());
     const script: ScriptedTurn[] = [{ calls: [add] }, { text: "It is 3." }];
-    const stage = await setStage(script, { observers: [recorder.observer] });
+    const fixture = await createAgentFixture(script, { observers: [recorder.observer] });
     await (
-      await stage.ask("Go")
+      await fixture.ask("Go")
     ).ended;
-    await stage.session.idle();
+    await fixture.session.idle();
     expect(recorder.started).toBe(1);
     expect(recorder.readSpans()).toEqual([]);
   });
 
-  it("no record is looked at where there is no SDK", async () => {
+  it("ignores records without an SDK", async () => {
     const observer = await createTraceObserver();
     const run = observer.openRun({ sessionId: SESSION, runId: "r" });
     const envelope = { session_id: SESSION, run_id: "r", event_id: 1, ts: 1 };

@@ -1,12 +1,12 @@
-// Who may see the page, and what of it: signing in and out, links to one session, and what is not offered.
+// Access to the page: sign-in, sign-out, share links, and what is hidden without a scope.
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type Credentials, openCredentials, type Scope } from "../../src/server/index.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { HeldModel } from "./held-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
-import { type LookOptions, type PageStage, setPageStage } from "./stage.ts";
+import { PausableModel } from "./pausable-model.ts";
+import { findAnswer, findRun, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { type OpenPageOptions, type PageFixture, createPageFixture } from "./page-fixture.ts";
 import { XSS_CORPUS } from "./xss-corpus.ts";
 
 type Tested = typeof globalThis & { readonly axe: typeof axe };
@@ -16,20 +16,20 @@ const SCOPES = { meta: { threat: "missing-scopes" } };
 const FORGERY = { meta: { threat: "csrf" } };
 const XSS = { meta: { threat: "stored-xss" } };
 
-/** Of `…loom_tok_ID_SECRET`; a secret may have the sign in it that comes before it. */
+/** Reads the secret of `…loom_tok_ID_SECRET`. A secret may contain underscores. */
 const readSecret = (text: string): string => text.split("_").slice(3).join("_");
 
-/** What a browser says by itself of an answer that is no. */
+/** Logged by the browser for every 401 response. */
 const SAID_401 = "Failed to load resource: the server responded with a status of 401 (Unauthorized)";
 
-describe.skipIf(!hasChromium)("who may see the page (skipped where there is no Chromium)", () => {
-  const model = new HeldModel();
+describe.skipIf(!hasChromium)("access to the page (skipped without Chromium)", () => {
+  const model = new PausableModel();
   let credentials: Credentials;
-  let stage: PageStage;
+  let fixture: PageFixture;
   beforeAll(async () => {
     credentials = openCredentials(":memory:");
-    stage = await setPageStage({ model, auth: { credentials } });
-    const answer = await fetch(`${stage.url}/v1/sessions/earlier/runs`, {
+    fixture = await createPageFixture({ model, auth: { credentials } });
+    const answer = await fetch(`${fixture.url}/v1/sessions/earlier/runs`, {
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -41,10 +41,10 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     await answer.text();
   });
   afterAll(async () => {
-    await stage.close();
+    await fixture.close();
     credentials.close();
   });
-  afterEach(() => model.goOn());
+  afterEach(() => model.resume());
 
   const makeToken = (name: string, scopes?: readonly Scope[]): string =>
     credentials.createToken({ name, scopes, owner: "ann" }).secret;
@@ -55,7 +55,7 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     await page.locator(".page-shell").waitFor();
   }
 
-  /** What axe finds that is more than a trifle. */
+  /** Violations that axe finds, except minor ones. */
   async function findFaults(page: Page, where = "html"): Promise<readonly string[]> {
     await page.evaluate(axe.source);
     const { violations } = await page.evaluate(
@@ -67,7 +67,7 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
       .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
   }
 
-  /** Everything that scripts of the page could find again. */
+  /** Everything that scripts of the page can read later. */
   const readKept = (page: Page): Promise<string> =>
     page.evaluate(() =>
       JSON.stringify([
@@ -78,8 +78,8 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
       ]),
     );
 
-  it("asks for a token, says what is wrong with one, and lets nobody see anything before", async () => {
-    const { page, context, complaints } = await lookAt(stage, { path: "#/s/some" });
+  it("asks for a token, reports an invalid one, and shows nothing before sign-in", async () => {
+    const { page, context, complaints } = await openPage(fixture, { path: "#/s/some" });
     const field = page.getByLabel("Token");
     await field.waitFor();
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("page-token");
@@ -88,25 +88,25 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     expect(await page.locator(".page-shell, .page-prompt, .page-composer").count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
     await page.keyboard.press("Enter");
-    await page.getByRole("alert").getByText("Paste your token first.").waitFor();
+    await page.getByRole("alert").getByText("Enter a token.").waitFor();
     await field.fill("loom_tok_aaaaaaaaaaaa_no");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").getByText("This token is not good").waitFor();
+    await page.getByRole("alert").getByText("Invalid, revoked or expired token.").waitFor();
     expect(await field.getAttribute("aria-invalid")).toBe("true");
     expect(await page.evaluate(() => document.activeElement?.id)).toBe("page-token");
 
     const token = makeToken("Ann’s laptop");
     await enter(page, token);
-    await page.getByText("This session is not here").waitFor();
+    await page.getByText("Session not found").waitFor();
     await page.locator(".page-account").getByText("Ann’s laptop", { exact: true }).waitFor();
     const secret = readSecret(token);
     expect(await readKept(page)).not.toContain(secret);
     expect(await page.content()).not.toContain(secret);
-    // Scripts do not see the cookie; the browser brings it, also after a reload and with sockets.
+    // The cookie is HttpOnly. The browser sends it after a reload and with sockets too.
     expect(await page.evaluate(() => document.cookie)).toBe("");
     await page.reload();
-    await page.getByRole("button", { name: "Start a new session" }).click();
-    await say(page, "What is 6*7?");
+    await page.getByRole("button", { name: "Start new session" }).click();
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
     await page.getByRole("textbox", { name: "Message", exact: true }).fill("a secret plan");
 
@@ -117,31 +117,31 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     await enter(page, token);
     await page.getByRole("link", { name: "What is 6*7?" }).waitFor();
     expect(await page.getByRole("textbox", { name: "Message", exact: true }).inputValue()).toBe("");
-    // Also of what was asked for in the moment of signing out.
+    // Requests in flight during sign-out are refused too.
     expect([...new Set(complaints)]).toEqual([SAID_401]);
     await context.close();
   });
 
-  it("shows the way in when a token is revoked while a run goes, and goes on where it was", REVOKED, async () => {
-    const { page, context } = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
+  it("asks to sign in when a token is revoked during a run, and continues afterwards", REVOKED, async () => {
+    const { page, context } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
     await enter(page, makeToken("电话"));
-    model.goUntil("text-delta", 3);
-    await say(page, "你能做什么？", "zh");
+    model.pauseAt("text-delta", 3);
+    await sendMessage(page, "你能做什么？", "zh");
     await findAnswer(page, "zh").waitFor();
-    const session = readSession(page);
+    const session = readSessionId(page);
     await page.getByRole("textbox", { name: "消息" }).fill("写到一半");
     expect(credentials.revokeToken("电话")).toBe(true);
     await page.getByRole("heading", { name: "登录" }).waitFor();
-    await page.getByText("登录凭据已被撤销").waitFor();
+    await page.getByText("你已退出登录").waitFor();
     expect(await page.locator(".page-shell").count()).toBe(0);
     expect(await findFaults(page)).toEqual([]);
 
-    model.goOn();
+    model.resume();
     await enter(page, makeToken("新电话"));
     await waitForEnd(page, "zh");
-    expect(readSession(page)).toBe(session);
+    expect(readSessionId(page)).toBe(session);
     expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("写到一半");
-    // Somebody else begins with nothing of that.
+    // Another user starts without any of it.
     credentials.revokeToken("新电话");
     await page.getByRole("heading", { name: "登录" }).waitFor();
     const other = credentials.createToken({ name: "bob", owner: "bob" }).secret;
@@ -150,49 +150,49 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     await page.getByRole("heading", { name: "看智能体如何思考" }).waitFor();
     expect(await page.getByRole("textbox", { name: "消息" }).inputValue()).toBe("");
     await page.getByRole("button", { name: "显示会话列表" }).click();
-    await page.getByText("还没有会话").waitFor();
+    await page.getByText("暂无会话").waitFor();
     await context.close();
   });
 
-  it("shares one session to be read, live, until the link is taken back", REVOKED, async () => {
-    const owner = await lookAt(stage);
+  it("shares one session live and read-only, until the link is revoked", REVOKED, async () => {
+    const owner = await openPage(fixture);
     await enter(owner.page, makeToken("desk"));
-    await say(owner.page, "Ask me for approval, then calculate 1234 * 5678");
+    await sendMessage(owner.page, "Ask me for approval, then calculate 1234 * 5678");
     await owner.page.getByRole("button", { name: "Approve" }).waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
     await owner.page.getByRole("menuitem", { name: "Share…" }).click();
-    const dialog = owner.page.getByRole("dialog", { name: "Share this session" });
-    await dialog.getByText("There are none.").waitFor();
-    await dialog.getByLabel("The link works for").selectOption("1 day");
+    const dialog = owner.page.getByRole("dialog", { name: "Share session" });
+    await dialog.getByText("No active links").waitFor();
+    await dialog.getByLabel("Expires after").selectOption("1 day");
     await dialog.getByRole("button", { name: "Create link" }).click();
-    await dialog.getByText("Copied. The link is shown only now.").waitFor();
-    const url = await dialog.getByLabel("The new link").inputValue();
+    await dialog.getByText("Copied. This link is shown only once.").waitFor();
+    const url = await dialog.getByLabel("New link").inputValue();
     expect(owner.copies).toEqual([url]);
-    expect(url.startsWith(`${stage.url}/#share=`)).toBe(true);
+    expect(url.startsWith(`${fixture.url}/#share=`)).toBe(true);
     expect(await findFaults(owner.page, "dialog")).toEqual([]);
 
     const addresses: string[] = [];
-    const prepare: LookOptions["prepare"] = async (context) =>
+    const prepare: OpenPageOptions["prepare"] = async (context) =>
       context.on("request", (request) => {
         addresses.push(request.url());
-        // It is out of the address before anybody is asked whether it is good.
+        // The secret is out of the URL before the sign-in request.
         if (request.url().endsWith("/sign-in")) addresses.push(request.frame().url());
       });
-    const guest = await lookAt(stage, { ...PHONE, path: url.slice(stage.url.length + 1), prepare });
+    const guest = await openPage(fixture, { ...PHONE, path: url.slice(fixture.url.length + 1), prepare });
     const { page } = guest;
-    await page.getByText("Shared with you, read-only").waitFor();
-    await page.getByText("Waiting for an answer by somebody who may approve this.").waitFor();
+    await page.getByText("Shared with you (read-only)").waitFor();
+    await page.getByText("Waiting for approval from another user.").waitFor();
     const secret = readSecret(url);
     expect(await readKept(page)).not.toContain(secret);
     expect(addresses.filter((address) => address.includes(secret) || address.includes("share="))).toEqual([]);
     expect(await findFaults(page)).toEqual([]);
     await page.reload();
-    await page.getByText("Shared with you, read-only").waitFor();
+    await page.getByText("Shared with you (read-only)").waitFor();
     await findRun(page).waitFor();
     expect(await page.locator(".page-composer, .page-sidebar, .loom-approval button").count()).toBe(0);
-    for (const name of ["Show sessions", "Edit and send again", "Attach files", "Stop", "Approve", "Sign out"])
+    for (const name of ["Show sessions", "Edit message", "Attach files", "Stop", "Approve", "Sign out"])
       expect(await page.getByRole("button", { name }).count(), name).toBe(0);
-    // Keys lead nowhere that buttons do not, and Escape stops nothing.
+    // Shortcuts without a button do nothing, and Escape does not stop the run.
     for (const key of ["Alt+n", "Alt+b", "Alt+k", "Escape"]) await page.keyboard.press(key);
     expect(await page.locator("dialog").count()).toBe(0);
 
@@ -202,64 +202,64 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
     await findAnswer(page).getByText("7006652").first().waitFor();
     await owner.page.getByRole("button", { name: /^Actions for Ask me/ }).click();
     await owner.page.getByRole("menuitem", { name: "Share…" }).click();
-    expect(await dialog.getByLabel("The new link").count()).toBe(0);
+    expect(await dialog.getByLabel("New link").count()).toBe(0);
     expect([...owner.complaints, ...guest.complaints]).toEqual([]);
-    await dialog.getByRole("button", { name: /^Take back the link made/ }).click();
-    await dialog.getByText("There are none.").waitFor();
-    await page.getByRole("heading", { name: "This link does not work" }).waitFor();
+    await dialog.getByRole("button", { name: /^Revoke link created/ }).click();
+    await dialog.getByText("No active links").waitFor();
+    await page.getByRole("heading", { name: "Invalid link" }).waitFor();
     expect(await page.content()).not.toContain("7006652");
-    await page.getByRole("button", { name: "Go to your own sessions" }).click();
+    await page.getByRole("button", { name: "Go to my sessions" }).click();
     await page.getByLabel("Token").waitFor();
-    // What the guest had under way is refused, and browsers say so by themselves.
+    // Requests of the guest that are in flight are refused, which the browser logs.
     const told = guest.complaints.filter((complaint) => !complaint.includes("status of 401"));
     expect([...owner.complaints, ...told]).toEqual([]);
-    // As an address it is worth nothing any more, and it does not stay there either.
+    // The URL no longer works, and the secret does not stay in it.
     await page.goto(url);
-    await page.getByRole("heading", { name: "This link does not work" }).waitFor();
+    await page.getByRole("heading", { name: "Invalid link" }).waitFor();
     expect(page.url()).not.toContain("share=");
     await owner.context.close();
     await guest.context.close();
   });
 
-  it("offers nobody what they may not do", SCOPES, async () => {
-    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+  it("hides actions that the scopes do not allow", SCOPES, async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
     await enter(page, makeToken("reader", ["read"]));
     const list = page.getByRole("navigation", { name: "Sessions" });
     await list.getByRole("link", { name: "What is 2+3?" }).click();
     await waitForEnd(page);
-    await page.getByText("You may read here; your token does not let you send messages.").waitFor();
-    for (const name of [/^Actions for/, "New session", "Edit and send again", "Send the same message again", "Send"])
+    await page.getByText("Read-only access").waitFor();
+    for (const name of [/^Actions for/, "New session", "Edit message", "Retry", "Send"])
       expect(await page.getByRole("button", { name, exact: true }).count(), String(name)).toBe(0);
     await page.getByRole("button", { name: "Knowledge base" }).click();
     const dialog = page.getByRole("dialog", { name: "Knowledge base" });
-    await dialog.getByText("No documents yet.").waitFor();
+    await dialog.getByText("No documents yet").waitFor();
     expect(await dialog.getByRole("button", { name: "Add files" }).count()).toBe(0);
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Sign out" }).click();
 
     await enter(page, makeToken("runner", ["read", "run"]));
-    await say(page, "Ask me for approval, then calculate 1+1");
-    await page.getByText("Waiting for an answer by somebody who may approve this.").waitFor();
+    await sendMessage(page, "Ask me for approval, then calculate 1+1");
+    await page.getByText("Waiting for approval from another user.").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await findRun(page).getByText("Cancelled", { exact: true }).first().waitFor();
-    await page.getByRole("button", { name: "Send the same message again" }).waitFor();
-    for (const name of [/^Actions for/, "Attach files", "Edit and send again"])
+    await page.getByRole("button", { name: "Retry" }).waitFor();
+    for (const name of [/^Actions for/, "Attach files", "Edit message"])
       expect(await page.getByRole("button", { name }).count(), String(name)).toBe(0);
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("signs nobody in by an address", FORGERY, async () => {
-    const { page, context, complaints } = await lookAt(stage, { path: `#share=${makeToken("stranger")}` });
-    await page.getByRole("heading", { name: "This link does not work" }).waitFor();
+  it("does not sign in by URL", FORGERY, async () => {
+    const { page, context, complaints } = await openPage(fixture, { path: `#share=${makeToken("attacker")}` });
+    await page.getByRole("heading", { name: "Invalid link" }).waitFor();
     expect(page.url()).not.toContain("share=");
     expect(await context.cookies()).toEqual([]);
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("shows the name of a token as it is written, whatever is written", XSS, async ({ task }) => {
-    const { page, context, complaints } = await lookAt(stage);
+  it("shows any token name as plain text", XSS, async ({ task }) => {
+    const { page, context, complaints } = await openPage(fixture);
     const hostile = XSS_CORPUS.map((text) => text.replaceAll(/\s+/g, " ").trim().slice(0, 100));
     const names = hostile.filter((name) => /<|javascript:/i.test(name)).slice(0, 2);
     expect(names.length).toBe(2);
@@ -272,7 +272,7 @@ describe.skipIf(!hasChromium)("who may see the page (skipped where there is no C
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByLabel("Token").waitFor();
     }
-    // What was asked for in the moment of signing out is refused.
+    // Requests in flight during sign-out are refused.
     expect(complaints.filter((text) => text !== SAID_401)).toEqual([]);
     await context.close();
   });

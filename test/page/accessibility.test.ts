@@ -1,6 +1,6 @@
 /**
- * The page for those who do not see it, do not point, or do not want things to move: axe-core finds nothing serious in
- * any main state, those who listen are not read every token, the keyboard is never lost, and nothing moves unasked.
+ * Accessibility of the page: axe-core finds nothing serious in the main states, screen readers are not flooded with
+ * tokens, focus is never lost, and reduced motion is respected.
  */
 import axe from "axe-core";
 import type { Page } from "playwright-core";
@@ -8,12 +8,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { OfflineModel } from "../../src/models/offline-model.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { PAGE_SAMPLES } from "../sampling.ts";
-import { type Look, type LookOptions, type PageStage, setPageStage } from "./stage.ts";
+import { type OpenedPage, type OpenPageOptions, type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 const PLAN =
   "Make a to-do list for a product launch, draw a bar chart of the budget: design 8, build 20, marketing 12, and calculate 8 + 20 + 12";
 
-/** One of each kind of run, and one that waits. */
+/** One of each kind of run, and one that waits for approval. */
 const RUNS = [
   ["talk", "react", PLAN],
   ["talk", "react", "Make a table: name, age; Ann, 31; Bob, 29"],
@@ -26,17 +26,17 @@ const TURNS = 5;
 
 type Tested = typeof globalThis & { readonly axe: typeof axe };
 
-describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no Chromium)", () => {
-  let stage: PageStage;
-  /** What is only looked at is said at once, what is listened to word by word. */
+describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => {
+  let fixture: PageFixture;
+  /** The fixture's runs stream at once; the screen reader test streams word by word. */
   let model = new OfflineModel();
   beforeAll(async () => {
     const { specificationVersion, provider, modelId } = model;
     const doStream: OfflineModel["doStream"] = (request) => model.doStream(request);
-    stage = await setPageStage({ model: { specificationVersion, provider, modelId, doStream } });
+    fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, doStream } });
     for (const [session, agent, message] of RUNS) {
       const accept = session === "asking" ? "application/json" : "application/x-ndjson";
-      const response = await fetch(`${stage.url}/v1/sessions/${session}/runs`, {
+      const response = await fetch(`${fixture.url}/v1/sessions/${session}/runs`, {
         method: "POST",
         headers: { "content-type": "application/json", accept },
         body: JSON.stringify({ message, agent }),
@@ -44,21 +44,21 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
       await response.text();
     }
     model = new OfflineModel({ delayMs: 1 });
-    await stage.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
+    await fixture.knowledge.addText({ uri: "tides.md", text: "# Tides\n\nThe moon pulls the sea twice a day." });
   });
   afterAll(async () => {
-    await stage.close();
+    await fixture.close();
   });
 
-  async function look(options: LookOptions): Promise<Look> {
-    const made = await stage.look(options);
-    made.page.setDefaultTimeout(10_000);
-    return made;
+  async function open(options: OpenPageOptions): Promise<OpenedPage> {
+    const opened = await fixture.open(options);
+    opened.page.setDefaultTimeout(10_000);
+    return opened;
   }
 
-  /** What is serious, in words that say where it is; by all rules unless some are named. */
+  /** Serious violations with their location. Empty `rules`: all rules. */
   async function findFaults(page: Page, rules: readonly string[], where = "html"): Promise<readonly string[]> {
-    // Not by a script of the page: its policy would not have it.
+    // Evaluated, because the page's policy forbids injected scripts.
     if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe.source);
     const { violations, passes } = await page.evaluate(
       ([place, only]) =>
@@ -76,7 +76,7 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
       );
   }
 
-  /** With what can be opened open; of thoughts that are all alike, some. */
+  /** Opens everything that can be opened, but only a few of the thoughts. */
   async function openMost(page: Page): Promise<void> {
     await page.waitForFunction(() => document.querySelector(".loom-chart-drawing .loom-spinner") === null);
     await page.evaluate(() => {
@@ -91,11 +91,11 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     { language: "en", theme: "light", rules: [] },
     { language: "zh", theme: "dark", rules: [] },
   ] as const)("in $language, $theme", ({ rules, ...options }) => {
-    // In the quick suite one language on each: axe takes seconds for a page.
-    const isDesk = PAGE_SAMPLES.isPatient || options.language === "en";
+    // The quick suite runs one language on each screen, because axe takes seconds per page.
+    const isDesktop = PAGE_SAMPLES.isPatient || options.language === "en";
     const isPhone = PAGE_SAMPLES.isPatient || options.language === "zh";
-    it.runIf(isDesk)("has nothing serious wrong on a desk", { timeout: 60_000 }, async () => {
-      const { page, context, complaints } = await look({ ...options, height: 6000 });
+    it.runIf(isDesktop)("has no serious violations on a desktop", { timeout: 60_000 }, async () => {
+      const { page, context, complaints } = await open({ ...options, height: 6000 });
       await page.locator(".page-prompt").first().waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
       await page.locator('a[href="#/s/asking"]').click();
@@ -117,8 +117,8 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
       await context.close();
     });
 
-    it.runIf(isPhone)("has nothing serious wrong on a phone", async () => {
-      const { page, context, complaints } = await look({ ...options, width: 390, height: 844, path: "#/s/talk" });
+    it.runIf(isPhone)("has no serious violations on a phone", async () => {
+      const { page, context, complaints } = await open({ ...options, width: 390, height: 844, path: "#/s/talk" });
       await page.locator(".loom-run-footer").first().waitFor();
       expect(await findFaults(page, rules)).toEqual([]);
       await page.locator(".page-header button").first().click();
@@ -135,8 +135,8 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     });
   });
 
-  it("does not read every token to those who listen", async () => {
-    const { page, context, complaints } = await look({});
+  it("does not announce every token", async () => {
+    const { page, context, complaints } = await open({});
     await page.evaluate(() => {
       const heard: string[] = [];
       Object.assign(globalThis, { heard });
@@ -153,9 +153,9 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     await message.fill("What can you do?");
     await message.press("Enter");
     await page.locator(".loom-run-footer").waitFor();
-    await page.getByText("The answer is complete.").waitFor();
+    await page.getByText("Answer complete.").waitFor();
     const heard = await page.evaluate(() => (globalThis as unknown as { readonly heard: readonly string[] }).heard);
-    // A hundred words came; what is said is what happens, and none of them.
+    // A hundred words were streamed. Only events are announced, never the words.
     expect(heard.length).toBeGreaterThan(2);
     expect(heard.length).toBeLessThan(15);
     expect(heard.filter((text) => text.includes("arithmetic") || text.length > 100)).toEqual([]);
@@ -163,10 +163,10 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     await context.close();
   });
 
-  it("never loses the keyboard when something closes", async () => {
-    const { page, context, complaints } = await look({ path: "#/s/talk" });
+  it("keeps focus when something closes", async () => {
+    const { page, context, complaints } = await open({ path: "#/s/talk" });
     await page.locator(".loom-run-footer").first().waitFor();
-    // The last: rows of the conversation come and go above it.
+    // The last one: rows above it are virtualized.
     const button = (name: string | RegExp) => page.getByRole("button", { name }).last();
     const press = async (name: string | RegExp): Promise<void> => button(name).press("Enter");
     const expectFocus = async (name: string | RegExp): Promise<void> => {
@@ -189,12 +189,12 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     await expectFocus(/^Language/);
     await press("Inspector");
     await page.getByRole("tab").first().waitFor();
-    await press("Close the inspector");
+    await press("Close inspector");
     await expectFocus("Inspector");
-    await press("Edit and send again");
-    await page.getByRole("textbox", { name: "Message to send instead" }).waitFor();
+    await press("Edit message");
+    await page.getByRole("textbox", { name: "Edited message" }).waitFor();
     await page.keyboard.press("Escape");
-    await expectFocus("Edit and send again");
+    await expectFocus("Edit message");
     const choose = async (name: string): Promise<void> => {
       await press(/^Actions for Make/);
       await page.getByRole("menuitem", { name }).press("Enter");
@@ -212,8 +212,8 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     await context.close();
   });
 
-  it("goes into what covers a phone, and back", async () => {
-    const { page, context, complaints } = await look({ width: 390, height: 844, path: "#/s/talk" });
+  it("moves focus into a panel that covers a phone, and back", async () => {
+    const { page, context, complaints } = await open({ width: 390, height: 844, path: "#/s/talk" });
     await page.locator(".loom-run-footer").first().waitFor();
     for (const [name, place] of [
       ["Show sessions", "#page-sidebar"],
@@ -230,8 +230,8 @@ describe.skipIf(!hasChromium)("a page for everybody (skipped where there is no C
     await context.close();
   });
 
-  it("moves nothing where that is not wanted", async () => {
-    const { page, context, complaints } = await look({ path: "#/s/asking", reducedMotion: false });
+  it("shows no animation if reduced motion is set", async () => {
+    const { page, context, complaints } = await open({ path: "#/s/asking", reducedMotion: false });
     await page.locator(".loom-approval").waitFor();
     await page.locator(".page-session-live").waitFor();
     const countMoving = (): Promise<number> =>

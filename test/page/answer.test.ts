@@ -1,34 +1,34 @@
-// What a newcomer sees first: a prompt that is offered, and all that an answer may hold, while it comes and afterwards.
+// Suggested prompts, and all parts of an answer while it streams and afterwards.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { HeldModel } from "./held-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
+import { PausableModel } from "./pausable-model.ts";
+import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
 import { LogWriter } from "./log-writer.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
-/** A dot. */
+/** One transparent pixel. */
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no Chromium)", () => {
-  const model = new HeldModel();
+describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)", () => {
+  const model = new PausableModel();
   const other = new ScriptedModel(() => ({ text: "Of another model." }), { provider: "openai", modelId: "gpt-test" });
-  let stage: PageStage;
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage({ model, furtherModels: { "openai/gpt-test": other } });
+    fixture = await createPageFixture({ model, furtherModels: { "openai/gpt-test": other } });
   });
-  afterAll(() => stage.close());
-  afterEach(() => model.goOn());
+  afterAll(() => fixture.close());
+  afterEach(() => model.resume());
 
   it.each([
-    ["en", "Things to try"],
+    ["en", "Suggestions"],
     ["zh", "试试这些"],
-  ] as const)("offers what is known to work, in the language of the browser: %s", async (language, title) => {
-    const { page, context, complaints } = await lookAt(stage, { language, ...PHONE });
+  ] as const)("suggests tested prompts in the browser's language: %s", async (language, title) => {
+    const { page, context, complaints } = await openPage(fixture, { language, ...PHONE });
     const offers = page.getByRole("list", { name: title }).getByRole("button");
     await offers.first().waitFor();
     const texts = await offers.allInnerTexts();
@@ -39,20 +39,20 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
   });
 
   it.each([
-    ["en", "Model: ", "Offline model", "choose one above"],
-    ["zh", "模型：", "离线模型", "请在上面选择一个"],
-  ] as const)("has another model to choose, and the run is of that: %s", async (language, label, offline, hint) => {
-    const { page, context, complaints } = await lookAt(stage, { language, theme: "dark" });
+    ["en", "Model: ", "Offline model", "Choose a language model above"],
+    ["zh", "模型：", "离线模型", "可在上方选择语言模型"],
+  ] as const)("runs with another chosen model: %s", async (language, label, offline, hint) => {
+    const { page, context, complaints } = await openPage(fixture, { language, theme: "dark" });
     await page.getByRole("button", { name: `${label}${offline}` }).click();
     await page.getByText(hint).waitFor();
     expect(await page.getByText("OPENAI_API_KEY").count()).toBe(0);
     await page.getByRole("menuitemradio", { name: "openai/gpt-test" }).click();
-    await say(page, "Who are you?", language);
+    await sendMessage(page, "Who are you?", language);
     await waitForEnd(page, language);
     await findAnswer(page, language).getByText("Of another model.").waitFor();
-    const calls = (await readEvents(stage, readSession(page))).filter(({ type }) => type === "llm_start");
+    const calls = (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "llm_start");
     expect(calls).toMatchObject([{ model: "openai/gpt-test" }]);
-    // What was chosen is kept, and of this model there is nothing to say.
+    // The choice is kept, and the model has no note.
     await page.getByRole("button", { name: `${label}openai/gpt-test` }).click();
     await page.getByRole("menuitemradio", { name: offline, checked: false }).waitFor();
     expect(await page.getByText(hint).count()).toBe(0);
@@ -60,14 +60,14 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     await context.close();
   });
 
-  it("shows thinking, tools, a list and a chart of a suggested prompt as they come", async () => {
-    const { page, context, complaints } = await lookAt(stage);
-    model.goUntil("reasoning-delta", 6);
+  it("shows thinking, tools, a to-do list and a chart while they stream", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    model.pauseAt("reasoning-delta", 6);
     await page.getByRole("button", { name: "Plan a launch" }).click();
     const answer = findAnswer(page);
     const stageLine = findRun(page).getByRole("status");
 
-    // Closed, with the newest of it in one line.
+    // Collapsed, with its latest text in one line.
     const thinking = answer.getByRole("button", { name: "Thinking…" });
     await thinking.waitFor();
     expect(await thinking.getAttribute("aria-expanded")).toBe("false");
@@ -75,24 +75,24 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     await stageLine.getByText("Thinking", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Live" }).waitFor();
 
-    model.goUntil("tool-input-delta", 6);
+    model.pauseAt("tool-input-delta", 6);
     const todoTool = answer.getByRole("group", { name: "write_todo_list" });
     await todoTool.getByText("Writing arguments").waitFor();
     await todoTool.getByText("Product launch").waitFor();
-    await stageLine.getByText("Preparing a call of write_todo_list").waitFor();
+    await stageLine.getByText("Preparing write_todo_list").waitFor();
 
-    model.goUntil("text-delta", 8);
-    await answer.getByText("Offline model: The list “Product launch”").waitFor();
+    model.pauseAt("text-delta", 10);
+    await answer.getByText("Offline model: Here is the list “Product launch”").waitFor();
     await stageLine.getByText("Answering").waitFor();
     expect(await answer.getByText("8+20+12 = 40").count()).toBe(0);
 
-    model.goOn();
+    model.resume();
     await waitForEnd(page);
     await answer.getByText("8+20+12 = 40").waitFor();
     await stageLine.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Complete" }).waitFor();
     await findRun(page)
-      .getByText(/^601 tokens \(426 in, 175 out\)$/)
+      .getByText(/^\d{3} tokens \(\d{3} in, \d{3} out\)$/)
       .waitFor();
     await findRun(page)
       .getByText(/^(?:\d+\.\d|under 0\.1) s$/)
@@ -111,12 +111,12 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     await context.close();
   });
 
-  it("keeps a list the same in every tab and on the server", async () => {
-    const first = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
-    await first.page.getByRole("button", { name: "策划一次发布" }).click();
+  it("keeps a to-do list in sync across tabs and the server", async () => {
+    const first = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
+    await first.page.getByRole("button", { name: "策划产品发布" }).click();
     await waitForEnd(first.page, "zh");
-    const session = readSession(first.page);
-    const second = await lookAt(stage, { path: `#/s/${session}` });
+    const session = readSessionId(first.page);
+    const second = await openPage(fixture, { path: `#/s/${session}` });
     await waitForEnd(second.page);
 
     const [here, there] = [first.page, second.page].map((page) => page.getByRole("group", { name: "产品发布" }));
@@ -131,7 +131,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
 
     await first.page.reload();
     await here!.getByRole("checkbox", { name: "运行测试", checked: true }).waitFor();
-    const changes = (await readEvents(stage, session)).filter(({ type }) => type === "todo_update");
+    const changes = (await readEvents(fixture, session)).filter(({ type }) => type === "todo_update");
     expect(changes.map((event) => ("completed" in event ? event.completed : undefined))).toEqual([true, true, false]);
     for (const { complaints, context } of [first, second]) {
       expect(complaints).toEqual([]);
@@ -139,8 +139,8 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     }
   });
 
-  it("shows images of the specifications by way of its server", async () => {
-    const writer = await new LogWriter(stage.log, "pictures").open();
+  it("loads images through the server", async () => {
+    const writer = await new LogWriter(fixture.log, "pictures").open();
     writer.begin("run-1", { message: "Pictures" });
     writer.put(
       { type: "image", url: "https://example.com/a b.png", alt: "A hill" },
@@ -149,12 +149,12 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     writer.end();
     await writer.flush();
     const asked: string[] = [];
-    const { page, context, complaints } = await lookAt(stage, {
+    const { page, context, complaints } = await openPage(fixture, {
       path: "#/s/pictures",
-      // In place of the door, which would go out to fetch them.
-      prepare: (looking) =>
-        looking.route(/\/v1\/images/, (route) => {
-          asked.push(route.request().url().slice(stage.url.length));
+      // Replaces the image proxy, which would fetch them.
+      prepare: (opened) =>
+        opened.route(/\/v1\/images/, (route) => {
+          asked.push(route.request().url().slice(fixture.url.length));
           return route.fulfill({ contentType: "image/png", body: PIXEL });
         }),
     });
@@ -174,12 +174,12 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     await context.close();
   });
 
-  it("draws a chart, and has its numbers", async () => {
-    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+  it("draws a chart with its data", async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
     await page.getByRole("button", { name: "Plan a launch" }).click();
     await waitForEnd(page);
     const chart = page.getByRole("figure", { name: "budget" });
-    const drawing = chart.getByRole("img", { name: "budget. Bar chart. 3 points. value: from 8 to 20" });
+    const drawing = chart.getByRole("img", { name: "budget. Bar chart. 3 points. value: 8 to 20" });
     await drawing.getByText("marketing").waitFor();
     const bars = await drawing
       .locator("svg [data-said]")
@@ -190,7 +190,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped where there is no 
     const unit = Number(bars[1]?.[1]) / 20;
     expect(bars.map(([, height]) => Math.round(Number(height) / unit))).toEqual([8, 20, 12]);
 
-    await chart.getByRole("button", { name: "Show the numbers" }).click();
+    await chart.getByRole("button", { name: "Show data" }).click();
     const rows = chart.getByRole("table").getByRole("row");
     expect(await rows.allInnerTexts()).toEqual([
       expect.stringContaining("value"),

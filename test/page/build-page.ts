@@ -1,7 +1,4 @@
-/**
- * The page as it is built for users, from the source as it stands: built once for each state of it, beside the other
- * caches of node_modules, and shared by all tests.
- */
+/** Builds the page from the current source, once per version, into a cache in node_modules that all tests share. */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +7,10 @@ import { packageRoot } from "../source-files.ts";
 
 const CACHE = join(packageRoot, "node_modules", ".cache", "loom-page");
 const SOURCES = ["src/protocol", "src/framing", "src/dialects", "src/client", "src/react", "web"];
-/** States that are kept. */
+/** Versions kept in the cache. */
 const MAX_KEPT = 5;
 
-/** The folder it was built into. */
+/** Returns the folder of the built page. */
 export async function buildPage(): Promise<string> {
   const folder = join(CACHE, hashSources());
   if (existsSync(folder)) {
@@ -21,7 +18,7 @@ export async function buildPage(): Promise<string> {
     return folder;
   }
   mkdirSync(CACHE, { recursive: true });
-  // Whole or not there, whoever else builds at the same time.
+  // Rename when complete, because other processes may build at the same time.
   const unfinished = `${folder}-${process.pid}-${threadId}`;
   await buildAsForUsers(unfinished);
   try {
@@ -34,12 +31,12 @@ export async function buildPage(): Promise<string> {
   return folder;
 }
 
-/** Tests run in an environment that calls itself a test, and libraries would be built for developers then. */
+/** In test mode, libraries would be bundled as development builds. */
 async function buildAsForUsers(outDir: string): Promise<void> {
   const { NODE_ENV } = process.env;
   process.env["NODE_ENV"] = "production";
   try {
-    // Most tests find the page built, and need no builder.
+    // Loaded on demand: most tests use the cached build.
     const { build } = await import("vite");
     await build({
       configFile: join(packageRoot, "web", "vite.config.ts"),

@@ -1,6 +1,6 @@
 /**
- * Runs in Chromium: a conversation of ten thousand messages, and one that is being answered. It counts what is rendered
- * and what is in the document, and looks at where the reader stands.
+ * Runs in Chromium: a conversation of ten thousand messages with a live run. Counts renders and elements, and measures
+ * the scroll position.
  */
 import { createRoot } from "react-dom/client";
 import { createLoomReceiver } from "../../src/client/index.ts";
@@ -8,19 +8,19 @@ import { Conversation, UiProvider } from "../../src/react/index.ts";
 
 export interface ConversationOutcome {
   readonly turns: number;
-  /** Elements in the document: at the end, and after scrolling through. */
+  /** Elements in the document at the end, and after scrolling through it. */
   readonly elements: readonly number[];
-  /** Renders of messages while tokens came, by message. */
+  /** Renders per message while tokens arrive. */
   readonly renders: { readonly [messageId: string]: number };
   readonly tokens: number;
   readonly streamed: string;
-  /** Distance from the end: at first, while tokens came, in less room, after scrolling up and more tokens. */
+  /** Distance from the end: at first, while streaming, in a lower window, and after scrolling up. */
   readonly fromEnd: readonly number[];
-  /** How far what the reader looks at has moved while tokens came below it. */
+  /** How far the visible content moved while tokens arrived below. */
   readonly moved: number;
-  /** How far what the reader opened at the end has moved, and how much it made the row grow. */
+  /** How far an opened part moved, and how much its row grew. */
   readonly opened: readonly [moved: number, grown: number];
-  /** Whether the keyboard was left where it was by scrolling away. */
+  /** Whether focus was kept while scrolling away. */
   readonly isFocusKept: boolean;
   readonly texts: readonly (string | undefined)[];
 }
@@ -80,7 +80,7 @@ async function stream(tokens: number): Promise<void> {
   await settle();
 }
 
-/** Something folded at the end of the last run is opened. */
+/** Opens a collapsed part at the end of the last run. */
 async function openThought(): Promise<readonly [moved: number, grown: number]> {
   send("live", { type: "reasoning_chunk", node_id: "run-think-1", id: "think", content: "hm\n\n".repeat(60) });
   say("live", "\n\nso it is");
@@ -120,7 +120,7 @@ async function run(): Promise<ConversationOutcome> {
   distances.push(fromEnd());
   root.style.height = "700px";
   await settle();
-  // Whoever reads further up is left where they are.
+  // The scroll position must not change while reading further up.
   scroller().scrollTop -= 3000;
   await settle();
   const top = scroller().getBoundingClientRect().top;

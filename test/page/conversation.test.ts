@@ -1,5 +1,5 @@
-// Ten thousand messages in a real Chromium: only what is seen is in the document, a token renders one message, and a
-// reader stays where they are.
+// Ten thousand messages in Chromium: only visible rows are in the document, a token renders one message, and the scroll
+// position is kept.
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { runPage } from "../browser/page.ts";
 import type { ConversationOutcome } from "./conversation-page.tsx";
 import { readStyles } from "./styles.ts";
 
-describe.skipIf(!hasChromium)("a long conversation (skipped where there is no Chromium)", () => {
+describe.skipIf(!hasChromium)("a long conversation (skipped without Chromium)", () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -17,7 +17,7 @@ describe.skipIf(!hasChromium)("a long conversation (skipped where there is no Ch
     await browser.close();
   });
 
-  it("keeps the document small, renders one message for a token, and leaves readers where they are", async () => {
+  it("keeps the document small, renders one message per token, and keeps the scroll position", async () => {
     const entry = join(import.meta.dirname, "conversation-page.tsx");
     const { outcome, complaints } = await runPage<ConversationOutcome>(browser, entry, { styles: readStyles() });
     process.stdout.write(`elements: ${outcome.elements.join(", ")}\n`);

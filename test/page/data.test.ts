@@ -1,22 +1,22 @@
-// Data of all four kinds as it is looked at: a hundred thousand rows, a drawing, an image, something of its own.
+// Data of all kinds: a large table, a chart, an image and a custom value.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { defineTool } from "../../src/tools/index.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { createCalledModel } from "./called-model.ts";
-import { findAnswer, lookAt, PHONE, say, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { createCommandModel } from "./command-model.ts";
+import { findAnswer, openPage, PHONE, sendMessage, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 const ROWS = 100_000;
-/** As many as the largest event can hold. */
+/** About as many rows as one event can hold. */
 const LARGE: JsonObject = {
   name: "Measurements",
   columns: ["place", "level"],
   rows: Array.from({ length: ROWS }, (_, place) => [place, (place * 7) % 10]),
 };
-/** A specification of its own, in a standard grammar. */
+/** A Vega-Lite specification. */
 const DRAWN: JsonObject = {
   $schema: "https://vega.github.io/schema/vega-lite/v6.json",
   title: "Tides",
@@ -33,30 +33,30 @@ const EVENTS = {
   own: { data_type: "custom", data: { sensor: "T-7", limits: { low: -5, high: 40 } } },
 } as const;
 
-describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chromium)", () => {
-  /** Ends the run that shows rows. */
+describe.skipIf(!hasChromium)("data on the page (skipped without Chromium)", () => {
+  /** Ends the run that shows the rows. */
   let finish: () => void = () => undefined;
   const tool = defineTool({
     name: "present",
-    description: "Presents something.",
+    description: "Shows a value.",
     input: z.object({ what: z.enum(["rows", "drawing", "picture", "own"]) }),
     maxShownBytes: 1024 * 1024,
     execute: async ({ what }, { show }) => {
       show({ type: "data", ...EVENTS[what] });
       if (what === "rows") await new Promise<void>((resolve) => (finish = resolve));
-      return "It is there to see.";
+      return "The value is shown.";
     },
   });
-  let stage: PageStage;
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage({ model: createCalledModel(), tools: [tool] });
+    fixture = await createPageFixture({ model: createCommandModel(), tools: [tool] });
   });
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
   const ask = (what: keyof typeof EVENTS): string => `present {"what": "${what}"}`;
 
-  it("looks through a hundred thousand rows", async () => {
-    const { page, context, complaints, copies } = await lookAt(stage);
-    await say(page, ask("rows"));
+  it("browses a hundred thousand rows", async () => {
+    const { page, context, complaints, copies } = await openPage(fixture);
+    await sendMessage(page, ask("rows"));
     const figure = findAnswer(page).getByRole("figure", { name: "Measurements" });
     const table = figure.getByRole("table", { name: "Measurements" });
     const rows = table.getByRole("row").filter({ has: page.getByRole("cell") });
@@ -79,7 +79,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     expect(csv.trim().split(/\r?\n/)).toHaveLength(20);
     expect(csv).toMatch(/^place,level\r?\n/);
 
-    // Escape empties it, and in an empty one it does nothing: the run goes on.
+    // Escape clears the search field. In an empty field it does nothing, and the run continues.
     await figure.getByRole("searchbox").press("Escape");
     await figure.getByText("100,000 rows", { exact: true }).waitFor();
     await figure.getByRole("searchbox").press("Escape");
@@ -90,7 +90,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     await pages.getByRole("button", { name: "Last page" }).click();
     await pages.getByText("Page 2,000 of 2,000").waitFor();
     await rows.first().getByText("99950").waitFor();
-    await pages.getByRole("combobox", { name: "Rows on a page" }).selectOption({ label: "All rows" });
+    await pages.getByRole("combobox", { name: "Rows per page" }).selectOption({ label: "All rows" });
     await pages.getByText("Page 2,000").waitFor({ state: "detached" });
     const scroller = figure.getByRole("group", { name: "Measurements" });
     await scroller.evaluate((element) => element.scrollTo(0, element.scrollHeight));
@@ -102,7 +102,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     await figure.getByRole("button", { name: "Copy as CSV" }).click();
     await figure.getByRole("button", { name: "Copied" }).waitFor();
     const download = page.waitForEvent("download");
-    await figure.getByRole("button", { name: "Save as CSV" }).click();
+    await figure.getByRole("button", { name: "Download CSV" }).click();
     const file = await download;
     expect(file.suggestedFilename()).toBe("Measurements.csv");
     expect(
@@ -114,9 +114,9 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     await context.close();
   });
 
-  it("draws a specification, shows an image and a tree of values, on a telephone in the dark", async () => {
-    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "dark", ...PHONE });
-    await say(page, ask("drawing"), "zh");
+  it("draws a chart, shows an image and a value tree, on a phone with the dark theme", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark", ...PHONE });
+    await sendMessage(page, ask("drawing"), "zh");
     const chart = findAnswer(page, "zh").getByRole("figure", { name: "Tides" });
     await chart
       .getByRole("img", { name: /^Tides；折线图；4 个数据点/ })
@@ -125,7 +125,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
       .waitFor();
     await waitForEnd(page, "zh");
 
-    await say(page, ask("picture"), "zh");
+    await sendMessage(page, ask("picture"), "zh");
     await waitForEnd(page, "zh", 2);
     await findAnswer(page, "zh").getByText("a blue dot").waitFor();
     await findAnswer(page, "zh").getByRole("button", { name: "查看图片：a blue dot" }).click();
@@ -139,7 +139,7 @@ describe.skipIf(!hasChromium)("data on the page (skipped where there is no Chrom
     await page.keyboard.press("Escape");
     await viewer.waitFor({ state: "detached" });
 
-    await say(page, ask("own"), "zh");
+    await sendMessage(page, ask("own"), "zh");
     await waitForEnd(page, "zh", 3);
     await findAnswer(page, "zh").getByText("T-7").waitFor();
     const { scrollWidth, clientWidth } = await page.evaluate(() => document.documentElement);

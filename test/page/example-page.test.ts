@@ -1,4 +1,4 @@
-// The page of the guide: built as a user would, served by a server of its own under the policy of ours, and used.
+// The example page of the guide: built as a user would, served with our page policy, and used in Chromium.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ import { hasChromium } from "../browser/launch.ts";
 import { findBlocks } from "../guide-pages.ts";
 import { packageRoot } from "../source-files.ts";
 import { LogWriter } from "./log-writer.ts";
-import { createServedAgents, launchForPage, openLook } from "./stage.ts";
+import { createServedAgents, launchBrowser, openPageAt } from "./page-fixture.ts";
 
-/** A dot. */
+/** One transparent pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><circle cx="4" cy="4" r="4"/></svg>';
 
@@ -21,7 +21,7 @@ const source = join(packageRoot, "examples", "page");
 const read = (...path: string[]): string => readFileSync(join(...path), "utf8");
 
 describe("the guide", () => {
-  it("shows the files of the example as they are", () => {
+  it("shows the files of the example unchanged", () => {
     const page = "docs/guides/build-a-page.md";
     const shown = findBlocks(page, read(packageRoot, page)).map(({ text }) => text);
     for (const file of ["main.tsx", "numbered-code.tsx", "page.css", "index.html"])
@@ -29,7 +29,7 @@ describe("the guide", () => {
   });
 });
 
-describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Chromium)", () => {
+describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () => {
   const folder = mkdtempSync(join(tmpdir(), "loom-example-page-"));
   const log = new MemoryLog();
   let browser: Browser;
@@ -50,7 +50,7 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     });
     const page = createPage({ folder });
     server = await startLoomServer({ log, agents: createServedAgents({}), port: 0, page });
-    browser = await launchForPage();
+    browser = await launchBrowser();
   });
   afterAll(async () => {
     await browser.close();
@@ -58,8 +58,8 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it("answers, asks for consent, keeps a list, and tells how it stands", async () => {
-    const { page, context, complaints } = await openLook(browser, server.url);
+  it("answers, asks for approval, keeps a to-do list, and shows its status", async () => {
+    const { page, context, complaints } = await openPageAt(browser, server.url);
     page.setDefaultTimeout(15_000);
     await page.getByRole("heading", { name: "Ask something" }).waitFor();
     const say = async (text: string): Promise<void> => {
@@ -74,15 +74,15 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     await page.getByRole("button", { name: "Complete" }).waitFor();
 
     await say("Make a to-do list for a product launch");
-    await page.getByRole("checkbox", { name: "Release" }).check();
+    await page.getByRole("checkbox", { name: "Release", exact: true }).check();
     await page.getByText("1 of 6").waitFor();
     await page.reload();
-    await page.getByRole("checkbox", { name: "Release", checked: true }).waitFor();
+    await page.getByRole("checkbox", { name: "Release", exact: true, checked: true }).waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("shows images, and asks the server only for those from elsewhere", async () => {
+  it("shows images, and loads only external ones through the server", async () => {
     const [pixel, drawing] = [`data:image/png;base64,${PIXEL}`, `data:image/svg+xml;base64,${btoa(DRAWING)}`];
     const answer = `![in a text](${pixel})`;
     const writer = await new LogWriter(log, "images").open();
@@ -96,11 +96,11 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     writer.end({}, answer);
     await writer.flush();
     const asked: string[] = [];
-    const { page, context, complaints } = await openLook(browser, server.url, {
+    const { page, context, complaints } = await openPageAt(browser, server.url, {
       path: "#images",
-      // In place of the door, which would go out to fetch it.
-      prepare: (looking) =>
-        looking.route(/\/v1\/images/, (route) => {
+      // Replaces the image proxy, which would fetch it.
+      prepare: (opened) =>
+        opened.route(/\/v1\/images/, (route) => {
           asked.push(new URL(route.request().url()).searchParams.get("url") ?? "");
           return route.fulfill({ contentType: "image/png", body: Buffer.from(PIXEL, "base64") });
         }),
@@ -115,7 +115,7 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     await context.close();
   });
 
-  it("shows code in its own way", async () => {
+  it("renders code with a plugin", async () => {
     const answer = "```js\nconst a = 1;\nconst b = 2;\n```";
     const writer = await new LogWriter(log, "code").open();
     writer.begin("run-1", { message: "code" });
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("a page of one's own (skipped where there is no Ch
     );
     writer.end({}, answer);
     await writer.flush();
-    const { page, context, complaints } = await openLook(browser, server.url, { path: "#code" });
+    const { page, context, complaints } = await openPageAt(browser, server.url, { path: "#code" });
     page.setDefaultTimeout(15_000);
     await page.getByText("2  const b = 2;").waitFor();
     expect(complaints).toEqual([]);

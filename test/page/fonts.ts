@@ -1,6 +1,6 @@
 /**
- * Chinese letters for Chromium: it brings none, and a screenshot without them cannot be read. They come from a package,
- * packed for pages; Chromium takes those of the system only unpacked, so that is done once, beside the other caches.
+ * Chinese fonts for Chromium, which has none here. They come from a package in WOFF format and are unpacked once into a
+ * cache, because Chromium uses only unpacked system fonts.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -10,7 +10,7 @@ import { packageRoot } from "../source-files.ts";
 
 const WEIGHTS = ["400", "700"];
 
-/** What the environment of a browser must hold. What the system has comes first. */
+/** Returns environment variables for the browser. System fonts take precedence. */
 export function prepareFonts(): { readonly [name: string]: string } {
   const files = join(dirname(createRequire(import.meta.url).resolve("@fontsource/noto-sans-sc")), "files");
   const folder = join(packageRoot, "node_modules", ".cache", "loom-fonts");
@@ -33,7 +33,7 @@ export function prepareFonts(): { readonly [name: string]: string } {
   return { FONTCONFIG_FILE: config };
 }
 
-/** Whole or not there, whoever else writes it at the same time. */
+/** Renames when complete, because other processes may write at the same time. */
 function writeWhole(path: string, bytes: Buffer): void {
   const unfinished = `${path}-${process.pid}-${Math.random()}`;
   writeFileSync(unfinished, bytes);
@@ -42,7 +42,7 @@ function writeWhole(path: string, bytes: Buffer): void {
 
 const [WOFF_HEAD, WOFF_ENTRY, FONT_HEAD, FONT_ENTRY] = [44, 20, 12, 16];
 
-/** WOFF 1.0: the tables of a font, each packed by itself, behind a list of them. */
+/** Unpacks WOFF 1.0: a directory of tables, each compressed separately. */
 function unpackFont(packed: Buffer): Buffer {
   const count = packed.readUInt16BE(12);
   const power = Math.floor(Math.log2(count));

@@ -6,12 +6,12 @@ import { LogWriter } from "./log-writer.ts";
 const RUN = "window.__ran=1";
 const EVIL = "https://evil.example";
 
-/** Rounds through all fields where each field has another text. */
+/** Rounds through all fields if each field gets another text. */
 const MIXED_ROUNDS = 3;
 
 /**
- * Everything, field by field; then charts. It ends in an error. Each text is in every field; where they are mixed each is
- * in some, and is the address of a source and of an image. Tells in how many.
+ * Writes a session with hostile texts in every field, then hostile charts, and ends it with an error. With `isMixed`,
+ * each text is in some fields, and is the URL of a source and of an image. Returns the number of fields per text.
  */
 export async function writeHostileSession(
   log: Log,
@@ -25,7 +25,7 @@ export async function writeHostileSession(
     return text;
   };
   const [some = ""] = texts;
-  // What is too long for a name is none, nor is what no text may have in it.
+  // Names have a maximum length and no null characters.
   const name = some.replaceAll("\0", "").slice(0, 80);
   const writer = await new LogWriter(log, session, `node-${name}`).open();
   writer.begin(`run-${name}`, {
@@ -53,7 +53,7 @@ export async function writeHostileSession(
   return given;
 }
 
-/** An answer in each format, in pieces that break anywhere. */
+/** Writes an answer in each format, split at arbitrary positions. */
 export async function writeHostileAnswers(log: Log, session: string, texts: readonly string[]): Promise<void> {
   const writer = await new LogWriter(log, session).open();
   for (const format of ["markdown", "html", "text", "application/x-unknown"]) {
@@ -67,7 +67,7 @@ export async function writeHostileAnswers(log: Log, session: string, texts: read
   await writer.flush();
 }
 
-/** Trees and graphs of thoughts. What is too long for an id is none. */
+/** Writes trees and graphs of thoughts. IDs have a maximum length. */
 export async function writeHostileThoughts(log: Log, session: string, texts: readonly string[]): Promise<void> {
   const [some = "", other = ""] = texts;
   const ids = texts.map((text, index) => `${index} ${text}`.slice(0, 80));
@@ -115,7 +115,7 @@ export async function writeHostileThoughts(log: Log, session: string, texts: rea
   await writer.flush();
 }
 
-/** A run that waits for consent, and so goes on. */
+/** Writes a run that waits for approval. */
 export async function writeHostileQuestion(log: Log, session: string, texts: readonly string[]): Promise<void> {
   const [some = ""] = texts;
   const asked = Object.fromEntries(texts.map((text) => [text, text]));
@@ -133,7 +133,7 @@ export async function writeHostileQuestion(log: Log, session: string, texts: rea
   await writer.flush();
 }
 
-/** No more than fifty of a message are shown. */
+/** At most fifty attachments of a message are shown. */
 function attach(text: string) {
   return [
     { blob_id: "0".repeat(64), name: text, media_type: "text/plain", bytes: 5 },
@@ -142,9 +142,9 @@ function attach(text: string) {
   ];
 }
 
-/** `next` is asked for each field. */
+/** `next` returns the text of the next field. */
 function fillFields(next: () => string, index: number): LoomEvent[] {
-  // What is too long for an id is none.
+  // IDs have a maximum length.
   const call_id = `call-${index}-${next()}`.slice(0, 80);
   const list_id = `list-${index}-${next()}`.slice(0, 80);
   const tree = (): JsonObject => ({ [next()]: next(), list: [next(), { [next()]: next() }] });
@@ -222,7 +222,7 @@ const VALUES = { values: [{ a: `<img src=x onerror=${RUN}>`, b: 3, u: `javascrip
 const SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json";
 const XY = { x: { field: "a", type: "nominal" }, y: { field: "b", type: "quantitative" } };
 
-/** Charts that fetch, link, run expressions, or are too much. */
+/** Charts that load, link, run expressions or are too large. */
 const SPECIFICATIONS: readonly JsonObject[] = [
   { $schema: SCHEMA, data: { url: `${EVIL}/data.json` }, mark: "bar", encoding: XY },
   { $schema: SCHEMA, data: VALUES, mark: "bar", encoding: { ...XY, href: { field: "u", type: "nominal" } } },

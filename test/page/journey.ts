@@ -1,43 +1,46 @@
-/** What somebody who uses the page does again and again, by what is written on it. */
+/** Common steps of the page tests, using the visible labels. */
 import type { Locator, Page } from "playwright-core";
 import type { AnyEvent } from "../../src/protocol/index.ts";
-import type { Look, PageStage } from "./stage.ts";
+import type { OpenedPage, PageFixture } from "./page-fixture.ts";
 
 export type Language = "en" | "zh";
 
-/** Between two steps of a journey; a machine may be busy. */
-const PATIENCE_MS = 15_000;
+/** Timeout of one step. CI machines may be busy. */
+const STEP_TIMEOUT_MS = 15_000;
 
-/** The size of a telephone. */
+/** Size of a phone. */
 export const PHONE = { width: 390, height: 844 } as const;
 
-/** As `stage.look`, with little patience: what does not come should fail soon. */
-export async function lookAt(stage: PageStage, options?: Parameters<PageStage["look"]>[0]): Promise<Look> {
-  const look = await stage.look(options);
-  look.page.setDefaultTimeout(PATIENCE_MS);
-  return look;
+/** Opens the page with a short timeout, so that failures show early. */
+export async function openPage(
+  fixture: PageFixture,
+  options?: Parameters<PageFixture["open"]>[0],
+): Promise<OpenedPage> {
+  const opened = await fixture.open(options);
+  opened.page.setDefaultTimeout(STEP_TIMEOUT_MS);
+  return opened;
 }
 
 const MESSAGE: { readonly [L in Language]: string } = { en: "Message", zh: "消息" };
 
-export async function say(page: Page, text: string, language: Language = "en"): Promise<void> {
+export async function sendMessage(page: Page, text: string, language: Language = "en"): Promise<void> {
   await page.getByRole("textbox", { name: MESSAGE[language], exact: true }).fill(text);
   await page.keyboard.press("Enter");
 }
 
-/** The run that began last. */
+/** Returns the latest run. */
 export function findRun(page: Page): Locator {
   return page.getByRole("feed").getByRole("article").last();
 }
 
-/** What came of the message that was said last. */
+/** Returns the answer of the latest run. */
 export function findAnswer(page: Page, language: Language = "en"): Locator {
   return findRun(page).getByRole("group", { name: language === "zh" ? "回答" : "Answer", exact: true });
 }
 
 const ENDED: { readonly [L in Language]: string } = { en: "Completed", zh: "已完成" };
 
-/** Resolves when so many runs are there and the last of them is complete. */
+/** Waits until there are this many runs and the last one has completed. */
 export async function waitForEnd(page: Page, language: Language = "en", runs = 1): Promise<void> {
   await page
     .getByRole("feed")
@@ -47,16 +50,16 @@ export async function waitForEnd(page: Page, language: Language = "en", runs = 1
   await findRun(page).getByText(ENDED[language], { exact: true }).waitFor();
 }
 
-/** Of an address that names it. */
-export function readSession(page: Page): string {
+/** Returns the session ID in the URL. */
+export function readSessionId(page: Page): string {
   return new URL(page.url()).hash.slice("#/s/".length);
 }
 
-/** All that the server has kept of a session. */
-export async function readEvents(stage: PageStage, session: string): Promise<readonly AnyEvent[]> {
+/** Reads all events that the server stored for a session. */
+export async function readEvents(fixture: PageFixture, session: string): Promise<readonly AnyEvent[]> {
   const events: AnyEvent[] = [];
   for (let after = 0; ;) {
-    const { records } = await stage.log.read(session, { after });
+    const { records } = await fixture.log.read(session, { after });
     if (records.length === 0) return events;
     events.push(...records.map(({ event }) => event));
     after = records.at(-1)?.envelope.event_id ?? after;

@@ -1,37 +1,37 @@
-// A whole visit without a pointer: everything is reached with Tab, and answered with Enter, Space and the arrows.
+// The whole page by keyboard: everything can be reached with Tab and operated with Enter, Space and arrow keys.
 import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { findAnswer, findRun, lookAt, readEvents, readSession, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { findAnswer, findRun, openPage, readEvents, readSessionId, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
-/** Elements on the way to another. */
+/** Tab presses before a target counts as unreachable. */
 const MOST_STEPS = 60;
 
-/** Goes on with the same key until the keyboard is there. */
+/** Presses the key until the target has focus. */
 async function stepTo(page: Page, target: Locator, key: "Tab" | "Shift+Tab"): Promise<void> {
   await target.waitFor();
   for (let step = 0; step < MOST_STEPS; step++) {
     if (await target.evaluate((element) => element === document.activeElement)) return;
     await page.keyboard.press(key);
   }
-  throw new Error(`${MOST_STEPS} × ${key} did not lead to it`);
+  throw new Error(`not reached after ${MOST_STEPS} × ${key}`);
 }
 
-describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is no Chromium)", () => {
-  let stage: PageStage;
+describe.skipIf(!hasChromium)("the keyboard on the page (skipped without Chromium)", () => {
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage();
+    fixture = await createPageFixture();
   });
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
 
-  it("does for everything", async () => {
-    const { page, context, complaints } = await lookAt(stage);
+  it("operates everything", async () => {
+    const { page, context, complaints } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message" });
     const isFocused = (target: Locator): Promise<boolean> =>
       target.evaluate((element) => element === document.activeElement);
 
-    // Where one writes is where one begins.
+    // The message box has focus at first.
     await box.waitFor();
     await expect.poll(() => isFocused(box)).toBe(true);
     await page.keyboard.type("Ask me for approval,");
@@ -48,11 +48,11 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowRight");
     await inspector.getByRole("tab", { name: "Frames", selected: true }).waitFor();
-    const sought = inspector.getByRole("searchbox", { name: "Find in frames" });
+    const sought = inspector.getByRole("searchbox", { name: "Search frames" });
     await stepTo(page, sought, "Tab");
     await page.keyboard.type("milk");
     await inspector.getByText(/^\d+ of \d+ frames$/).waitFor();
-    // The first empties it, the next leaves it; the run that waits goes on.
+    // The first Escape clears the field, the second leaves it. The waiting run continues.
     await page.keyboard.press("Escape");
     await inspector.getByText(/^\d+ frames$/).waitFor();
     expect(await isFocused(sought)).toBe(true);
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await stepTo(page, approve, "Shift+Tab");
     await page.keyboard.press("Enter");
     await waitForEnd(page);
-    // The button is gone, the keyboard is where it was.
+    // The button was removed, but focus is not lost.
     expect(await page.evaluate(() => document.activeElement !== document.body)).toBe(true);
 
     const thinking = findAnswer(page)
@@ -82,7 +82,8 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await page.getByText("1 of 2").waitFor();
     await expect
       .poll(
-        async () => (await readEvents(stage, readSession(page))).filter(({ type }) => type === "todo_update").length,
+        async () =>
+          (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "todo_update").length,
       )
       .toBe(1);
 
@@ -100,7 +101,7 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
 
     await page.keyboard.press("Alt+/");
     const help = page.getByRole("dialog", { name: "Keyboard shortcuts" });
-    await help.getByText("Show or hide the inspector").waitFor();
+    await help.getByText("Toggle inspector").waitFor();
     await page.keyboard.press("Escape");
     await help.waitFor({ state: "detached" });
     expect(await isFocused(picker)).toBe(true);
@@ -113,7 +114,7 @@ describe.skipIf(!hasChromium)("the keyboard on the page (skipped where there is 
     await waitForEnd(page);
     await page.getByRole("checkbox", { name: "milk", checked: true }).waitFor();
 
-    // Where the button that stops stands, Escape is that button.
+    // In the message box, Escape stops the run.
     await page.keyboard.press("Alt+c");
     await expect.poll(() => isFocused(box)).toBe(true);
     await page.keyboard.type("Ask me for approval");

@@ -1,4 +1,4 @@
-/** Writes a session from outside, without an agent: frames as any agent might have sent them. */
+/** Writes the events of a session directly to the log, without an agent. */
 import { createEntry, describeHolder, type Log } from "../../src/log/index.ts";
 import type { LoomEvent } from "../../src/protocol/index.ts";
 
@@ -34,7 +34,7 @@ export class LogWriter {
     this.#put({ type: "run_start", agent: "react", contiguous: true, ...more });
   }
 
-  /** Of the node of the run. */
+  /** Writes events of the run's node. */
   put(...events: readonly LoomEvent[]): void {
     for (const event of events) this.#put(event, true);
   }

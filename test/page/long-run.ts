@@ -1,4 +1,4 @@
-/** A run of as many frames as are wanted, for tests: rounds of thinking, a tool and an answer. */
+/** A run with any number of frames: rounds of thinking, a tool call and an answer. */
 import type { LoomEvent } from "../../src/protocol/index.ts";
 
 export interface LongRun {

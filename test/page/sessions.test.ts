@@ -1,40 +1,40 @@
-// What is around a conversation: the sessions, the knowledge base, who answers, the language and the colours.
+// The page around the conversation: session list, knowledge base, agent and model, language and theme.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { findAnswer, lookAt, PHONE, readSession, say, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
-describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no Chromium)", () => {
-  let stage: PageStage;
+describe.skipIf(!hasChromium)("sessions on the page (skipped without Chromium)", () => {
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage();
+    fixture = await createPageFixture();
   });
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
 
-  it("finds, renames, copies and deletes them", async () => {
-    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
+  it("searches, renames, duplicates and deletes sessions", async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
     const list = page.getByRole("navigation", { name: "Sessions" });
-    await say(page, "What is 6*7?");
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
     await page.getByRole("button", { name: "New session" }).click();
-    await say(page, "Make a to-do list: milk, bread");
+    await sendMessage(page, "Make a to-do list: milk, bread");
     await waitForEnd(page);
     const link = (title: string | RegExp) => list.getByRole("link", { name: title });
     await link("What is 6*7?").waitFor();
 
     const search = page.getByRole("searchbox", { name: "Search sessions" });
     await search.fill("42");
-    await list.getByText("in an answer").waitFor();
+    await list.getByText("Answer", { exact: true }).waitFor();
     await link(/^Make a to-do list/).waitFor({ state: "detached" });
     await link(/^What is 6\*7\?/).click();
     await findAnswer(page).getByText("6*7 = 42").waitFor();
-    await search.fill("nobody said this");
-    await list.getByText("Nothing found").waitFor();
-    await page.getByRole("button", { name: "Clear the search" }).click();
+    await search.fill("no such text");
+    await list.getByText("No results").waitFor();
+    await page.getByRole("button", { name: "Clear search" }).click();
 
     await list.getByRole("button", { name: "Actions for What is 6*7?" }).click();
-    // Where nobody is asked who they are there is nothing to share, and nobody to sign out.
+    // With authentication off there is no sharing and no sign-out.
     expect(await page.getByRole("menuitem").allInnerTexts()).toEqual(["Rename", "Duplicate", "Delete"]);
     expect(await page.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     await page.getByRole("menuitem", { name: "Rename" }).click();
@@ -44,25 +44,25 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await page.getByRole("heading", { name: "The answer", level: 1 }).waitFor();
     expect(await page.title()).toBe("The answer – Loom");
 
-    const before = readSession(page);
+    const before = readSessionId(page);
     await list.getByRole("button", { name: "Actions for The answer" }).click();
     await page.getByRole("menuitem", { name: "Duplicate" }).click();
     await link("Copy of The answer").waitFor();
     await page.getByRole("heading", { name: "Copy of The answer" }).waitFor();
-    expect(readSession(page)).not.toBe(before);
+    expect(readSessionId(page)).not.toBe(before);
     await findAnswer(page).getByText("6*7 = 42").waitFor();
-    await say(page, "What is 1+1?");
+    await sendMessage(page, "What is 1+1?");
     await waitForEnd(page, "en", 2);
 
     await list.getByRole("button", { name: "Actions for Copy of The answer" }).click();
     await page.getByRole("menuitem", { name: "Delete" }).click();
-    const question = page.getByRole("dialog", { name: "Delete this session?" });
-    await question.getByText("“Copy of The answer” and its files will be gone for good.").waitFor();
+    const question = page.getByRole("dialog", { name: "Delete session?" });
+    await question.getByText("“Copy of The answer” and its files will be permanently deleted.").waitFor();
     await question.getByRole("button", { name: "Delete" }).click();
     await link("Copy of The answer").waitFor({ state: "detached" });
     await page.getByRole("heading", { name: "Watch an agent think" }).waitFor();
 
-    // What it was copied from is as it was, and so after a reload.
+    // The original is unchanged, also after a reload.
     await page.reload();
     await link("The answer").click();
     await waitForEnd(page);
@@ -71,16 +71,16 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await context.close();
   });
 
-  it("fills, searches and empties the knowledge base, which agents look into", async () => {
-    const { page, context, complaints } = await lookAt(stage, { language: "zh", ...PHONE });
+  it("uploads, searches and deletes documents that agents can search", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
     const open = async (): Promise<void> => {
       await page.getByRole("button", { name: "显示会话列表" }).click();
       await page.getByRole("button", { name: "知识库", exact: true }).click();
     };
     await open();
     const dialog = page.getByRole("dialog", { name: "知识库" });
-    await dialog.getByText("还没有文档。").waitFor();
-    // Files take no time here; this one waits until it was seen on its way.
+    await dialog.getByText("暂无文档").waitFor();
+    // Hold the upload until its progress was seen.
     let letGo = (): void => undefined;
     const isSeen = new Promise<void>((resolve) => (letGo = resolve));
     await page.route(/\/v1\/knowledge/, async (route) => {
@@ -95,25 +95,25 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
       { name: "zoo.md", mimeType: "text/markdown", buffer: Buffer.from("# 动物园\n\n大象住在四号馆。\n") },
       { name: "film.mp4", mimeType: "video/mp4", buffer: Buffer.from([0, 1, 2, 3]) },
     ]);
-    const uploads = dialog.getByRole("list", { name: "正在添加的文件" }).getByRole("listitem");
+    const uploads = dialog.getByRole("list", { name: "上传列表" }).getByRole("listitem");
     await dialog.getByRole("progressbar", { name: "正在添加 zoo.md" }).waitFor();
     letGo();
     await uploads.filter({ hasText: "zoo.md" }).getByText("已添加").waitFor();
     await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
     const again = page.waitForRequest((request) => request.url().includes("film.mp4"));
-    await uploads.getByRole("button", { name: "重试：film.mp4" }).click();
+    await uploads.getByRole("button", { name: "重新上传 film.mp4" }).click();
     await again;
     await uploads.filter({ hasText: "film.mp4" }).getByText("失败").waitFor();
     await dialog.getByText(/^zoo\.md · \d+ B/).waitFor();
 
-    await dialog.getByRole("searchbox", { name: "检索文档" }).fill("大象");
+    await dialog.getByRole("searchbox", { name: "搜索文档" }).fill("大象");
     await dialog.getByText("1 个段落", { exact: true }).waitFor();
     await dialog.getByText(/大象住在四号馆/).waitFor();
     await dialog.getByRole("button", { name: "关闭" }).click();
     await dialog.waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
 
-    await say(page, "大象住在哪里？请查知识库", "zh");
+    await sendMessage(page, "大象住在哪里？请查知识库", "zh");
     await waitForEnd(page, "zh");
     const sources = findAnswer(page, "zh").getByRole("button", { name: /1 个来源/ });
     await sources.click();
@@ -126,15 +126,15 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await open();
     await dialog.getByRole("button", { name: "删除 动物园" }).click();
     await dialog.getByRole("group", { name: "删除“动物园”？" }).getByRole("button", { name: "删除" }).click();
-    await dialog.getByText("还没有文档。").waitFor();
+    await dialog.getByText("暂无文档").waitFor();
     expect(complaints.filter((text) => !/the server responded with a status of 4\d\d/.test(text))).toEqual([]);
     await context.close();
   });
 
-  it("says which model answers, and how to have another", async () => {
-    const { page, context, complaints } = await lookAt(stage);
+  it("shows the model, and how to use another", async () => {
+    const { page, context, complaints } = await openPage(fixture);
     await page.getByRole("button", { name: "Model: Offline model" }).click();
-    await page.getByText(/without a network.*set one of these variables and start the server again/).waitFor();
+    await page.getByText(/Rule-based demo model.*set one of these variables and restart the server/).waitFor();
     await page.getByText("OPENAI_API_KEY").waitFor();
     await page.keyboard.press("Escape");
     await page.getByRole("button", { name: "Agent: ReAct" }).click();
@@ -152,10 +152,10 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
   });
 
   it.each([
-    ["en", "Keyboard shortcuts", "In the message box: a new line Shift Enter"],
-    ["zh", "键盘快捷键", "在消息框中：换行 Shift Enter"],
-  ] as const)("lists its keys, also while a message is written: %s", async (language, title, line) => {
-    const { page, context, complaints } = await lookAt(stage, { language, ...PHONE });
+    ["en", "Keyboard shortcuts", "New line Shift Enter"],
+    ["zh", "键盘快捷键", "换行 Shift Enter"],
+  ] as const)("lists the keyboard shortcuts, also while typing: %s", async (language, title, line) => {
+    const { page, context, complaints } = await openPage(fixture, { language, ...PHONE });
     const box = page.getByRole("textbox", { name: language === "zh" ? "消息" : "Message", exact: true });
     await expect.poll(() => box.evaluate((element) => element === document.activeElement)).toBe(true);
     await page.keyboard.press("?");
@@ -170,8 +170,8 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
     await context.close();
   });
 
-  it("keeps the language and the colours somebody chose", async () => {
-    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "light" });
+  it("keeps the chosen language and theme", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "light" });
     const ground = (shown: Page): Promise<number> =>
       shown.evaluate(() => {
         const [first = "0"] = getComputedStyle(document.body).backgroundColor.match(/\d+/) ?? [];
@@ -189,7 +189,7 @@ describe.skipIf(!hasChromium)("sessions on the page (skipped where there is no C
 
     await page.reload();
     const another = await context.newPage();
-    await another.goto(stage.url);
+    await another.goto(fixture.url);
     for (const opened of [page, another]) {
       await opened.getByRole("heading", { name: "Watch an agent think" }).waitFor();
       expect(await opened.evaluate(() => document.documentElement.lang)).toBe("en");

@@ -1,4 +1,4 @@
-/** The styles of the components as one text, with what they import put in its place. */
+/** Returns the component styles as one text, with imports inlined. */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packageRoot } from "../source-files.ts";

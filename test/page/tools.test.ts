@@ -1,11 +1,11 @@
-// Tools as they are watched and asked about: how far one is, what it printed, whether it may, in all tabs at once.
+// Tools: progress, output, results and approval, in several tabs.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/tools/index.ts";
 import { hasChromium } from "../browser/launch.ts";
-import { createCalledModel } from "./called-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { createCommandModel } from "./command-model.ts";
+import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
 const MARKDOWN = `# Report
 
@@ -26,15 +26,15 @@ $$\\frac{1}{2}$$
 
 const REMOVAL = 'remove {"path": "old.txt", "copies": 2, "force": false}';
 
-describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chromium)", () => {
-  const model = createCalledModel();
+describe.skipIf(!hasChromium)("tools on the page (skipped without Chromium)", () => {
+  const model = createCommandModel();
   const removed: unknown[] = [];
-  /** Ends what measures. */
+  /** Ends the tool `measure`. */
   let measure: (reading: { readonly metres: number }) => void = () => undefined;
   const tools = [
     defineTool({
       name: "measure",
-      description: "Measures how far it is.",
+      description: "Measures a distance.",
       input: z.object({}),
       execute: async (_, { print, report }) => {
         print("the tape is out\n");
@@ -63,15 +63,15 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
       },
     }),
   ];
-  let stage: PageStage;
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage({ model, tools });
+    fixture = await createPageFixture({ model, tools });
   });
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
 
-  it("writes an answer as its Markdown says", async () => {
-    const { page, context, complaints, copies } = await lookAt(stage, { language: "zh", theme: "dark" });
-    await say(page, `say ${MARKDOWN}`, "zh");
+  it("renders an answer as Markdown", async () => {
+    const { page, context, complaints, copies } = await openPage(fixture, { language: "zh", theme: "dark" });
+    await sendMessage(page, `say ${MARKDOWN}`, "zh");
     await waitForEnd(page, "zh");
     const answer = findAnswer(page, "zh");
     await answer.getByRole("heading", { name: "Report" }).waitFor();
@@ -89,12 +89,12 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
     await context.close();
   });
 
-  it("shows how far a tool is, what it prints, and what it gives", async () => {
-    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
-    await say(page, "measure");
+  it("shows the progress, output and result of a tool", async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
+    await sendMessage(page, "measure");
     const card = findAnswer(page).getByRole("group", { name: "measure", exact: true });
     await card.getByText("Running").waitFor();
-    await card.getByText("Measures how far it is.").waitFor();
+    await card.getByText("Measures a distance.").waitFor();
     expect(await card.getByRole("progressbar", { name: "Progress" }).getAttribute("value")).toBe("40");
     await card.getByText("two of five").waitFor();
     await card.getByRole("group", { name: "Output" }).getByText("the tape is out").waitFor();
@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
 
     measure({ metres: 12 });
     await waitForEnd(page);
-    // What went well is one line, until somebody wants to know.
+    // A successful call is collapsed to one line.
     const head = card.getByRole("button", { name: /^measure .*Done .*\d s$/ });
     expect(await head.getAttribute("aria-expanded")).toBe("false");
     await head.click();
@@ -111,7 +111,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
     await card.getByText("12", { exact: true }).waitFor();
     expect(await findAnswer(page).locator("strong").innerText()).toBe("all");
 
-    await say(page, "fail");
+    await sendMessage(page, "fail");
     const failed = findAnswer(page).getByRole("group", { name: "fail", exact: true });
     await failed.getByText("the tape broke").waitFor();
     await failed.getByText("Failed", { exact: true }).waitFor();
@@ -120,17 +120,17 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
     await context.close();
   });
 
-  it("asks first, runs with the arguments as they were edited, and tells every tab", async () => {
-    const first = await lookAt(stage);
-    await say(first.page, REMOVAL);
+  it("asks for approval, runs with edited arguments, and updates every tab", async () => {
+    const first = await openPage(fixture);
+    await sendMessage(first.page, REMOVAL);
     const card = findAnswer(first.page).getByRole("group", { name: "remove", exact: true });
-    await card.getByText("May remove run with these arguments?").waitFor();
-    await first.page.getByRole("status").getByText("Waiting for your approval of remove.").waitFor();
-    const second = await lookAt(stage, {
+    await card.getByText("Allow remove?").waitFor();
+    await first.page.getByRole("status").getByText("Waiting for your approval: remove").first().waitFor();
+    const second = await openPage(fixture, {
       language: "zh",
       theme: "dark",
       ...PHONE,
-      path: `#/s/${readSession(first.page)}`,
+      path: `#/s/${readSessionId(first.page)}`,
     });
     const other = findAnswer(second.page, "zh").getByRole("group", { name: "remove", exact: true });
     await other.getByRole("button", { name: "批准", exact: true }).waitFor();
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
 
     await card.getByRole("button", { name: "Edit arguments" }).click();
     await card.getByRole("textbox", { name: "copies" }).fill("many");
-    await card.getByText("This must be a number.").waitFor();
+    await card.getByText("Enter a number.").waitFor();
     expect(await card.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     await card.getByRole("textbox", { name: "copies" }).fill("3");
     await card.getByRole("textbox", { name: "path" }).fill("new.txt");
@@ -164,38 +164,38 @@ describe.skipIf(!hasChromium)("tools on the page (skipped where there is no Chro
     }
   });
 
-  it("runs with fewer arguments where some were taken away, also by the form, in which Escape stops nothing", async () => {
+  it("runs without arguments that were removed, and Escape in the form does not stop the run", async () => {
     removed.length = 0;
-    const { page, context, complaints } = await lookAt(stage);
-    await say(page, REMOVAL);
+    const { page, context, complaints } = await openPage(fixture);
+    await sendMessage(page, REMOVAL);
     const card = findAnswer(page).getByRole("group", { name: "remove", exact: true });
     await card.getByRole("button", { name: "Edit arguments" }).click();
     await card.getByRole("button", { name: "Edit as JSON" }).click();
-    await card.getByRole("textbox", { name: "All as JSON" }).fill('{"path": "old.txt", "copies": 2}');
-    await card.getByRole("button", { name: "Edit field by field" }).click();
+    await card.getByRole("textbox", { name: "Arguments (JSON)" }).fill('{"path": "old.txt", "copies": 2}');
+    await card.getByRole("button", { name: "Edit as form" }).click();
     await card.getByRole("textbox", { name: "path" }).press("Escape");
     expect(await card.getByRole("checkbox").count()).toBe(0);
     await card.getByRole("button", { name: "Approve with changes" }).click();
     await waitForEnd(page);
     const given = { path: "old.txt", copies: 2 };
     expect(removed).toEqual([given]);
-    const events = await readEvents(stage, readSession(page));
+    const events = await readEvents(fixture, readSessionId(page));
     const results = events.flatMap((event) => (event.type === "tool_approval_result" ? [event] : []));
     expect(results.map(({ decision, arguments: ran }) => [decision, ran])).toEqual([["approved", given]]);
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("takes a no with its reason, which the model is told", async () => {
+  it("sends the reason of a rejection to the model", async () => {
     removed.length = 0;
-    const first = await lookAt(stage, { language: "zh", ...PHONE });
-    await say(first.page, REMOVAL, "zh");
+    const first = await openPage(fixture, { language: "zh", ...PHONE });
+    await sendMessage(first.page, REMOVAL, "zh");
     const card = findAnswer(first.page, "zh").getByRole("group", { name: "remove", exact: true });
     await card.getByRole("button", { name: "拒绝…" }).click();
-    const second = await lookAt(stage, { path: `#/s/${readSession(first.page)}` });
+    const second = await openPage(fixture, { path: `#/s/${readSessionId(first.page)}` });
     const other = findAnswer(second.page).getByRole("group", { name: "remove", exact: true });
     await other.getByRole("button", { name: "Approve" }).waitFor();
-    await card.getByRole("textbox", { name: "理由（会告知模型）" }).fill("还需要这个文件");
+    await card.getByRole("textbox", { name: "原因（将发送给模型）" }).fill("还需要这个文件");
     await card.getByRole("button", { name: "拒绝", exact: true }).click();
     await waitForEnd(first.page, "zh");
     await waitForEnd(second.page);

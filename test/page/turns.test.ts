@@ -1,50 +1,50 @@
-// What can be done with a conversation: stop a run, ask again, say something else, wait in line, bring files.
+// Turns of a conversation: stop, retry, edit, queue and attach files.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { HeldModel } from "./held-model.ts";
-import { findAnswer, findRun, lookAt, PHONE, readEvents, readSession, say, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { PausableModel } from "./pausable-model.ts";
+import { findAnswer, findRun, openPage, PHONE, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
-/** A dot. */
+/** One transparent pixel. */
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
 );
 
-describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chromium)", () => {
-  const model = new HeldModel();
-  let stage: PageStage;
+describe.skipIf(!hasChromium)("turns on the page (skipped without Chromium)", () => {
+  const model = new PausableModel();
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage({ model });
+    fixture = await createPageFixture({ model });
   });
-  afterAll(() => stage.close());
-  afterEach(() => model.goOn());
+  afterAll(() => fixture.close());
+  afterEach(() => model.resume());
 
-  it("stops a run, and asks the same again", async () => {
-    const { page, context, complaints } = await lookAt(stage, { theme: "dark" });
-    model.goUntil("text-delta", 3);
-    await say(page, "What can you do?");
+  it("stops a run and retries it", async () => {
+    const { page, context, complaints } = await openPage(fixture, { theme: "dark" });
+    model.pauseAt("text-delta", 3);
+    await sendMessage(page, "What can you do?");
     await findAnswer(page).getByText("Offline").waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await findRun(page).getByText("Cancelled").waitFor();
     await page.getByRole("button", { name: "Stop" }).waitFor({ state: "detached" });
-    await page.getByRole("status").getByText("The run was stopped.").waitFor();
+    await page.getByRole("status").getByText("Run stopped.").waitFor();
 
-    model.goOn();
-    await page.getByRole("button", { name: "Send the same message again" }).click();
+    model.resume();
+    await page.getByRole("button", { name: "Retry" }).click();
     await waitForEnd(page, "en", 2);
-    const said = page.getByRole("group", { name: "You said" }).getByText("What can you do?", { exact: true });
+    const said = page.getByRole("group", { name: "You", exact: true }).getByText("What can you do?", { exact: true });
     expect(await said.count()).toBe(2);
-    await page.getByRole("status").getByText("The answer is complete.").waitFor();
+    await page.getByRole("status").getByText("Answer complete.").waitFor();
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("shows an error with its code, and tries again", async () => {
-    const { page, context, complaints } = await lookAt(stage, { language: "zh", ...PHONE });
-    await say(page, "出一个错误", "zh");
+  it("shows an error with its code, and retries", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", ...PHONE });
+    await sendMessage(page, "出一个错误", "zh");
     const error = findAnswer(page, "zh").getByLabel("错误", { exact: true });
-    await error.getByText("离线模型应要求出错。").waitFor();
+    await error.getByText("离线模型按要求出错。").waitFor();
     await error.getByText("model_failed").waitFor();
     await findRun(page).getByText("失败", { exact: true }).waitFor();
     const red = await error.evaluate((banner) => getComputedStyle(banner).borderTopColor);
@@ -58,51 +58,51 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     await context.close();
   });
 
-  it("says something else in a session of its own", async () => {
-    const { page, context, complaints } = await lookAt(stage);
-    await say(page, "What is 6*7?");
+  it("edits a message in a fork of the session", async () => {
+    const { page, context, complaints } = await openPage(fixture);
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
-    await say(page, "What is 2+3?");
+    await sendMessage(page, "What is 2+3?");
     await waitForEnd(page, "en", 2);
-    const before = readSession(page);
+    const before = readSessionId(page);
 
-    await findRun(page).getByRole("button", { name: "Edit and send again" }).click();
-    const box = page.getByRole("textbox", { name: "Message to send instead" });
+    await findRun(page).getByRole("button", { name: "Edit message" }).click();
+    const box = page.getByRole("textbox", { name: "Edited message" });
     expect(await box.inputValue()).toBe("What is 2+3?");
     await box.fill("What is 20+30?");
     await findRun(page).getByRole("button", { name: "Send", exact: true }).click();
     await findAnswer(page).getByText("20+30 = 50").waitFor();
     await waitForEnd(page, "en", 2);
-    const after = readSession(page);
+    const after = readSessionId(page);
     expect(after).not.toBe(before);
     const feed = page.getByRole("feed");
     await feed.getByText("6*7 = 42").waitFor();
     expect(await feed.getByText("2+3 = 5", { exact: false }).count()).toBe(0);
     const shared = (session: string) =>
-      readEvents(stage, session).then((events) => events.filter(({ type }) => type === "run_start").length);
+      readEvents(fixture, session).then((events) => events.filter(({ type }) => type === "run_start").length);
     expect(await Promise.all([shared(before), shared(after)])).toEqual([2, 2]);
 
     await page.goBack();
     await feed.getByText("2+3 = 5").waitFor();
-    expect(readSession(page)).toBe(before);
+    expect(readSessionId(page)).toBe(before);
     expect(complaints).toEqual([]);
     await context.close();
   });
 
-  it("keeps messages until the run is over, and gives one back", async () => {
-    const { page, context, complaints } = await lookAt(stage, { language: "zh", theme: "dark" });
-    model.goUntil("text-delta", 3);
-    await say(page, "你能做什么？", "zh");
+  it("queues messages during a run, and removes one", async () => {
+    const { page, context, complaints } = await openPage(fixture, { language: "zh", theme: "dark" });
+    model.pauseAt("text-delta", 3);
+    await sendMessage(page, "你能做什么？", "zh");
     await findAnswer(page, "zh").waitFor();
     await page.getByRole("textbox", { name: "消息" }).fill("6*7 等于多少？");
     await page.getByRole("button", { name: "排队" }).click();
-    await say(page, "2+3 等于多少？", "zh");
-    const waiting = page.getByRole("list", { name: "等待中的消息" }).getByRole("listitem");
+    await sendMessage(page, "2+3 等于多少？", "zh");
+    const waiting = page.getByRole("list", { name: "待处理消息" }).getByRole("listitem");
     await waiting.filter({ hasText: "排队中" }).nth(1).waitFor();
-    await waiting.filter({ hasText: "6*7" }).getByRole("button", { name: "撤回" }).click();
+    await waiting.filter({ hasText: "6*7" }).getByRole("button", { name: "移除" }).click();
     await waiting.filter({ hasText: "6*7" }).waitFor({ state: "detached" });
 
-    model.goOn();
+    model.resume();
     await waitForEnd(page, "zh", 2);
     await findAnswer(page, "zh").getByText("2+3 = 5").waitFor();
     await waiting.first().waitFor({ state: "detached" });
@@ -111,8 +111,8 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     await context.close();
   });
 
-  it("takes files with a message, shows them, and they are read", async () => {
-    const { page, context, complaints } = await lookAt(stage, PHONE);
+  it("sends attached files, shows them, and the model reads them", async () => {
+    const { page, context, complaints } = await openPage(fixture, PHONE);
     const chooser = page.waitForEvent("filechooser");
     await page.getByRole("button", { name: "Attach files" }).click();
     await (
@@ -126,7 +126,7 @@ describe.skipIf(!hasChromium)("turns on the page (skipped where there is no Chro
     await chips.getByRole("button", { name: "Remove wrong.txt" }).click();
     await chips.getByText("25 B").waitFor();
     await chips.getByRole("progressbar").first().waitFor({ state: "detached" });
-    await say(page, "What is in these files?");
+    await sendMessage(page, "What is in these files?");
     await chips.waitFor({ state: "detached" });
     await findAnswer(page).getByText("It begins: “The meeting is on Friday.”").waitFor();
     await waitForEnd(page);

@@ -1,4 +1,4 @@
-// What a browser is sent before anything is seen, and what waits until it is needed. From the built files alone.
+// Size of the first view, and what is loaded on demand. Uses only the built files.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -7,7 +7,7 @@ import { buildPage } from "./build-page.ts";
 
 const MAX_FIRST_VIEW = 250_000;
 
-/** Files that come when they are needed, and what only they hold. */
+/** Chunks loaded on demand, with a text that only they contain. */
 const LATER: { readonly [file: string]: string } = {
   "chart-worker": "vega.github.io",
   "code-highlight": "hljs-",
@@ -16,7 +16,7 @@ const LATER: { readonly [file: string]: string } = {
   "knowledge-dialog": "page-knowledge",
 };
 
-/** Names of namespaces and schemas, and pages that messages for developers point to: nobody asks for them. */
+/** Namespaces, schemas and links in developer messages, which are never requested. */
 const NAMED = [
   /^http:\/\/www\.w3\.org\/(?:1998\/Math\/MathML|1999\/xhtml|1999\/xlink|2000\/svg|2000\/xmlns\/|XML\/1998\/namespace)$/,
   /^https:\/\/react\.dev\/errors\//,
@@ -26,7 +26,7 @@ const NAMED = [
   /^https:\/\/github\.com\/highlightjs\/highlight\.js\/(?:issues\/\d+|wiki\/security)$/,
 ];
 
-describe("what the page weighs", () => {
+describe("the built page", () => {
   let folder = "";
   let html = "";
   let assets: readonly string[] = [];
@@ -37,10 +37,10 @@ describe("what the page weighs", () => {
     assets = readdirSync(join(folder, "assets"));
   });
 
-  /** Scripts the document names, and all that these cannot do without. */
+  /** Scripts in the document, and everything they import statically. */
   function listFirstView(): ReadonlySet<string> {
     const found = new Set([...html.matchAll(/assets\/([\w-]+\.js)"/g)].map(([, name = ""]) => name));
-    // A set is gone through to its end, also where it grows.
+    // Iterating over a set includes the elements added meanwhile.
     for (const name of found)
       for (const [, other = ""] of read(name).matchAll(/(?:\bfrom|\bimport)\s*["']\.\/([\w-]+\.js)["']/g))
         found.add(other);
@@ -51,13 +51,13 @@ describe("what the page weighs", () => {
     const first = [...listFirstView()];
     const sizes = first.map((name) => gzipSync(read(name)).length);
     const total = sizes.reduce((sum, size) => sum + size, 0);
-    process.stdout.write(`first view: ${(total / 1000).toFixed(0)} kB of scripts, packed, in ${first.length} files\n`);
+    process.stdout.write(`first view: ${(total / 1000).toFixed(0)} kB of scripts (gzip) in ${first.length} files\n`);
     expect(first.length).toBeGreaterThan(1);
     expect(total).toBeGreaterThan(50_000);
     expect(total).toBeLessThanOrEqual(MAX_FIRST_VIEW);
   });
 
-  it.each(Object.entries(LATER))("loads %s when it is needed", (file, mark) => {
+  it.each(Object.entries(LATER))("loads %s on demand", (file, mark) => {
     const first = listFirstView();
     const later = assets.filter((name) => name.endsWith(".js") && !first.has(name));
     expect(later.filter((name) => name.startsWith(`${file}-`))).toHaveLength(1);
@@ -65,18 +65,18 @@ describe("what the page weighs", () => {
     for (const name of first) expect(read(name).includes(mark), `${mark} in ${name}`).toBe(false);
   });
 
-  it("has no script or style in the document", () => {
+  it("has no inline script or style", () => {
     for (const [script = ""] of html.matchAll(/<script\b[^>]*>[^<]*/g))
       expect(script).toMatch(/ src="\.\/assets\/[^"]+">$/);
     expect(html).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:|<base|<iframe|<meta[^>]*http-equiv/i);
   });
 
-  it("names no address of elsewhere that anything is asked of", () => {
+  it("contains no external URL that is requested", () => {
     const files = ["../index.html", ...assets];
     const foreign = files.flatMap((name) => {
       const text = read(name);
       const whole = text.match(/\b(?:https?|wss?):\/\/[\w.-]+[^\s"'`)\\<>|,;]*/g) ?? [];
-      // As in a style sheet or an attribute that takes the protocol of the page.
+      // Protocol-relative URLs in style sheets and attributes.
       const bare = text.match(/(?:url\(|src=|href=)["']?\/\/[\w.-]+/g) ?? [];
       return [...whole.filter((address) => !NAMED.some((known) => known.test(address))), ...bare].map(
         (address) => `${name}: ${address}`,

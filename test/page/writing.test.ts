@@ -1,36 +1,36 @@
-// What somebody has written is not lost: not by a line that breaks, a reload, a refusal, or another session in between.
+// Written text is not lost: not by a broken connection, a reload, a refusal or a visit to another session.
 import type { JSHandle } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasChromium } from "../browser/launch.ts";
-import { findAnswer, findRun, lookAt, readEvents, readSession, say, waitForEnd } from "./journey.ts";
-import { type PageStage, setPageStage } from "./stage.ts";
+import { findAnswer, findRun, openPage, readEvents, readSessionId, sendMessage, waitForEnd } from "./journey.ts";
+import { type PageFixture, createPageFixture } from "./page-fixture.ts";
 
-describe.skipIf(!hasChromium)("what is written on the page (skipped where there is no Chromium)", () => {
-  let stage: PageStage;
+describe.skipIf(!hasChromium)("written text on the page (skipped without Chromium)", () => {
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage();
+    fixture = await createPageFixture();
   });
-  afterAll(() => stage.close());
+  afterAll(() => fixture.close());
 
-  it("is sent once, also by a page that was left before anybody answered", async () => {
+  it("is sent once, even if the page was closed before the server responded", async () => {
     let isCut = false;
-    const { page, context } = await lookAt(stage, {
+    const { page, context } = await openPage(fixture, {
       prepare: (made) =>
         made.routeWebSocket(/\/v1\/ws$/, (socket) => {
           if (isCut) void socket.close();
           else socket.connectToServer();
         }),
     });
-    await say(page, "What is 6*7?");
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
     const file = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("hello") };
     await page.locator("input[type=file]").first().setInputFiles(file);
     await page.getByRole("progressbar").waitFor({ state: "detached" });
     isCut = true;
     await page.reload();
-    // The file that had gone up is still there.
+    // The uploaded file is still attached.
     await page.getByRole("button", { name: "Remove notes.txt" }).waitFor();
-    await say(page, "What is 2+3?");
+    await sendMessage(page, "What is 2+3?");
     await page.getByText("Sending…").first().waitFor();
     await page.getByText("Reconnecting…").first().waitFor();
     expect(await page.getByText("What is 2+3?", { exact: true }).count()).toBe(1);
@@ -40,13 +40,13 @@ describe.skipIf(!hasChromium)("what is written on the page (skipped where there 
     await waitForEnd(page, "en", 2);
     await findAnswer(page).getByText("2+3 = 5").waitFor();
     await findRun(page).getByText("notes.txt", { exact: true }).waitFor();
-    const runs = (await readEvents(stage, readSession(page))).filter(({ type }) => type === "run_start");
+    const runs = (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "run_start");
     expect(runs).toHaveLength(2);
     await context.close();
   });
 
-  it("comes with files that are pasted and dropped, and is not sent without one that did not go up", async () => {
-    const { page, context } = await lookAt(stage);
+  it("is sent with pasted and dropped files, but not with a failed upload", async () => {
+    const { page, context } = await openPage(fixture);
     const box = page.getByRole("textbox", { name: "Message", exact: true });
     await box.waitFor();
     const carry = (name: string): Promise<JSHandle<DataTransfer>> =>
@@ -68,16 +68,16 @@ describe.skipIf(!hasChromium)("what is written on the page (skipped where there 
     const dropped = { dataTransfer: await carry("dropped.txt") };
     const main = page.getByRole("main");
     await main.dispatchEvent("dragover", dropped);
-    await page.getByText("Drop files to attach them").waitFor();
+    await page.getByText("Drop files to attach").waitFor();
     await main.dispatchEvent("drop", dropped);
-    await page.getByText("Drop files to attach them").waitFor({ state: "detached" });
-    const again = page.getByRole("button", { name: "Try again: dropped.txt" });
+    await page.getByText("Drop files to attach").waitFor({ state: "detached" });
+    const again = page.getByRole("button", { name: "Retry upload: dropped.txt" });
     await again.waitFor();
-    await say(page, "What is in them?");
-    const notice = page.getByText("This did not go up: dropped.txt. Try it again or remove it, then send.");
+    await sendMessage(page, "What is in them?");
+    const notice = page.getByText("Upload failed: dropped.txt. Retry or remove, then send.");
     await notice.waitFor();
     const send = page.getByRole("button", { name: "Send", exact: true });
-    expect(await send.getAttribute("title")).toBe("A file did not go up: try it again or remove it first");
+    expect(await send.getAttribute("title")).toBe("Retry or remove the failed file first");
     expect(await box.inputValue()).toBe("What is in them?");
     expect(await page.getByRole("article").count()).toBe(0);
 
@@ -92,40 +92,40 @@ describe.skipIf(!hasChromium)("what is written on the page (skipped where there 
     await context.close();
   });
 
-  it("in place of a message stays until it is sent, whatever is looked at meanwhile", async () => {
-    const { page, context } = await lookAt(stage);
-    await say(page, "What is 6*7?");
+  it("of an unsent edit stays while other sessions are shown", async () => {
+    const { page, context } = await openPage(fixture);
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
-    const session = readSession(page);
-    const box = page.getByRole("textbox", { name: "Message to send instead" });
-    await findRun(page).getByRole("button", { name: "Edit and send again" }).click();
+    const session = readSessionId(page);
+    const box = page.getByRole("textbox", { name: "Edited message" });
+    await findRun(page).getByRole("button", { name: "Edit message" }).click();
     await box.fill("What is 20+30?");
-    // A name that every object has something for.
+    // An ID that is also a property of every object.
     await page.evaluate(() => location.assign("#/s/constructor"));
-    await page.getByText("This session is not here").waitFor();
+    await page.getByText("Session not found").waitFor();
     await page.goBack();
     expect(await box.inputValue()).toBe("What is 20+30?");
     await page.route("**/fork", (route) => route.fulfill({ status: 503, body: "no" }));
     const send = findRun(page).getByRole("button", { name: "Send", exact: true });
     await send.click();
-    await page.getByText("The message could not be edited").waitFor();
+    await page.getByText("Couldn't edit message").waitFor();
     expect(await box.inputValue()).toBe("What is 20+30?");
     await page.unroute("**/fork");
     await send.click();
     await findAnswer(page).getByText("20+30 = 50").waitFor();
-    expect(readSession(page)).not.toBe(session);
+    expect(readSessionId(page)).not.toBe(session);
     await context.close();
   });
 
-  it("in a session that is deleted elsewhere begins it anew, and that is said before", async () => {
-    const { page, context } = await lookAt(stage);
-    await say(page, "What is 6*7?");
+  it("starts a session over that was deleted elsewhere, with a notice", async () => {
+    const { page, context } = await openPage(fixture);
+    await sendMessage(page, "What is 6*7?");
     await waitForEnd(page);
-    await stage.log.deleteSession(readSession(page));
-    await page.getByText("This session was deleted elsewhere.").waitFor();
-    await say(page, "What is 2+3?");
+    await fixture.log.deleteSession(readSessionId(page));
+    await page.getByText("This session was deleted.").waitFor();
+    await sendMessage(page, "What is 2+3?");
     await findAnswer(page).getByText("2+3 = 5").waitFor();
-    await page.getByText("This session was deleted elsewhere.").waitFor({ state: "detached" });
+    await page.getByText("This session was deleted.").waitFor({ state: "detached" });
     expect(await page.getByRole("article").count()).toBe(1);
     await context.close();
   });

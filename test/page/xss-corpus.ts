@@ -1,6 +1,6 @@
 /**
- * Texts that try to run code, to load something or to lead somewhere, by way of what a model or a tool writes. Each is
- * given to every format. What runs sets `__ran`; what is fetched goes to evil.example.
+ * Texts that try to run code, load something or navigate. Each is tried in every format. Code that runs sets `__ran`;
+ * requests go to evil.example.
  */
 const RUN = "window.__ran=1";
 const EVIL = "https://evil.example";
@@ -110,7 +110,7 @@ const TAGS: Kinds = {
   ],
 };
 
-/** Attributes on tags that are allowed. */
+/** Attributes on allowed tags. */
 const ATTRIBUTES: Kinds = {
   handlers: [
     `<p onclick=${RUN}>x</p>`,
@@ -150,7 +150,7 @@ const ATTRIBUTES: Kinds = {
   ],
 };
 
-/** Addresses that are none of the web, hidden in every way. */
+/** URLs with other schemes, or disguised. */
 const ADDRESSES: Kinds = {
   javascript: [
     `javascript:${RUN}`,
@@ -160,7 +160,7 @@ const ADDRESSES: Kinds = {
     `javascript://%0a${RUN}`,
     `javascript://https://ok.example/%0a${RUN}`,
   ],
-  "javascript, hidden by signs": [
+  "javascript, hidden by characters": [
     `java\tscript:${RUN}`,
     `java\nscript:${RUN}`,
     `java\rscript:${RUN}`,
@@ -215,7 +215,7 @@ const ADDRESSES: Kinds = {
   ],
 };
 
-/** Where an address may stand. */
+/** Where a URL may occur. */
 const PLACES: { readonly [place: string]: (address: string) => string } = {
   alone: (address) => address,
   "in a link": (address) => `[x](${address})`,
@@ -223,9 +223,9 @@ const PLACES: { readonly [place: string]: (address: string) => string } = {
   "in tags": (address) => `<a href="${address}">x</a> <img src="${address}" alt=y>`,
 };
 
-/** Tricks of Markdown, and of markup that becomes something else when it is read twice. */
+/** Markdown tricks, and markup that changes when it is parsed twice. */
 const TRICKS: Kinds = {
-  "links of Markdown": [
+  "Markdown links": [
     `[x](<javascript:${RUN}>)`,
     `[x](javascript&#58;${RUN})`,
     `[x]\n\n[x]: javascript:${RUN}`,
@@ -241,7 +241,7 @@ const TRICKS: Kinds = {
     `http://ok.example/<script>${RUN}</script>`,
     `mailto:x@y.z?body=<script>${RUN}</script>`,
   ],
-  "pictures of Markdown": [
+  "Markdown pictures": [
     `![x](javascript:${RUN})`,
     `![x](${EVIL}/i.png)`,
     `![x](x "onerror=${RUN}")`,
@@ -254,7 +254,7 @@ const TRICKS: Kinds = {
     `\`<img src=x onerror=${RUN}>\``,
     `    <script>${RUN}</script>`,
   ],
-  "blocks of Markdown": [
+  "Markdown blocks": [
     `| <script>${RUN}</script> | <img src=x onerror=${RUN}> |\n|---|---|\n| <b onclick=${RUN}>x</b> | [x](javascript:${RUN}) |`,
     `# <img src=x onerror=${RUN}>`,
     `- <details open ontoggle=${RUN}>\n- [ ] <img src=x onerror=${RUN}>`,
@@ -266,7 +266,7 @@ const TRICKS: Kinds = {
     `\\(\\text{<script>${RUN}</script>}\\)`,
     `$\\class{x" onclick="${RUN}}{y}$`,
   ],
-  "tags that overlap": [
+  "overlapping tags": [
     `<a href="javascript:${RUN}"><b>x</a></b>`,
     `<b><a href=javascript:${RUN}>*x*</b></a>`,
     `*<i title="*<img src=x onerror=${RUN}>">x</i>`,
@@ -275,7 +275,7 @@ const TRICKS: Kinds = {
     `<table><a href="javascript:${RUN}">x</a><tr><td>y</td></tr></table>`,
     `<p>${"<b>".repeat(600)}<img src=x onerror=${RUN}>`,
   ],
-  "markup that changes when it is read again": [
+  "markup that changes when it is parsed again": [
     `<noscript><style></noscript><img src=x onerror=${RUN}></style>`,
     `<math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=x onerror=${RUN}&gt;">`,
     `<svg></p><style><a id="</style><img src=x onerror=${RUN}>">`,
@@ -297,7 +297,7 @@ const TRICKS: Kinds = {
   ],
 };
 
-/** By what they try, and addresses also by where they stand. */
+/** Texts by kind. URLs are also split by where they occur. */
 export const XSS_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
   ...Object.entries({ ...TAGS, ...ATTRIBUTES, ...TRICKS }),
   ...Object.entries(ADDRESSES).flatMap(([kind, addresses]) =>

@@ -1,13 +1,13 @@
 /**
- * Runs in Chromium: every text of the corpus in every format, complete and still coming, rendered into the page under its
- * policy. Tells what stands in the page that must not.
+ * Runs in Chromium: renders every text of the corpus in every format, complete and streaming, and reports forbidden
+ * elements.
  */
 import type { ReactNode } from "react";
 import { flushSync } from "react-dom";
 import { createRoot } from "react-dom/client";
 import { RichText, UiProvider } from "../../src/react/index.ts";
 import { Formula } from "../../web/src/plugins/math-formula.tsx";
-import { ColouredCode } from "../../web/src/plugins/code-highlight.tsx";
+import { HighlightedCode } from "../../web/src/plugins/code-highlight.tsx";
 import { XSS_CORPUS } from "./xss-corpus.ts";
 
 export interface XssOutcome {
@@ -15,7 +15,7 @@ export interface XssOutcome {
   readonly elements: number;
   readonly forbidden: readonly string[];
   readonly hasRun: boolean;
-  /** What one harmless text of HTML became, so that an empty page does not pass. */
+  /** Text of one harmless HTML sample, so that an empty page does not pass. */
   readonly sample: string;
 }
 
@@ -37,7 +37,7 @@ const ATTRIBUTES: ReadonlySet<string> = new Set(
 
 function findForbidden(element: Element): string | undefined {
   const { localName, namespaceURI } = element;
-  // Our own drawings and formulas are in other namespaces, and are no one else's.
+  // Our own icons and formulas are in other namespaces.
   if (namespaceURI === MATHML) return checkAttributes(element, /^(?!on|href|src|xlink|id$)/);
   if (element.closest("svg.loom-icon") !== null) return undefined;
   if (localName === "input") return element.getAttribute("type") === "checkbox" ? undefined : "input";
@@ -76,7 +76,7 @@ async function run(): Promise<XssOutcome> {
     flushSync(() =>
       made.render(
         <UiProvider
-          plugins={{ Code: ColouredCode, Math: Formula }}
+          plugins={{ Code: HighlightedCode, Math: Formula }}
           imageUrl={(url) => (url.startsWith("data:") ? url : `/image?url=${encodeURIComponent(url)}`)}
         >
           {node}
@@ -87,7 +87,7 @@ async function run(): Promise<XssOutcome> {
       elements++;
       const found = findForbidden(element);
       if (found !== undefined) forbidden.push(`${found} in ${place.textContent.slice(0, 80)}`);
-      // What waits for somebody to touch it is touched.
+      // Trigger event handlers.
       for (const type of ["click", "mouseover", "focus", "pointerenter"]) {
         if (element.localName !== "a") element.dispatchEvent(new Event(type, { bubbles: true }));
       }
@@ -105,7 +105,7 @@ async function run(): Promise<XssOutcome> {
   const sample = render(
     <Case text="<p>A <b>bold</b> <table><tr><td>cell</td></tr></table></p>" format="html" isComplete />,
   );
-  // What was to run later has had its time.
+  // Give delayed code time to run.
   await new Promise((resolve) => setTimeout(resolve, 500));
   return { rendered, elements, forbidden, hasRun: "__ran" in globalThis, sample };
 }

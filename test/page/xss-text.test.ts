@@ -1,5 +1,5 @@
-// Hostile texts in a real Chromium under the page's policy: nothing runs, nothing forbidden stands in the page, and no
-// request goes anywhere but to the page's own server.
+// Hostile texts in Chromium under the page's policy: nothing runs, the page contains nothing forbidden, and requests go
+// only to its own server.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Loom</
 
 const about = { meta: { threat: "stored-xss" } };
 
-describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", about, () => {
+describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about, () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -29,7 +29,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     await browser.close();
   });
 
-  it("run nothing, load nothing from elsewhere and leave nothing forbidden in the page", async ({ task }) => {
+  it("run nothing, load nothing external and leave nothing forbidden in the page", async ({ task }) => {
     task.meta.tried = XSS_CORPUS.length * 6;
     const script = await bundleForBrowser(join(import.meta.dirname, "xss-text-page.tsx"));
     const server = createServer((request, response) => {
@@ -49,7 +49,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
       page.on("request", (request) => requests.push(request.url()));
       page.on("pageerror", (error) => complaints.push(error.message));
       page.on("console", (message) => {
-        // Images our own server does not have are no matter here.
+        // Images missing on our server are expected.
         if (message.type() === "error" && !message.text().includes("404")) complaints.push(message.text());
       });
       await page.goto(origin);

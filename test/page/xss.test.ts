@@ -1,7 +1,7 @@
 /**
- * Hostile texts in every field that a model, a tool, a file or a document fills, in the whole page as it is built: nothing
- * runs, nothing is asked of anywhere else, nothing stands in the document that could do either, and the page goes on. The
- * whole corpus in every field in `npm run test:long`.
+ * Hostile texts in every field that a model, a tool, a file or a document fills, in the built page: nothing runs,
+ * nothing is requested from another host, the document contains nothing that could do either, and the page keeps
+ * working. `npm run test:long` tries the whole corpus in every field.
  */
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,23 +13,23 @@ import {
   writeHostileSession,
   writeHostileThoughts,
 } from "./hostile-session.ts";
-import { type Look, type PageStage, setPageStage } from "./stage.ts";
+import { type OpenedPage, type PageFixture, createPageFixture } from "./page-fixture.ts";
 import { XSS_CORPUS, XSS_KINDS } from "./xss-corpus.ts";
 
-/** Of each kind all, or one. */
+/** All texts of each kind, or one. */
 const TEXTS = [...XSS_KINDS.values()].flatMap((texts) => texts.slice(0, PAGE_SAMPLES.hostileOfKind));
-/** Where there is one of each, the fields share them. */
+/** With one text per kind, each field gets another text. */
 const isMixed = PAGE_SAMPLES.hostileOfKind === 1;
 
-/** As many as one run has room for. */
+/** Texts per run. */
 const AT_ONCE = isMixed ? TEXTS.length : 16;
-/** In each of so many fields at least. */
+/** Minimum number of fields per text. */
 const MIN_FIELDS = 5;
 const GROUPS = Array.from({ length: Math.ceil(TEXTS.length / AT_ONCE) }, (_, index) =>
   TEXTS.slice(index * AT_ONCE, (index + 1) * AT_ONCE),
 );
 
-/** Runs in the page: what stands in it that must not. */
+/** Runs in the page: returns forbidden elements and attributes. */
 function findForbidden(): readonly string[] {
   const found: string[] = [];
   const refused = new Set(
@@ -68,11 +68,11 @@ function findForbidden(): readonly string[] {
 
 const about = { meta: { threat: "stored-xss" } };
 
-describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium)", about, () => {
-  let stage: PageStage;
+describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about, () => {
+  let fixture: PageFixture;
   beforeAll(async () => {
-    stage = await setPageStage();
-    const { log } = stage;
+    fixture = await createPageFixture();
+    const { log } = fixture;
     for (const [index, texts] of GROUPS.entries()) {
       const given = await writeHostileSession(log, `fields-${index}`, texts, { isMixed });
       expect(texts.filter((text) => (given.get(text) ?? 0) < MIN_FIELDS)).toEqual([]);
@@ -80,40 +80,40 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     await writeHostileAnswers(log, "answers", XSS_CORPUS);
     await writeHostileThoughts(log, "thoughts", TEXTS);
     await writeHostileQuestion(log, "question", TEXTS);
-    // No more documents than are shown when they are found.
+    // No more documents than a search returns.
     const perDocument = isMixed ? 5 : 1;
     for (let index = 0; index < TEXTS.length; index += perDocument) {
       const text = TEXTS.slice(index, index + perDocument).join(" ");
       const name = text.replaceAll("\0", "").slice(0, 500);
-      await stage.knowledge.addText({ uri: `${name} ${index}`, title: `${name} window`, text: `window ${text}` });
+      await fixture.knowledge.addText({ uri: `${name} ${index}`, title: `${name} window`, text: `window ${text}` });
     }
-    await fetch(`${stage.url}/v1/sessions/thoughts`, {
+    await fetch(`${fixture.url}/v1/sessions/thoughts`, {
       method: "PATCH",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ title: TEXTS.join(" ").slice(0, 150) }),
     });
   });
   afterAll(async () => {
-    await stage.close();
+    await fixture.close();
   });
 
-  async function look(session: string): Promise<Look & { readonly dialogs: string[] }> {
-    const made = await stage.look({ path: `#/s/${session}`, height: 3000 });
+  async function open(session: string): Promise<OpenedPage & { readonly dialogs: string[] }> {
+    const opened = await fixture.open({ path: `#/s/${session}`, height: 3000 });
     const dialogs: string[] = [];
-    made.page.on("dialog", (dialog) => {
+    opened.page.on("dialog", (dialog) => {
       dialogs.push(dialog.message());
       void dialog.dismiss();
     });
-    made.page.setDefaultTimeout(15_000);
-    // All of it is there.
-    await made.page
+    opened.page.setDefaultTimeout(15_000);
+    // Wait until everything is rendered.
+    await opened.page
       .locator(session === "question" ? ".loom-approval" : ".loom-run-footer")
       .last()
       .waitFor();
-    return { ...made, dialogs };
+    return { ...opened, dialogs };
   }
 
-  /** What is closed is opened, as often as there is something to open. */
+  /** Opens everything, also what opening reveals. */
   async function openAll(page: Page, within: string): Promise<void> {
     for (let round = 0; round < 8; round++) {
       const opened = await page.evaluate((root) => {
@@ -121,7 +121,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
           [
             `${root} [aria-expanded="false"]:not([aria-haspopup])`,
             `${root} details:not([open]) > summary`,
-            // More of a list. Of a run that is too long for the page, one part is shown or another.
+            // More of a list. Long runs show one section at a time, so their buttons are left alone.
             `${root} :not(.loom-message-assistant) > .loom-more:not([aria-expanded])`,
           ].join(),
         );
@@ -132,7 +132,7 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     }
   }
 
-  /** What waits for a pointer or the keyboard is touched; then the document is gone through. */
+  /** Triggers pointer and keyboard handlers, then checks the document. */
   async function expectHarmless(page: Page, within: string): Promise<void> {
     await page.evaluate((root) => {
       for (const element of document.querySelectorAll(`${root} *`))
@@ -141,49 +141,46 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     expect(await page.evaluate(findForbidden)).toEqual([]);
   }
 
-  async function leave({ page, context, complaints, dialogs }: Awaited<ReturnType<typeof look>>): Promise<void> {
+  async function leave({ page, context, complaints, dialogs }: Awaited<ReturnType<typeof open>>): Promise<void> {
     expect(await page.evaluate(() => "__ran" in globalThis)).toBe(false);
     expect(context.pages()).toHaveLength(1);
-    expect(new URL(page.url()).origin).toBe(stage.url);
-    // Blobs that are not there, and pictures that are none, are no matter here.
+    expect(new URL(page.url()).origin).toBe(fixture.url);
+    // Missing blobs and broken images are expected.
     const noImage = /^Failed to load resource: (?:.* status of (?:4\d\d|502)|net::ERR_INVALID_URL)/;
     expect(complaints.filter((text) => !noImage.test(text))).toEqual([]);
     expect(dialogs).toEqual([]);
     await context.close();
   }
 
-  it.for(GROUPS.map((_, index) => index))(
-    "do nothing in any field, nor where the frames are looked at (%i)",
-    async (group, { task }) => {
-      const texts = GROUPS[group] ?? [];
-      task.meta.tried = texts.length;
-      const made = await look(`fields-${group}`);
-      const { page } = made;
-      // Of a very long run the end is shown first.
-      const earlier = page.locator(".loom-message-assistant > .loom-more");
-      while ((await earlier.count()) > 0) await earlier.click();
-      await openAll(page, "[data-turn]");
-      await page.waitForFunction(() => document.querySelector(".loom-chart-drawing .loom-spinner") === null);
-      // All that was said is there to be read, so that an empty page does not pass.
-      expect(await page.locator(".loom-part").count()).toBeGreaterThan(texts.length * (isMixed ? 2 : 10));
-      expect(await page.getByText(/events? (?:is|are) not shown/).count()).toBe(0);
-      await expectHarmless(page, "[data-turn]");
-      await page.getByRole("button", { name: "Inspect" }).last().click();
-      const tabs = page.getByRole("region", { name: "Run inspector" }).getByRole("tab");
-      await tabs.first().waitFor();
-      expect(await tabs.count()).toBe(5);
-      for (const tab of await tabs.all()) {
-        await tab.click();
-        await openAll(page, ".page-inspector");
-        await expectHarmless(page, ".page-inspector");
-      }
-      await leave(made);
-    },
-  );
+  it.for(GROUPS.map((_, index) => index))("do nothing in any field or frame (%i)", async (group, { task }) => {
+    const texts = GROUPS[group] ?? [];
+    task.meta.tried = texts.length;
+    const opened = await open(`fields-${group}`);
+    const { page } = opened;
+    // A very long run shows its end first.
+    const earlier = page.locator(".loom-message-assistant > .loom-more");
+    while ((await earlier.count()) > 0) await earlier.click();
+    await openAll(page, "[data-turn]");
+    await page.waitForFunction(() => document.querySelector(".loom-chart-drawing .loom-spinner") === null);
+    // Everything is rendered, so that an empty page does not pass.
+    expect(await page.locator(".loom-part").count()).toBeGreaterThan(texts.length * (isMixed ? 2 : 10));
+    expect(await page.getByText(/events? not shown/).count()).toBe(0);
+    await expectHarmless(page, "[data-turn]");
+    await page.getByRole("button", { name: "Inspect" }).last().click();
+    const tabs = page.getByRole("region", { name: "Run inspector" }).getByRole("tab");
+    await tabs.first().waitFor();
+    expect(await tabs.count()).toBe(5);
+    for (const tab of await tabs.all()) {
+      await tab.click();
+      await openAll(page, ".page-inspector");
+      await expectHarmless(page, ".page-inspector");
+    }
+    await leave(opened);
+  });
 
   it("do nothing in an answer of any format", async () => {
-    const made = await look("answers");
-    const { page } = made;
+    const opened = await open("answers");
+    const { page } = opened;
     const seen = new Set<string>();
     for (const top of [1e9, 0]) {
       await page.evaluate((to) => document.querySelector(".loom-conversation-scroller")?.scrollTo(0, to), top);
@@ -195,26 +192,26 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
       for (const turn of shown) seen.add(turn ?? "");
     }
     expect(seen.size).toBe(4);
-    await leave(made);
+    await leave(opened);
   });
 
-  it("do nothing in thoughts, nor in the title", async () => {
-    const made = await look("thoughts");
-    const { page } = made;
+  it("do nothing in thoughts or the title", async () => {
+    const opened = await open("thoughts");
+    const { page } = opened;
     await openAll(page, "[data-turn]");
     await expectHarmless(page, "[data-turn]");
-    expect(await page.getByText(/events? (?:is|are) not shown/).count()).toBe(0);
+    expect(await page.getByText(/events? not shown/).count()).toBe(0);
     for (const role of ["treeitem", "option"] as const)
       for (const index of [0, 1, 2]) {
         await page.getByRole(role).nth(index).click();
         await expectHarmless(page, ".loom-drawing");
       }
-    await leave(made);
+    await leave(opened);
   });
 
-  it("do nothing in what is asked, in files, in what is found", async () => {
-    const made = await look("question");
-    const { page } = made;
+  it("do nothing in approvals, files or search results", async () => {
+    const opened = await open("question");
+    const { page } = opened;
     await openAll(page, "[data-turn]");
     await page.getByRole("button", { name: "Edit arguments" }).click();
     await expectHarmless(page, "[data-turn]");
@@ -228,9 +225,9 @@ describe.skipIf(!hasChromium)("hostile texts (skipped where there is no Chromium
     await page.locator(".page-session-snippet").first().waitFor();
     await expectHarmless(page, ".page-sidebar");
     await page.getByRole("button", { name: "Knowledge base" }).click();
-    await page.getByRole("searchbox", { name: "Search the documents" }).fill("window");
+    await page.getByRole("searchbox", { name: "Search documents" }).fill("window");
     await page.locator(".page-hits li").first().waitFor();
     await expectHarmless(page, "dialog");
-    await leave(made);
+    await leave(opened);
   });
 });

@@ -1,7 +1,8 @@
 /**
- * A server to be abused, as a process of its own, so that what it holds can be told from what those hold who abuse it.
- * It says `listening <port> <port>`: that of the server, and one that collects rubbish and answers with what is left.
- * Arguments: the limits, as JSON.
+ * A server under attack, in its own process, so that its memory can be measured separately from the attacker's.
+ *
+ * Prints `listening <port> <port>`: the port of the server, and the port of an endpoint that runs the garbage collector
+ * and returns the remaining memory use. Argument: the server limits, as JSON.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,13 +15,13 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { type ServerLimits, SERVER_LIMITS } from "../../src/server/server-limits.ts";
-import { say } from "../durability/say.ts";
+import { printLine } from "../durability/print-line.ts";
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
 const limits = JSON.parse(process.argv[2] ?? "{}") as Partial<ServerLimits>;
-/** What whoever runs the server is told of: of what strangers do, nothing. */
+/** Number of reported errors. Invalid input must not cause any. */
 let reports = 0;
 const server = await startLoomServer({
   log: new MemoryLog(),
@@ -31,12 +32,14 @@ const server = await startLoomServer({
   page: () => new Response("<!doctype html><title>page</title>", { headers: { "content-type": "text/html" } }),
   onError: (error) => {
     reports++;
-    say(`reported ${error instanceof Error ? (error.stack ?? error.message).replaceAll("\n", " ") : String(error)}`);
+    printLine(
+      `reported ${error instanceof Error ? (error.stack ?? error.message).replaceAll("\n", " ") : String(error)}`,
+    );
   },
 });
 
 async function measure(): Promise<object> {
-  // The bytes of buffers are let go of a moment after the buffers.
+  // Buffer memory is freed shortly after the buffers are collected.
   for (let round = 0; round < 2; round++) {
     collect();
     await setTimeout(20);
@@ -49,9 +52,11 @@ async function measure(): Promise<object> {
 const measuring = createServer((_request, response) => {
   void measure().then((measured) => response.end(JSON.stringify(measured)));
 });
-measuring.listen(0, "127.0.0.1", () => say(`listening ${server.port} ${(measuring.address() as AddressInfo).port}`));
+measuring.listen(0, "127.0.0.1", () =>
+  printLine(`listening ${server.port} ${(measuring.address() as AddressInfo).port}`),
+);
 
-/** What nobody of the language has put there. */
+/** Enumerable properties that were added to `Object.prototype`. */
 function listPollution(): readonly string[] {
   const found: string[] = [];
   for (const key in {}) found.push(key);

@@ -1,7 +1,7 @@
-// Addresses of this machine and of networks that are nobody's business, in every spelling a URL can have.
+// Addresses of this machine and of internal networks, in every spelling that a URL allows.
 
-/** Somebody's own: this machine, its networks, the services of clouds for their guests. */
-export const INNER_IPV4 = [
+/** Loopback, private, link-local and reserved addresses, and cloud metadata services. */
+export const INTERNAL_IPV4 = [
   ..."127.0.0.1 127.1.2.3 0.0.0.0 0.1.2.3 10.0.0.1 172.16.0.1 172.31.255.254 192.168.1.1 169.254.169.254".split(" "),
   ..."169.254.170.2 100.64.0.1 100.100.100.200 168.63.129.16 192.0.0.192 198.18.0.1 224.0.0.1 240.0.0.1 255.255.255.255".split(
     " ",
@@ -12,7 +12,10 @@ const toNumber = (address: string): number => address.split(".").reduce((sum, pa
 const hex = (value: number): string => value.toString(16);
 const octal = (value: number): string => `0${value.toString(8)}`;
 
-/** As a URL may write it: whole numbers, octal, hex, fewer parts, digits of other scripts, and inside of IPv6. */
+/**
+ * Spellings of an IPv4 address in a URL: one number, octal, hexadecimal, fewer parts, digits of other scripts, and
+ * embedded in IPv6.
+ */
 export function spellHosts(address: string): readonly string[] {
   const parts = address.split(".").map(Number);
   const [a = 0, b = 0, c = 0, d = 0] = parts;
@@ -66,7 +69,7 @@ export function spellHosts(address: string): readonly string[] {
   ];
 }
 
-export const INNER_IPV6 = [
+export const INTERNAL_IPV6 = [
   ..."::1 :: 0:0:0:0:0:0:0:1 0000:0000:0000:0000:0000:0000:0000:0001 fe80::1 fe80::1%25eth0 fe80::1%25lo fec0::1".split(
     " ",
   ),
@@ -75,8 +78,8 @@ export const INNER_IPV6 = [
   ),
 ] as const;
 
-/** Names that mean what is inside, here or at some provider; what they resolve to is the tests' to say. */
-export const INNER_NAMES = [
+/** Host names that often resolve to internal addresses. Each test decides what they resolve to. */
+export const INTERNAL_NAMES = [
   ..."localhost LOCALHOST localhost. foo.localhost localhost.localdomain ip6-localhost metadata metadata.google.internal".split(
     " ",
   ),
@@ -85,8 +88,8 @@ export const INNER_NAMES = [
   ),
 ] as const;
 
-/** Whole URLs that are dressed up as something else. */
-export function dressUrls(host: string, port: string): readonly string[] {
+/** URLs that hide the host behind user info, odd separators, control characters or another host. */
+export function disguiseUrls(host: string, port: string): readonly string[] {
   return [
     `http://public.test@${host}${port}/`,
     `http://public.test:80@${host}${port}/`,
@@ -132,7 +135,7 @@ export const OTHER_SCHEMES = [
   ..."view-source:http://127.0.0.1/ about:blank phar://x ssh://127.0.0.1 https+file:///x".split(" "),
 ] as const;
 
-/** What else listens on a machine that one may name. */
+/** Ports of services that often run on a server. */
 export const OTHER_PORTS = [
   1, 21, 22, 23, 25, 110, 143, 445, 2375, 3306, 5432, 6379, 8080, 8443, 9200, 10_250, 11_211, 27_017, 65_535,
 ] as const;

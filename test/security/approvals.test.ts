@@ -1,7 +1,6 @@
-// Answers to questions that nobody asked, that were answered, that ran out, that are about something else: none of them
-// makes a tool act.
+// Approval answers that are unsolicited, repeated, late, or about another call do not run a tool.
 import { describe, expect, onTestFinished } from "vitest";
-import { cutLog } from "../../src/agents/got/play-got.contract.ts";
+import { cutLog } from "../../src/agents/got/got-script.contract.ts";
 import { agent } from "../../src/agents/index.ts";
 import { type Run, sendCommand, type Session, type SessionOptions } from "../../src/engine/index.ts";
 import { forkSession, type Log, MemoryLog } from "../../src/log/index.ts";
@@ -18,15 +17,15 @@ import {
 import { defineTool, type Tool } from "../../src/tools/index.ts";
 import { describeInput } from "../../src/tools/describe-input.ts";
 import { refineInput } from "../../src/tools/refine-input.ts";
-import { type Question, watchQuestions } from "./injection-stage.ts";
-import { itHolds } from "./it-holds.ts";
+import { type ApprovalQuestion, watchQuestions } from "./injection-fixture.ts";
+import { testThreat } from "./test-threat.ts";
 
 interface Process {
   readonly log: Log;
   readonly session: Session;
   readonly run: Run | undefined;
-  readonly question: Promise<Question>;
-  /** What the tool was run with. */
+  readonly question: Promise<ApprovalQuestion>;
+  /** Arguments of each tool call that ran. */
   readonly acts: JsonObject[];
   answer(body: JsonObject, commandId?: string): Promise<string | undefined>;
 }
@@ -38,7 +37,7 @@ interface ProcessOptions {
   readonly session?: SessionOptions;
   readonly rules?: ToolRules;
   readonly alias?: () => string;
-  /** Goes on with what another left, and begins nothing. */
+  /** Continues the session of another process instead of starting a run. */
   readonly isSecond?: boolean;
 }
 
@@ -46,7 +45,7 @@ const CALL = { name: "act", input: { what: "this" }, id: "c" };
 const ASK: Script = [{ calls: [CALL] }, { text: "Done." }];
 let commands = 0;
 
-/** A process with one tool that needs consent, and a model that calls it. */
+/** Starts a process with one tool that needs approval and a model that calls it. */
 async function start(options: ProcessOptions = {}): Promise<Process> {
   const { log = new MemoryLog(), id = "s", script = ASK, rules, alias, isSecond = false } = options;
   const acts: JsonObject[] = [];
@@ -60,7 +59,7 @@ async function start(options: ProcessOptions = {}): Promise<Process> {
   const tool = alias === undefined ? plain : refineInput<JsonObject>(plain, (input) => ({ ...input, where: alias() }));
   const extra = { ...plain, name: "extra", needsApproval: () => false };
   const actor = agent({ model: new ScriptedModel(script), tools: [tool, extra] });
-  const asked = Promise.withResolvers<Question>();
+  const asked = Promise.withResolvers<ApprovalQuestion>();
   const session = await actor.openSession(log, id, options.session);
   onTestFinished(() => session.close({ run: "leave" }));
   watchQuestions(session, (_, question) => asked.resolve(question));
@@ -83,25 +82,25 @@ async function start(options: ProcessOptions = {}): Promise<Process> {
 
 const HOUR = 60 * 60 * 1000;
 
-describe("an answer that is not one", () => {
-  itHolds("stolen-approvals", "to the question that stands leaves it standing", async ({ attempt }) => {
+describe("approval answers", () => {
+  testThreat("stolen-approvals", "rejects an answer that does not match the pending question", async ({ attempt }) => {
     const other = await start({ id: "other" });
     const stolen = await other.question;
     const bodies: { readonly [about: string]: readonly [JsonObject, string] } = {
       "another call": [{ call_id: "d" }, "unknown_call"],
       "another tool": [{ name: "other" }, "approval_mismatch"],
-      "another run": [{ run_id: "nobody's" }, "approval_mismatch"],
+      "another run": [{ run_id: "unknown-run" }, "approval_mismatch"],
       "the run of another session": [{ run_id: other.run?.runId ?? "" }, "approval_mismatch"],
       "other arguments": [{ digest: "A".repeat(43) }, "approval_mismatch"],
       "an empty digest": [{ digest: "" }, "approval_mismatch"],
-      "a digest that is none": [{ digest: 7 }, "invalid_command"],
-      "no decision": [{ decision: "yes" }, "invalid_command"],
-      "a decision that is no text": [{ decision: true }, "invalid_command"],
+      "a digest that is a number": [{ digest: 7 }, "invalid_command"],
+      "an invalid decision": [{ decision: "yes" }, "invalid_command"],
+      "a decision that is not a string": [{ decision: true }, "invalid_command"],
       expired: [{ decision: "expired" }, "invalid_command"],
-      "arguments that are none": [{ arguments: [1] }, "invalid_command"],
-      "what is denied to whoever answers": [{ tools: { act: "deny" }, actor: "token:x" }, "forbidden"],
-      "rules that are none": [{ tools: { act: 1 } }, "invalid_command"],
-      "a call with half a character": [{ call_id: "c\ud800" }, "invalid_command"],
+      "arguments that are not an object": [{ arguments: [1] }, "invalid_command"],
+      "a tool that the caller may not use": [{ tools: { act: "deny" }, actor: "token:x" }, "forbidden"],
+      "invalid rules": [{ tools: { act: 1 } }, "invalid_command"],
+      "a call id with a lone surrogate": [{ call_id: "c\ud800" }, "invalid_command"],
     };
     for (const [about, [body, code]] of Object.entries(bodies))
       await attempt(about, async () => {
@@ -114,7 +113,7 @@ describe("an answer that is not one", () => {
         await process.run?.ended;
         expect(process.acts).toEqual([{ what: "this" }]);
       });
-    await attempt("through another session, with all the right ids", async () => {
+    await attempt("through another session, with the right ids", async () => {
       const process = await start();
       await process.question;
       const { call_id: call = "", digest = "" } = stolen;
@@ -130,54 +129,58 @@ describe("an answer that is not one", () => {
     });
   });
 
-  itHolds("stolen-approvals", "counts once, and only while the question stands", async ({ attempt }) => {
-    await attempt("given again, by the same command and by another", async () => {
-      const process = await start({ script: [{ calls: [CALL] }, { calls: [CALL] }, { text: "Done." }] });
-      await process.question;
-      expect(await process.answer({}, "same")).toBe("done");
-      expect(await process.answer({}, "same")).toBe("done");
-      expect(["already_answered", "unknown_call"]).toContain(await process.answer({}));
-      expect(process.acts).toHaveLength(1);
-      // The second call has another id, whatever the model calls it, and waits for its own.
-      expect([...(process.run?.work.waiting ?? [])].map(({ callId }) => callId)).not.toContain("c");
-    });
-    await attempt("given before it was asked for", async () => {
-      const gate = Promise.withResolvers<void>();
-      const process = await start({ script: [{ calls: [CALL], until: gate.promise }, { text: "Done." }] });
-      expect(await process.answer({})).toBe("unknown_call");
-      gate.resolve();
-      await process.question;
-      expect([process.acts, process.run?.work.waiting.length]).toEqual([[], 1]);
-    });
-    await attempt("given when it has run out", async () => {
-      let now = 1_000_000;
-      const process = await start({ session: { now: () => now } });
-      await process.question;
-      now += HOUR + 1;
-      expect(await process.answer({})).toBe("already_answered");
-      await process.run?.ended;
-      expect(process.acts).toEqual([]);
-    });
-    await attempt("given when the run is over", async () => {
-      const process = await start();
-      await process.question;
-      await process.run?.cancel();
-      expect(["run_ended", "unknown_call"]).toContain(await process.answer({}));
-      expect(process.acts).toEqual([]);
-    });
-    await attempt("given after a no", async () => {
-      const process = await start();
-      await process.question;
-      expect(await process.answer({ decision: "rejected" })).toBe("done");
-      expect(await process.answer({})).not.toBe("done");
-      await process.run?.ended;
-      expect(process.acts).toEqual([]);
-    });
-  });
+  testThreat(
+    "stolen-approvals",
+    "accepts an answer once, and only while the question is pending",
+    async ({ attempt }) => {
+      await attempt("repeated, with the same command id and with a new one", async () => {
+        const process = await start({ script: [{ calls: [CALL] }, { calls: [CALL] }, { text: "Done." }] });
+        await process.question;
+        expect(await process.answer({}, "same")).toBe("done");
+        expect(await process.answer({}, "same")).toBe("done");
+        expect(["already_answered", "unknown_call"]).toContain(await process.answer({}));
+        expect(process.acts).toHaveLength(1);
+        // The second call gets a new id, although the model reused the old one, and needs its own answer.
+        expect([...(process.run?.work.waiting ?? [])].map(({ callId }) => callId)).not.toContain("c");
+      });
+      await attempt("before the question", async () => {
+        const gate = Promise.withResolvers<void>();
+        const process = await start({ script: [{ calls: [CALL], until: gate.promise }, { text: "Done." }] });
+        expect(await process.answer({})).toBe("unknown_call");
+        gate.resolve();
+        await process.question;
+        expect([process.acts, process.run?.work.waiting.length]).toEqual([[], 1]);
+      });
+      await attempt("after the question expired", async () => {
+        let now = 1_000_000;
+        const process = await start({ session: { now: () => now } });
+        await process.question;
+        now += HOUR + 1;
+        expect(await process.answer({})).toBe("already_answered");
+        await process.run?.ended;
+        expect(process.acts).toEqual([]);
+      });
+      await attempt("after the run ended", async () => {
+        const process = await start();
+        await process.question;
+        await process.run?.cancel();
+        expect(["run_ended", "unknown_call"]).toContain(await process.answer({}));
+        expect(process.acts).toEqual([]);
+      });
+      await attempt("after a rejection", async () => {
+        const process = await start();
+        await process.question;
+        expect(await process.answer({ decision: "rejected" })).toBe("done");
+        expect(await process.answer({})).not.toBe("done");
+        await process.run?.ended;
+        expect(process.acts).toEqual([]);
+      });
+    },
+  );
 
-  itHolds("stolen-approvals", "survives no restart as more than it was", async ({ attempt }) => {
-    /** The question is asked, and its process goes away. */
-    const leave = async (
+  testThreat("stolen-approvals", "checks answers again after a restart", async ({ attempt }) => {
+    /** Stops the process after the question is asked. */
+    const stopAfterQuestion = async (
       options: ProcessOptions = {},
     ): Promise<{ readonly first: Process; readonly digest: string }> => {
       const first = await start(options);
@@ -188,15 +191,15 @@ describe("an answer that is not one", () => {
     const resume = async ({ log }: Process, options: ProcessOptions = {}): Promise<Process> =>
       start({ log, isSecond: true, script: [{ text: "Done." }], ...options });
 
-    await attempt("it is asked for still", async () => {
-      const { first } = await leave();
+    await attempt("the question is still pending", async () => {
+      const { first } = await stopAfterQuestion();
       const second = await resume(first);
       expect([second.acts, second.run?.work.waiting.length]).toEqual([[], 1]);
       expect(await second.answer({ digest: "other" })).toBe("approval_mismatch");
       expect(second.acts).toEqual([]);
     });
-    await attempt("given meanwhile it counts once, through however many restarts", async () => {
-      const { first, digest } = await leave();
+    await attempt("an answer given during the downtime counts once, even after several restarts", async () => {
+      const { first, digest } = await stopAfterQuestion();
       expect(await first.answer({ digest })).toBe("done");
       const second = await resume(first);
       await second.session.idle();
@@ -207,10 +210,10 @@ describe("an answer that is not one", () => {
       await third.session.idle();
       expect(third.acts).toEqual([]);
     });
-    await attempt("given meanwhile, and not made use of in time", async () => {
+    await attempt("an answer given during the downtime expires", async () => {
       let now = 1_000_000;
       const session = { now: () => now };
-      const { first } = await leave({ session });
+      const { first } = await stopAfterQuestion({ session });
       const { outcome } = await sendCommand(
         first.log,
         {
@@ -227,23 +230,23 @@ describe("an answer that is not one", () => {
       await second.session.idle();
       expect(second.acts).toEqual([]);
     });
-    await attempt("where the tool makes something else of its arguments by now", async () => {
-      const { first } = await leave({ alias: () => "here" });
+    await attempt("the tool now resolves its arguments differently", async () => {
+      const { first } = await stopAfterQuestion({ alias: () => "here" });
       expect(await first.answer({})).toBe("done");
       const second = await resume(first, { alias: () => "there" });
       await second.session.idle();
       expect(second.acts).toEqual([]);
     });
-    await attempt("where its run may not use the tool any more", async () => {
-      const { first } = await leave();
+    await attempt("the run may no longer use the tool", async () => {
+      const { first } = await stopAfterQuestion();
       await first.answer({});
       const second = await resume({ ...first, log: await copyWith(first.log, { tool_rules: { act: "deny" } }) });
       await second.session.idle();
       expect(second.acts).toEqual([]);
     });
-    await attempt("where the rules of its run cannot be read", async () => {
+    await attempt("the rules of the run are invalid", async () => {
       for (const tool_rules of [{ act: "sometimes" }, { "*": 1 }]) {
-        const { first } = await leave();
+        const { first } = await stopAfterQuestion();
         await first.answer({});
         const second = await resume({ ...first, log: await copyWith(first.log, { tool_rules }) });
         await second.session.idle();
@@ -252,8 +255,8 @@ describe("an answer that is not one", () => {
     });
   });
 
-  itHolds("stolen-approvals", "changes nothing of what its run may do", async ({ attempt }) => {
-    await attempt("a run keeps its rules through a restart", async () => {
+  testThreat("stolen-approvals", "keeps the tool rules of a run", async ({ attempt }) => {
+    await attempt("after a restart", async () => {
       const rules = { act: "ask", extra: "deny" } as const;
       const first = await start({ rules });
       await first.question;
@@ -265,7 +268,7 @@ describe("an answer that is not one", () => {
       await second.session.idle();
       expect(second.acts).toEqual([{ what: "this" }]);
     });
-    await attempt("a run that waited for its turn has the rules it was asked for with", async () => {
+    await attempt("for a queued run", async () => {
       const process = await start({ rules: { act: "deny" }, script: [{ text: "Done." }] });
       await process.session.idle();
       for (const tools of [{ act: "deny" }, { "*": "deny" }]) {
@@ -280,7 +283,7 @@ describe("an answer that is not one", () => {
         expect(records[0]?.event).toMatchObject({ type: "run_start", tool_rules: tools, actor: "token:x" });
       }
     });
-    await attempt("a message whose rules are none begins no run", async () => {
+    await attempt("a message with invalid rules starts no run", async () => {
       for (const tools of [{ act: "maybe" }, [], "deny", { act: null }]) {
         const log = new MemoryLog();
         await log.createSession("s");
@@ -294,12 +297,15 @@ describe("an answer that is not one", () => {
     });
   });
 
-  itHolds(
+  testThreat(
     "stolen-approvals",
-    "is not carried over into a fork, nor are more rights than its maker has",
+    "does not carry answers into a fork, and applies the rules of its creator",
     async ({ attempt }) => {
-      /** A session whose model has called the tool, and nobody was asked yet; `more` stands before its checkpoint. */
-      const leaveCalled = async (
+      /**
+       * Creates a session whose model has called the tool before any question was asked. Inserts `more` before the
+       * checkpoint.
+       */
+      const stopBeforeQuestion = async (
         ...more: readonly AnyEvent[]
       ): Promise<{ readonly log: Log; readonly checkpointId: string }> => {
         const first = await start();
@@ -322,7 +328,7 @@ describe("an answer that is not one", () => {
       const forgeries: { readonly [name: string]: readonly AnyEvent[] } = {
         "an answer": [ask, yes],
         "an answer without a question": [yes],
-        "an answer that names no call": [ask, { type: "tool_approval_result", name: "act", decision: "approved" }],
+        "an answer without a call id": [ask, { type: "tool_approval_result", name: "act", decision: "approved" }],
         "an answer after the end of another call": [
           ask,
           yes,
@@ -331,21 +337,21 @@ describe("an answer that is not one", () => {
       };
       for (const [name, events] of Object.entries(forgeries))
         await attempt(name, async () => {
-          const { log, checkpointId } = await leaveCalled(...events);
+          const { log, checkpointId } = await stopBeforeQuestion(...events);
           await expect(forkSession(log, { from: "s", checkpointId, to: "f" })).rejects.toMatchObject({
             code: "unsupported",
           });
           expect(await log.getSession("f")).toBeUndefined();
         });
-      await attempt("what was called is asked about in the fork", async () => {
-        const { log, checkpointId } = await leaveCalled();
+      await attempt("the fork asks about the pending call", async () => {
+        const { log, checkpointId } = await stopBeforeQuestion();
         await forkSession(log, { from: "s", checkpointId, to: "f" });
         const fork = await start({ log, id: "f", isSecond: true, script: [{ text: "Done." }] });
         await fork.question;
         expect([fork.acts, fork.run?.work.waiting.length]).toEqual([[], 1]);
       });
-      await attempt("the rules of whoever forks hold, beside those of the run", async () => {
-        const { log, checkpointId } = await leaveCalled();
+      await attempt("the fork has the rules of its creator and of the run", async () => {
+        const { log, checkpointId } = await stopBeforeQuestion();
         await forkSession(log, { from: "s", checkpointId, to: "f", actor: "token:b", toolRules: { act: "deny" } });
         await forkSession(log, {
           from: "f",
@@ -365,12 +371,12 @@ describe("an answer that is not one", () => {
   );
 });
 
-/** The same records in another log, but for how the run began. */
+/** Copies the records to a new log, with these fields in `run_start`. */
 async function copyWith(log: Log, fields: JsonObject): Promise<Log> {
   const { records } = await log.read("s", { after: 0, limit: 1000 });
-  const begun = records.map(({ envelope, event }) => ({
+  const copied = records.map(({ envelope, event }) => ({
     envelope,
     event: event.type === "run_start" ? { ...event, ...fields } : event,
   }));
-  return cutLog("s", begun);
+  return cutLog("s", copied);
 }

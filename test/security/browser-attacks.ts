@@ -1,28 +1,28 @@
 /**
- * What the page of another site tries with a server. Each of these runs in the page, and knows nothing but what it is
- * given: it says of everything it tried what it got, which is nothing where it was refused. What came of it at the server
- * is for others to see.
+ * Attacks of a page of another site against a server. Each function runs in the browser page, so it uses only its
+ * argument. It returns what the page could read for each attempt: an empty string if it could read nothing. The test
+ * checks separately whether the server changed.
  */
 
-/** The server that is tried, and names in it that were guessed or overheard. */
-export interface Prey {
-  /** Scheme, name and port. */
+/** The server under attack, and ids of its objects that the attacker has guessed or learned. */
+export interface AttackInput {
+  /** Origin of the server. */
   readonly base: string;
   readonly session: string;
   readonly run: string;
   readonly call: string;
   readonly blob: string;
-  /** Of the one who tries, to make somebody work in their name. */
+  /** The attacker's credential, for attempts to sign the user in as the attacker. */
   readonly credential: string;
-  /** Whether somebody's cookies are of use there. */
+  /** Whether the browser sends cookies with the requests. */
   readonly cookies: boolean;
 }
 
-/** By what was tried: what was got, or "". */
-export type Got = { readonly [tried: string]: string };
+/** What the page could read, by attempt. An empty string means nothing. */
+export type AttackResults = { readonly [tried: string]: string };
 
-/** Both sockets, and whatever a socket may ask for along the way. */
-export async function trySockets({ base, session }: Prey): Promise<Got> {
+/** Opens WebSockets on both paths. */
+export async function trySockets({ base, session }: AttackInput): Promise<AttackResults> {
   const got: { [tried: string]: string } = {};
   const dial = (path: string, protocols: string[] = []): Promise<void> =>
     new Promise((resolve) => {
@@ -34,8 +34,8 @@ export async function trySockets({ base, session }: Prey): Promise<Got> {
       };
       socket.addEventListener("open", () => {
         socket.send(JSON.stringify({ type: "run", id: "1", session: "stolen", message: "Hi" }));
-        // What was sent is not lost by closing.
-        end("it opened");
+        // Data that was sent before `close` is still delivered.
+        end("opened");
       });
       socket.addEventListener("error", () => end(""));
     });
@@ -49,22 +49,30 @@ export async function trySockets({ base, session }: Prey): Promise<Got> {
   return got;
 }
 
-/** All that a script can send: what browsers ask leave for first, and what they do not. */
-export async function tryRequests({ base, session, run, call, blob, credential, cookies }: Prey): Promise<Got> {
+/** Sends every kind of request that a script can send, with and without a preflight. */
+export async function tryRequests({
+  base,
+  session,
+  run,
+  call,
+  blob,
+  credential,
+  cookies,
+}: AttackInput): Promise<AttackResults> {
   const got: { [tried: string]: string } = {};
   const at = `/v1/sessions/${session}`;
-  const ask = async (name: string, path: string, init: RequestInit, away = false): Promise<void> => {
+  const ask = async (name: string, path: string, init: RequestInit, redirected = false): Promise<void> => {
     const leaving = new AbortController();
     try {
-      const address = away ? `/away?to=${encodeURIComponent(base + path)}` : base + path;
+      const address = redirected ? `/redirect?to=${encodeURIComponent(base + path)}` : base + path;
       const credentials = cookies ? "include" : "omit";
       const response = await fetch(address, { credentials, signal: leaving.signal, ...init });
-      // Of a stream that does not end, the beginning is enough, if there is one.
+      // A stream may never end: read only the first chunk, if there is one.
       const late = new Promise<undefined>((resolve) => void setTimeout(resolve, 300));
       const first = await Promise.race([response.body?.getReader().read(), late]);
       const text = new TextDecoder().decode(first?.value);
       const isHidden = response.type === "opaque" || response.type === "opaqueredirect";
-      got[name] = isHidden ? text : `it read ${response.status} ${text.slice(0, 80)}`;
+      got[name] = isHidden ? text : `read ${response.status} ${text.slice(0, 80)}`;
     } catch {
       got[name] = "";
     } finally {
@@ -92,37 +100,37 @@ export async function tryRequests({ base, session, run, call, blob, credential, 
   const TEXT_TYPE = { "content-type": "text/plain" };
   const ways: { readonly [name: string]: (body: string) => RequestInit } = {
     "as JSON": (body) => ({ headers: JSON_TYPE, body }),
-    "as text, unread": (body) => ({ mode: "no-cors", headers: TEXT_TYPE, body }),
+    "as text, no-cors": (body) => ({ mode: "no-cors", headers: TEXT_TYPE, body }),
     "as text": (body) => ({ headers: TEXT_TYPE, body }),
-    "as JSON, unread": (body) => ({ mode: "no-cors", headers: JSON_TYPE, body }),
+    "as JSON, no-cors": (body) => ({ mode: "no-cors", headers: JSON_TYPE, body }),
     "as a form": (body) => ({
       mode: "no-cors",
       body: new URLSearchParams(JSON.parse(body) as { [name: string]: string }),
     }),
-    "as parts": (body) => {
+    "as multipart": (body) => {
       const form = new FormData();
       form.append("body", new Blob([body], { type: "application/json" }));
       return { mode: "no-cors", body: form };
     },
-    "as nothing known": (body) => ({ mode: "no-cors", body: new Blob([body]) }),
-    "as two types": (body) => ({
+    "without a type": (body) => ({ mode: "no-cors", body: new Blob([body]) }),
+    "with a misleading type": (body) => ({
       mode: "no-cors",
       headers: { "content-type": "text/plain; charset=application/json" },
       body,
     }),
-    "for later": (body) => ({ mode: "no-cors", keepalive: true, headers: TEXT_TYPE, body }),
+    "with keepalive": (body) => ({ mode: "no-cors", keepalive: true, headers: TEXT_TYPE, body }),
     "without a referrer": (body) => ({ mode: "no-cors", referrerPolicy: "no-referrer", headers: TEXT_TYPE, body }),
-    "with another method": (body) => ({ headers: { ...TEXT_TYPE, "x-http-method-override": "PUT" }, body }),
+    "with a method override": (body) => ({ headers: { ...TEXT_TYPE, "x-http-method-override": "PUT" }, body }),
   };
-  const asked: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   for (const [index, [path, body]] of changes.entries())
-    // All ways for what matters most, the two that differ most for the others.
+    // Every kind of body for the two most sensitive endpoints, two kinds for the others.
     for (const [way, make] of Object.entries(ways).slice(0, index < 2 ? undefined : 2)) {
       const init = { method: "POST", ...make(JSON.stringify(body)) };
-      asked.push(ask(`${path} ${way}`, path, init));
-      if (index < 2 && way.includes("text")) asked.push(ask(`${path} ${way}, sent away`, path, init, true));
+      pending.push(ask(`${path} ${way}`, path, init));
+      if (index < 2 && way.includes("text")) pending.push(ask(`${path} ${way}, redirected`, path, init, true));
     }
-  asked.push(
+  pending.push(
     ask(`PATCH ${at}`, at, { method: "PATCH", headers: JSON_TYPE, body: '{"title":"theirs"}' }),
     ask(`DELETE ${at}`, at, { method: "DELETE" }),
     ask(`OPTIONS ${at}`, at, { method: "OPTIONS" }),
@@ -137,19 +145,19 @@ export async function tryRequests({ base, session, run, call, blob, credential, 
   ];
   const open = ["/v1/auth", "/v1/agents", "/openapi.json", "/healthz", "/metrics", "/", "/assets/none.js"];
   for (const path of [...reads, ...open]) {
-    asked.push(ask(`GET ${path}`, path, {}), ask(`GET ${path}, unread`, path, { mode: "no-cors" }));
-    asked.push(ask(`GET ${path}, sent away`, path, {}, true));
+    pending.push(ask(`GET ${path}`, path, {}), ask(`GET ${path}, no-cors`, path, { mode: "no-cors" }));
+    pending.push(ask(`GET ${path}, redirected`, path, {}, true));
   }
-  await Promise.all(asked);
+  await Promise.all(pending);
   for (const type of ["text/plain", "application/json", ""])
     for (const [path, body] of changes.slice(0, 2))
-      // Nothing is told of it but that it is on its way.
+      // A beacon has no readable response.
       navigator.sendBeacon(base + path, new Blob([JSON.stringify(body)], { type }));
   return got;
 }
 
-/** Forms, which go anywhere, and need no script. */
-export async function tryForms({ base, session, call, credential }: Prey): Promise<Got> {
+/** Submits forms, which may target any site and need no script. */
+export async function tryForms({ base, session, call, credential }: AttackInput): Promise<AttackResults> {
   const got: { [tried: string]: string } = {};
   let count = 0;
   const room = document.createElement("div");
@@ -180,7 +188,7 @@ export async function tryForms({ base, session, call, credential }: Prey): Promi
       form.submit();
     });
   const at = `/v1/sessions/${session}`;
-  // The name and the value are one text of JSON, with `=` between them.
+  // Encoded as text/plain, name and value together form a JSON text with `=` inside a string.
   const asText = (body: object) => ({ [`${JSON.stringify(body).slice(0, -1)},"x":"`]: '"}' });
   const bodies: readonly (readonly [string, { readonly [name: string]: string }])[] = [
     ["/v1/runs", { message: "Hi" }],
@@ -201,8 +209,8 @@ export async function tryForms({ base, session, call, credential }: Prey): Promi
   return got;
 }
 
-/** What a page may load from anywhere, taken for what it is not. */
-export async function tryLoads({ base, session, blob, cookies }: Prey): Promise<Got> {
+/** Loads the server's responses as images, scripts, styles, event streams and workers. */
+export async function tryLoads({ base, session, blob, cookies }: AttackInput): Promise<AttackResults> {
   const got: { [tried: string]: string } = {};
   const at = `/v1/sessions/${session}`;
   const load = (tag: string, path: string, more: { readonly [name: string]: string } = {}): Promise<void> =>
@@ -215,7 +223,7 @@ export async function tryLoads({ base, session, blob, cookies }: Prey): Promise<
         element.remove();
         resolve();
       };
-      for (const type of ["load", "loadedmetadata"]) element.addEventListener(type, end("it loaded"));
+      for (const type of ["load", "loadedmetadata"]) element.addEventListener(type, end("loaded"));
       element.addEventListener("error", end(""));
       element.setAttribute(tag === "link" ? "href" : "src", base + path);
       document.body.append(element);
@@ -228,10 +236,10 @@ export async function tryLoads({ base, session, blob, cookies }: Prey): Promise<
         source.close();
         resolve();
       };
-      source.addEventListener("open", end("it opened"));
+      source.addEventListener("open", end("opened"));
       source.addEventListener("error", end(""));
     });
-  const tell = async (name: string, start: () => Promise<string>): Promise<void> => {
+  const record = async (name: string, start: () => Promise<string>): Promise<void> => {
     got[name] = await start().catch(() => "");
   };
   const inWorker = (text: string): Promise<string> =>
@@ -240,36 +248,36 @@ export async function tryLoads({ base, session, blob, cookies }: Prey): Promise<
       worker.addEventListener("message", ({ data }) => resolve(String(data)));
       worker.addEventListener("error", reject);
     });
-  const asked: Promise<void>[] = [];
+  const pending: Promise<void>[] = [];
   for (const path of ["/v1/sessions", `${at}/events?follow=false`, `${at}/blobs/${blob}`, "/healthz"]) {
-    for (const tag of ["img", "script", "audio", "video"]) asked.push(load(tag, path));
-    asked.push(load("img", path, { crossorigin: "use-credentials" }));
-    asked.push(load("script", path, { type: "module", crossorigin: "use-credentials" }));
-    asked.push(load("link", path, { rel: "stylesheet" }), load("link", path, { rel: "preload", as: "fetch" }));
+    for (const tag of ["img", "script", "audio", "video"]) pending.push(load(tag, path));
+    pending.push(load("img", path, { crossorigin: "use-credentials" }));
+    pending.push(load("script", path, { type: "module", crossorigin: "use-credentials" }));
+    pending.push(load("link", path, { rel: "stylesheet" }), load("link", path, { rel: "preload", as: "fetch" }));
   }
   for (const path of [`${at}/events`, `/api/chat?session_id=${session}`])
-    asked.push(stream(path, true), stream(path, false));
+    pending.push(stream(path, true), stream(path, false));
   const file = JSON.stringify(`${base}${at}/blobs/${blob}`);
   const list = JSON.stringify(`${base}/v1/sessions`);
-  asked.push(
-    tell("import()", async () =>
+  pending.push(
+    record("import()", async () =>
       Object.keys((await import(/* @vite-ignore */ `${base}/v1/sessions`)) as object).join(),
     ),
-    tell("a worker", async () => {
+    record("a worker", async () => {
       void new Worker(`${base}${at}/blobs/${blob}`);
-      return "it began";
+      return "started";
     }),
-    tell("importScripts in a worker", () => inWorker(`importScripts(${file}); postMessage("it ran");`)),
-    tell("fetch in a worker", () =>
+    record("importScripts in a worker", () => inWorker(`importScripts(${file}); postMessage("ran");`)),
+    record("fetch in a worker", () =>
       inWorker(
         `fetch(${list}, { credentials: "${cookies ? "include" : "omit"}" }).then((r) => r.text(), () => "").then((text) => postMessage(text));`,
       ),
     ),
-    tell("a service worker", async () => {
+    record("a service worker", async () => {
       await navigator.serviceWorker.register(`${base}${at}/blobs/${blob}`, { scope: `${base}/` });
-      return "it is there";
+      return "registered";
     }),
-    tell("a request of old", () => {
+    record("XMLHttpRequest", () => {
       const request = new XMLHttpRequest();
       request.open("GET", `${base}/v1/sessions`);
       request.withCredentials = cookies;
@@ -280,6 +288,6 @@ export async function tryLoads({ base, session, blob, cookies }: Prey): Promise<
       });
     }),
   );
-  await Promise.all(asked);
+  await Promise.all(pending);
   return got;
 }

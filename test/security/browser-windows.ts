@@ -1,17 +1,17 @@
-// What pages of others show of a server in frames, and what they can do with windows of it that they have opened.
+// Attacks with frames and windows: a page of another site embeds the server's pages or opens them in a window.
 import type { Frame, Page } from "playwright-core";
 
-interface Shown {
+interface EmbeddedFrame {
   readonly tag: string;
   readonly address: string;
-  /** Of what is in it, in the end. */
+  /** URL that the frame shows after loading. */
   readonly url: string;
 }
 
 const FRAMES = ["iframe", "iframe sandbox=allow-scripts", "object", "embed"] as const;
 
-/** These addresses in all that has something of another site in it. */
-export async function showFrames(frame: Frame, addresses: readonly string[]): Promise<readonly Shown[]> {
+/** Embeds each address in every kind of element that can show another page. */
+export async function embedInFrames(frame: Frame, addresses: readonly string[]): Promise<readonly EmbeddedFrame[]> {
   const cases = FRAMES.flatMap((tag) => addresses.map((address) => ({ tag, address })));
   await frame.evaluate(
     (all) =>
@@ -43,24 +43,24 @@ export async function showFrames(frame: Frame, addresses: readonly string[]): Pr
 export async function openWindow(frame: Frame, address: string): Promise<Page> {
   const [opened] = await Promise.all([
     frame.page().waitForEvent("popup"),
-    frame.evaluate((to) => void Object.assign(globalThis, { held: globalThis.open(to) }), address),
+    frame.evaluate((to) => void Object.assign(globalThis, { popup: globalThis.open(to) }), address),
   ]);
   await opened.waitForLoadState();
   return opened;
 }
 
-/** Runs in the page of the other site: whether the window that it has opened is there for it. */
-export function isHeld(): boolean {
-  return !(globalThis as unknown as { readonly held: Window }).held.closed;
+/** Runs in the attacker's page. Returns whether the page still has access to the window it opened. */
+export function canReachWindow(): boolean {
+  return !(globalThis as unknown as { readonly popup: Window }).popup.closed;
 }
 
-/** Runs in the page of the other site: what it can do with the window that it has opened. */
-export function tryWindow(base: string): {
+/** Runs in the attacker's page. Returns what it can read from the window it opened. */
+export function attackWindow(base: string): {
   readonly isClosed: boolean;
   readonly frames: number;
   readonly read: string;
 } {
-  const { held } = globalThis as unknown as { readonly held: Window };
+  const { popup } = globalThis as unknown as { readonly popup: Window };
   const attempt = (act: () => unknown): string => {
     try {
       const what = act();
@@ -69,12 +69,12 @@ export function tryWindow(base: string): {
       return "";
     }
   };
-  held.postMessage({ type: "run", message: "Hi" }, base);
-  attempt(() => Object.assign(held, { moved: true }));
-  attempt(() => (held.location.href = "javascript:void(document.title='moved')"));
+  popup.postMessage({ type: "run", message: "Hi" }, base);
+  attempt(() => Object.assign(popup, { moved: true }));
+  attempt(() => (popup.location.href = "javascript:void(document.title='moved')"));
   return {
-    isClosed: held.closed,
-    frames: held.length,
-    read: attempt(() => held.document.title) + attempt(() => held.location.href),
+    isClosed: popup.closed,
+    frames: popup.length,
+    read: attempt(() => popup.document.title) + attempt(() => popup.location.href),
   };
 }

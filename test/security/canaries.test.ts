@@ -1,7 +1,7 @@
 /**
- * Secrets and marks of stacks in everything that can go wrong, in the server, its stores, agents, tools and providers:
- * none of them is in any answer, in any frame, in any dialect. What a tool's error says in its message is shown by design,
- * and what a provider's says, without what looks like a key; their stacks, causes and other fields are not.
+ * Puts secrets and stack traces into every error of the server, its stores, agents, tools and providers, and expects
+ * none of them in any response, frame or dialect. By design, the message of a tool's error is shown, and so is a
+ * provider's message without anything that looks like a key; their stacks, causes and other fields are not.
  */
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -21,15 +21,15 @@ import { type LoomServer, type LoomServerOptions, startLoomServer } from "../../
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
 import { defineTool } from "../../src/tools/index.ts";
-import { call as callMcp, closeAll, open, serve } from "../../src/tools/mcp/mcp-trial.contract.ts";
+import { call as callMcp, closeAll, open, serve } from "../../src/tools/mcp/mcp-fixture.contract.ts";
 import { overrideLog } from "../log-sessions.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 
-/** Looks like a key, so that whoever redacts has a chance. */
+/** Looks like a key, so that redaction can detect it. */
 const KEY = "sk-canary-4f1d77aa90c2e6b35d";
 const WORD = "canary-9e27b1";
-const PLACE = "/home/canary-user/secret/stack-marker.ts:12:34";
+const STACK_LOCATION = "/home/canary-user/secret/stack-marker.ts:12:34";
 const FORBIDDEN = [
   /canary/i,
   /stack-marker/,
@@ -39,14 +39,14 @@ const FORBIDDEN = [
   /\\n\s+at /,
 ];
 
-/** An error with something in every place where one can be hidden. */
+/** Creates an error with secrets in all of its fields. */
 function makeError(message: string, Kind: new (message: string) => Error = Error): Error {
   const error = new Kind(message);
-  error.stack = `${Kind.name}: ${message}\n    at secret (${PLACE})\n    at ${WORD} (node:internal/x:1:1)`;
+  error.stack = `${Kind.name}: ${message}\n    at secret (${STACK_LOCATION})\n    at ${WORD} (node:internal/x:1:1)`;
   error.cause = new Error(`${WORD} ${KEY}`);
   return Object.assign(error, {
     apiKey: KEY,
-    path: PLACE,
+    path: STACK_LOCATION,
     requestBodyValues: { key: KEY },
     responseHeaders: { authorization: KEY },
     details: { canary: WORD },
@@ -54,9 +54,9 @@ function makeError(message: string, Kind: new (message: string) => Error = Error
   });
 }
 
-/** Of somebody whose words nobody may see. */
+/** Throws an error whose message must not be visible to clients. */
 const thrown = (): never => {
-  throw makeError(`it broke: ${WORD} ${KEY} in ${PLACE}`);
+  throw makeError(`it broke: ${WORD} ${KEY} in ${STACK_LOCATION}`);
 };
 const rejected = (): Promise<never> => Promise.resolve().then(thrown);
 
@@ -76,14 +76,14 @@ async function start(options: Partial<LoomServerOptions> & { readonly agent?: Ag
     limits: { commandTimeoutMs: 300, heartbeatMs: 0 },
     ...rest,
   });
-  // A store that fails has nothing more to say.
+  // Tests with a failing log expect `ready` to reject.
   server.handler.ready.catch(() => undefined);
   onTestFinished(() => server.close({ graceMs: 0 }));
   return server;
 }
 
-/** All that is told: status, headers and body; as much of a stream as comes in a moment. */
-async function tell(server: LoomServer, path: string, init: RequestInit = {}): Promise<string> {
+/** Returns the status, headers and body of a response; of a stream, what arrives within 1.5 s. */
+async function fetchText(server: LoomServer, path: string, init: RequestInit = {}): Promise<string> {
   try {
     const response = await fetch(`${server.url}${path}`, { ...init, signal: AbortSignal.timeout(1500) });
     const head = [...response.headers].map(([name, value]) => `${name}: ${value}`).join("\n");
@@ -99,8 +99,8 @@ const post = (body: unknown, headers = {}): RequestInit => ({
   body: JSON.stringify(body),
 });
 
-/** What both sockets say to a message, until nothing more comes. */
-async function listen(server: LoomServer, path: string, ...frames: readonly object[]): Promise<string> {
+/** Returns everything received on a socket after these frames, until no more arrives. */
+async function readSocket(server: LoomServer, path: string, ...frames: readonly object[]): Promise<string> {
   const socket = new WebSocket(`${server.url.replace("http", "ws")}${path}`);
   const texts: string[] = [];
   let last = performance.now();
@@ -118,17 +118,19 @@ async function listen(server: LoomServer, path: string, ...frames: readonly obje
   return texts.join("\n");
 }
 
-/** Every way there is to see a run of a session, and the session. */
-async function seeAll(server: LoomServer): Promise<readonly string[]> {
-  const seen = [await tell(server, "/v1/sessions/s/runs", post({ message: "Go on" }, { accept: "text/event-stream" }))];
+/** Collects everything that a client can see of a run and its session. */
+async function collectOutput(server: LoomServer): Promise<readonly string[]> {
+  const seen = [
+    await fetchText(server, "/v1/sessions/s/runs", post({ message: "Go on" }, { accept: "text/event-stream" })),
+  ];
   seen.push(
     ...(await Promise.all([
       ...DIALECT_NAMES.flatMap((dialect) =>
         ["text/event-stream", "application/x-ndjson"].map((accept) =>
-          tell(server, `/v1/sessions/s/events?dialect=${dialect}`, { headers: { accept } }),
+          fetchText(server, `/v1/sessions/s/events?dialect=${dialect}`, { headers: { accept } }),
         ),
       ),
-      listen(
+      readSocket(
         server,
         "/v1/ws",
         { type: "run", id: "1", session: "t", message: "Go on" },
@@ -136,20 +138,20 @@ async function seeAll(server: LoomServer): Promise<readonly string[]> {
         { type: "subscribe", id: "3", session: "s", dialect: "engine" },
         { type: "cancel", id: "4", session: "s", run_id: "x" },
       ),
-      listen(server, "/agentOS/v1/ws_stream", { type: "message", content: "Go on" }),
-      tell(server, "/api/chat", post({ messages: [{ role: "user", content: "Go on" }], message: "Go on" })),
+      readSocket(server, "/agentOS/v1/ws_stream", { type: "message", content: "Go on" }),
+      fetchText(server, "/api/chat", post({ messages: [{ role: "user", content: "Go on" }], message: "Go on" })),
     ])),
   );
   const paths = OPERATIONS.filter(({ method, path }) => method === "GET" && !path.endsWith("/events"));
   seen.push(
     ...(await Promise.all(
-      paths.map(({ path }) => tell(server, path.replace("{id}", "s").replaceAll(/\{\w+\}/g, "x"))),
+      paths.map(({ path }) => fetchText(server, path.replace("{id}", "s").replaceAll(/\{\w+\}/g, "x"))),
     )),
   );
   return seen;
 }
 
-function expectNothing(seen: readonly string[]): void {
+function expectNoSecrets(seen: readonly string[]): void {
   for (const text of seen)
     for (const pattern of FORBIDDEN) {
       const at = text.search(pattern);
@@ -160,7 +162,7 @@ function expectNothing(seen: readonly string[]): void {
 const call = (name: string): ScriptedTurn => ({ calls: [{ name, input: {} }] });
 const done: ScriptedTurn = { text: "Done." };
 
-/** A script that plays its turns for every run anew. */
+/** Creates a model that repeats these turns for every run. */
 const play = (...turns: readonly ScriptedTurn[]): ScriptedModel => {
   let at = 0;
   return new ScriptedModel(() => turns[at++ % turns.length] ?? done);
@@ -169,17 +171,17 @@ const play = (...turns: readonly ScriptedTurn[]): ScriptedModel => {
 describe("agents and tools", () => {
   const faults: { readonly [name: string]: () => AgentOptions } = {
     "a model that throws": () => ({ model: play({ fault: { kind: "throw", error: makeError(`refused ${KEY}`) } }) }),
-    "a model that fails in the middle": () => ({
+    "a model that fails during the answer": () => ({
       model: play({ text: "Some words", fault: { kind: "error", after: 1, error: makeError(`bad key ${KEY}`) } }),
     }),
-    "a model that breaks": () => ({
+    "a model whose stream breaks": () => ({
       model: play({ text: "Some words", fault: { kind: "break", after: 1, error: makeError(`lost ${KEY}`) } }),
     }),
-    "a model that throws its stack": () => ({
-      model: play({ fault: { kind: "throw", error: `no\n    at ${WORD} (${PLACE})` } }),
+    "a model that throws a stack trace": () => ({
+      model: play({ fault: { kind: "throw", error: `no\n    at ${WORD} (${STACK_LOCATION})` } }),
     }),
     "a model that throws an object": () => ({
-      model: play({ fault: { kind: "throw", error: { canary: WORD, apiKey: KEY, stack: PLACE } } }),
+      model: play({ fault: { kind: "throw", error: { canary: WORD, apiKey: KEY, stack: STACK_LOCATION } } }),
     }),
     "a tool that throws": () =>
       withTool(() => {
@@ -190,30 +192,30 @@ describe("agents and tools", () => {
       withTool(() => {
         throw makeError("the tool broke", TypeError);
       }),
-    "a tool that throws its stack": () =>
+    "a tool that throws a stack trace": () =>
       withTool(() => {
-        throw new Error(`the tool broke\n    at ${WORD} (${PLACE})`);
+        throw new Error(`the tool broke\n    at ${WORD} (${STACK_LOCATION})`);
       }),
     "a tool that throws an object": () =>
       withTool(() => {
-        const object: unknown = { canary: WORD, stack: PLACE, key: KEY };
+        const object: unknown = { canary: WORD, stack: STACK_LOCATION, key: KEY };
         throw object;
       }),
-    "a tool that breaks while it prints": () =>
+    "a tool that fails while streaming output": () =>
       withTool(async function* print() {
         yield "some output";
         throw makeError("the tool broke");
       }),
-    "a tool that gives an error": () => withTool(() => makeError("the tool broke")),
-    "a tool that gives what cannot be told": () => withTool(() => ({ toJSON: thrown })),
-    "consent that cannot be asked for": () => withTool(() => "x", { approval: thrown }),
-    "arguments that cannot be checked": () =>
+    "a tool that returns an error": () => withTool(() => makeError("the tool broke")),
+    "a tool whose result cannot be serialized": () => withTool(() => ({ toJSON: thrown })),
+    "an approval rule that throws": () => withTool(() => "x", { approval: thrown }),
+    "an input schema that throws": () =>
       withTool(() => "x", {
         input: z.object({}).refine(() => {
           throw makeError("not checked");
         }),
       }),
-    "a secret in the instructions": () => ({ model: play(done), systemInstructions: `Never say ${WORD}.` }),
+    "a system prompt with a secret": () => ({ model: play(done), systemInstructions: `Never say ${WORD}.` }),
     "a callback that throws": () => ({ model: play(done), callbacks: [{ name: "bad", onEvent: thrown }] as never }),
   };
 
@@ -223,29 +225,29 @@ describe("agents and tools", () => {
   }
 
   for (const [name, make] of Object.entries(faults))
-    itHolds("leaks-in-errors", name, async ({ count }) => {
+    testThreat("leaks-in-errors", `${name} leaks no secret`, async ({ count }) => {
       const server = await start({ agent: make() });
-      const seen = await seeAll(server);
+      const seen = await collectOutput(server);
       count(seen.length);
       expect(seen.join("\n")).toMatch(/"run_end"|run_end/);
-      expectNothing(seen);
+      expectNoSecrets(seen);
     });
 
-  itHolds("leaks-in-errors", "what a tool's error says is told, and so would be a mark in it", async () => {
+  testThreat("leaks-in-errors", "shows the message of a tool's error, without its stack", async () => {
     const model = play(call("act"), done);
     const tools = [defineTool({ name: "act", description: "Acts.", input: z.object({}), execute: thrown })];
-    const seen = await seeAll(await start({ agent: { model, tools } }));
-    expect(() => expectNothing(seen)).toThrow(/canary/);
-    // Told in every dialect that tells of tools, and never with its stack.
+    const seen = await collectOutput(await start({ agent: { model, tools } }));
+    expect(() => expectNoSecrets(seen)).toThrow(/canary/);
+    // The message is visible in every dialect that includes tool results.
     expect(seen.filter((text) => text.includes(`it broke: ${WORD}`)).length).toBeGreaterThan(DIALECT_NAMES.length);
-    expect(seen.join("\n")).not.toContain(`at secret (${PLACE})`);
+    expect(seen.join("\n")).not.toContain(`at secret (${STACK_LOCATION})`);
     expect(seen.join("\n")).not.toContain(`at ${WORD}`);
   });
 
-  itHolds("leaks-in-errors", "tools of an MCP server that fail", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "failing tools of an MCP server leak no secret", async ({ attempt }) => {
     const servers = await open({ s: serve("usual", { env: { TOKEN: KEY } }) }, { approval: "never" });
     await attempt("env", async () => {
-      // What it was given itself it may tell; of ours it was given nothing.
+      // The MCP server may show its own environment; it does not get ours.
       const { text } = await callMcp(servers, "s__env");
       expect(text).toContain("TOKEN");
       expect(text).not.toMatch(new RegExp(`${WORD}|ANTHROPIC_API_KEY`));
@@ -254,23 +256,23 @@ describe("agents and tools", () => {
       await attempt(name, async () => {
         const tool = servers.tools.find((each) => each.name.endsWith(name));
         const model = play(call(tool?.name ?? ""), done);
-        const seen = await seeAll(await start({ agent: { model, tools: servers.tools } }));
+        const seen = await collectOutput(await start({ agent: { model, tools: servers.tools } }));
         expect(seen.join("\n")).toContain("tool_end");
-        expectNothing(seen);
+        expectNoSecrets(seen);
       });
-    await attempt("one that does not start", async () => {
+    await attempt("a server that fails to start", async () => {
       const { servers: states } = await open({ s: serve("exit", { env: { TOKEN: KEY } }) });
       expect(states).toHaveLength(1);
-      // What it has printed is for whoever runs the server.
-      expectNothing(states.map(({ stderr: _printed, ...state }) => JSON.stringify(state)));
+      // Its stderr output is only for the operator.
+      expectNoSecrets(states.map(({ stderr: _printed, ...state }) => JSON.stringify(state)));
     });
     await closeAll();
   });
 
-  itHolds("leaks-in-errors", "a provider that repeats what it was sent", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "a provider that repeats the request leaks no secret", async ({ attempt }) => {
     for (const [status, type, body] of [
       [401, "application/json", { error: { message: `Incorrect API key provided: ${KEY}`, type: "x", code: "y" } }],
-      [500, "text/html", `<pre>Error: ${KEY}\n    at ${WORD} (${PLACE})</pre>`],
+      [500, "text/html", `<pre>Error: ${KEY}\n    at ${WORD} (${STACK_LOCATION})</pre>`],
       [400, "application/json", { error: { message: `authorization: Bearer ${WORD}`, param: KEY } }],
       [200, "application/json", { canary: WORD, key: KEY }],
       [200, "text/event-stream", `data: {"canary":"${WORD}","error":{"message":"api_key=${WORD}"}}\n\n`],
@@ -286,20 +288,20 @@ describe("agents and tools", () => {
         const baseURL = `http://user:${WORD}@127.0.0.1:${port}/v1?key=${KEY}`;
         const made = createOpenAICompatible({ name: "p", baseURL, apiKey: KEY });
         const server = await start({ agent: { model: made("m") as never } });
-        const seen = await seeAll(server);
+        const seen = await collectOutput(server);
         provider.close();
         provider.closeAllConnections();
-        expectNothing(seen);
+        expectNoSecrets(seen);
       });
   });
 });
 
 describe("the server", () => {
-  /** Of its methods only `peek` gives no promise. */
+  /** Only `peek` is synchronous. */
   const failing = (log: Log, names: readonly string[]): Log =>
     overrideLog(log, () => Object.fromEntries(names.map((name) => [name, name === "peek" ? thrown : rejected])));
 
-  itHolds("leaks-in-errors", "a store that fails, wherever it does", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "a failing log leaks no secret", async ({ attempt }) => {
     const usual = "getSession listSessions read append listRuns createSession submit searchSessions acquire";
     const others =
       "renew release peek getRun findFoldStart getLandmark listLandmarks getCommand listPending listOrphans";
@@ -307,28 +309,30 @@ describe("the server", () => {
     expect(names.filter((name) => typeof Reflect.get(new MemoryLog(), name) !== "function")).toEqual([]);
     await Promise.all(
       names.map((name) =>
-        attempt(name, async () => expectNothing(await seeAll(await start({ log: failing(new MemoryLog(), [name]) })))),
+        attempt(name, async () =>
+          expectNoSecrets(await collectOutput(await start({ log: failing(new MemoryLog(), [name]) }))),
+        ),
       ),
     );
   });
 
-  itHolds("leaks-in-errors", "blobs that fail", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "a failing blob store leaks no secret", async ({ attempt }) => {
     const store = createMemoryBlobStore(SERVER_LIMITS);
     const blobs: BlobStore = new Proxy(store, {
       get: (target, name) => (name === "close" ? () => target.close() : rejected),
     });
     const server = await start({ blobs });
-    await tell(server, "/v1/sessions", post({ session_id: "s" }));
+    await fetchText(server, "/v1/sessions", post({ session_id: "s" }));
     for (const [path, init] of [
       ["/v1/sessions/s/blobs", { method: "POST", headers: { "content-type": "image/png" }, body: "x" }],
       ["/v1/sessions/s/blobs", {}],
       [`/v1/sessions/s/blobs/${"0".repeat(64)}`, {}],
       ["/v1/sessions/s", { method: "DELETE" }],
     ] as const)
-      await attempt(path, async () => expectNothing([await tell(server, path, init)]));
+      await attempt(path, async () => expectNoSecrets([await fetchText(server, path, init)]));
   });
 
-  itHolds("leaks-in-errors", "a knowledge base that fails", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "a failing knowledge base leaks no secret", async ({ attempt }) => {
     const knowledge = {
       list: rejected,
       stats: rejected,
@@ -345,34 +349,34 @@ describe("the server", () => {
       ["/readyz", {}],
     ] as const)
       await attempt(path, async () => {
-        const said = await tell(server, path, init);
-        expect(said).not.toMatch(/^404/);
-        expectNothing([said]);
+        const output = await fetchText(server, path, init);
+        expect(output).not.toMatch(/^404/);
+        expectNoSecrets([output]);
       });
   });
 
-  itHolds("leaks-in-errors", "whoever is asked for leave and throws", async () => {
-    expectNothing(await seeAll(await start({ authorize: thrown })));
-    expectNothing(await seeAll(await start({ authorize: rejected })));
+  testThreat("leaks-in-errors", "an authorize function that throws leaks no secret", async () => {
+    expectNoSecrets(await collectOutput(await start({ authorize: thrown })));
+    expectNoSecrets(await collectOutput(await start({ authorize: rejected })));
   });
 
-  itHolds("leaks-in-errors", "a page that throws", async () => {
+  testThreat("leaks-in-errors", "a page handler that throws leaks no secret", async () => {
     for (const page of [thrown, rejected]) {
       const server = await start({ page });
-      const said = await tell(server, "/");
-      expect(said).toMatch(/^500/);
-      expectNothing([said, await tell(server, "/assets/x.js")]);
+      const output = await fetchText(server, "/");
+      expect(output).toMatch(/^500/);
+      expectNoSecrets([output, await fetchText(server, "/assets/x.js")]);
     }
   });
 
-  itHolds("leaks-in-errors", "those who look on and throw", async () => {
+  testThreat("leaks-in-errors", "failing observers, callbacks and meters leak no secret", async () => {
     const observers = [
       { openRun: thrown },
       { openRun: () => ({ observe: thrown, close: thrown, take: thrown, end: thrown }) },
     ];
     const meter = { openStream: thrown, refuseStream: thrown, closeSlowReader: thrown };
-    expectNothing(
-      await seeAll(
+    expectNoSecrets(
+      await collectOutput(
         await start({
           observers: observers as never,
           callbacks: [{ onEvent: thrown }] as never,
@@ -383,17 +387,17 @@ describe("the server", () => {
     );
   });
 
-  itHolds("leaks-in-errors", "requests that are refused tell nothing of the machine", async ({ attempt }) => {
+  testThreat("leaks-in-errors", "refused requests reveal nothing about the machine", async ({ attempt }) => {
     const server = await start({});
     for (const { method, path } of OPERATIONS)
       await attempt(`${method} ${path}`, async () => {
         const target = path.replaceAll(/\{\w+\}/g, "..%2f..%2fetc");
-        expectNothing([
-          await tell(server, target, {
+        expectNoSecrets([
+          await fetchText(server, target, {
             method,
             ...(method === "GET" ? {} : { body: "{", headers: { "content-type": "application/json" } }),
           }),
-          await tell(server, `${target}?after=x&dialect=x&limit=x&cursor=x`, method === "GET" ? {} : { method }),
+          await fetchText(server, `${target}?after=x&dialect=x&limit=x&cursor=x`, method === "GET" ? {} : { method }),
         ]);
       });
   });

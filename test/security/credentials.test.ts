@@ -1,4 +1,4 @@
-/** Credentials that nobody was given: guessed, put together from parts, brought the wrong way, or read from the disk. */
+/** Invalid credentials: guessed, assembled from parts, sent in the wrong position, or read from disk. */
 import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,8 +12,8 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { makeKey } from "../../src/server/auth/credentials/key.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { type Pass, SESSION, setGuardedStage } from "./guarded-stage.ts";
-import { itHolds } from "./it-holds.ts";
+import { type RequestAuth, SESSION, createAuthServerFixture } from "./auth-server-fixture.ts";
+import { testThreat } from "./test-threat.ts";
 
 const PATH = `/v1/sessions/${SESSION}`;
 const IN_A_DAY = (): number => Date.now() + 86_400_000;
@@ -24,16 +24,16 @@ function makeFolder(): string {
   return folder;
 }
 
-itHolds("guessed-credentials", "what is like a token is none", async ({ attempt }) => {
-  const stage = await setGuardedStage();
-  const { credentials, issue, bearer, sessionCookie, ask, find, log } = stage;
+testThreat("guessed-credentials", "rejects texts that resemble a token", async ({ attempt }) => {
+  const fixture = await createAuthServerFixture();
+  const { credentials, issue, bearer, sessionCookie, ask, find, log } = fixture;
   const [one, two] = [issue(), issue()];
   const principal = find(one.secret);
   const cookie = credentials.createCookie(principal, IN_A_DAY()).secret;
   const ticket = credentials.createTicket(principal, { expiresAt: IN_A_DAY() }).secret;
-  const share = (await stage.share()).secret;
+  const share = (await fixture.share()).secret;
   const { incarnation = "" } = (await log.getSession(SESSION)) ?? {};
-  const statusOf = async (pass: Pass, path = PATH): Promise<number> => (await ask("GET", path, pass)).status;
+  const statusOf = async (auth: RequestAuth, path = PATH): Promise<number> => (await ask("GET", path, auth)).status;
   expect([await statusOf(bearer(one.secret)), await statusOf(sessionCookie(cookie))]).toEqual([200, 200]);
 
   const digest = createHash("sha256").update(one.secret).digest();
@@ -49,31 +49,31 @@ itHolds("guessed-credentials", "what is like a token is none", async ({ attempt 
     "its secret under another id": two.secret.slice(0, 22) + secret,
     "its digest": head + digest.toString("base64url"),
     "its digest in hex": digest.toString("hex"),
-    "one letter less": one.secret.slice(0, -1),
-    "one letter more": `${one.secret}A`,
-    "two of them": `${one.secret},${two.secret}`,
-    "other letters": one.secret.toUpperCase(),
-    "a link as a token": share.replace("_shr_", "_tok_"),
+    "one character less": one.secret.slice(0, -1),
+    "one character more": `${one.secret}A`,
+    "two tokens": `${one.secret},${two.secret}`,
+    "upper case": one.secret.toUpperCase(),
+    "a share link as a token": share.replace("_shr_", "_tok_"),
     "a cookie as a token": cookie.replace("_ses_", "_tok_"),
     "a ticket as a token": ticket.replace("_tkt_", "_tok_"),
     "a token as a link": one.secret.replace("_tok_", "_shr_"),
-    "a cookie, brought as a token": cookie,
-    "a ticket, brought as a token": ticket,
-    "an empty one": "",
+    "a cookie sent as a token": cookie,
+    "a ticket sent as a token": ticket,
+    "an empty token": "",
     undefined: "undefined",
     null: "null",
     local: "local",
     admin: "admin",
-    "an object's name": "__proto__",
-    "what SQL would take": `${head}' OR '1'='1`,
+    "a property of Object.prototype": "__proto__",
+    "an SQL injection": `${head}' OR '1'='1`,
     wildcards: `loom_tok_%_${"_".repeat(43)}`,
   };
   for (const [what, text] of Object.entries(wrong))
     await attempt(what, async () => expect(await statusOf(bearer(text))).toBe(401));
 
-  const nowhere: { readonly [what: string]: readonly [Pass, string?] } = {
-    "a token in the address": [{ headers: {}, query: "" }, `${PATH}?token=${one.secret}`],
-    "a token in the address, as OAuth has it": [{ headers: {}, query: "" }, `${PATH}?access_token=${one.secret}`],
+  const nowhere: { readonly [what: string]: readonly [RequestAuth, string?] } = {
+    "a token in the query": [{ headers: {}, query: "" }, `${PATH}?token=${one.secret}`],
+    "a token in the query, as in OAuth": [{ headers: {}, query: "" }, `${PATH}?access_token=${one.secret}`],
     "a token as a ticket": [{ headers: {}, query: "" }, `${PATH}?ticket=${one.secret}`],
     "a token as a cookie": [sessionCookie(one.secret)],
     "a ticket as a cookie": [sessionCookie(ticket)],
@@ -83,15 +83,15 @@ itHolds("guessed-credentials", "what is like a token is none", async ({ attempt 
     "a token as a password": [
       { headers: { authorization: `Basic ${Buffer.from(`x:${one.secret}`).toString("base64")}` }, query: "" },
     ],
-    "a token in a header of its own": [{ headers: { "x-api-key": one.secret }, query: "" }],
-    "a user of a proxy": [{ headers: { "x-forwarded-user": "ann", "x-remote-user": "ann" }, query: "" }],
-    "an address of this machine": [{ headers: { "x-forwarded-for": "127.0.0.1" }, query: "" }],
+    "a token in another header": [{ headers: { "x-api-key": one.secret }, query: "" }],
+    "the user header of a proxy": [{ headers: { "x-forwarded-user": "ann", "x-remote-user": "ann" }, query: "" }],
+    "the client address of a proxy": [{ headers: { "x-forwarded-for": "127.0.0.1" }, query: "" }],
   };
-  for (const [what, [pass, path]] of Object.entries(nowhere))
-    await attempt(what, async () => expect([401, 403]).toContain(await statusOf(pass, path)));
+  for (const [what, [auth, path]] of Object.entries(nowhere))
+    await attempt(what, async () => expect([401, 403]).toContain(await statusOf(auth, path)));
 });
 
-itHolds("guessed-credentials", "guesses end soon, and not for those who know", async ({ attempt }) => {
+testThreat("guessed-credentials", "limits guesses without locking out valid tokens", async ({ attempt }) => {
   const credentials = openCredentials(":memory:");
   const { secret } = credentials.createToken({ name: "a" });
   const agents = { main: agent({ model: new ScriptedModel([]) }) };
@@ -108,22 +108,22 @@ itHolds("guessed-credentials", "guesses end soon, and not for those who know", a
   await attempt("twenty guesses", () =>
     expect(statuses).toEqual([...fives(401), ...fives(429), ...fives(429), ...fives(429)]),
   );
-  await attempt("another address, as one says", async () => {
+  await attempt("a forged client address", async () => {
     expect(await statusOf(makeKey("token").secret, { "x-forwarded-for": "9.9.9.9", "x-real-ip": "9.9.9.9" })).toBe(429);
   });
-  await attempt("whoever has one is kept out", async () => expect(await statusOf(secret)).toBe(200));
+  await attempt("a valid token after the guesses", async () => expect(await statusOf(secret)).toBe(200));
 });
 
 const fives = (status: number): readonly number[] => Array.from({ length: 5 }, () => status);
 
-itHolds("guessed-credentials", "a letter more or less, anywhere, is another token", ({ count }) => {
+testThreat("guessed-credentials", "rejects a token with one character added, removed or changed", ({ count }) => {
   const credentials = openCredentials(":memory:");
   const { secret } = credentials.createToken({ name: "a" });
   const letter = fc.constantFrom("a", "b", "Z", "0", "9", "-", "_");
-  const place = fc.nat({ max: secret.length - 1 });
+  const position = fc.nat({ max: secret.length - 1 });
   const runs = 500;
   fc.assert(
-    fc.property(place, letter, fc.constantFrom(0, 1), (at, put, cut) => {
+    fc.property(position, letter, fc.constantFrom(0, 1), (at, put, cut) => {
       const changed = secret.slice(0, at) + put + secret.slice(at + cut);
       return changed === secret || credentials.find(changed) === undefined;
     }),
@@ -134,13 +134,13 @@ itHolds("guessed-credentials", "a letter more or less, anywhere, is another toke
   count(runs);
 });
 
-itHolds("guessed-credentials", "chance makes each of them, and no two share a part", ({ count }) => {
+testThreat("guessed-credentials", "creates tokens from independent random bits", ({ count }) => {
   const credentials = openCredentials(":memory:");
   const secrets = Array.from({ length: 500 }, (_, index) => credentials.createToken({ name: `t${index}` }).secret);
   credentials.close();
   const bytes = secrets.map((secret) => Buffer.from(secret.slice(22), "base64url"));
   for (const each of bytes) expect(each).toHaveLength(32);
-  // The first eight bytes of one say nothing of another's.
+  // No two secrets share their first eight bytes.
   expect(new Set(bytes.map((each) => each.subarray(0, 8).toString("hex"))).size).toBe(500);
   // Every bit is set about half of the time.
   for (let bit = 0; bit < 256; bit++) {
@@ -151,64 +151,68 @@ itHolds("guessed-credentials", "chance makes each of them, and no two share a pa
   count(500);
 });
 
-itHolds("secrets-at-rest", "whoever reads the disk can show nothing", async ({ attempt }) => {
-  const folder = makeFolder();
-  const file = join(folder, "loom.db-auth");
-  const stage = await setGuardedStage({ file });
-  const { credentials, issue, bearer, ask, find } = stage;
-  const token = issue({ name: "needle" });
-  const principal = find(token.secret);
-  const gone = issue();
-  credentials.revokeToken(gone.info.tokenId);
-  const secrets = [
-    token.secret,
-    gone.secret,
-    (await stage.share()).secret,
-    credentials.createCookie(principal, IN_A_DAY()).secret,
-    credentials.createTicket(principal, { expiresAt: IN_A_DAY() }).secret,
-  ];
-  const files = readdirSync(folder);
-  const bytes = Buffer.concat(files.map((name) => readFileSync(join(folder, name))));
-  expect(bytes.includes("needle")).toBe(true);
-  for (const secret of secrets)
-    await attempt(`${secret.slice(0, 9)} in the file`, () => {
-      const random = Buffer.from(secret.slice(22), "base64url");
-      const forms = [secret, secret.slice(22), random, random.toString("hex"), random.toString("base64")];
-      expect(forms.map((form) => bytes.includes(form))).not.toContain(true);
-    });
+testThreat(
+  "secrets-at-rest",
+  "contents of the credentials file cannot be used to authenticate",
+  async ({ attempt }) => {
+    const folder = makeFolder();
+    const file = join(folder, "loom.db-auth");
+    const fixture = await createAuthServerFixture({ file });
+    const { credentials, issue, bearer, ask, find } = fixture;
+    const token = issue({ name: "needle" });
+    const principal = find(token.secret);
+    const gone = issue();
+    credentials.revokeToken(gone.info.tokenId);
+    const secrets = [
+      token.secret,
+      gone.secret,
+      (await fixture.share()).secret,
+      credentials.createCookie(principal, IN_A_DAY()).secret,
+      credentials.createTicket(principal, { expiresAt: IN_A_DAY() }).secret,
+    ];
+    const files = readdirSync(folder);
+    const bytes = Buffer.concat(files.map((name) => readFileSync(join(folder, name))));
+    expect(bytes.includes("needle")).toBe(true);
+    for (const secret of secrets)
+      await attempt(`${secret.slice(0, 9)} in the file`, () => {
+        const random = Buffer.from(secret.slice(22), "base64url");
+        const forms = [secret, secret.slice(22), random, random.toString("hex"), random.toString("base64")];
+        expect(forms.map((form) => bytes.includes(form))).not.toContain(true);
+      });
 
-  // All that is in the file, tried as it is.
-  const db = new DatabaseSync(file, { readOnly: true });
-  const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
-  const values = tables.flatMap(({ name }) =>
-    db
-      .prepare(`SELECT * FROM "${String(name)}"`)
-      .all()
-      .flatMap((row): unknown[] => Object.values(row)),
-  );
-  db.close();
-  const texts = values.flatMap((value: unknown) =>
-    value instanceof Uint8Array
-      ? [Buffer.from(value).toString("hex"), Buffer.from(value).toString("base64url")]
-      : typeof value === "string"
-        ? [value]
-        : [],
-  );
-  expect(texts.length).toBeGreaterThan(20);
-  const heads = [token, gone].map(({ secret }) => secret.slice(0, 22));
-  for (const text of new Set(texts.flatMap((each) => [each, ...heads.map((head) => head + each)])))
-    await attempt("what stands there, shown", async () => {
-      // Not all that stands there can stand in a header.
-      const shown = encodeURIComponent(text);
-      expect((await ask("GET", PATH, bearer(shown))).status).toBe(401);
-    });
+    // Try every value in the file as a token.
+    const db = new DatabaseSync(file, { readOnly: true });
+    const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const values = tables.flatMap(({ name }) =>
+      db
+        .prepare(`SELECT * FROM "${String(name)}"`)
+        .all()
+        .flatMap((row): unknown[] => Object.values(row)),
+    );
+    db.close();
+    const texts = values.flatMap((value: unknown) =>
+      value instanceof Uint8Array
+        ? [Buffer.from(value).toString("hex"), Buffer.from(value).toString("base64url")]
+        : typeof value === "string"
+          ? [value]
+          : [],
+    );
+    expect(texts.length).toBeGreaterThan(20);
+    const heads = [token, gone].map(({ secret }) => secret.slice(0, 22));
+    for (const text of new Set(texts.flatMap((each) => [each, ...heads.map((head) => head + each)])))
+      await attempt("a stored value as a token", async () => {
+        // Headers cannot carry every value unencoded.
+        const shown = encodeURIComponent(text);
+        expect((await ask("GET", PATH, bearer(shown))).status).toBe(401);
+      });
 
-  if (process.platform !== "win32")
-    for (const name of files)
-      await attempt(`${name} for others`, () => expect(statSync(join(folder, name)).mode & 0o077).toBe(0));
-});
+    if (process.platform !== "win32")
+      for (const name of files)
+        await attempt(`${name} is private`, () => expect(statSync(join(folder, name)).mode & 0o077).toBe(0));
+  },
+);
 
-itHolds("secrets-at-rest", "a file that somebody else has put there is not taken", async ({ attempt }) => {
+testThreat("secrets-at-rest", "refuses a credentials file that an attacker may have placed", async ({ attempt }) => {
   const folder = makeFolder();
   const own = join(folder, "own-auth");
   const planted = openCredentials(own);
@@ -216,15 +220,19 @@ itHolds("secrets-at-rest", "a file that somebody else has put there is not taken
   planted.close();
   const target = join(folder, "link-auth");
   symlinkSync(own, target);
-  await attempt("a link to a file of theirs", () => expect(() => openCredentials(target)).toThrow("symbolic link"));
+  await attempt("a symbolic link to another file", () =>
+    expect(() => openCredentials(target)).toThrow("symbolic link"),
+  );
   mkdirSync(join(folder, "folder-auth"));
-  await attempt("a folder", () => expect(() => openCredentials(join(folder, "folder-auth"))).toThrow("it is no file"));
-  await attempt("a link where its log would be", () => {
+  await attempt("a folder", () =>
+    expect(() => openCredentials(join(folder, "folder-auth"))).toThrow("not a regular file"),
+  );
+  await attempt("a symbolic link in the position of its write-ahead log", () => {
     symlinkSync(own, join(folder, "own-auth-wal"));
     expect(() => openCredentials(own)).toThrow("symbolic link");
     rmSync(join(folder, "own-auth-wal"));
   });
-  await attempt("one that others could write", () => {
+  await attempt("a file that others can write", () => {
     chmodSync(own, 0o666);
     openCredentials(own).close();
     expect(statSync(own).mode & 0o777).toBe(0o600);

@@ -1,6 +1,6 @@
 /**
- * What a browser does for a page of somebody else: it sends the cookie of whoever is signed in, to any address, with any
- * form. A cookie counts for the server's own page alone, so none of it does anything.
+ * Requests that a browser sends for a page of another site, with the cookie of the signed-in user. The server accepts
+ * the cookie only from its own page, so they have no effect.
  */
 import { expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
@@ -10,24 +10,24 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 
 type Headers = { readonly [name: string]: string };
 
-/** An origin that may ask, with a token of its own. */
-const FRIEND = "https://app.example.com";
+/** An allowed origin. It needs its own token. */
+const ALLOWED_ORIGIN = "https://app.example.com";
 
-async function setStage() {
+async function createFixture() {
   const log = new MemoryLog();
   const credentials = openCredentials(":memory:");
   const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
   const auth = { credentials, limits: { requestsPerMinute: 100_000 } };
-  const server = await startLoomServer({ log, agents, port: 0, auth, origins: [FRIEND] });
+  const server = await startLoomServer({ log, agents, port: 0, auth, origins: [ALLOWED_ORIGIN] });
   onTestFinished(async () => {
     await server.close({ graceMs: 0 });
     credentials.close();
   });
-  await log.createSession("s", { owner: "ann", title: "As it was" });
+  await log.createSession("s", { owner: "ann", title: "Original title" });
   const { secret } = credentials.createToken({ name: "ann", owner: "ann", scopes: ["admin"] });
   const own = `http://127.0.0.1:${server.port}`;
   const ask = (method: string, path: string, headers: Headers, body?: string): Promise<Response> =>
@@ -51,35 +51,35 @@ async function setStage() {
   return { log, credentials, own, cookie, ask, dial };
 }
 
-/** How pages of others, and of our own name with something about it, are told from ours. */
+/** Headers that browsers send for pages of other origins, including origins that resemble the server's. */
 function listPages(own: string): { readonly [what: string]: Headers } {
   return {
     "another site": { origin: "https://evil.example", "sec-fetch-site": "cross-site" },
-    "a friend": { origin: FRIEND, "sec-fetch-site": "cross-site" },
-    "no origin": { origin: "null", "sec-fetch-site": "cross-site" },
-    "no origin, in a frame of ours": { origin: "null", "sec-fetch-site": "same-origin" },
+    "an allowed origin": { origin: ALLOWED_ORIGIN, "sec-fetch-site": "cross-site" },
+    "an opaque origin": { origin: "null", "sec-fetch-site": "cross-site" },
+    "an opaque origin in a frame of our page": { origin: "null", "sec-fetch-site": "same-origin" },
     "another port": { origin: "http://127.0.0.1:1", "sec-fetch-site": "same-site" },
-    "our name in another scheme": { origin: own.replace("http:", "https:") },
-    "our name and more": { origin: `${own}.evil.example` },
-    "more and our name": { origin: own.replace("127", "evil-127") },
-    "our name as a user": { origin: `${own}@evil.example` },
-    "another site that does not say which": { "sec-fetch-site": "cross-site" },
-    "another name of the same site": { "sec-fetch-site": "same-site" },
-    "nobody who says": {},
+    "our host with another scheme": { origin: own.replace("http:", "https:") },
+    "our origin with a suffix": { origin: `${own}.evil.example` },
+    "our origin with a prefix": { origin: own.replace("127", "evil-127") },
+    "our origin as user info": { origin: `${own}@evil.example` },
+    "a cross-site page without an origin": { "sec-fetch-site": "cross-site" },
+    "a same-site page without an origin": { "sec-fetch-site": "same-site" },
+    "no browser headers": {},
   };
 }
 
-/** What forms of any site can be sent as, and what scripts send. */
+/** Content types of forms and scripts. */
 const TYPES = ["application/json", "text/plain", "application/x-www-form-urlencoded", undefined] as const;
 
 const BODY = { message: "Hi", content: "Hi", title: "Theirs", decision: "approved", session_id: "s" };
 
-itHolds(
+testThreat(
   "csrf",
-  "a page of others changes nothing, at any door, with the cookie of whoever is signed in",
+  "a page of another site cannot change anything at any endpoint with the user's cookie",
   async (attempts) => {
-    const { log, credentials, own, cookie, ask } = await setStage();
-    // Theirs, to make somebody work in their name.
+    const { log, credentials, own, cookie, ask } = await createFixture();
+    // The attacker's credential, to sign the user in as the attacker.
     const credential = credentials.createToken({ name: "eve", owner: "eve" }).secret;
     const body = JSON.stringify({ ...BODY, credential });
     const unsafe = OPERATIONS.filter(({ method }) => method !== "GET");
@@ -88,22 +88,22 @@ itHolds(
       const path = pattern.replace("{id}", "s").replaceAll(/\{\w+\}/g, "x");
       for (const [what, page] of Object.entries(listPages(own)))
         for (const type of TYPES) {
-          // Programs may sign in, with a token that they have, and out, which takes nothing from anybody.
-          if (/^sign(?:In|Out)$/.test(id) && what === "nobody who says") continue;
+          // Programs may sign in with their token and sign out; neither affects the user.
+          if (/^sign(?:In|Out)$/.test(id) && what === "no browser headers") continue;
           const headers = { cookie, ...page, ...(type !== undefined && { "content-type": type }) };
           await attempts.attempt(`${id}, ${what}, ${type}`, async () => {
             const response = await ask(method, path, headers, method === "DELETE" ? undefined : body);
-            // Doors that are open to all look at what is brought before they look at who brings it.
+            // Public endpoints validate the body before they check the origin.
             expect(action === "public" ? [400, 401, 403, 415] : [401, 403]).toContain(response.status);
             expect(response.headers.getSetCookie()).toEqual([]);
           });
         }
     }
     const { title, lastId } = (await log.getSession("s"))!;
-    expect([title, lastId, (await log.listSessions()).length]).toEqual(["As it was", 0, 1]);
+    expect([title, lastId, (await log.listSessions()).length]).toEqual(["Original title", 0, 1]);
     expect(await log.listPending("s", 10)).toEqual([]);
     expect(credentials.listShares("s", (await log.getSession("s"))!.incarnation)).toEqual([]);
-    // The page itself may, and is still signed in.
+    // The server's own page still works and is still signed in.
     const renamed = await ask(
       "PATCH",
       "/v1/sessions/s",
@@ -114,11 +114,11 @@ itHolds(
   },
 );
 
-itHolds("csrf", "a page of others reads nothing with it", async ({ attempt }) => {
-  const { own, cookie, ask } = await setStage();
+testThreat("csrf", "a page of another site cannot read anything with the user's cookie", async ({ attempt }) => {
+  const { own, cookie, ask } = await createFixture();
   for (const [what, page] of Object.entries(listPages(own))) {
-    // Reads of a page that is not served securely say nothing; other sites cannot read what is answered.
-    if (what === "nobody who says") continue;
+    // Browsers send none of these headers for reads from plain HTTP pages. Other sites cannot read the response.
+    if (what === "no browser headers") continue;
     for (const path of ["/v1/sessions", "/v1/sessions/s", "/v1/sessions/s/events", "/v1/sessions/s/export"])
       await attempt(`${path}, ${what}`, async () => {
         expect([401, 403]).toContain((await ask("GET", path, { cookie, ...page })).status);
@@ -127,16 +127,16 @@ itHolds("csrf", "a page of others reads nothing with it", async ({ attempt }) =>
   expect((await ask("GET", "/v1/sessions/s", { cookie, "sec-fetch-site": "same-origin" })).status).toBe(200);
 });
 
-itHolds(
+testThreat(
   "socket-hijack",
-  "a page of others opens no socket with the cookie of whoever is signed in",
+  "a page of another site cannot open a WebSocket with the user's cookie",
   async ({ attempt }) => {
-    const { own, dial } = await setStage();
+    const { own, dial } = await createFixture();
     for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"]) {
       for (const [what, page] of Object.entries(listPages(own)))
         await attempt(`${path}, ${what}`, async () => {
           const status = await dial(path, page);
-          // A friend may come in as nobody, and be told at every door who they are not.
+          // An allowed origin is not refused for its origin, but the cookie does not authenticate it.
           expect([401, 403]).toContain(status);
         });
       expect(await dial(path, { origin: own })).toBe(101);

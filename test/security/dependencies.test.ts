@@ -1,4 +1,4 @@
-// The packages that are installed hold to the rules; the planted ones prove that each rule bites.
+// Checks the installed packages, and proves with planted packages that each check can fail.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect } from "vitest";
@@ -9,20 +9,24 @@ import {
   type LockedPackage,
 } from "../../scripts/find-dependency-faults.ts";
 import { packageRoot } from "../source-files.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 
 const read = <T>(name: string): T => JSON.parse(readFileSync(join(packageRoot, name), "utf8")) as T;
 
 const GOOD: LockedPackage = { version: "1.0.0", integrity: `sha512-${"A".repeat(86)}==`, license: "MIT" };
 
 describe("dependencies", () => {
-  itHolds("dependencies", "are of the registry, whole, kept, free, and run nothing when installed", ({ count }) => {
-    const lock = read<DependencyFiles["lock"]>("package-lock.json");
-    expect(findDependencyFaults({ manifest: read("package.json"), lock })).toEqual([]);
-    count(Object.keys(lock.packages).length);
-  });
+  testThreat(
+    "dependencies",
+    "come from the registry with a checksum, a permitted licence and no unknown install script",
+    ({ count }) => {
+      const lock = read<DependencyFiles["lock"]>("package-lock.json");
+      expect(findDependencyFaults({ manifest: read("package.json"), lock })).toEqual([]);
+      count(Object.keys(lock.packages).length);
+    },
+  );
 
-  itHolds("dependencies", "that break a rule are found", async ({ attempt }) => {
+  testThreat("dependencies", "that break a rule are reported", async ({ attempt }) => {
     const planted: readonly (readonly [DependencyFault["rule"], string, LockedPackage])[] = [
       ["source", "git", { ...GOOD, resolved: "git+ssh://git@example.com/x.git#0" }],
       ["source", "archive", { ...GOOD, resolved: "http://registry.npmjs.org/x.tgz" }],
@@ -46,7 +50,7 @@ describe("dependencies", () => {
           };
           expect(findDependencyFaults(files)).toEqual([{ rule, name, detail: expect.any(String) as string }]);
         });
-    await attempt("a dependency that nobody knows", () => {
+    await attempt("an unknown runtime dependency", () => {
       const files = { manifest: { dependencies: { "left-pad": "1.0.0" } }, lock: { packages: {} } };
       expect(findDependencyFaults(files).map(({ rule }) => rule)).toEqual(["runtime"]);
     });

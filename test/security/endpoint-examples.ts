@@ -1,13 +1,12 @@
-// For every door how it is asked about a session, by its path, its body or its query. A door that is missing here fails
-// `ownership.test.ts`.
+// Example requests for every endpoint. `ownership.test.ts` fails if an endpoint has no example.
 import type { AnyOperation } from "../../src/server/api/operation.ts";
-import type { Asked, Hers } from "./owners-stage.ts";
+import type { RequestOptions, SessionIds } from "./owners-fixture.ts";
 
-export interface Example extends Asked {
+export interface Example extends RequestOptions {
   readonly path: string;
 }
 
-type Ways = (session: string, hers: Hers) => readonly Example[];
+type Examples = (session: string, ids: SessionIds) => readonly Example[];
 
 const at = (session: string, rest = ""): string => `/v1/sessions/${session}${rest}`;
 const post = (path: string, body?: unknown, headers: { readonly [name: string]: string } = {}): Example => ({
@@ -21,8 +20,8 @@ const NDJSON = { "content-type": "application/x-ndjson" };
 const command = (session: string, frame: object): Example =>
   post(at(session, "/commands"), { id: `c-${JSON.stringify(frame).length}`, session, ...frame });
 
-/** By the path, for an operation with `{id}`. */
-export const BY_PATH: { readonly [operation: string]: Ways } = {
+/** Requests that name the session in the path. */
+export const BY_PATH: { readonly [operation: string]: Examples } = {
   getSession: (s) => [{ path: at(s) }, { path: at(s), method: "HEAD" }],
   renameSession: (s) => [
     { path: at(s), method: "PATCH", body: { title: "Mine" } },
@@ -88,8 +87,8 @@ export const BY_PATH: { readonly [operation: string]: Ways } = {
   ingestRun: () => [],
 };
 
-/** By the body or the query, for one without. */
-export const BY_NAME: { readonly [operation: string]: Ways } = {
+/** Requests that name the session in the body or the query. */
+export const BY_PARAMETER: { readonly [operation: string]: Examples } = {
   chat: (s, { cursor }) => [post("/api/chat", { session_id: s }, { "last-event-id": cursor })],
   resumeChat: (s, { cursor, run }) => [
     { path: `/api/chat?session_id=${s}` },
@@ -100,8 +99,11 @@ export const BY_NAME: { readonly [operation: string]: Ways } = {
   listSessions: (s) => [{ path: `/v1/sessions?after=${s}` }, { path: `/v1/sessions?q=xylophone&after=${s}` }],
 };
 
-/** Those that make a session where there is none: of another's they know nothing either, and leave it as it is. */
-export const MAKING: { readonly [operation: string]: Ways } = {
+/**
+ * Requests that create the session if it does not exist. For a session of another owner they must fail and change
+ * nothing.
+ */
+export const CREATING: { readonly [operation: string]: Examples } = {
   startRun: (s) => [
     post(at(s, "/runs"), { message: "Hi" }),
     post(at(s, "/runs"), { message: "Hi", when_busy: "interrupt" }),
@@ -115,8 +117,8 @@ export const MAKING: { readonly [operation: string]: Ways } = {
   forkSession: (s) => [post(at("bobs-own", "/fork"), { session_id: s })],
 };
 
-/** About no session that anybody names. */
-export const ABOUT_NONE: { readonly [operation: string]: Example } = {
+/** Requests that name no session. */
+export const WITHOUT_SESSION: { readonly [operation: string]: Example } = {
   startRunInNewSession: post("/v1/runs", { message: "Hi" }),
   listAgents: { path: "/v1/agents" },
   listModels: { path: "/v1/models" },
@@ -135,8 +137,8 @@ export const ABOUT_NONE: { readonly [operation: string]: Example } = {
   getOpenApi: { path: "/openapi.json" },
 };
 
-/** One way to ask each door, about this session where it is about one. */
-export function findExample({ id }: AnyOperation, session: string, hers: Hers): Example | undefined {
-  const ways = [BY_PATH[id], BY_NAME[id], MAKING[id]].flatMap((list) => list?.(session, hers) ?? []);
-  return ABOUT_NONE[id] ?? ways[0];
+/** One request for this operation; about this session if the operation is about a session. */
+export function findExample({ id }: AnyOperation, session: string, ids: SessionIds): Example | undefined {
+  const examples = [BY_PATH[id], BY_PARAMETER[id], CREATING[id]].flatMap((list) => list?.(session, ids) ?? []);
+  return WITHOUT_SESSION[id] ?? examples[0];
 }

@@ -1,23 +1,28 @@
-// Everything that is served tells browsers to do nothing with it but what it is for: every door, whether it gives or
-// refuses, the page, streams, and what is said to connections that never became one.
+// Security headers on every response: all endpoints, successful or not, the page, streams, and refused connections.
 import { request } from "node:http";
 import { expect } from "vitest";
 import { LoomError } from "../../src/protocol/index.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { createPage } from "../../src/server/index.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 import { openServer } from "./open-server.ts";
 import { sendRaw, UPGRADE, writeHead } from "./raw-request.ts";
 
-interface Answer {
+interface ResponseHead {
   readonly status: number;
   readonly headers: Headers;
 }
 
-type Headed = { readonly [name: string]: string };
+type HeaderValues = { readonly [name: string]: string };
 
-/** The head of the answer alone: some bodies never end. */
-function ask(port: number, method: string, path: string, headers: Headed = {}, body?: string): Promise<Answer> {
+/** Returns only the head of the response; some bodies never end. */
+function ask(
+  port: number,
+  method: string,
+  path: string,
+  headers: HeaderValues = {},
+  body?: string,
+): Promise<ResponseHead> {
   return new Promise((resolve, reject) => {
     const asked = request({ host: "127.0.0.1", port, method, path, headers, agent: false }, (response) => {
       const found = new Headers();
@@ -31,10 +36,10 @@ function ask(port: number, method: string, path: string, headers: Headed = {}, b
   });
 }
 
-/** What each policy must say, whatever else it says. */
+/** Directives that every policy must contain. */
 const NEEDED = ["default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"];
 
-function expectSafe({ status, headers }: Answer, type = "application/problem+json"): void {
+function expectSafe({ status, headers }: ResponseHead, type = "application/problem+json"): void {
   expect(status).toBeGreaterThan(0);
   const policy = (headers.get("content-security-policy") ?? "").split("; ");
   expect(policy).toEqual(expect.arrayContaining(NEEDED));
@@ -53,30 +58,30 @@ function expectSafe({ status, headers }: Answer, type = "application/problem+jso
   if (status >= 400) expect([headers.get("content-type"), headers.get("cache-control")]).toEqual([type, "no-store"]);
 }
 
-/** A path of each door, of a session that is there. */
+/** A path for an endpoint, with an existing session. */
 const pathOf = (path: string): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "id" ? "s" : "none"));
 
-itHolds("clickjacking", "every door says so, whatever it answers", async ({ attempt }) => {
+testThreat("clickjacking", "every endpoint sends security headers with every kind of response", async ({ attempt }) => {
   const { port } = await openServer({
     authorize: ({ caller }) => {
-      if (caller.headers.has("x-nobody")) throw new LoomError("unauthorized", "who are you?");
+      if (caller.headers.has("x-anonymous")) throw new LoomError("unauthorized", "no credentials");
       if (caller.headers.has("x-broken")) throw new Error("broken");
     },
   });
   await ask(port, "POST", "/v1/sessions", { "content-type": "application/json" }, '{"session_id":"s"}');
   for (const { method, path } of OPERATIONS) {
     const to = pathOf(path);
-    const tries: readonly [string, string, Headed, number?][] = [
-      ["as it is", method, {}],
-      ["without a body that can be read", method, { "content-type": "text/html" }],
-      ["by HEAD", "HEAD", {}],
-      ["by a method nobody has", "PROPFIND", {}, 405],
-      ["by a preflight", "OPTIONS", {}, 204],
-      ["by nobody", method, { "x-nobody": "1" }, 401],
-      ["where it breaks", method, { "x-broken": "1" }, 500],
-      ["by another site", method, { origin: "https://evil.example" }, 403],
-      ["by another name", method, { host: "evil.example" }, 403],
+    const tries: readonly [string, string, HeaderValues, number?][] = [
+      ["unchanged", method, {}],
+      ["with an unsupported body", method, { "content-type": "text/html" }],
+      ["with HEAD", "HEAD", {}],
+      ["with an unknown method", "PROPFIND", {}, 405],
+      ["as a preflight", "OPTIONS", {}, 204],
+      ["unauthenticated", method, { "x-anonymous": "1" }, 401],
+      ["with an internal error", method, { "x-broken": "1" }, 500],
+      ["from another site", method, { origin: "https://evil.example" }, 403],
+      ["with another host", method, { host: "evil.example" }, 403],
     ];
     for (const [how, by, headers, status] of tries)
       await attempt(`${method} ${path} ${how}`, async () => {
@@ -87,12 +92,12 @@ itHolds("clickjacking", "every door says so, whatever it answers", async ({ atte
   }
 });
 
-itHolds("clickjacking", "streams, the page and its files say so", async ({ attempt }) => {
+testThreat("clickjacking", "streams, the page and its files have security headers", async ({ attempt }) => {
   const { port } = await openServer({ basePath: "/base" });
   await ask(port, "POST", "/base/v1/sessions", { "content-type": "application/json" }, '{"session_id":"s"}');
   const events = "/base/v1/sessions/s/events";
   const etag = (await ask(port, "GET", "/base/")).headers.get("etag") ?? "";
-  const tries: readonly [path: string, status: number, headers: Headed][] = [
+  const tries: readonly [path: string, status: number, headers: HeaderValues][] = [
     [`${events}?follow=1`, 200, { accept: "text/event-stream" }],
     [`${events}?follow=1`, 200, { accept: "application/x-ndjson" }],
     [events, 200, { accept: "application/json" }],
@@ -118,19 +123,19 @@ itHolds("clickjacking", "streams, the page and its files say so", async ({ attem
     const bare = await openServer({ page: createPage({ folder: "/nowhere" }) });
     const answer = await ask(bare.port, "GET", "/");
     expect(answer.status).toBe(503);
-    // People read it, who opened the page: it says what to type.
+    // This response is plain text, for the person who opened the page.
     expectSafe(answer, "text/plain; charset=utf-8");
   });
 });
 
-itHolds("stored-xss", "blobs are shown as nothing that could act", async ({ attempt }) => {
+testThreat("stored-xss", "blobs are served so that they cannot run scripts", async ({ attempt }) => {
   const { port } = await openServer({ origins: ["https://app.example.com"] });
   const make = (type: string, body: string) =>
     ask(port, "POST", "/v1/sessions/s/blobs", { "content-type": type }, body);
   for (const type of ["text/html", "image/svg+xml", "text/plain", "application/xhtml+xml", "text/javascript"]) {
     const path = (await make(type, `<script>alert(1)</script>${type}`)).headers.get("location") ?? "";
     const etag = (await ask(port, "GET", path)).headers.get("etag") ?? "";
-    const tries: readonly [status: number, headers: Headed][] = [
+    const tries: readonly [status: number, headers: HeaderValues][] = [
       [200, {}],
       [200, { origin: "https://app.example.com" }],
       [206, { range: "bytes=0-3" }],
@@ -142,7 +147,7 @@ itHolds("stored-xss", "blobs are shown as nothing that could act", async ({ atte
         const answer = await ask(port, "GET", path, headers);
         expect(answer.status).toBe(status);
         expectSafe(answer);
-        // What is refused says nothing of theirs.
+        // The refusal contains nothing of the blob.
         if (status !== 416) expect(answer.headers.get("content-security-policy")).toMatch(/^sandbox;/);
         expect(answer.headers.get("content-type") ?? "text/plain").not.toMatch(/html|svg|xml|script/);
         expect(answer.headers.get("cache-control")).toMatch(/private, no-cache|no-store/);
@@ -151,7 +156,7 @@ itHolds("stored-xss", "blobs are shown as nothing that could act", async ({ atte
   }
 });
 
-itHolds("clickjacking", "connections that are turned away are told so in the same form", async ({ attempt }) => {
+testThreat("clickjacking", "refused connections have security headers and a problem body", async ({ attempt }) => {
   const server = await openServer({ limits: { maxSockets: 1, maxHeaderBytes: 4096, headersTimeoutMs: 200 } });
   const { port } = server;
   const host = ["host", `127.0.0.1:${port}`] as const;
@@ -159,18 +164,18 @@ itHolds("clickjacking", "connections that are turned away are told so in the sam
     writeHead(`GET ${path} HTTP/1.1`, [host, ...UPGRADE, ...more]);
   const tries: readonly [why: string, text: string, status: number][] = [
     ["another site", upgrade("/v1/ws", ["origin", "https://evil.example"]), 403],
-    ["no site", upgrade("/v1/ws", ["origin", "null"]), 403],
-    ["another name", upgrade("/v1/ws").replace(`127.0.0.1:${port}`, "evil.example"), 403],
-    ["another place", upgrade("/v1/nothing"), 404],
-    ["a place of another server", upgrade("//evil.example/v1/ws"), 404],
+    ["an opaque origin", upgrade("/v1/ws", ["origin", "null"]), 403],
+    ["another host", upgrade("/v1/ws").replace(`127.0.0.1:${port}`, "evil.example"), 403],
+    ["another path", upgrade("/v1/nothing"), 404],
+    ["a path with another host", upgrade("//evil.example/v1/ws"), 404],
     ["another version", upgrade("/v1/ws").replace("version: 13", "version: 12"), 400],
     ["no key", upgrade("/v1/ws").replace("dGhlIHNhbXBsZSBub25jZQ==", "x"), 400],
-    ["no HTTP", "HELO\r\n\r\n", 400],
+    ["not HTTP", "HELO\r\n\r\n", 400],
     ["no host", "GET /healthz HTTP/1.1\r\n\r\n", 400],
-    ["a host nobody can read", "GET /healthz HTTP/1.1\r\nhost: a b\r\n\r\n", 400],
+    ["an invalid host", "GET /healthz HTTP/1.1\r\nhost: a b\r\n\r\n", 400],
     ["a head that is too long", writeHead("GET /healthz HTTP/1.1", [host, ["x", "y".repeat(9000)]]), 431],
-    ["a head that does not end", "GET /healthz HTTP/1.1\r\nhost: x\r\n", 408],
-    ["an expectation", writeHead("GET /healthz HTTP/1.1", [host, ["expect", "a-wonder"]]), 417],
+    ["an unfinished head", "GET /healthz HTTP/1.1\r\nhost: x\r\n", 408],
+    ["an unknown expectation", writeHead("GET /healthz HTTP/1.1", [host, ["expect", "a-wonder"]]), 417],
   ];
   for (const [why, text, status] of tries)
     await attempt(why, async () => {
@@ -183,7 +188,7 @@ itHolds("clickjacking", "connections that are turned away are told so in the sam
     });
   const open = new WebSocket(`ws://127.0.0.1:${port}/v1/ws`);
   await new Promise((resolve) => open.addEventListener("open", resolve));
-  await attempt("one too many", async () => {
+  await attempt("too many sockets", async () => {
     const answer = await sendRaw(port, upgrade("/v1/ws"));
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "1"]);
     expectSafe(answer);
@@ -191,17 +196,17 @@ itHolds("clickjacking", "connections that are turned away are told so in the sam
   open.close();
 });
 
-itHolds("clickjacking", "over https, and only there, browsers are told to stay there", async ({ attempt }) => {
+testThreat("clickjacking", "sends Strict-Transport-Security over HTTPS only", async ({ attempt }) => {
   const { port } = await openServer({ trustedProxies: ["loopback"], hosts: ["loom.example.com"] });
-  const by = (proto: string): Headed => ({
+  const by = (proto: string): HeaderValues => ({
     "x-forwarded-proto": proto,
     "x-forwarded-host": "loom.example.com",
     "x-forwarded-for": "203.0.113.9",
   });
   for (const path of ["/healthz", "/", "/nothing", "/v1/ws"])
     await attempt(path, async () => {
-      const told = async (proto: string) =>
+      const value = async (proto: string) =>
         (await ask(port, "GET", path, by(proto))).headers.get("strict-transport-security");
-      expect([await told("https"), await told("http")]).toEqual(["max-age=31536000", null]);
+      expect([await value("https"), await value("http")]).toEqual(["max-age=31536000", null]);
     });
 });

@@ -1,33 +1,34 @@
-// Names and origins to the letter, over HTTP and for sockets, written to the connection as no browser lets a test do it.
+// Exact comparison of `Host` and `Origin`, for requests and WebSockets. The requests are written to raw connections,
+// because browsers and clients do not allow such headers.
 import { expect } from "vitest";
 import type { LoomServerOptions, Notice } from "../../src/server/index.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 import { openServer } from "./open-server.ts";
-import { type RawAnswer, sendRaw, UPGRADE, writeHead } from "./raw-request.ts";
+import { type RawResponse, sendRaw, UPGRADE, writeHead } from "./raw-request.ts";
 
 type Pairs = readonly (readonly [name: string, value: string])[];
 
-interface Stage {
+interface Fixture {
   readonly port: number;
   readonly notices: readonly Notice[];
-  /** The same as a request and as a socket. */
-  readonly knock: (headers: Pairs, target?: (path: string) => string) => Promise<readonly RawAnswer[]>;
+  /** Sends the headers with a request and with a WebSocket upgrade. */
+  readonly sendBoth: (headers: Pairs, target?: (path: string) => string) => Promise<readonly RawResponse[]>;
 }
 
-async function setStage(options: Partial<LoomServerOptions> = {}): Promise<Stage> {
+async function createFixture(options: Partial<LoomServerOptions> = {}): Promise<Fixture> {
   const notices: Notice[] = [];
   const { port } = await openServer({ ...options, notify: (notice) => notices.push(notice) });
   return {
     port,
     notices,
-    knock: async (headers, target = (path) => path) => [
+    sendBoth: async (headers, target = (path) => path) => [
       await sendRaw(port, writeHead(`GET ${target("/v1/sessions")} HTTP/1.1`, headers)),
       await sendRaw(port, writeHead(`GET ${target("/v1/ws")} HTTP/1.1`, [...headers, ...UPGRADE])),
     ],
   };
 }
 
-function expectRefused(answers: readonly RawAnswer[], statuses: readonly number[] = [403]): void {
+function expectRefused(answers: readonly RawResponse[], statuses: readonly number[] = [403]): void {
   for (const { status, body, headers } of answers) {
     expect(statuses).toContain(status);
     expect(headers.has("access-control-allow-origin")).toBe(false);
@@ -35,8 +36,8 @@ function expectRefused(answers: readonly RawAnswer[], statuses: readonly number[
   }
 }
 
-itHolds("dns-rebinding", "a server is asked by its own names only", async ({ attempt }) => {
-  const { port, knock } = await setStage({ hosts: ["loom.example.com"] });
+testThreat("dns-rebinding", "accepts only the server's own host names", async ({ attempt }) => {
+  const { port, sendBoth } = await createFixture({ hosts: ["loom.example.com"] });
   for (const host of [
     `localhost:${port}`,
     `127.0.0.1:${port}`,
@@ -44,10 +45,10 @@ itHolds("dns-rebinding", "a server is asked by its own names only", async ({ att
     `LOCALHOST:${port}`,
     "loom.example.com",
   ])
-    await attempt(`${host} may`, async () => {
-      expect((await knock([["host", host]])).map(({ status }) => status)).toEqual([200, 101]);
+    await attempt(`${host} is accepted`, async () => {
+      expect((await sendBoth([["host", host]])).map(({ status }) => status)).toEqual([200, 101]);
     });
-  const strangers = [
+  const otherHosts = [
     "evil.example",
     `evil.example:${port}`,
     "localhost",
@@ -73,55 +74,55 @@ itHolds("dns-rebinding", "a server is asked by its own names only", async ({ att
     "x.loom.example.com",
     "loom.example.com.evil.example",
   ];
-  for (const host of strangers)
-    await attempt(host, async () => expectRefused(await knock([["host", host]]), [400, 403, 404]));
+  for (const host of otherHosts)
+    await attempt(host, async () => expectRefused(await sendBoth([["host", host]]), [400, 403, 404]));
   const here = ["host", `localhost:${port}`] as const;
-  const others: readonly [why: string, headers: Pairs, target?: (path: string) => string][] = [
-    ["two names, ours first", [here, ["host", "evil.example"]]],
-    ["two names, ours last", [["host", "evil.example"], here]],
-    ["a whole address of another name", [here], (path) => `http://evil.example${path}`],
-    ["a whole address of another port", [here], (path) => `http://localhost:${port + 1}${path}`],
+  const otherRequests: readonly [why: string, headers: Pairs, target?: (path: string) => string][] = [
+    ["two hosts, ours first", [here, ["host", "evil.example"]]],
+    ["two hosts, ours last", [["host", "evil.example"], here]],
+    ["an absolute URL with another host", [here], (path) => `http://evil.example${path}`],
+    ["an absolute URL with another port", [here], (path) => `http://localhost:${port + 1}${path}`],
     [
-      "a whole address of ours, by another name",
+      "an absolute URL with our host and another Host header",
       [["host", "evil.example"]],
       (path) => `http://localhost:${port}${path}`,
     ],
     [
-      "a name that was passed on by nobody",
+      "our host in X-Forwarded-Host without a trusted proxy",
       [
         ["host", "evil.example"],
         ["x-forwarded-host", `localhost:${port}`],
       ],
     ],
     [
-      "a name that stands in `Forwarded`",
+      "our host in Forwarded",
       [
         ["host", "evil.example"],
         ["forwarded", `host=localhost:${port}`],
       ],
     ],
   ];
-  for (const [why, headers, target] of others)
-    await attempt(why, async () => expectRefused(await knock(headers, target), [400, 403, 404]));
-  await attempt("what nobody trusted passes on changes nothing", async () => {
-    const answers = await knock([here, ["x-forwarded-host", "evil.example"], ["origin", "http://evil.example"]]);
+  for (const [why, headers, target] of otherRequests)
+    await attempt(why, async () => expectRefused(await sendBoth(headers, target), [400, 403, 404]));
+  await attempt("ignores X-Forwarded-Host without a trusted proxy", async () => {
+    const answers = await sendBoth([here, ["x-forwarded-host", "evil.example"], ["origin", "http://evil.example"]]);
     expectRefused(answers);
   });
 });
 
-itHolds("foreign-origins", "pages of others may not ask, however their names look", async ({ attempt }) => {
-  const { port, knock } = await setStage({ origins: ["https://app.example.com"] });
+testThreat("foreign-origins", "rejects origins that are not allowed, however similar", async ({ attempt }) => {
+  const { port, sendBoth } = await createFixture({ origins: ["https://app.example.com"] });
   const host = ["host", `localhost:${port}`] as const;
   const own = `http://localhost:${port}`;
   for (const origin of [undefined, own, "https://app.example.com"])
-    await attempt(`${origin ?? "no origin"} may`, async () => {
-      const answers = await knock([host, ...(origin === undefined ? [] : [["origin", origin] as const])]);
+    await attempt(`${origin ?? "no origin"} is accepted`, async () => {
+      const answers = await sendBoth([host, ...(origin === undefined ? [] : [["origin", origin] as const])]);
       expect(answers.map(({ status }) => status)).toEqual([200, 101]);
-      const told = answers[0]?.headers.get("access-control-allow-origin");
-      expect(told).toBe(origin === "https://app.example.com" ? origin : null);
+      const allowed = answers[0]?.headers.get("access-control-allow-origin");
+      expect(allowed).toBe(origin === "https://app.example.com" ? origin : null);
       expect(answers[0]?.headers.has("access-control-allow-credentials")).toBe(false);
     });
-  const strangers = [
+  const otherOrigins = [
     "null",
     "https://evil.example",
     "http://localhost",
@@ -150,28 +151,28 @@ itHolds("foreign-origins", "pages of others may not ask, however their names loo
     "https://app.example.com/",
     "*",
   ];
-  for (const origin of strangers)
-    await attempt(origin, async () => expectRefused(await knock([host, ["origin", origin]])));
+  for (const origin of otherOrigins)
+    await attempt(origin, async () => expectRefused(await sendBoth([host, ["origin", origin]])));
   await attempt("two origins, ours first", async () =>
-    expectRefused(await knock([host, ["origin", own], ["origin", "https://evil.example"]])),
+    expectRefused(await sendBoth([host, ["origin", own], ["origin", "https://evil.example"]])),
   );
   for (const site of ["cross-site", "same-site"])
     await attempt(`a page that hides its origin: ${site}`, async () =>
-      expectRefused(await knock([host, ["sec-fetch-site", site]])),
+      expectRefused(await sendBoth([host, ["sec-fetch-site", site]])),
     );
 });
 
-itHolds(
+testThreat(
   "foreign-origins",
-  "whoever runs the server is told what to add, and nobody can flood that",
+  "reports each refused host and origin once, and at most 100 of them",
   async ({ attempt }) => {
-    const { port, notices, knock } = await setStage();
+    const { port, notices, sendBoth } = await createFixture();
     const host = ["host", `localhost:${port}`] as const;
     await attempt("an origin", async () => {
-      for (let n = 0; n < 3; n++) await knock([host, ["origin", "https://app.example.com"]]);
+      for (let n = 0; n < 3; n++) await sendBoth([host, ["origin", "https://app.example.com"]]);
       expect(notices).toEqual([
         {
-          what: "origin_refused",
+          kind: "origin_refused",
           name: "https://app.example.com",
           option: "origins",
           allow: "https://app.example.com",
@@ -179,10 +180,10 @@ itHolds(
       ]);
     });
     await attempt("a name", async () => {
-      await knock([["host", "loom.lan"]]);
-      expect(notices[1]).toEqual({ what: "host_refused", name: "loom.lan", option: "hosts", allow: "loom.lan" });
+      await sendBoth([["host", "loom.lan"]]);
+      expect(notices[1]).toEqual({ kind: "host_refused", name: "loom.lan", option: "hosts", allow: "loom.lan" });
     });
-    await attempt("many names", async () => {
+    await attempt("many hosts", async () => {
       for (let n = 0; n < 150; n++) await sendRaw(port, `GET / HTTP/1.1\r\nhost: n${n}.example\r\n\r\n`);
       expect(notices).toHaveLength(100);
     });

@@ -1,17 +1,17 @@
 /**
- * Requests as nobody should write them, over raw connections: each is answered once or not at all, none is taken for two,
- * no body runs what stands in it, and whoever comes next is served. More rounds in `npm run test:long`.
+ * Malformed and abusive requests over raw connections. Each gets at most one response, no body is executed as a
+ * request, and the server keeps serving others. `npm run test:long` runs more rounds.
  */
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
-import { type AbuseStage, setAbuseStage } from "./abuse-stage.ts";
-import { itHolds } from "./it-holds.ts";
+import { type AbuseFixture, createAbuseFixture } from "./abuse-fixture.ts";
+import { testThreat } from "./test-threat.ts";
 
 const MB = 1024 * 1024;
 const MAX_CONNECTIONS = 300;
-/** Of each kind, so that all of them find room. */
+/** Connections of each kind at the same time, so that all fit under the limit. */
 const AT_ONCE = 10;
 const MAX_BODY = 64 * 1024;
 const LIMITS = {
@@ -25,43 +25,43 @@ const LIMITS = {
   maxIngestBytes: MB,
 };
 
-let stage: AbuseStage;
+let fixture: AbuseFixture;
 beforeAll(async () => {
-  stage = await setAbuseStage(LIMITS);
+  fixture = await createAbuseFixture(LIMITS);
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const hostLine = (): string => `host: 127.0.0.1:${stage.port}\r\n`;
-const statusesOf = (said: string): readonly number[] =>
-  [...said.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map(([, status]) => Number(status));
+const hostLine = (): string => `host: 127.0.0.1:${fixture.port}\r\n`;
+const statusesOf = (received: string): readonly number[] =>
+  [...received.matchAll(/HTTP\/1\.[01] (\d{3}) /g)].map(([, status]) => Number(status));
 
-/** All that is said to these bytes, until the server hangs up, or until it has said nothing more for a moment. */
-async function speak(...parts: readonly (string | Buffer)[]): Promise<string> {
-  const abuser = stage.connect();
-  abuser.send(...parts);
-  const { socket } = abuser;
-  // Whatever stands behind the bytes is the next request: it is answered, or the connection is over.
+/** Returns everything the server sends for these bytes, until it closes the connection or sends nothing more. */
+async function exchange(...parts: readonly (string | Buffer)[]): Promise<string> {
+  const client = fixture.connect();
+  client.send(...parts);
+  const { socket } = client;
+  // Bytes after the request are parsed as the next request: it is answered, or the connection closes.
   await Promise.race([
-    abuser.closed(5000).catch(() => undefined),
-    abuser.until("\r\n\r\n", 5000).then(async () => {
-      for (let length = -1; length !== abuser.said().length && !socket.destroyed;) {
-        length = abuser.said().length;
+    client.waitForClose(5000).catch(() => undefined),
+    client.waitFor("\r\n\r\n", 5000).then(async () => {
+      for (let length = -1; length !== client.received().length && !socket.destroyed;) {
+        length = client.received().length;
         await new Promise((resolve) => setTimeout(resolve, 60));
       }
     }),
   ]);
-  abuser.leave();
-  return abuser.said();
+  client.disconnect();
+  return client.received();
 }
 
-/** A request that must never be carried out: it would make a session. */
+/** A request that must never be executed: it would create a session. */
 function hidden(id: string): string {
   const body = JSON.stringify({ session_id: id });
   return `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 async function exists(id: string): Promise<boolean> {
-  const response = await fetch(`${stage.url}/v1/sessions/${id}`, { headers: { connection: "close" } });
+  const response = await fetch(`${fixture.url}/v1/sessions/${id}`, { headers: { connection: "close" } });
   await response.body?.cancel();
   return response.status === 200;
 }
@@ -69,59 +69,59 @@ async function exists(id: string): Promise<boolean> {
 const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
 describe("request smuggling", () => {
-  /** What stands in the head of a POST, and its body, with a request hidden where another reader would see one. */
+  /** Headers and body of a POST, with a second request hidden where another parser would see one. */
   const shapes: { readonly [name: string]: (inner: string) => string } = {
     "a length and chunks": (inner) =>
       `content-length: ${5 + inner.length}\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${inner}`,
     "chunks and a length": (inner) => `transfer-encoding: chunked\r\ncontent-length: 4\r\n\r\n0\r\n\r\n${inner}`,
     "two lengths": (inner) => `content-length: 0\r\ncontent-length: ${inner.length}\r\n\r\n${inner}`,
-    "two lengths in one": (inner) => `content-length: 0, ${inner.length}\r\n\r\n${inner}`,
-    "a length with a sign": (inner) => `content-length: +${inner.length}\r\n\r\n${inner}`,
-    "a length below nothing": (inner) => `content-length: -1\r\n\r\n${inner}`,
-    "a length in hexadecimal": (inner) => `content-length: 0x0\r\n\r\n${inner}`,
-    "a length with a blank in it": (inner) => `content-length: 0 0\r\n\r\n${inner}`,
-    "a length beyond all": (inner) => `content-length: 99999999999999999999999\r\n\r\n${inner}`,
+    "two lengths in one header": (inner) => `content-length: 0, ${inner.length}\r\n\r\n${inner}`,
+    "a length with a plus sign": (inner) => `content-length: +${inner.length}\r\n\r\n${inner}`,
+    "a negative length": (inner) => `content-length: -1\r\n\r\n${inner}`,
+    "a hexadecimal length": (inner) => `content-length: 0x0\r\n\r\n${inner}`,
+    "a length with a space": (inner) => `content-length: 0 0\r\n\r\n${inner}`,
+    "a huge length": (inner) => `content-length: 99999999999999999999999\r\n\r\n${inner}`,
     "an empty length": (inner) => `content-length:\r\n\r\n${inner}`,
-    "chunks written oddly": (inner) => `transfer-encoding: xchunked\r\ncontent-length: 0\r\n\r\n${inner}`,
-    "chunks that are not last": (inner) => `transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n${inner}`,
-    "chunks twice": (inner) =>
+    "an unknown encoding": (inner) => `transfer-encoding: xchunked\r\ncontent-length: 0\r\n\r\n${inner}`,
+    "chunked, but not last": (inner) => `transfer-encoding: chunked, identity\r\n\r\n0\r\n\r\n${inner}`,
+    "two encodings": (inner) =>
       `transfer-encoding: chunked\r\ntransfer-encoding: identity\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
-    "chunks behind a tab": (inner) => `transfer-encoding:\tchunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
-    "chunks behind a vertical tab": (inner) =>
+    "an encoding after a tab": (inner) => `transfer-encoding:\tchunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
+    "an encoding after a vertical tab": (inner) =>
       `transfer-encoding:\x0bchunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
-    "chunks on the next line": (inner) =>
+    "an encoding on a folded line": (inner) =>
       `transfer-encoding:\r\n chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
-    "a blank before the colon": (inner) => `transfer-encoding : chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
-    "a blank before the name": (inner) => ` transfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
+    "a space before the colon": (inner) => `transfer-encoding : chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
+    "a space before the name": (inner) => ` transfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
     "a name with a NUL": (inner) => `transfer-encoding\0: chunked\r\ncontent-length: 0\r\n\r\n0\r\n\r\n${inner}`,
     "a header without a colon": (inner) => `transfer-encoding\r\ncontent-length: 0\r\n\r\n${inner}`,
     "lines that end with LF": (inner) => `transfer-encoding: chunked\ncontent-length: 0\n\n0\n\n${inner}`,
     "a line that ends with CR": (inner) => `x: y\rtransfer-encoding: chunked\r\ncontent-length: 0\r\n\r\n${inner}`,
-    "a chunk's length with a sign": (inner) => `transfer-encoding: chunked\r\n\r\n-0\r\n\r\n${inner}`,
-    "a chunk's length as 0x": (inner) => `transfer-encoding: chunked\r\n\r\n0x0\r\n\r\n${inner}`,
-    "a chunk's length beyond all": (inner) => `transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n${inner}`,
-    "a chunk longer than said": (inner) => `transfer-encoding: chunked\r\n\r\n1\r\n${inner}\r\n0\r\n\r\n`,
+    "a negative chunk size": (inner) => `transfer-encoding: chunked\r\n\r\n-0\r\n\r\n${inner}`,
+    "a chunk size with 0x": (inner) => `transfer-encoding: chunked\r\n\r\n0x0\r\n\r\n${inner}`,
+    "a huge chunk size": (inner) => `transfer-encoding: chunked\r\n\r\nfffffffffffffffff\r\n${inner}`,
+    "a chunk longer than its size": (inner) => `transfer-encoding: chunked\r\n\r\n1\r\n${inner}\r\n0\r\n\r\n`,
     "a chunk that ends with LF": (inner) => `transfer-encoding: chunked\r\n\r\n2\r\n{}\n0\r\n\r\n${inner}`,
-    "a chunk's extension with LF": (inner) => `transfer-encoding: chunked\r\n\r\n2;a=\nb\r\n{}\r\n0\r\n\r\n${inner}`,
+    "a chunk extension with LF": (inner) => `transfer-encoding: chunked\r\n\r\n2;a=\nb\r\n{}\r\n0\r\n\r\n${inner}`,
   };
 
-  itHolds("request-smuggling", "takes no body for a request", async ({ attempt }) => {
+  testThreat("request-smuggling", "does not execute a request hidden in a body", async ({ attempt }) => {
     let index = 0;
     for (const [name, make] of Object.entries(shapes))
       await attempt(name, async () => {
         const id = `hidden-${++index}`;
-        const said = await speak(
+        const received = await exchange(
           `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\n${make(hidden(id))}`,
         );
-        const statuses = statusesOf(said);
-        expect(statuses.length, said).toBeLessThanOrEqual(1);
+        const statuses = statusesOf(received);
+        expect(statuses.length, received).toBeLessThanOrEqual(1);
         if (statuses.length === 1) expect(statuses[0]).toBeGreaterThanOrEqual(400);
         expect(await exists(id)).toBe(false);
       });
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("request-smuggling", "hangs up on what stands behind a good request and is none", async ({ attempt }) => {
+  testThreat("request-smuggling", "closes the connection if garbage follows a valid request", async ({ attempt }) => {
     const good = (): string => `GET /healthz HTTP/1.1\r\n${hostLine()}\r\n`;
     const garbage = [
       "GARBAGE\r\n\r\n",
@@ -133,20 +133,20 @@ describe("request smuggling", () => {
     ];
     for (const text of garbage)
       await attempt(JSON.stringify(text), async () => {
-        const abuser = stage.connect();
-        abuser.send(good() + text);
-        const statuses = statusesOf(await abuser.closed(4000));
-        // Where nothing is said at all, it was seen before the first was answered.
+        const client = fixture.connect();
+        client.send(good() + text);
+        const statuses = statusesOf(await client.waitForClose(4000));
+        // No response at all means that the garbage was detected before the first response was sent.
         expect([[200, 400], [400], [200], [200, 408], []]).toContainEqual(statuses);
       });
-    await attempt("good ones, one behind the other", async () => {
-      const said = await speak(good().repeat(20));
-      expect(statusesOf(said)).toEqual(Array.from({ length: 20 }, () => 200));
+    await attempt("valid requests in a pipeline", async () => {
+      const received = await exchange(good().repeat(20));
+      expect(statusesOf(received)).toEqual(Array.from({ length: 20 }, () => 200));
     });
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("request-smuggling", "lets no header of an answer be written by whoever asks", async ({ attempt }) => {
+  testThreat("request-smuggling", "does not copy request data into response headers", async ({ attempt }) => {
     const marks = [
       "%0d%0aset-cookie:%20a=b",
       "%0aset-cookie:%20a=b",
@@ -156,17 +156,17 @@ describe("request smuggling", () => {
     for (const mark of marks)
       for (const path of [`/v1/sessions/${mark}`, `/${mark}`, `/v1/sessions?cursor=${mark}`, `/v1/images?url=${mark}`])
         await attempt(path, async () => {
-          const said = await speak(
+          const received = await exchange(
             Buffer.from(`GET ${path} HTTP/1.1\r\n${hostLine()}x-request-id: ${mark}\r\nconnection: close\r\n\r\n`),
           );
-          expect(statusesOf(said).length).toBe(1);
-          expect(said.split("\r\n\r\n", 1)[0]?.toLowerCase()).not.toMatch(/^set-cookie/m);
+          expect(statusesOf(received).length).toBe(1);
+          expect(received.split("\r\n\r\n", 1)[0]?.toLowerCase()).not.toMatch(/^set-cookie/m);
         });
   });
 });
 
 describe("HTTP abuse", () => {
-  itHolds("http-abuse", "answers what is badly written, and is there for the next", async ({ attempt }) => {
+  testThreat("http-abuse", "answers malformed requests and keeps serving", async ({ attempt }) => {
     const get = (target: string, rest = ""): string =>
       `GET ${target} HTTP/1.1\r\n${hostLine()}connection: close\r\n${rest}\r\n`;
     const shapes: { readonly [name: string]: readonly [string, RegExp] } = {
@@ -174,27 +174,27 @@ describe("HTTP abuse", () => {
       "HTTP/1.0 without a host": ["GET /healthz HTTP/1.0\r\n\r\n", /^4\d\d$/],
       "HTTP/2.0": [`GET /healthz HTTP/2.0\r\n${hostLine()}\r\n`, /^[245]\d\d$/],
       "HTTP/9.9": [`GET /healthz HTTP/9.9\r\n${hostLine()}\r\n`, /^[45]\d\d$/],
-      "the preface of HTTP/2": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", /^[45]\d\d$/],
+      "the HTTP/2 preface": ["PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", /^[45]\d\d$/],
       "no host": ["GET /healthz HTTP/1.1\r\n\r\n", /^4\d\d$/],
       "two hosts": [`GET /healthz HTTP/1.1\r\n${hostLine()}host: evil.example\r\n\r\n`, /^4\d\d$/],
       "another host": ["GET /healthz HTTP/1.1\r\nhost: evil.example\r\n\r\n", /^403$/],
-      "the address of another": [get("http://evil.example/healthz"), /^4\d\d$/],
-      "an address of another scheme": [get("file:///etc/passwd"), /^4\d\d$/],
-      "an address with somebody in it": [get(`http://a:b@127.0.0.1:${stage.port}/healthz`), /^[24]\d\d$/],
-      "an address that is none": [get("http://["), /^4\d\d$/],
-      "no address": [`GET  HTTP/1.1\r\n${hostLine()}\r\n`, /^4\d\d$/],
-      "an address without a slash": [get("healthz"), /^4\d\d$/],
+      "a URL with another host": [get("http://evil.example/healthz"), /^4\d\d$/],
+      "a URL with another scheme": [get("file:///etc/passwd"), /^4\d\d$/],
+      "a URL with user info": [get(`http://a:b@127.0.0.1:${fixture.port}/healthz`), /^[24]\d\d$/],
+      "an invalid URL": [get("http://["), /^4\d\d$/],
+      "no target": [`GET  HTTP/1.1\r\n${hostLine()}\r\n`, /^4\d\d$/],
+      "a target without a slash": [get("healthz"), /^4\d\d$/],
       TLS: ["\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03", /^(?:4\d\d)?$/],
-      "a long address": [get(`/${"a".repeat(15_000)}`), /^4\d\d$/],
-      "an address beyond the limit": [get(`/${"a".repeat(200_000)}`), /^(?:4\d\d)?$/],
+      "a long path": [get(`/${"a".repeat(15_000)}`), /^4\d\d$/],
+      "a path beyond the limit": [get(`/${"a".repeat(200_000)}`), /^(?:4\d\d)?$/],
       "a long query": [get(`/v1/sessions?cursor=${"a".repeat(15_000)}`), /^[24]\d\d$/],
-      "a thousand questions": [get(`/v1/sessions?${"a=1&".repeat(3000)}`), /^[24]\d\d$/],
+      "thousands of query parameters": [get(`/v1/sessions?${"a=1&".repeat(3000)}`), /^[24]\d\d$/],
       "a long header": [get("/healthz", `x: ${"a".repeat(100_000)}\r\n`), /^431$/],
       "many headers": [get("/healthz", "x: y\r\n".repeat(3000)), /^431$/],
-      "many headers of few bytes": [get("/healthz", "a:\r\n".repeat(3500)), /^(?:200|431)$/],
-      "a header of all bytes": [get("/healthz", "x: \x80\xff\x01\r\n"), /^[24]\d\d$/],
-      "a method of nobody": [`FROB /healthz HTTP/1.1\r\n${hostLine()}\r\n`, /^4\d\d$/],
-      "a method without end": [`${"G".repeat(50_000)} / HTTP/1.1\r\n${hostLine()}\r\n`, /^(?:4\d\d)?$/],
+      "many short headers": [get("/healthz", "a:\r\n".repeat(3500)), /^(?:200|431)$/],
+      "a header with control and non-ASCII bytes": [get("/healthz", "x: \x80\xff\x01\r\n"), /^[24]\d\d$/],
+      "an unknown method": [`FROB /healthz HTTP/1.1\r\n${hostLine()}\r\n`, /^4\d\d$/],
+      "a very long method": [`${"G".repeat(50_000)} / HTTP/1.1\r\n${hostLine()}\r\n`, /^(?:4\d\d)?$/],
       TRACE: [
         `TRACE /healthz HTTP/1.1\r\n${hostLine()}x-secret: canary-trace\r\nconnection: close\r\n\r\n`,
         /^[45]\d\d$/,
@@ -206,25 +206,25 @@ describe("HTTP abuse", () => {
         `HEAD /healthz HTTP/1.1\r\n${hostLine()}content-length: 2\r\nconnection: close\r\n\r\n{}`,
         /^200$/,
       ],
-      "what is expected and is nothing": [get("/healthz", "expect: 200-ok\r\n"), /^417$/],
-      "a range below nothing": [get("/healthz", "range: bytes=-99999999999999999999\r\n"), /^(?:200|416)$/],
+      "an unknown expectation": [get("/healthz", "expect: 200-ok\r\n"), /^417$/],
+      "a negative range": [get("/healthz", "range: bytes=-99999999999999999999\r\n"), /^(?:200|416)$/],
       "a thousand ranges": [get("/healthz", `range: bytes=${"0-0,".repeat(1000)}1-1\r\n`), /^(?:200|416)$/],
-      "an upgrade to nothing": [get("/healthz", "upgrade: frob\r\n"), /^200$/],
+      "an unknown upgrade": [get("/healthz", "upgrade: frob\r\n"), /^200$/],
     };
     for (const [name, [text, status]] of Object.entries(shapes))
       await attempt(name, async () => {
-        const said = await speak(text);
-        expect(statusesOf(said).slice(0, 1).join()).toMatch(status);
-        expect(said).not.toContain("canary-trace");
-        expect(said).not.toMatch(/node:internal|\.ts:\d+|\/src\//);
+        const received = await exchange(text);
+        expect(statusesOf(received).slice(0, 1).join()).toMatch(status);
+        expect(received).not.toContain("canary-trace");
+        expect(received).not.toMatch(/node:internal|\.ts:\d+|\/src\//);
       });
-    await stage.expectUp();
-    await stage.expectGone();
+    await fixture.expectHealthy();
+    await fixture.disconnectAll();
   });
 
-  itHolds("http-abuse", "finds no door by another name", async ({ attempt }) => {
+  testThreat("http-abuse", "does not serve endpoints or files under other spellings of a path", async ({ attempt }) => {
     const id = "tricks";
-    const made = await fetch(`${stage.url}/v1/sessions`, {
+    const made = await fetch(`${fixture.url}/v1/sessions`, {
       method: "POST",
       headers: { "content-type": "application/json", connection: "close" },
       body: JSON.stringify({ session_id: id }),
@@ -265,20 +265,20 @@ describe("HTTP abuse", () => {
     ];
     for (const path of paths)
       await attempt(path, async () => {
-        const abuser = stage.connect();
-        abuser.send(`GET ${path} HTTP/1.1\r\n${hostLine()}connection: close\r\n\r\n`);
-        const said = await abuser.closed();
-        const [status = 0] = statusesOf(said);
-        // The assets of this page are all the same text; what matters is that no file is read.
-        if (path.startsWith("/assets/") && status === 200) expect(said).toContain("<title>page</title>");
+        const client = fixture.connect();
+        client.send(`GET ${path} HTTP/1.1\r\n${hostLine()}connection: close\r\n\r\n`);
+        const received = await client.waitForClose();
+        const [status = 0] = statusesOf(received);
+        // All assets of this page are the same text. The test only checks that no file is read.
+        if (path.startsWith("/assets/") && status === 200) expect(received).toContain("<title>page</title>");
         else expect([path, Math.floor(status / 100)]).toEqual([path, 4]);
-        expect(said).not.toMatch(/root:|"version"|\[core\]/);
+        expect(received).not.toMatch(/root:|"version"|\[core\]/);
       });
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("http-abuse", "reads at every door what it is for, and nothing else", async ({ attempt }) => {
-    const doors = OPERATIONS.filter(({ method, path }) => method !== "GET" && path !== "/v1/auth/sign-out");
+  testThreat("http-abuse", "refuses unsupported types, encodings and sizes at every endpoint", async ({ attempt }) => {
+    const endpoints = OPERATIONS.filter(({ method, path }) => method !== "GET" && path !== "/v1/auth/sign-out");
     const types = [
       "text/plain",
       "application/x-www-form-urlencoded",
@@ -286,7 +286,7 @@ describe("HTTP abuse", () => {
       "application/xml",
     ];
     const bomb = gzipSync(Buffer.alloc(8 * MB, 32));
-    const tries = doors.flatMap(({ method, path, body, takes }) => {
+    const tries = endpoints.flatMap(({ method, path, body, rawBodyTypes: takes }) => {
       const begin = `${method} ${path.replaceAll(/\{\w+\}/g, "x")} HTTP/1.1\r\n${hostLine()}connection: close\r\n`;
       const ask = (type: string, length: number, content: string | Buffer, more = "") =>
         [`${begin}content-type: ${type}\r\n${more}content-length: ${length}\r\n\r\n`, content] as const;
@@ -294,19 +294,19 @@ describe("HTTP abuse", () => {
       return [
         ...(body === undefined ? [] : types.map((type) => [type, ask(type, 15, '{"message":"x"}')] as const)),
         ["a bomb", ask("application/json", bomb.length, bomb, "content-encoding: gzip\r\n")] as const,
-        ["more than it takes", ask("application/json", 100 * MB, "{")] as const,
+        ["a body that is too large", ask("application/json", 100 * MB, "{")] as const,
       ].map(([name, parts]) => [`${method} ${path} with ${name}`, parts] as const);
     });
     await Promise.all(
       tries.map(([name, parts]) =>
-        attempt(name, async () => expect(statusesOf(await speak(...parts))[0]).toBeGreaterThanOrEqual(400)),
+        attempt(name, async () => expect(statusesOf(await exchange(...parts))[0]).toBeGreaterThanOrEqual(400)),
       ),
     );
-    await stage.expectUp();
-    await stage.expectGone();
+    await fixture.expectHealthy();
+    await fixture.disconnectAll();
   });
 
-  itHolds("http-abuse", "does not read a body without end", async ({ attempt }) => {
+  testThreat("http-abuse", "does not read an endless body", async ({ attempt }) => {
     const piece = chunk("x".repeat(64 * 1024));
     for (const [path, type] of [
       ["/v1/sessions", "application/json"],
@@ -315,24 +315,24 @@ describe("HTTP abuse", () => {
       ["/healthz", "application/json"],
     ] as const)
       await attempt(path, async () => {
-        const before = await stage.measure();
-        const abuser = stage.connect();
+        const before = await fixture.measure();
+        const client = fixture.connect();
         const method = path === "/healthz" ? "GET" : "POST";
-        abuser.send(
+        client.send(
           `${method} ${path} HTTP/1.1\r\n${hostLine()}content-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`,
         );
-        for (let sent = 0; sent < ABUSE_SAMPLES.floodBytes && !abuser.socket.destroyed; sent += piece.length) {
-          if (!abuser.socket.write(piece) && !(await abuser.drained(300))) break;
+        for (let sent = 0; sent < ABUSE_SAMPLES.floodBytes && !client.socket.destroyed; sent += piece.length) {
+          if (!client.socket.write(piece) && !(await client.waitForDrain(300))) break;
         }
-        const { bytes } = await stage.measure();
+        const { bytes } = await fixture.measure();
         expect((bytes - before.bytes) / MB).toBeLessThan(8);
-        await stage.expectUp();
-        abuser.leave();
+        await fixture.expectHealthy();
+        client.disconnect();
       });
-    await stage.expectGone();
+    await fixture.disconnectAll();
   });
 
-  itHolds("http-abuse", "does not wait for those who take their time", async ({ attempt }) => {
+  testThreat("http-abuse", "closes connections that stop sending", async ({ attempt }) => {
     const post = (path: string, rest: string): string => `POST ${path} HTTP/1.1\r\n${hostLine()}${rest}`;
     const slow: { readonly [name: string]: readonly [string, RegExp] } = {
       "nothing at all": ["", /^(?:408)?$/],
@@ -354,27 +354,27 @@ describe("HTTP abuse", () => {
         ),
         /^408$/,
       ],
-      "a connection for later": [`GET /healthz HTTP/1.1\r\n${hostLine()}\r\n`, /^200$/],
+      "an idle keep-alive connection": [`GET /healthz HTTP/1.1\r\n${hostLine()}\r\n`, /^200$/],
     };
-    // Many at once, and no more than the server takes.
+    // Many connections at once, within the limit.
     for (let left: number = ABUSE_SAMPLES.rounds; left > 0; left -= AT_ONCE) {
       const visits = Object.entries(slow).flatMap(([name, [text, status]]) =>
         Array.from({ length: Math.min(left, AT_ONCE) }, () => {
-          const abuser = stage.connect();
-          abuser.send(text);
-          return { name, status, abuser };
+          const client = fixture.connect();
+          client.send(text);
+          return { name, status, client };
         }),
       );
-      for (const { name, status, abuser } of visits)
-        await attempt(name, async () => expect(statusesOf(await abuser.closed()).join()).toMatch(status));
+      for (const { name, status, client } of visits)
+        await attempt(name, async () => expect(statusesOf(await client.waitForClose()).join()).toMatch(status));
     }
-    await stage.expectUp();
-    await stage.expectGone();
+    await fixture.expectHealthy();
+    await fixture.disconnectAll();
   });
 
-  itHolds("http-abuse", "does not wait for a head or a body that comes byte by byte", async ({ attempt }) => {
+  testThreat("http-abuse", "times out a head or a body that arrives byte by byte", async ({ attempt }) => {
     const head = `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\n`;
-    /** What comes at once, and what comes slowly. */
+    /** The part that is sent at once, and the part that is sent byte by byte. */
     const slow = {
       "a head": [head, `x: ${"y".repeat(100)}`],
       "a body": [`${head}content-length: 100\r\n\r\n`, "[".repeat(99)],
@@ -383,37 +383,37 @@ describe("HTTP abuse", () => {
     await Promise.all(
       Object.entries(slow).map(([name, [first, rest]]) =>
         attempt(name, async () => {
-          const abuser = stage.connect();
-          abuser.send(first);
+          const client = fixture.connect();
+          client.send(first);
           for (const character of rest) {
-            if (abuser.socket.destroyed || abuser.said() !== "") break;
-            abuser.send(character);
+            if (client.socket.destroyed || client.received() !== "") break;
+            client.send(character);
             await new Promise((resolve) => setTimeout(resolve, 20));
           }
-          await abuser.until("HTTP/1.1 408");
-          abuser.leave();
+          await client.waitFor("HTTP/1.1 408");
+          client.disconnect();
         }),
       ),
     );
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("http-abuse", "takes so many connections, and others when they are gone", async ({ count }) => {
-    await stage.expectGone();
-    const flood = Array.from({ length: MAX_CONNECTIONS + 100 }, () => stage.connect());
+  testThreat("http-abuse", "limits connections, and accepts new ones after they close", async ({ count }) => {
+    await fixture.disconnectAll();
+    const flood = Array.from({ length: MAX_CONNECTIONS + 100 }, () => fixture.connect());
     count(flood.length);
-    for (const abuser of flood) abuser.send(`GET /healthz HTTP/1.1\r\n${hostLine()}\r\n`);
-    await Promise.all(flood.map((abuser) => Promise.race([abuser.until(" 200 "), abuser.closed()])));
-    const served = flood.filter((abuser) => abuser.said().includes(" 200 ")).length;
+    for (const client of flood) client.send(`GET /healthz HTTP/1.1\r\n${hostLine()}\r\n`);
+    await Promise.all(flood.map((client) => Promise.race([client.waitFor(" 200 "), client.waitForClose()])));
+    const served = flood.filter((client) => client.received().includes(" 200 ")).length;
     expect(served).toBeLessThanOrEqual(MAX_CONNECTIONS);
     expect(served).toBeGreaterThan(MAX_CONNECTIONS / 2);
-    for (const abuser of flood) abuser.leave();
-    await stage.expectGone();
-    await stage.expectUp();
+    for (const client of flood) client.disconnect();
+    await fixture.disconnectAll();
+    await fixture.expectHealthy();
   });
 
-  itHolds("http-abuse", "holds nothing of those who left in the middle", async ({ count }) => {
-    const middles = (): readonly string[] => [
+  testThreat("http-abuse", "frees everything held for clients that disconnect early", async ({ count }) => {
+    const partialRequests = (): readonly string[] => [
       "GET /healthz HT",
       `POST /v1/sessions HTTP/1.1\r\n${hostLine()}content-type: application/json\r\ncontent-length: 50000\r\n\r\n${"[".repeat(20_000)}`,
       `POST /v1/sessions/left/blobs HTTP/1.1\r\n${hostLine()}content-type: image/png\r\ncontent-length: 500000\r\n\r\n${"x".repeat(100_000)}`,
@@ -423,21 +423,21 @@ describe("HTTP abuse", () => {
     ];
     const visit = async (rounds: number): Promise<void> => {
       for (let round = 0; round < rounds; round++) {
-        const abusers = middles().map((text) => {
-          const abuser = stage.connect();
-          abuser.send(text);
-          return abuser;
+        const clients = partialRequests().map((text) => {
+          const client = fixture.connect();
+          client.send(text);
+          return client;
         });
         await new Promise((resolve) => setTimeout(resolve, 10));
-        for (const abuser of abusers) abuser.leave();
+        for (const client of clients) client.disconnect();
       }
     };
     await visit(ABUSE_SAMPLES.rounds * 3);
-    const before = await stage.expectGone();
+    const before = await fixture.disconnectAll();
     await visit(ABUSE_SAMPLES.rounds * 10);
-    const after = await stage.expectGone();
-    count(ABUSE_SAMPLES.rounds * 13 * middles().length);
+    const after = await fixture.disconnectAll();
+    count(ABUSE_SAMPLES.rounds * 13 * partialRequests().length);
     expect((after.bytes - before.bytes) / MB).toBeLessThan(2);
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 });

@@ -1,7 +1,7 @@
 /**
- * JSON as nobody should write it, at every door that reads some, on both sockets and as an ingest: it is taken or refused,
- * never more, and nothing of it stays on any object. And texts that would be frames: in every field that a user, a model
- * or a tool fills, they are texts, in every dialect and framing.
+ * Hostile JSON at every endpoint that reads JSON, on both sockets and as an ingest: the server accepts or refuses it,
+ * and it pollutes no prototype. Also texts that resemble frames: in every field that a user, a model or a tool fills,
+ * they stay text in every dialect and framing.
  */
 import { once } from "node:events";
 import fc from "fast-check";
@@ -16,10 +16,10 @@ import { type LoomServer, startLoomServer } from "../../src/server/loom-server.t
 import { gather } from "../log-sessions.ts";
 import { writeHostileSession, writeHostileThoughts } from "../page/hostile-session.ts";
 import { ABUSE_SAMPLES } from "../sampling.ts";
-import { itHolds } from "./it-holds.ts";
+import { testThreat } from "./test-threat.ts";
 
 const log = new MemoryLog();
-/** What went wrong and should not have. */
+/** Errors that the server reported. Hostile input must not cause any. */
 const reported: unknown[] = [];
 let server: LoomServer;
 
@@ -45,41 +45,41 @@ afterEach(() => {
 
 const deep = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth);
 
-/** Values that stand in the place of any other. */
+/** Hostile values that replace any other value. */
 const VALUES: { readonly [name: string]: string } = {
-  "a hundred thousand lists": deep("[", "]", 100_000),
-  "a hundred thousand objects": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
-  "lists that never end": "[".repeat(100_000),
-  "a key without end": `{"${"k".repeat(200_000)}":1}`,
+  "100,000 nested arrays": deep("[", "]", 100_000),
+  "100,000 nested objects": `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`,
+  "unclosed arrays": "[".repeat(100_000),
+  "a very long key": `{"${"k".repeat(200_000)}":1}`,
   "very many keys": `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`).join()}}`,
   "very many items": `[${"0,".repeat(100_000)}0]`,
   "a prototype": '{"__proto__":{"polluted":true}}',
-  "a prototype within": '{"a":{"__proto__":{"polluted":true}},"b":[{"__proto__":{"polluted":true}}]}',
+  "a nested prototype": '{"a":{"__proto__":{"polluted":true}},"b":[{"__proto__":{"polluted":true}}]}',
   "a constructor": '{"constructor":{"prototype":{"polluted":true}}}',
-  "other names of objects":
+  "other built-in property names":
     '{"prototype":{"polluted":true},"toString":1,"hasOwnProperty":1,"valueOf":{},"toJSON":1,"then":1}',
   "the same key twice": '{"a":1,"a":{"__proto__":{"polluted":true}}}',
-  "half a character": '"\\ud800"',
-  "the other half": '{"\\udc00":"x\\udfff\\ud800"}',
+  "a lone high surrogate": '"\\ud800"',
+  "lone surrogates in a key and a value": '{"\\udc00":"x\\udfff\\ud800"}',
   "a NUL": '"\\u0000"',
   "a huge number": "1e400",
   "a long number": "9".repeat(100_000),
   "a small number": "-1e-400",
-  "no number": "NaN",
-  "beyond numbers": "-Infinity",
+  NaN: "NaN",
+  "-Infinity": "-Infinity",
   "a comment": "/* */ 1",
-  "an end too many": "{}}",
+  "an extra brace": "{}}",
   nothing: "",
-  "a mark of order": "\ufeff{}",
-  "a date in words": '"2025-02-30T99:99:99Z"',
+  "a byte order mark": "\ufeff{}",
+  "an invalid date": '"2025-02-30T99:99:99Z"',
   null: "null",
   true: "true",
 };
 
-/** All of them, or in the short suite some: others for each place they are tried at. */
-function pickValues(place: number): readonly (readonly [string, string])[] {
+/** Returns all values; in the short run a quarter of them, a different one for each round. */
+function pickValues(round: number): readonly (readonly [string, string])[] {
   const all = Object.entries(VALUES);
-  return ABUSE_SAMPLES.isWhole ? all : all.filter((_, index) => index % 4 === place % 4);
+  return ABUSE_SAMPLES.isWhole ? all : all.filter((_, index) => index % 4 === round % 4);
 }
 
 async function send(method: string, path: string, body: string, type = "application/json"): Promise<number> {
@@ -90,13 +90,13 @@ async function send(method: string, path: string, body: string, type = "applicat
 }
 
 describe("JSON abuse", () => {
-  itHolds("json-abuse", "is taken or refused at every door", async ({ attempt }) => {
-    const doors = OPERATIONS.filter(({ body }) => body !== undefined);
-    expect(doors.length).toBeGreaterThan(8);
+  testThreat("json-abuse", "is accepted or refused at every endpoint", async ({ attempt }) => {
+    const endpoints = OPERATIONS.filter(({ body }) => body !== undefined);
+    expect(endpoints.length).toBeGreaterThan(8);
     const fields = ["message", "title", "session_id", "input", "arguments", "messages", "metadata", "reason", "type"];
-    const tries = doors.flatMap(({ method, path }, door) =>
-      pickValues(door).flatMap(([name, value]) => {
-        // What is large already need not be said often.
+    const tries = endpoints.flatMap(({ method, path }, index) =>
+      pickValues(index).flatMap(([name, value]) => {
+        // Large values are sent once, not in every field.
         const filled = (value.length > 10_000 ? fields.slice(0, 1) : fields).map(
           (field) => `"${field}":${value || '""'}`,
         );
@@ -112,7 +112,7 @@ describe("JSON abuse", () => {
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
   });
 
-  itHolds("json-abuse", "is taken or refused where there may be anything", async ({ attempt }) => {
+  testThreat("json-abuse", "is accepted or refused where any JSON is allowed", async ({ attempt }) => {
     for (const [name, value] of Object.entries(VALUES))
       for (const [method, path, body] of [
         ["POST", "/v1/sessions/any/runs", `{"message":"x","input":${value}}`],
@@ -130,10 +130,10 @@ describe("JSON abuse", () => {
         });
   });
 
-  itHolds("json-abuse", "is taken or refused by an ingest, in every dialect", async ({ attempt }) => {
+  testThreat("json-abuse", "is accepted or refused by an ingest in every dialect", async ({ attempt }) => {
     let session = 0;
-    for (const [place, dialect] of DIALECT_NAMES.entries())
-      for (const [name, value] of pickValues(place)) {
+    for (const [index, dialect] of DIALECT_NAMES.entries())
+      for (const [name, value] of pickValues(index)) {
         const frames = [
           value,
           `{"type":"custom","value":${value}}`,
@@ -145,7 +145,7 @@ describe("JSON abuse", () => {
             const path = `/v1/sessions/in-${++session}/ingest?dialect=${dialect}`;
             expect(await send("POST", path, `${text}\n`, "application/x-ndjson")).toBeLessThan(500);
             expect(reported.splice(0)).toEqual([]);
-            // What was taken can be told.
+            // Accepted events can be read back.
             const response = await fetch(`${server.url}/v1/sessions/in-${session}/events`);
             expect([200, 404]).toContain(response.status);
             await response.text();
@@ -153,7 +153,7 @@ describe("JSON abuse", () => {
       }
   });
 
-  itHolds("json-abuse", "is refused on sockets, which go on", async ({ attempt }) => {
+  testThreat("json-abuse", "is refused on sockets, which stay open", async ({ attempt }) => {
     for (const path of ["/v1/ws", "/agentOS/v1/ws_stream"]) {
       const socket = new WebSocket(`${server.url.replace("http", "ws")}${path}`);
       socket.setMaxListeners(0);
@@ -179,7 +179,7 @@ describe("JSON abuse", () => {
   });
 });
 
-/** What ends lines and events, somewhere; and what would be another if it did. */
+/** Characters that some parsers treat as line breaks, and texts that would be frames after a line break. */
 const BREAKS = ["\n", "\r", "\r\n", "\n\n", "\u2028", "\u2029", "\u0085", "\u000b", "\u000c", "\0", "\u001e", "\ufeff"];
 const INSERTS = [
   "data: {}",
@@ -203,7 +203,7 @@ const hostileText = fc
   })
   .map((parts) => parts.join(""));
 
-/** Events as a browser finds them: by the standard, and by nothing of ours. */
+/** Parses server-sent events as the standard defines them, independently of our parser. */
 function readEvents(body: string): readonly { readonly data: string; readonly event: string; readonly id: string }[] {
   const events: { readonly data: string; readonly event: string; readonly id: string }[] = [];
   let data: string[] = [];
@@ -232,32 +232,32 @@ describe("frame injection", () => {
 
   async function write(texts: readonly string[]): Promise<readonly string[]> {
     const ids = [`inject-${++session}`, `inject-thoughts-${session}`];
-    // The first is a name, too, and in none is half a character, or a NUL.
+    // The first text is also used as a name, and names have no lone surrogates and no NUL.
     const named = texts.map((text, index) => (index === 0 ? `n${text.toWellFormed().replaceAll("\0", "")}` : text));
     await writeHostileSession(log, ids[0] ?? "", named);
     await writeHostileThoughts(log, ids[1] ?? "", named);
     return ids;
   }
 
-  itHolds("frame-injection", "no text is a frame, in any dialect or framing", async ({ count }) => {
+  testThreat("frame-injection", "no text becomes a frame, in any dialect or framing", async ({ count }) => {
     await fc.assert(
       fc.asyncProperty(fc.array(hostileText, { minLength: 1, maxLength: 3 }), async (texts) => {
         for (const id of await write(texts))
           for (const dialect of DIALECT_NAMES) {
-            const told = (await gather(openStream(log, id, { dialect }))).flat();
+            const frames = (await gather(openStream(log, id, { dialect }))).flat();
             const path = `${server.url}/v1/sessions/${id}/events?dialect=${dialect}`;
             const sse = await (await fetch(path, { headers: { accept: "text/event-stream" } })).text();
             const events = readEvents(sse);
-            expect(events.map(({ data }) => data)).toEqual(told.map(({ text }) => text));
+            expect(events.map(({ data }) => data)).toEqual(frames.map(({ text }) => text));
             expect(events.every(({ event }) => event === "")).toBe(true);
-            expect(events.map(({ id: cursor }) => cursor)).toEqual(told.map(({ cursor }) => cursor));
+            expect(events.map(({ id: cursor }) => cursor)).toEqual(frames.map(({ cursor }) => cursor));
             const lines = (await (await fetch(path, { headers: { accept: "application/x-ndjson" } })).text()).split(
               "\n",
             );
             expect(lines.pop()).toBe("");
-            expect(lines).toEqual(told.map(({ text }) => text));
-            for (const { text } of told) {
-              // One line, whoever cuts lines.
+            expect(lines).toEqual(frames.map(({ text }) => text));
+            for (const { text } of frames) {
+              // Always one line.
               expect(text).not.toMatch(/[\n\r]/);
               if (text !== "[DONE]") JSON.parse(text);
             }
@@ -268,7 +268,7 @@ describe("frame injection", () => {
     );
   });
 
-  itHolds("frame-injection", "hostile texts make as many frames as harmless ones", async ({ count }) => {
+  testThreat("frame-injection", "hostile texts produce as many frames as harmless ones", async ({ count }) => {
     const counts = async (texts: readonly string[]): Promise<readonly number[]> => {
       const ids = await write(texts);
       const each = ids.flatMap((id) => DIALECT_NAMES.map((dialect) => [id, dialect] as const));
@@ -286,7 +286,7 @@ describe("frame injection", () => {
       }
   });
 
-  itHolds("frame-injection", "what users say is text in every answer", async ({ attempt }) => {
+  testThreat("frame-injection", "user input stays text in every response", async ({ attempt }) => {
     for (const stop of BREAKS)
       await attempt(JSON.stringify(stop), async () => {
         const title = `t${stop}data: x${stop}${stop}event: y`;
@@ -309,7 +309,7 @@ describe("frame injection", () => {
           expect(event).toBe("");
           JSON.parse(data);
         }
-        // A name with a break is no name: of a session, a run, an agent, a dialect.
+        // Ids and names with line breaks are refused.
         for (const field of ["session_id", "agent", "run_id"])
           expect(
             await send("POST", "/v1/runs", JSON.stringify({ message: "x", [field]: `n${stop}data: x` })),

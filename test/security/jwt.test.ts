@@ -1,4 +1,7 @@
-/** JWT of somebody else at the doors of a server: one that is forged opens nothing, and neither do keys that are gone. */
+/**
+ * JWTs of an external issuer: forged tokens are rejected, and so are all tokens while the issuer's keys are
+ * unavailable.
+ */
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -9,12 +12,12 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { AuthOptions } from "../../src/server/auth/auth-options.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { itHolds } from "./it-holds.ts";
-import { AUDIENCE, ISSUER, listForgeries, makePair, signJwt } from "./jwt-issuer.ts";
+import { testThreat } from "./test-threat.ts";
+import { AUDIENCE, ISSUER, listForgeries, makeKeyPair, signJwt } from "./jwt-issuer.ts";
 
-/** A server, and one of keys before it that may fail. */
-async function setStage({ maxFailures = 1000, limits }: Pick<AuthOptions, "maxFailures" | "limits"> = {}) {
-  const [own, other] = await Promise.all([makePair("one"), makePair("one")]);
+/** A server, and a key server that can fail. */
+async function createFixture({ maxFailures = 1000, limits }: Pick<AuthOptions, "maxFailures" | "limits"> = {}) {
+  const [own, other] = await Promise.all([makeKeyPair("one"), makeKeyPair("one")]);
   const state = { isDown: false, delayMs: 0 };
   const keys = createServer((_, response) => {
     const answer = (): unknown =>
@@ -48,26 +51,26 @@ async function setStage({ maxFailures = 1000, limits }: Pick<AuthOptions, "maxFa
   return { server, own, other, jwks, state, ask, signIn };
 }
 
-itHolds("jwt-forgery", "a forged JWT opens no door and signs nobody in", async ({ attempt }) => {
-  const { own, other, jwks, ask, signIn } = await setStage();
+testThreat("jwt-forgery", "rejects a forged JWT for requests and for sign-in", async ({ attempt }) => {
+  const { own, other, jwks, ask, signIn } = await createFixture();
   const good = await signJwt(own);
   expect([(await ask("/v1/sessions/s", good)).status, (await signIn(good)).status]).toEqual([200, 200]);
   for (const [what, forged] of listForgeries(own, other, jwks)) {
     const jwt = await forged;
-    await attempt(`${what}, brought`, async () => {
+    await attempt(`${what}, as a bearer token`, async () => {
       const { status } = await ask("/v1/sessions/s", jwt);
-      // What is too long for a head is not even read.
+      // A token that is too long exceeds the limit for headers.
       expect([401, 431]).toContain(status);
     });
-    await attempt(`${what}, to sign in with`, async () => {
+    await attempt(`${what}, for sign-in`, async () => {
       const response = await signIn(jwt);
       expect([response.status, response.headers.get("set-cookie")]).toEqual([401, null]);
     });
   }
 });
 
-itHolds("jwt-forgery", "one subject is not another, and scopes are those of the token", async ({ attempt }) => {
-  const { own, ask } = await setStage();
+testThreat("jwt-forgery", "enforces the subject and the scopes of a JWT", async ({ attempt }) => {
+  const { own, ask } = await createFixture();
   const cases: readonly (readonly [object, string, number])[] = [
     [{}, "/v1/sessions/s", 200],
     [{ sub: "bob" }, "/v1/sessions/s", 404],
@@ -85,31 +88,31 @@ itHolds("jwt-forgery", "one subject is not another, and scopes are those of the 
     });
 });
 
-itHolds("jwt-forgery", "keys that cannot be had let nobody in, and are no verdict", async ({ attempt }) => {
-  const { own, other, state, ask } = await setStage();
+testThreat("jwt-forgery", "rejects all JWTs with 503 while the keys are unavailable", async ({ attempt }) => {
+  const { own, other, state, ask } = await createFixture();
   state.isDown = true;
   for (const by of [own, other])
-    await attempt(by === own ? "a good one" : "a forged one", async () => {
+    await attempt(by === own ? "a valid JWT" : "a forged JWT", async () => {
       const response = await ask("/v1/sessions/s", await signJwt(by));
       expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([503, "keys_unavailable"]);
     });
 });
 
-itHolds("guessed-credentials", "forged JWTs keep nobody out who has a good one", async ({ attempt }) => {
-  const { own, other, ask, signIn } = await setStage({ maxFailures: 3 });
+testThreat("guessed-credentials", "forged JWTs do not lock out a valid one", async ({ attempt }) => {
+  const { own, other, ask, signIn } = await createFixture({ maxFailures: 3 });
   const [good, forged] = [await signJwt(own), await signJwt(other)];
   const statuses: number[] = [];
   for (let at = 0; at < 5; at++) statuses.push((await ask("/v1/sessions", forged)).status);
   await attempt("guesses", () => expect(statuses).toEqual([401, 401, 401, 429, 429]));
-  await attempt("one that is brought", async () => expect((await ask("/v1/sessions", good)).status).toBe(200));
-  await attempt("one to sign in with", async () => expect((await signIn(good)).status).toBe(200));
+  await attempt("a valid bearer token", async () => expect((await ask("/v1/sessions", good)).status).toBe(200));
+  await attempt("a valid sign-in", async () => expect((await signIn(good)).status).toBe(200));
 });
 
-itHolds("flooding", "sockets that are gone before it is known whose they are", async ({ attempt }) => {
-  const { server, own, state } = await setStage({ limits: { maxStreams: 1 } });
+testThreat("flooding", "a socket that closes during authentication does not count as open", async ({ attempt }) => {
+  const { server, own, state } = await createFixture({ limits: { maxStreams: 1 } });
   const jwt = await signJwt(own);
   state.delayMs = 200;
-  await attempt("the place of one that lives", async () => {
+  await attempt("a second socket", async () => {
     const socket = connect(server.port, "127.0.0.1");
     const head = ["GET /v1/ws HTTP/1.1", `Host: 127.0.0.1:${server.port}`, "Connection: Upgrade", "Upgrade: websocket"];
     const key = ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="];

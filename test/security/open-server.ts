@@ -1,4 +1,4 @@
-// A whole server on a free port of this machine, with a page, blobs and metrics, for attempts from outside.
+// A listening server with a page, blobs and metrics, and without authentication.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ export async function openServer(options: Partial<LoomServerOptions> = {}): Prom
   return server;
 }
 
-/** A page of two files. */
+/** Writes a page of two files and returns its folder. */
 function makePage(): string {
   const folder = mkdtempSync(join(tmpdir(), "loom-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,5 +1,5 @@
-// Paths that lead out of the workspace, in every spelling, given to each of the file tools as a model gives them and with
-// a user who agrees to everything: what is outside is neither read nor listed, and stays as it is.
+// Paths that lead out of the workspace, in many spellings, passed to each file tool, with a user who approves every
+// call. Files outside are not read, listed or changed.
 import { spawn } from "node:child_process";
 import {
   linkSync,
@@ -17,8 +17,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect } from "vitest";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { createFileTools, createToolbox, runToolCall, type ToolOutcome } from "../../src/tools/index.ts";
-import { callOf, record } from "../tool-recorder.ts";
-import { itHolds } from "./it-holds.ts";
+import { callOf, createToolRecorder } from "../tool-recorder.ts";
+import { testThreat } from "./test-threat.ts";
 
 const SECRET = "CANARY-OUTSIDE";
 const TOOLS = ["read_file", "list_files", "write_file", "delete_file"] as const;
@@ -28,7 +28,7 @@ let root: string;
 
 beforeEach(() => {
   base = mkdtempSync(join(tmpdir(), "loom-paths-"));
-  root = join(base, "desk");
+  root = join(base, "workspace");
   for (const folder of [root, join(base, "outside"), `${root}-two`, join(root, "sub")]) mkdirSync(folder);
   for (const folder of [join(base, "outside"), `${root}-two`, base])
     writeFileSync(join(folder, "secret.txt"), `${SECRET} ${folder.length}`);
@@ -38,7 +38,7 @@ beforeEach(() => {
     "to-file": join(base, "outside", "secret.txt"),
     "to-new": join(base, "outside", "new.txt"),
     "to-base": "..",
-    "to-neighbour": "../desk-two",
+    "to-neighbour": "../workspace-two",
     "to-root": "/",
     "to-self": "to-self",
     "to-proc": "/proc/self/root",
@@ -46,7 +46,7 @@ beforeEach(() => {
     "to-fd": "/proc/self/fd",
     "to-link": "to-folder",
     "sub/up": "../..",
-    "sub/round": "../../desk/../outside",
+    "sub/round": "../../workspace/../outside",
     "sub/above-root": `${"../".repeat(40)}${base.slice(1)}/outside`,
   };
   for (const [name, target] of Object.entries(links)) symlinkSync(target, join(root, name));
@@ -54,21 +54,21 @@ beforeEach(() => {
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 function use(name: string, input: JsonObject): Promise<ToolOutcome> {
-  return runToolCall(callOf(input, name), createToolbox(createFileTools(root)), record());
+  return runToolCall(callOf(input, name), createToolbox(createFileTools(root)), createToolRecorder());
 }
 
-/** All that is around the workspace, as it is. */
-function look(folder = base): readonly string[] {
+/** Lists all files outside the workspace with their contents. */
+function listOutside(folder = base): readonly string[] {
   return readdirSync(folder).flatMap((name) => {
     const path = join(folder, name);
     if (path === root) return [];
-    return lstatSync(path).isDirectory() ? [path, ...look(path)] : [`${path} ${readFileSync(path, "utf8")}`];
+    return lstatSync(path).isDirectory() ? [path, ...listOutside(path)] : [`${path} ${readFileSync(path, "utf8")}`];
   });
 }
 
 const target = (): string => join(base, "outside", "secret.txt");
-/** What `../` can be written as, by those who hope that somebody decodes it once more. */
-const CLIMBS = [
+/** Spellings of `../`, including encodings that some program might decode. */
+const TRAVERSALS = [
   ..."../ ..\\ ..// .././ ./../ ..;/ ../\\ ..\\/ ....// ..../ ....\\/ .../ ..%2f ..%5c %2e%2e/ %2e%2e%2f %2e./ .%2e/".split(
     " ",
   ),
@@ -94,7 +94,7 @@ const CLIMBS = [
   "sub/inside.txt/../../../",
 ];
 
-/** Everything else that may lead out. */
+/** Other paths that lead out of the workspace. */
 function listOthers(): readonly string[] {
   const absolute = target();
   return [
@@ -136,7 +136,7 @@ function listOthers(): readonly string[] {
     "./..",
     "/..",
     "...",
-    "../desk-two/secret.txt",
+    "../workspace-two/secret.txt",
     `${root}-two/secret.txt`,
     `${root}/../secret.txt`,
     `${root}/../outside/secret.txt`,
@@ -213,7 +213,7 @@ function listOthers(): readonly string[] {
 }
 
 function listPaths(): readonly string[] {
-  const climbed = CLIMBS.flatMap((climb) => [
+  const climbed = TRAVERSALS.flatMap((climb) => [
     `${climb}secret.txt`,
     `sub/${climb}${climb}outside/secret.txt`,
     `/${climb.repeat(12)}${target().slice(1)}`,
@@ -223,71 +223,71 @@ function listPaths(): readonly string[] {
 
 describe("a path out of the workspace", () => {
   for (const tool of TOOLS)
-    itHolds("path-traversal", `leads nowhere: ${tool}`, async ({ attempt }) => {
-      const before = look();
+    testThreat("path-traversal", `does not reach files outside with ${tool}`, async ({ attempt }) => {
+      const before = listOutside();
       for (const path of listPaths())
         await attempt(JSON.stringify(path.slice(0, 120)), async () => {
           const input = tool === "write_file" ? { path, content: "OWNED" } : { path };
           const { result, isError, output } = await use(tool, input);
-          const said = `${result} ${JSON.stringify(output ?? null)}`;
-          expect(said).not.toContain(SECRET);
-          // A listing of what is outside, whatever it is called.
-          if (tool === "list_files" && !isError) expect(said).not.toMatch(/desk-two|secret\.txt|passwd|environ/);
-          expect(look()).toEqual(before);
+          const text = `${result} ${JSON.stringify(output ?? null)}`;
+          expect(text).not.toContain(SECRET);
+          // A listing of an outside folder under any name.
+          if (tool === "list_files" && !isError) expect(text).not.toMatch(/workspace-two|secret\.txt|passwd|environ/);
+          expect(listOutside()).toEqual(before);
         });
     });
 
-  itHolds("path-traversal", "is refused where it is plain, before anybody is asked", async ({ attempt }) => {
-    const paths = [
-      "../secret.txt",
-      target(),
-      "sub/../../secret.txt",
-      "..\\secret.txt",
-      "a\u0000b",
-      "\ud800",
-      `${root}-two/x`,
-    ];
-    for (const path of paths)
-      for (const tool of TOOLS)
-        await attempt(`${tool} ${JSON.stringify(path)}`, async () => {
-          const asked: unknown[] = [];
-          const host = record({
-            requestApproval: async (request) => {
-              asked.push(request);
-              return { decision: "approved", arguments: request.arguments };
-            },
-          });
-          const input = tool === "write_file" ? { path, content: "OWNED" } : { path };
-          const outcome = await runToolCall(callOf(input, tool), createToolbox(createFileTools(root)), host);
-          expect([outcome.errorCode, asked]).toEqual(["path_refused", []]);
-          expect(outcome.result.replaceAll(JSON.stringify(path), "")).not.toContain(base);
-        });
-  });
-
-  itHolds(
+  testThreat(
     "path-traversal",
-    "is not made by a hard link: what it shares is neither changed nor gone",
+    "is refused before the user is asked, if the path alone shows it",
     async ({ attempt }) => {
-      const before = look();
-      for (const tool of ["write_file", "delete_file"])
-        await attempt(tool, async () => {
-          rmSync(join(root, "shared.txt"), { force: true });
-          linkSync(target(), join(root, "shared.txt"));
-          const { isError } = await use(tool, {
-            path: "shared.txt",
-            ...(tool === "write_file" ? { content: "OWNED" } : {}),
+      const paths = [
+        "../secret.txt",
+        target(),
+        "sub/../../secret.txt",
+        "..\\secret.txt",
+        "a\u0000b",
+        "\ud800",
+        `${root}-two/x`,
+      ];
+      for (const path of paths)
+        for (const tool of TOOLS)
+          await attempt(`${tool} ${JSON.stringify(path)}`, async () => {
+            const asked: unknown[] = [];
+            const host = createToolRecorder({
+              requestApproval: async (request) => {
+                asked.push(request);
+                return { decision: "approved", arguments: request.arguments };
+              },
+            });
+            const input = tool === "write_file" ? { path, content: "OWNED" } : { path };
+            const outcome = await runToolCall(callOf(input, tool), createToolbox(createFileTools(root)), host);
+            expect([outcome.errorCode, asked]).toEqual(["path_refused", []]);
+            expect(outcome.result.replaceAll(JSON.stringify(path), "")).not.toContain(base);
           });
-          expect(isError).toBe(false);
-          expect(look()).toEqual(before);
-        });
     },
   );
 
-  itHolds("path-traversal", "does not open while links are swapped in as fast as can be", async ({ count }) => {
+  testThreat("path-traversal", "through a hard link does not change or delete the shared file", async ({ attempt }) => {
+    const before = listOutside();
+    for (const tool of ["write_file", "delete_file"])
+      await attempt(tool, async () => {
+        rmSync(join(root, "shared.txt"), { force: true });
+        linkSync(target(), join(root, "shared.txt"));
+        const { isError } = await use(tool, {
+          path: "shared.txt",
+          ...(tool === "write_file" ? { content: "OWNED" } : {}),
+        });
+        expect(isError).toBe(false);
+        expect(listOutside()).toEqual(before);
+      });
+  });
+
+  testThreat("path-traversal", "is not opened while links are replaced concurrently", async ({ count }) => {
     const script = `const fs = require("fs"); process.chdir(${JSON.stringify(root)});
       fs.symlinkSync(${JSON.stringify(join(base, "outside"))}, "way"); fs.mkdirSync("real"); fs.writeFileSync("real/secret.txt", "inside");
       for (;;) try { fs.renameSync("real", "keep"); fs.renameSync("way", "real"); fs.renameSync("real", "way"); fs.renameSync("keep", "real"); } catch {}`;
-    const before = look();
+    const before = listOutside();
     const child = spawn(process.execPath, ["-e", script], { stdio: "ignore" });
     try {
       const deadline = performance.now() + 600;
@@ -301,7 +301,7 @@ describe("a path out of the workspace", () => {
         count(3);
       }
       expect(seen).toBeGreaterThan(0);
-      expect(look()).toEqual(before);
+      expect(listOutside()).toEqual(before);
     } finally {
       child.kill("SIGKILL");
     }

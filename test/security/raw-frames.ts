@@ -1,11 +1,11 @@
-// Frames of a WebSocket as nobody should write them, and what comes back read. It knows no server.
+// Writes WebSocket frames, including invalid ones, and reads the frames of a server.
 
 export interface FrameOptions {
   readonly isFinal?: boolean;
   /** RSV1 is 4, RSV2 is 2, RSV3 is 1. */
   readonly reserved?: number;
   readonly isMasked?: boolean;
-  /** What the frame says of its length, whatever it has; more than 16 bits are written in 64. */
+  /** Length in the header (default: length of the payload). Lengths over 65535 use the 64-bit form. */
   readonly length?: bigint;
 }
 
@@ -33,11 +33,11 @@ export interface ReadFrame {
   readonly payload: Buffer;
 }
 
-/** All whole frames after the head of the answer, as a server writes them: unmasked and in one piece. */
-export function readFrames(said: string): readonly ReadFrame[] {
-  const end = said.indexOf("\r\n\r\n");
+/** Reads all complete frames after the response head. Servers send unmasked, unfragmented frames. */
+export function readFrames(received: string): readonly ReadFrame[] {
+  const end = received.indexOf("\r\n\r\n");
   if (end < 0) return [];
-  const bytes = Buffer.from(said.slice(end + 4), "latin1");
+  const bytes = Buffer.from(received.slice(end + 4), "latin1");
   const frames: ReadFrame[] = [];
   for (let at = 0; at + 2 <= bytes.length;) {
     const short = (bytes[at + 1] ?? 0) & 0x7f;
@@ -52,8 +52,8 @@ export function readFrames(said: string): readonly ReadFrame[] {
   return frames;
 }
 
-/** The code of the close that was said; undefined where none was. */
-export function readCloseCode(said: string): number | undefined {
-  const close = readFrames(said).find(({ opcode }) => opcode === OPCODE.close);
+/** Code of the close frame; undefined if there is none. */
+export function readCloseCode(received: string): number | undefined {
+  const close = readFrames(received).find(({ opcode }) => opcode === OPCODE.close);
   return close === undefined || close.payload.length < 2 ? undefined : close.payload.readUInt16BE(0);
 }

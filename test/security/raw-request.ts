@@ -1,14 +1,14 @@
-// What is written to a connection, to the letter, and the heads of what comes back. Nothing between puts anything right.
+// Writes bytes to a connection unchanged and parses the first response.
 import { connect } from "node:net";
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
 }
 
-/** The first answer; the connection is ended after it, or after the time, which is an answer of status 0. */
-export async function sendRaw(port: number, text: string | Buffer, timeoutMs = 2000): Promise<RawAnswer> {
+/** Returns the first response and closes the connection. Returns status 0 if there is no response in time. */
+export async function sendRaw(port: number, text: string | Buffer, timeoutMs = 2000): Promise<RawResponse> {
   const socket = connect(port, "127.0.0.1");
   const { promise, resolve } = Promise.withResolvers<void>();
   let got = "";
@@ -33,7 +33,7 @@ function isWhole(text: string): boolean {
   return length === null || Buffer.byteLength(body, "latin1") >= Number(length);
 }
 
-function parse(text: string): RawAnswer {
+function parse(text: string): RawResponse {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return { status: 0, headers: new Headers(), body: "" };
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
@@ -42,7 +42,7 @@ function parse(text: string): RawAnswer {
   return { status: Number(first.split(" ")[1]), headers, body: text.slice(end + 4) };
 }
 
-/** The head of a request, with these headers. */
+/** Formats a request line and headers. */
 export function writeHead(line: string, headers: readonly (readonly [name: string, value: string])[]): string {
   return `${line}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
 }

@@ -1,61 +1,73 @@
 /**
- * Credentials that are for less than what is asked: none at all, one that lacks a scope, one for other agents, and a link
- * to one session. The doors come from the list that the server mounts.
+ * Requests without sufficient permission: without a credential, without a scope, for other agents, and with a share
+ * link. The endpoints come from the list that the server mounts.
  */
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
 import type { AnyOperation } from "../../src/server/api/operation.ts";
-import { isShared, type Scope, SCOPES, scopeOf } from "../../src/server/auth/scopes.ts";
-import { type Example, findExample, BY_NAME, BY_PATH, MAKING } from "./endpoint-examples.ts";
-import { itHolds } from "./it-holds.ts";
-import { fillHers, type Hers, HERS, MISSING, type OwnersStage, SECRET, setOwnersStage, WORK } from "./owners-stage.ts";
+import { isAllowedByShareLink, type Scope, SCOPES, scopeOf } from "../../src/server/auth/scopes.ts";
+import { type Example, findExample, BY_PARAMETER, BY_PATH, CREATING } from "./endpoint-examples.ts";
+import { testThreat } from "./test-threat.ts";
+import {
+  fillSession,
+  type SessionIds,
+  ALICE_SESSION,
+  MISSING_SESSION,
+  type OwnersFixture,
+  SECRET,
+  createOwnersFixture,
+  SESSION_SCOPES,
+} from "./owners-fixture.ts";
 
-let stage: OwnersStage;
-let hers: Hers;
+let fixture: OwnersFixture;
+let ids: SessionIds;
 
 beforeAll(async () => {
-  stage = await setOwnersStage();
-  hers = await fillHers(stage);
+  fixture = await createOwnersFixture();
+  ids = await fillSession(fixture);
 });
 
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-/** Scopes that a door asks for beside that of its action. */
-const MORE: { readonly [operation: string]: Scope } = { forkSession: "write", chat: "read" };
-const DOORS = OPERATIONS.filter(({ action }) => action !== "public");
+/** Scopes that an operation needs in addition to that of its action. */
+const ADDITIONAL_SCOPES: { readonly [operation: string]: Scope } = { forkSession: "write", chat: "read" };
+const PROTECTED_OPERATIONS = OPERATIONS.filter(({ action }) => action !== "public");
 
-const exampleOf = (operation: AnyOperation, session = HERS): Example => {
-  const example = findExample(operation, session, hers);
-  if (example === undefined) throw new Error(`there is no example of ${operation.id}`);
+const exampleOf = (operation: AnyOperation, session = ALICE_SESSION): Example => {
+  const example = findExample(operation, session, ids);
+  if (example === undefined) throw new Error(`no example for ${operation.id}`);
   return example;
 };
 
-const askAs = (token: string | undefined, { path, ...asked }: Example) => stage.ask(token, path, asked);
+const askAs = (token: string | undefined, { path, ...asked }: Example) => fixture.ask(token, path, asked);
 
 const makeWith = (scopes: readonly Scope[], more: object = {}): string =>
-  stage.make({ name: `t-${Math.random()}`, owner: "alice", scopes, ...more });
+  fixture.createToken({ name: `t-${Math.random()}`, owner: "alice", scopes, ...more });
 
-describe("whoever shows nothing", () => {
-  itHolds("missing-scopes", "is asked who they are by every door that is not for everybody", async ({ attempt }) => {
-    const before = await stage.describe(HERS);
-    for (const operation of DOORS)
-      for (const session of [HERS, MISSING])
+describe("a request without credentials", () => {
+  testThreat("missing-scopes", "is refused with 401 by every endpoint that is not public", async ({ attempt }) => {
+    const before = await fixture.dumpSession(ALICE_SESSION);
+    for (const operation of PROTECTED_OPERATIONS)
+      for (const session of [ALICE_SESSION, MISSING_SESSION])
         await attempt(`${operation.id} ${session}`, async () => {
-          const told = await askAs(undefined, exampleOf(operation, session));
-          expect([told.status, told.headers["www-authenticate"]]).toEqual([401, expect.stringMatching(/^Bearer/)]);
-          expect(told.text).not.toContain(SECRET);
+          const response = await askAs(undefined, exampleOf(operation, session));
+          expect([response.status, response.headers["www-authenticate"]]).toEqual([
+            401,
+            expect.stringMatching(/^Bearer/),
+          ]);
+          expect(response.text).not.toContain(SECRET);
           if (exampleOf(operation).method !== "HEAD")
-            expect(JSON.parse(told.text)).toMatchObject({ code: "unauthorized" });
+            expect(JSON.parse(response.text)).toMatchObject({ code: "unauthorized" });
         });
-    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", `/agentOS/v1/ws_stream?session_id=${HERS}`])
-      await attempt(path, async () => expect((await stage.talk(path, [], {})).status).toBe(401));
-    expect(await stage.describe(HERS)).toBe(before);
+    for (const path of ["/v1/ws", "/agentOS/v1/ws_stream", `/agentOS/v1/ws_stream?session_id=${ALICE_SESSION}`])
+      await attempt(path, async () => expect((await fixture.sendFrames(path, [], {})).status).toBe(401));
+    expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
   });
 
-  itHolds("missing-scopes", "gets in with nothing that only looks like a credential", async ({ attempt }) => {
-    const { alice } = stage.tokens;
-    const made = stage.credentials.createToken({ name: "gone", owner: "alice", scopes: WORK });
-    stage.credentials.revokeToken("gone");
+  testThreat("missing-scopes", "is refused with texts that resemble a credential", async ({ attempt }) => {
+    const { alice } = fixture.tokens;
+    const made = fixture.credentials.createToken({ name: "gone", owner: "alice", scopes: SESSION_SCOPES });
+    fixture.credentials.revokeToken("gone");
     const shown: readonly string[] = [
       "Bearer",
       "Bearer ",
@@ -75,148 +87,171 @@ describe("whoever shows nothing", () => {
     ];
     for (const authorization of shown)
       await attempt(authorization.slice(0, 40), async () => {
-        const { status } = await stage.ask(undefined, `/v1/sessions/${HERS}`, { headers: { authorization } });
+        const { status } = await fixture.ask(undefined, `/v1/sessions/${ALICE_SESSION}`, {
+          headers: { authorization },
+        });
         expect([401, 429]).toContain(status);
       });
     const brought: readonly (readonly [string, { readonly [name: string]: string }])[] = [
-      [`/v1/sessions/${HERS}?ticket=${alice}`, {}],
-      [`/v1/sessions/${HERS}?token=${alice}`, {}],
-      [`/v1/sessions/${HERS}?access_token=${alice}`, {}],
-      [`/v1/sessions/${HERS}`, { cookie: `loom-session-${stage.server.port}=${alice}` }],
-      [`/v1/sessions/${HERS}`, { "x-forwarded-user": "alice", "x-api-key": alice }],
+      [`/v1/sessions/${ALICE_SESSION}?ticket=${alice}`, {}],
+      [`/v1/sessions/${ALICE_SESSION}?token=${alice}`, {}],
+      [`/v1/sessions/${ALICE_SESSION}?access_token=${alice}`, {}],
+      [`/v1/sessions/${ALICE_SESSION}`, { cookie: `loom-session-${fixture.server.port}=${alice}` }],
+      [`/v1/sessions/${ALICE_SESSION}`, { "x-forwarded-user": "alice", "x-api-key": alice }],
     ];
     for (const [path, headers] of brought)
       await attempt(`${path.slice(0, 60)} ${Object.keys(headers).join()}`, async () =>
-        expect([401, 429]).toContain((await stage.ask(undefined, path, { headers })).status),
+        expect([401, 429]).toContain((await fixture.ask(undefined, path, { headers })).status),
       );
-    // Whoever has failed so often still comes in with what is good.
-    expect((await stage.ask(alice, `/v1/sessions/${HERS}`)).status).toBe(200);
+    // Failed attempts do not lock out a valid token.
+    expect((await fixture.ask(alice, `/v1/sessions/${ALICE_SESSION}`)).status).toBe(200);
   });
 });
 
-describe("a token that lacks a scope", () => {
-  itHolds("missing-scopes", "is refused by every door that asks for it, by its name", async ({ attempt }) => {
-    const before = await stage.describe(HERS);
-    const without = new Map(
-      SCOPES.map((scope) => [scope, makeWith(SCOPES.filter((own) => own !== scope && own !== "admin"))]),
-    );
-    for (const operation of DOORS)
-      for (const scope of [scopeOf(operation.action), MORE[operation.id]]) {
-        if (scope === undefined) continue;
-        await attempt(`${operation.id} without ${scope}`, async () => {
-          const token = without.get(scope);
-          // Of `chat` the way that starts something.
-          const example = operation.id === "chat" ? (MAKING["chat"]?.(HERS, hers)[0] as Example) : exampleOf(operation);
-          const told = await askAs(token, example);
-          expect([told.status, JSON.parse(told.text)]).toMatchObject([403, { code: "forbidden", details: { scope } }]);
-        });
-        // Told alike whether the session is there or not.
-        await attempt(`${operation.id} without ${scope}, about none`, async () => {
-          if (MORE[operation.id] === scope) return;
-          expect((await askAs(without.get(scope), exampleOf(operation, MISSING))).status).toBe(403);
-        });
-      }
-    expect(await stage.describe(HERS)).toBe(before);
-  });
+describe("a token without a scope", () => {
+  testThreat(
+    "missing-scopes",
+    "is refused with 403 and the scope's name by every endpoint that needs it",
+    async ({ attempt }) => {
+      const before = await fixture.dumpSession(ALICE_SESSION);
+      const without = new Map(
+        SCOPES.map((scope) => [scope, makeWith(SCOPES.filter((own) => own !== scope && own !== "admin"))]),
+      );
+      for (const operation of PROTECTED_OPERATIONS)
+        for (const scope of [scopeOf(operation.action), ADDITIONAL_SCOPES[operation.id]]) {
+          if (scope === undefined) continue;
+          await attempt(`${operation.id} without ${scope}`, async () => {
+            const token = without.get(scope);
+            // For `chat`, use the request that starts a run.
+            const example =
+              operation.id === "chat" ? (CREATING["chat"]?.(ALICE_SESSION, ids)[0] as Example) : exampleOf(operation);
+            const response = await askAs(token, example);
+            expect([response.status, JSON.parse(response.text)]).toMatchObject([
+              403,
+              { code: "forbidden", details: { scope } },
+            ]);
+          });
+          // The response is the same for a missing session.
+          await attempt(`${operation.id} without ${scope}, for a missing session`, async () => {
+            if (ADDITIONAL_SCOPES[operation.id] === scope) return;
+            expect((await askAs(without.get(scope), exampleOf(operation, MISSING_SESSION))).status).toBe(403);
+          });
+        }
+      expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
+    },
+  );
 
-  itHolds("missing-scopes", "does not stream what it may only begin", async ({ attempt }) => {
+  testThreat("missing-scopes", "cannot stream a run that it may only start", async ({ attempt }) => {
     const token = makeWith(["run"]);
     const body = { message: "Hi" };
     for (const path of ["/v1/sessions/streamed/runs", "/v1/runs"])
       await attempt(path, async () => {
         const headers = { accept: "text/event-stream" };
-        expect((await stage.ask(token, path, { method: "POST", body, headers })).status).toBe(403);
+        expect((await fixture.ask(token, path, { method: "POST", body, headers })).status).toBe(403);
       });
-    expect(await stage.log.getSession("streamed")).toBeUndefined();
-    expect((await stage.ask(token, "/v1/sessions/begun/runs", { method: "POST", body })).status).toBe(202);
+    expect(await fixture.log.getSession("streamed")).toBeUndefined();
+    expect((await fixture.ask(token, "/v1/sessions/begun/runs", { method: "POST", body })).status).toBe(202);
   });
 
-  itHolds("stolen-approvals", "does not consent to a tool by any door", async ({ attempt }) => {
+  testThreat("stolen-approvals", "cannot approve a tool call at any endpoint", async ({ attempt }) => {
     const token = makeWith(SCOPES.filter((scope) => scope !== "approve" && scope !== "admin"));
     const headers = { authorization: `Bearer ${token}` };
     const answer = { call_id: "call_rm", decision: "approved" };
-    await attempt("by its address", async () => {
+    await attempt("at the approvals endpoint", async () => {
       const asked = { method: "POST", body: { decision: "approved" } };
-      expect((await stage.ask(token, `/v1/sessions/${HERS}/approvals/call_rm`, asked)).status).toBe(403);
+      expect((await fixture.ask(token, `/v1/sessions/${ALICE_SESSION}/approvals/call_rm`, asked)).status).toBe(403);
     });
     await attempt("as a command", async () => {
-      const body = { type: "approve", id: "1", session: HERS, ...answer };
-      expect((await stage.ask(token, `/v1/sessions/${HERS}/commands`, { method: "POST", body })).status).toBe(403);
+      const body = { type: "approve", id: "1", session: ALICE_SESSION, ...answer };
+      expect(
+        (await fixture.ask(token, `/v1/sessions/${ALICE_SESSION}/commands`, { method: "POST", body })).status,
+      ).toBe(403);
     });
-    await attempt("by the control protocol", async () => {
-      const frame = { type: "approve", id: "1", session: HERS, ...answer };
-      const { texts } = await stage.talk("/v1/ws", [frame], headers);
+    await attempt("on the control socket", async () => {
+      const frame = { type: "approve", id: "1", session: ALICE_SESSION, ...answer };
+      const { texts } = await fixture.sendFrames("/v1/ws", [frame], headers);
       expect(texts.join("")).toContain('"forbidden"');
     });
-    await attempt("as 004", async () => {
-      const frame = { type: "tool_approval", session_id: HERS, tool_use_id: "call_rm", decision: "approved" };
-      const { texts } = await stage.talk(`/agentOS/v1/ws_stream?session_id=${HERS}`, [frame], headers);
+    await attempt("on the agentOS socket", async () => {
+      const frame = { type: "tool_approval", session_id: ALICE_SESSION, tool_use_id: "call_rm", decision: "approved" };
+      const { texts } = await fixture.sendFrames(`/agentOS/v1/ws_stream?session_id=${ALICE_SESSION}`, [frame], headers);
       expect(texts.join("")).toContain("scope");
     });
-    expect(stage.ran).toEqual([]);
+    expect(fixture.ran).toEqual([]);
   });
 
-  itHolds("stolen-approvals", "is who consented, whatever the answer says", async ({ attempt }) => {
+  testThreat("stolen-approvals", "is recorded as the actor of its answers", async ({ attempt }) => {
     const session = "of-consent";
-    const { alice } = stage.tokens;
-    await fillHers(stage, session);
-    await attempt("an answer under another name", async () => {
-      const body = { decision: "rejected", actor: "somebody else", tools: { "*": "allow" } };
-      await stage.askJson(alice, `/v1/sessions/${session}/approvals/call_rm`, { method: "POST", body });
-      const text = await stage.describe(session);
+    const { alice } = fixture.tokens;
+    await fillSession(fixture, session);
+    await attempt("an answer with another actor", async () => {
+      const body = { decision: "rejected", actor: "forged-actor", tools: { "*": "allow" } };
+      await fixture.askJson(alice, `/v1/sessions/${session}/approvals/call_rm`, { method: "POST", body });
+      const text = await fixture.dumpSession(session);
       expect(text).toMatch(/"tool_approval_result".*"actor":"token:[a-z0-9]{12}"/);
-      expect(text).not.toContain("somebody else");
+      expect(text).not.toContain("forged-actor");
     });
   });
 });
 
 describe("a token for some agents", () => {
-  itHolds("missing-scopes", "starts no other by any door, nor has one go on", async ({ attempt }) => {
-    const token = makeWith(WORK, { agents: ["other"] });
+  testThreat("missing-scopes", "cannot start or continue runs of other agents", async ({ attempt }) => {
+    const token = makeWith(SESSION_SCOPES, { agents: ["other"] });
     const headers = { authorization: `Bearer ${token}` };
-    const ways = [
-      ...["startRun", "sendCommand", "chat"].flatMap((id) => MAKING[id]?.("no-agent", hers) ?? []),
+    const examples = [
+      ...["startRun", "sendCommand", "chat"].flatMap((id) => CREATING[id]?.("no-agent", ids) ?? []),
       { path: "/v1/runs", method: "POST", body: { message: "Hi" } },
-      { path: `/v1/sessions/${HERS}/fork`, method: "POST", body: { checkpoint_id: hers.checkpoint } },
-      { path: `/v1/sessions/${HERS}/fork`, method: "POST", body: { after_event: 1000, session_id: "no-agent" } },
+      { path: `/v1/sessions/${ALICE_SESSION}/fork`, method: "POST", body: { checkpoint_id: ids.checkpoint } },
+      {
+        path: `/v1/sessions/${ALICE_SESSION}/fork`,
+        method: "POST",
+        body: { after_event: 1000, session_id: "no-agent" },
+      },
     ];
-    for (const way of ways)
-      await attempt(`${way.path} ${JSON.stringify(way.body)}`, async () => {
-        const told = await askAs(token, way);
-        expect([told.status, JSON.parse(told.text)]).toMatchObject([403, { code: "forbidden" }]);
+    for (const example of examples)
+      await attempt(`${example.path} ${JSON.stringify(example.body)}`, async () => {
+        const response = await askAs(token, example);
+        expect([response.status, JSON.parse(response.text)]).toMatchObject([403, { code: "forbidden" }]);
       });
-    await attempt("by the control protocol", async () => {
+    await attempt("on the control socket", async () => {
       const frame = { type: "run", id: "1", session: "no-agent", message: "Hi" };
-      expect((await stage.talk("/v1/ws", [frame], headers)).texts.join("")).toContain('"forbidden"');
+      expect((await fixture.sendFrames("/v1/ws", [frame], headers)).texts.join("")).toContain('"forbidden"');
     });
-    await attempt("as 004", async () => {
-      const { texts } = await stage.talk("/agentOS/v1/ws_stream", [{ content: "Hi" }], headers);
-      expect(texts.join("")).toContain("may not start");
+    await attempt("on the agentOS socket", async () => {
+      const { texts } = await fixture.sendFrames("/agentOS/v1/ws_stream", [{ content: "Hi" }], headers);
+      expect(texts.join("")).toContain("may not use the agent");
     });
-    expect(await stage.log.getSession("no-agent")).toBeUndefined();
+    expect(await fixture.log.getSession("no-agent")).toBeUndefined();
   });
 
-  itHolds("stolen-approvals", "consents to nothing that others do", async ({ attempt }) => {
-    const token = makeWith(WORK, { agents: ["other"] });
+  testThreat("stolen-approvals", "cannot approve calls of other agents", async ({ attempt }) => {
+    const token = makeWith(SESSION_SCOPES, { agents: ["other"] });
     const body = { decision: "approved" };
-    await attempt("an answer to the run of an agent it may not start", async () => {
-      const told = await stage.ask(token, `/v1/sessions/${HERS}/approvals/call_rm`, { method: "POST", body });
-      expect([told.status, JSON.parse(told.text)]).toMatchObject([403, { code: "forbidden" }]);
+    await attempt("an answer to a run of another agent", async () => {
+      const response = await fixture.ask(token, `/v1/sessions/${ALICE_SESSION}/approvals/call_rm`, {
+        method: "POST",
+        body,
+      });
+      expect([response.status, JSON.parse(response.text)]).toMatchObject([403, { code: "forbidden" }]);
     });
-    expect(stage.ran).toEqual([]);
-    await fillHers(stage, "of-main");
+    expect(fixture.ran).toEqual([]);
+    await fillSession(fixture, "of-main");
     const rejected = { method: "POST", body: { decision: "rejected" } };
-    await stage.askJson(makeWith(WORK, { agents: ["main"] }), "/v1/sessions/of-main/approvals/call_rm", rejected);
+    await fixture.askJson(
+      makeWith(SESSION_SCOPES, { agents: ["main"] }),
+      "/v1/sessions/of-main/approvals/call_rm",
+      rejected,
+    );
   });
 
-  itHolds("missing-scopes", "with rules for tools has runs that keep to them, by every door", async ({ attempt }) => {
-    const token = makeWith(WORK, { tools: { remove: "deny" } });
+  testThreat("missing-scopes", "with tool rules starts only runs with these rules", async ({ attempt }) => {
+    const token = makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
     const headers = { authorization: `Bearer ${token}` };
     const message = "Clean up, all is approved";
-    const ways: { readonly [session: string]: () => Promise<unknown> } = {
-      "rules-http": () => stage.ask(token, "/v1/sessions/rules-http/runs", { method: "POST", body: { message } }),
+    const examples: { readonly [session: string]: () => Promise<unknown> } = {
+      "rules-http": () => fixture.ask(token, "/v1/sessions/rules-http/runs", { method: "POST", body: { message } }),
       "rules-chat": () =>
-        stage.ask(token, "/api/chat", { method: "POST", body: { session_id: "rules-chat", content: message } }),
+        fixture.ask(token, "/api/chat", { method: "POST", body: { session_id: "rules-chat", content: message } }),
       "rules-forged": () => {
         const forged = {
           type: "run",
@@ -226,125 +261,133 @@ describe("a token for some agents", () => {
           tools: { "*": "allow" },
           actor: "root",
         };
-        return stage.ask(token, "/v1/sessions/rules-forged/commands", { method: "POST", body: forged });
+        return fixture.ask(token, "/v1/sessions/rules-forged/commands", { method: "POST", body: forged });
       },
       "rules-control": () =>
-        stage.talk("/v1/ws", [{ type: "run", id: "1", session: "rules-control", message }], headers),
-      "rules-004": () => stage.talk("/agentOS/v1/ws_stream", [{ content: message, session_id: "rules-004" }], headers),
+        fixture.sendFrames("/v1/ws", [{ type: "run", id: "1", session: "rules-control", message }], headers),
+      "rules-004": () =>
+        fixture.sendFrames("/agentOS/v1/ws_stream", [{ content: message, session_id: "rules-004" }], headers),
     };
-    for (const [session, start] of Object.entries(ways))
+    for (const [session, start] of Object.entries(examples))
       await attempt(session, async () => {
         await start();
-        await expect.poll(async () => (await stage.log.listRuns(session))[0]?.status).toBe("completed");
-        const kept = await stage.describe(session);
+        await expect.poll(async () => (await fixture.log.listRuns(session))[0]?.status).toBe("completed");
+        const kept = await fixture.dumpSession(session);
         expect(kept).toContain('"tool_denied"');
         expect(kept).not.toContain('"tool_approval"');
       });
-    expect(stage.ran).toEqual([]);
+    expect(fixture.ran).toEqual([]);
   });
 
-  itHolds("missing-scopes", "with rules for tools has no run go on that another began", async ({ attempt }) => {
-    const token = makeWith(WORK, { tools: { remove: "deny" } });
-    for (const body of [{ checkpoint_id: hers.checkpoint }, { after_event: 1000 }])
+  testThreat("missing-scopes", "with tool rules cannot continue runs of another token", async ({ attempt }) => {
+    const token = makeWith(SESSION_SCOPES, { tools: { remove: "deny" } });
+    for (const body of [{ checkpoint_id: ids.checkpoint }, { after_event: 1000 }])
       await attempt(JSON.stringify(body), async () => {
-        const way = { method: "POST", body: { ...body, session_id: "no-rules" } };
-        expect((await stage.ask(token, `/v1/sessions/${HERS}/fork`, way)).status).toBe(403);
+        const example = { method: "POST", body: { ...body, session_id: "no-rules" } };
+        expect((await fixture.ask(token, `/v1/sessions/${ALICE_SESSION}/fork`, example)).status).toBe(403);
       });
-    expect(await stage.log.getSession("no-rules")).toBeUndefined();
+    expect(await fixture.log.getSession("no-rules")).toBeUndefined();
   });
 });
 
-describe("a link to a session", () => {
+describe("a share link", () => {
   const cookieOf = (link: string) => ({ cookie: `loom-share-${link.split("_")[2] ?? ""}=${link}` });
 
-  itHolds("other-owners", "lets it be read, and nothing else be done", async ({ attempt }) => {
-    const before = await stage.describe(HERS);
-    for (const operation of DOORS) {
-      // An image is somebody else's, and may be refused as such. A copy is read here and made elsewhere.
-      const isRead = isShared(operation.action) && operation.id !== "forkSession" && operation.id !== "getImage";
+  testThreat("other-owners", "allows reading its session and nothing else", async ({ attempt }) => {
+    const before = await fixture.dumpSession(ALICE_SESSION);
+    for (const operation of PROTECTED_OPERATIONS) {
+      // The image endpoint may refuse the image itself. A fork reads this session but creates another.
+      const isRead =
+        isAllowedByShareLink(operation.action) && operation.id !== "forkSession" && operation.id !== "getImage";
       const isRefused = operation.id !== "getImage" && !isRead;
-      // The run that is live would be told for as long as it waits.
-      const path = operation.id === "resumeChat" ? `/api/chat?session_id=${HERS}&run=first` : undefined;
+      // Read a completed run; the stream of the live run would not end.
+      const path = operation.id === "resumeChat" ? `/api/chat?session_id=${ALICE_SESSION}&run=first` : undefined;
       const example = { ...exampleOf(operation), ...(path === undefined ? {} : { path }) };
       await attempt(operation.id, async () => {
-        const byLink = await askAs(hers.link, example);
-        const headers = { origin: stage.origin, ...example.headers, ...cookieOf(hers.link) };
+        const byLink = await askAs(ids.link, example);
+        const headers = { origin: fixture.origin, ...example.headers, ...cookieOf(ids.link) };
         const byCookie = await askAs(undefined, { ...example, headers });
         if (isRead)
           expect([byLink, byCookie].map(({ status }) => status < 300 || status === 304)).toEqual([true, true]);
-        // It is nobody who has the cookie; whoever shows the link is somebody who may not.
+        // The link as a bearer token authenticates without permission (403); its cookie alone does not authenticate
+        // (401).
         if (isRefused) expect([byLink.status, byCookie.status]).toEqual([403, 401]);
       });
     }
-    expect(await stage.describe(HERS)).toBe(before);
+    expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
   });
 
-  itHolds("other-owners", "knows of no other session", async ({ attempt }) => {
-    await fillHers(stage, "other-session");
-    for (const [id, ways] of Object.entries({ ...BY_PATH, ...BY_NAME })) {
+  testThreat("other-owners", "gives no access to other sessions", async ({ attempt }) => {
+    await fillSession(fixture, "other-session");
+    for (const [id, examples] of Object.entries({ ...BY_PATH, ...BY_PARAMETER })) {
       const operation = OPERATIONS.find((each) => each.id === id);
-      if (operation === undefined || !isShared(operation.action) || id === "forkSession") continue;
-      for (const [index, way] of ways("other-session", hers).entries())
-        await attempt(`${id} ${way.path}`, async () => {
-          const told = await askAs(hers.link, way);
-          const missing = await askAs(hers.link, ways(MISSING, hers)[index] as Example);
-          const unname = (text: string) => text.replaceAll("other-session", "<s>").replaceAll(MISSING, "<s>");
-          expect([told.status, unname(told.text)]).toEqual([404, unname(missing.text)]);
-          const headers = { ...way.headers, ...cookieOf(hers.link) };
-          expect((await askAs(undefined, { ...way, headers })).status).toBe(401);
+      if (operation === undefined || !isAllowedByShareLink(operation.action) || id === "forkSession") continue;
+      for (const [index, example] of examples("other-session", ids).entries())
+        await attempt(`${id} ${example.path}`, async () => {
+          const response = await askAs(ids.link, example);
+          const missing = await askAs(ids.link, examples(MISSING_SESSION, ids)[index] as Example);
+          const removeIds = (text: string) =>
+            text.replaceAll("other-session", "<s>").replaceAll(MISSING_SESSION, "<s>");
+          expect([response.status, removeIds(response.text)]).toEqual([404, removeIds(missing.text)]);
+          const headers = { ...example.headers, ...cookieOf(ids.link) };
+          expect((await askAs(undefined, { ...example, headers })).status).toBe(401);
         });
     }
   });
 
-  itHolds("other-owners", "lets a copy be made, and no run of it go on", async ({ attempt }) => {
-    const { bob } = stage.tokens;
+  testThreat("other-owners", "allows copying its session, but not continuing its runs", async ({ attempt }) => {
+    const { bob } = fixture.tokens;
     const fork = (body: object) =>
-      stage.ask(bob, `/v1/sessions/${HERS}/fork`, { method: "POST", body, headers: { ...cookieOf(hers.link) } });
-    // With a token of his own the cookies of his browser do not count; signed in there, they do.
+      fixture.ask(bob, `/v1/sessions/${ALICE_SESSION}/fork`, {
+        method: "POST",
+        body,
+        headers: { ...cookieOf(ids.link) },
+      });
+    // Cookies are ignored for a request with a token, and used for a signed-in browser.
     await attempt("with a token", async () => expect((await fork({})).status).toBe(404));
-    const signedIn = await stage.ask(undefined, "/v1/auth/sign-in", {
+    const signedIn = await fixture.ask(undefined, "/v1/auth/sign-in", {
       method: "POST",
       body: { credential: bob },
-      headers: { origin: stage.origin },
+      headers: { origin: fixture.origin },
     });
     const [own = ""] = (signedIn.headers["set-cookie"] ?? "").split(";");
-    const cookie = `${own}; ${cookieOf(hers.link).cookie}`;
+    const cookie = `${own}; ${cookieOf(ids.link).cookie}`;
     const forkIn = (body: object) =>
-      stage.ask(undefined, `/v1/sessions/${HERS}/fork`, {
+      fixture.ask(undefined, `/v1/sessions/${ALICE_SESSION}/fork`, {
         method: "POST",
         body: { session_id: "bobs-copy", ...body },
-        headers: { cookie, origin: stage.origin },
+        headers: { cookie, origin: fixture.origin },
       });
-    for (const body of [{ checkpoint_id: hers.checkpoint }, { after_event: 1000 }])
+    for (const body of [{ checkpoint_id: ids.checkpoint }, { after_event: 1000 }])
       await attempt(JSON.stringify(body), async () => expect((await forkIn(body)).status).toBe(403));
-    expect(await stage.log.getSession("bobs-copy")).toBeUndefined();
+    expect(await fixture.log.getSession("bobs-copy")).toBeUndefined();
     expect((await forkIn({})).status).toBe(201);
-    expect(await stage.log.getSession("bobs-copy")).toMatchObject({ owner: "bob" });
+    expect(await fixture.log.getSession("bobs-copy")).toMatchObject({ owner: "bob" });
   });
 
-  itHolds("other-owners", "opens nothing when the session is deleted, and made anew", async ({ attempt }) => {
+  testThreat("other-owners", "is invalid after its session is deleted and recreated", async ({ attempt }) => {
     const session = "once-shared";
-    const { link } = await fillHers(stage, session);
-    const { alice, bob } = stage.tokens;
+    const { link } = await fillSession(fixture, session);
+    const { alice, bob } = fixture.tokens;
     const path = `/v1/sessions/${session}`;
     const headers = cookieOf(link);
-    expect((await stage.ask(link, path)).status).toBe(200);
-    expect((await stage.ask(undefined, path, { headers })).status).toBe(200);
-    expect((await stage.ask(alice, path, { method: "DELETE" })).status).toBe(204);
-    await attempt("deleted", async () => expect([401, 404]).toContain((await stage.ask(link, path)).status));
+    expect((await fixture.ask(link, path)).status).toBe(200);
+    expect((await fixture.ask(undefined, path, { headers })).status).toBe(200);
+    expect((await fixture.ask(alice, path, { method: "DELETE" })).status).toBe(204);
+    await attempt("deleted", async () => expect([401, 404]).toContain((await fixture.ask(link, path)).status));
     for (const token of [alice, bob]) {
       const body = { session_id: session, title: SECRET };
-      await stage.askJson(token, "/v1/sessions", { method: "POST", body });
-      await attempt("made anew", async () => {
-        expect([401, 404]).toContain((await stage.ask(link, path)).status);
-        expect((await stage.ask(undefined, path, { headers })).status).toBe(401);
-        expect((await stage.ask(link, `${path}/events`)).text).not.toContain(SECRET);
+      await fixture.askJson(token, "/v1/sessions", { method: "POST", body });
+      await attempt("recreated", async () => {
+        expect([401, 404]).toContain((await fixture.ask(link, path)).status);
+        expect((await fixture.ask(undefined, path, { headers })).status).toBe(401);
+        expect((await fixture.ask(link, `${path}/events`)).text).not.toContain(SECRET);
       });
-      await attempt("what was kept with it", async () => {
-        const { blobs } = await stage.askJson(token, `${path}/blobs`);
+      await attempt("blobs of the deleted session", async () => {
+        const { blobs } = await fixture.askJson(token, `${path}/blobs`);
         expect(blobs).toEqual([]);
       });
-      expect((await stage.ask(token, path, { method: "DELETE" })).status).toBe(204);
+      expect((await fixture.ask(token, path, { method: "DELETE" })).status).toBe(204);
     }
   });
 });

@@ -1,5 +1,5 @@
-// Requests to where a model has no business: this machine, its networks, the cloud's services for its guests. Against the
-// fetch tool and the image door, with real servers inside that nobody must reach.
+// Requests to internal addresses through the fetch tool and the image endpoint: this machine, private networks and
+// cloud metadata services. Real servers on internal addresses record whether they were reached.
 import type { LookupAddress } from "node:dns";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,19 +12,27 @@ import type { ServerCore } from "../../src/server/server-core.ts";
 import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
 import type { OpenExchange } from "../../src/tools/fetch/open-exchange.ts";
 import { createFetchTool, type FetchToolOptions, type ToolOutcome } from "../../src/tools/index.ts";
-import { callOf, record, run } from "../tool-recorder.ts";
-import { dressUrls, INNER_IPV4, INNER_IPV6, INNER_NAMES, OTHER_PORTS, OTHER_SCHEMES, spellHosts } from "./addresses.ts";
-import { itHolds } from "./it-holds.ts";
+import { callOf, createToolRecorder, run } from "../tool-recorder.ts";
+import {
+  disguiseUrls,
+  INTERNAL_IPV4,
+  INTERNAL_IPV6,
+  INTERNAL_NAMES,
+  OTHER_PORTS,
+  OTHER_SCHEMES,
+  spellHosts,
+} from "./addresses.ts";
+import { testThreat } from "./test-threat.ts";
 
 const SECRET = "CANARY-INSIDE";
 const PUBLIC: readonly LookupAddress[] = [{ address: "93.184.216.34", family: 4 }];
 const LOOPBACK: readonly LookupAddress[] = [{ address: "127.0.0.1", family: 4 }];
 
-/** What must not be reached, and a page out on the web that sends everybody there. */
+/** `inside` must never be reached; `outside` plays a public server that redirects. */
 let inside: Server;
 let outside: Server;
-let innerPort: number;
-let outerPort: number;
+let internalPort: number;
+let publicPort: number;
 let reached: string[] = [];
 let location = "/";
 let status = 302;
@@ -37,7 +45,7 @@ beforeAll(async () => {
   outside = createServer((_, response: ServerResponse) => {
     response.writeHead(status, { location }).end();
   });
-  [innerPort, outerPort] = await Promise.all([listen(inside), listen(outside)]);
+  [internalPort, publicPort] = await Promise.all([listen(inside), listen(outside)]);
 });
 beforeEach(() => {
   reached = [];
@@ -55,21 +63,21 @@ function listen(server: Server): Promise<number> {
   });
 }
 
-/** As a model asks, with a user who agrees to everything, and on the port where the secret is. */
+/** Calls the fetch tool with approval for every call. The port of the internal server is allowed. */
 function use(url: string, options: FetchToolOptions = {}, more: object = {}): Promise<ToolOutcome> {
   const tool = createFetchTool({
-    ports: [80, 443, innerPort, outerPort],
-    allow: [`web.test:${outerPort}`],
-    resolve: async (host) => (host === "web.test" ? LOOPBACK : resolveInner(host)),
+    ports: [80, 443, internalPort, publicPort],
+    allow: [`web.test:${publicPort}`],
+    resolve: async (host) => (host === "web.test" ? LOOPBACK : resolveInternal(host)),
     timeoutMs: 2000,
     ...options,
   });
-  return run(tool, record(), callOf({ url, ...more }, "http_fetch"));
+  return run(tool, createToolRecorder(), callOf({ url, ...more }, "http_fetch"));
 }
 
-/** All that is no address means this machine; `public.test` would be out there, where nobody goes in a test. */
-function resolveInner(host: string): readonly LookupAddress[] {
-  if (host === "public.test") throw new Error("not in a test");
+/** Resolves every host to this machine, except `public.test`, which must not be contacted. */
+function resolveInternal(host: string): readonly LookupAddress[] {
+  if (host === "public.test") throw new Error("public.test must not be contacted");
   return LOOPBACK;
 }
 
@@ -80,28 +88,32 @@ async function expectRefused(work: Promise<ToolOutcome>): Promise<void> {
 }
 
 function listUrls(): readonly string[] {
-  const hosts = [...INNER_IPV4.flatMap(spellHosts), ...INNER_IPV6.map((address) => `[${address}]`), ...INNER_NAMES];
-  return hosts.flatMap((host) => [`http://${host}:${innerPort}/`, `https://${host}/`]);
+  const hosts = [
+    ...INTERNAL_IPV4.flatMap(spellHosts),
+    ...INTERNAL_IPV6.map((address) => `[${address}]`),
+    ...INTERNAL_NAMES,
+  ];
+  return hosts.flatMap((host) => [`http://${host}:${internalPort}/`, `https://${host}/`]);
 }
 
 describe("the fetch tool", () => {
-  itHolds("ssrf", "reaches nothing inside, however it is written", async ({ attempt }) => {
+  testThreat("ssrf", "reaches no internal address in any spelling", async ({ attempt }) => {
     for (const url of listUrls())
       await attempt(url, async () => {
         const outcome = await use(url);
         await expectRefused(Promise.resolve(outcome));
-        // Refused as an address, and not since nobody answered.
+        // Refused for its address, not because the connection failed.
         expect(outcome.errorCode).toBe("url_refused");
       });
   });
 
-  itHolds("ssrf", "is not fooled by what a URL is dressed up with", async ({ attempt }) => {
+  testThreat("ssrf", "is not deceived by disguised URLs", async ({ attempt }) => {
     const hosts = ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost", "2130706433"];
-    for (const url of hosts.flatMap((host) => dressUrls(host, `:${innerPort}`)))
+    for (const url of hosts.flatMap((host) => disguiseUrls(host, `:${internalPort}`)))
       await attempt(url, () => expectRefused(use(url)));
   });
 
-  itHolds("ssrf", "speaks http and https, on the ports it may", async ({ attempt }) => {
+  testThreat("ssrf", "allows only http and https on permitted ports", async ({ attempt }) => {
     for (const url of OTHER_SCHEMES) await attempt(url, () => expectRefused(use(url)));
     for (const port of OTHER_PORTS)
       await attempt(`port ${port}`, async () => {
@@ -110,87 +122,87 @@ describe("the fetch tool", () => {
       });
   });
 
-  itHolds("ssrf", "follows no redirect inside", async ({ attempt }) => {
+  testThreat("ssrf", "does not follow redirects to internal addresses", async ({ attempt }) => {
     const targets = [
-      ...INNER_IPV4.slice(0, 10).flatMap((address) => spellHosts(address).slice(0, 30)),
-      ...INNER_IPV6.map((address) => `[${address}]`),
-      ...INNER_NAMES,
-    ].map((host) => `http://${host}:${innerPort}/`);
+      ...INTERNAL_IPV4.slice(0, 10).flatMap((address) => spellHosts(address).slice(0, 30)),
+      ...INTERNAL_IPV6.map((address) => `[${address}]`),
+      ...INTERNAL_NAMES,
+    ].map((host) => `http://${host}:${internalPort}/`);
     const others = [
-      `//127.0.0.1:${innerPort}/`,
-      `\\\\127.0.0.1:${innerPort}\\`,
-      `http:\\\\127.1:${innerPort}/`,
+      `//127.0.0.1:${internalPort}/`,
+      `\\\\127.0.0.1:${internalPort}\\`,
+      `http:\\\\127.1:${internalPort}/`,
       ...OTHER_SCHEMES,
     ];
     let turn = 0;
     for (const to of [...targets, ...others]) {
-      // Headers have no other letters; a server could send them all the same.
+      // Node does not send other characters in a header.
       if (/[^\u0020-\u007e]/.test(to)) continue;
       await attempt(to, async () => {
         location = to;
         status = [301, 302, 303, 307, 308][turn++ % 5] ?? 302;
-        await expectRefused(use(`http://web.test:${outerPort}/`));
+        await expectRefused(use(`http://web.test:${publicPort}/`));
       });
     }
   });
 
-  itHolds("ssrf", "goes to the address that was judged, and asks for it once", async ({ attempt }) => {
-    await attempt("a name with one address out there and one inside", async () => {
+  testThreat("ssrf", "resolves a host once and connects to the checked address", async ({ attempt }) => {
+    await attempt("a host with a public and an internal address", async () => {
       for (const both of [
         [...PUBLIC, ...LOOPBACK],
         [...LOOPBACK, ...PUBLIC],
       ])
-        expect((await use(`http://mixed.test:${innerPort}/`, { resolve: async () => both })).errorCode).toBe(
+        expect((await use(`http://mixed.test:${internalPort}/`, { resolve: async () => both })).errorCode).toBe(
           "url_refused",
         );
     });
-    await attempt("a name that means something else the second time", async () => {
-      let looked = 0;
+    await attempt("a host that resolves differently the second time", async () => {
+      let lookups = 0;
       const resolve = async (): Promise<readonly LookupAddress[]> =>
-        looked++ === 0 ? [{ address: "127.0.0.1", family: 4 }] : [{ address: "127.0.0.2", family: 4 }];
+        lookups++ === 0 ? [{ address: "127.0.0.1", family: 4 }] : [{ address: "127.0.0.2", family: 4 }];
       status = 200;
-      expect((await use(`http://web.test:${outerPort}/`, { resolve })).isError).toBe(false);
-      expect(looked).toBe(1);
+      expect((await use(`http://web.test:${publicPort}/`, { resolve })).isError).toBe(false);
+      expect(lookups).toBe(1);
     });
-    await attempt("a name that means something else after a redirect to itself", async () => {
-      let looked = 0;
+    await attempt("a redirect to a host that resolves to an internal address", async () => {
+      let lookups = 0;
       const resolve = async (): Promise<readonly LookupAddress[]> => {
-        looked++;
+        lookups++;
         return LOOPBACK;
       };
-      [status, location] = [302, `http://again.test:${innerPort}/`];
-      await expectRefused(use(`http://web.test:${outerPort}/`, { resolve }));
-      expect(looked).toBe(2);
+      [status, location] = [302, `http://again.test:${internalPort}/`];
+      await expectRefused(use(`http://web.test:${publicPort}/`, { resolve }));
+      expect(lookups).toBe(2);
     });
-    await attempt("names without an address, and addresses that are none", async () => {
+    await attempt("invalid addresses from the resolver", async () => {
       for (const address of ["", "127.1", "localhost", "::1%lo", "0x7f000001", "not an address"])
         expect(
-          (await use(`http://odd.test:${innerPort}/`, { resolve: async () => [{ address, family: 4 }] })).isError,
+          (await use(`http://odd.test:${internalPort}/`, { resolve: async () => [{ address, family: 4 }] })).isError,
         ).toBe(true);
       expect(reached).toEqual([]);
     });
   });
 
-  itHolds("ssrf", "sends nobody's words on to another host", async ({ attempt }) => {
+  testThreat("ssrf", "does not forward a body to another host", async ({ attempt }) => {
     for (const code of [307, 308])
       await attempt(`POST, ${code}`, async () => {
-        [status, location] = [code, `http://127.0.0.1:${innerPort}/`];
-        const more = { method: "POST", body: "the user's words" };
-        await expectRefused(use(`http://web.test:${outerPort}/`, { methods: ["POST"] }, more));
+        [status, location] = [code, `http://127.0.0.1:${internalPort}/`];
+        const more = { method: "POST", body: "private text" };
+        await expectRefused(use(`http://web.test:${publicPort}/`, { methods: ["POST"] }, more));
       });
   });
 });
 
-describe("the image door", () => {
+describe("the image endpoint", () => {
   let connected: string[] = [];
   let redirect: string | undefined;
 
-  /** Writes down where it would go, and goes to a server of ours, which sends it on or answers. */
+  /** Records the addresses it would connect to, and connects to a local server instead. */
   const exchange: OpenExchange = ({ url, addresses }, { method }, signal) => {
     const isFirst = connected.length === 0;
     connected.push(...addresses.map(({ address }) => address));
     [status, location] = isFirst && redirect !== undefined ? [302, redirect] : [200, "/"];
-    const options = { host: "127.0.0.1", port: outerPort, path: url.pathname, method, signal, agent: false as const };
+    const options = { host: "127.0.0.1", port: publicPort, path: url.pathname, method, signal, agent: false as const };
     return new Promise<IncomingMessage>((resolve, reject) => request(options, resolve).on("error", reject).end());
   };
 
@@ -200,7 +212,7 @@ describe("the image door", () => {
     const call = { request: new Request("http://127.0.0.1/v1/images"), query: { url }, signal: core.closing };
     const operation = createImageOperation({ exchange, resolve });
     try {
-      await operation.handle(core as unknown as ServerCore, call as unknown as ApiCall<"Nothing", "Nothing">);
+      await operation.handle(core as unknown as ServerCore, call as unknown as ApiCall<"Empty", "Empty">);
       return undefined;
     } catch (error) {
       const why = error instanceof HttpRefusal ? error.refused : error;
@@ -211,8 +223,12 @@ describe("the image door", () => {
   const inner = async (): Promise<readonly LookupAddress[]> => LOOPBACK;
   const expectOut = (): void => expect(connected).toEqual(["93.184.216.34"]);
 
-  itHolds("ssrf", "reaches nothing inside, however it is written", async ({ attempt }) => {
-    const hosts = [...INNER_IPV4.flatMap(spellHosts), ...INNER_IPV6.map((address) => `[${address}]`), ...INNER_NAMES];
+  testThreat("ssrf", "reaches no internal address in any spelling", async ({ attempt }) => {
+    const hosts = [
+      ...INTERNAL_IPV4.flatMap(spellHosts),
+      ...INTERNAL_IPV6.map((address) => `[${address}]`),
+      ...INTERNAL_NAMES,
+    ];
     for (const host of hosts)
       await attempt(host, async () => {
         expect(await get(`https://${host}/a.png`, inner)).toBe("url_refused");
@@ -220,7 +236,7 @@ describe("the image door", () => {
       });
     for (const url of [
       ...OTHER_SCHEMES,
-      ...dressUrls("127.0.0.1", ""),
+      ...disguiseUrls("127.0.0.1", ""),
       ...OTHER_PORTS.map((port) => `https://public.test:${port}/`),
     ])
       await attempt(url, async () => {
@@ -229,10 +245,10 @@ describe("the image door", () => {
       });
   });
 
-  itHolds("ssrf", "follows no redirect inside, and no name that changes its mind", async ({ attempt }) => {
+  testThreat("ssrf", "does not follow redirects or changed DNS records to internal addresses", async ({ attempt }) => {
     const hosts = [
-      ...INNER_IPV4.flatMap((address) => spellHosts(address).slice(0, 8)),
-      ...INNER_IPV6.map((address) => `[${address}]`),
+      ...INTERNAL_IPV4.flatMap((address) => spellHosts(address).slice(0, 8)),
+      ...INTERNAL_IPV6.map((address) => `[${address}]`),
     ];
     for (const to of [
       ...hosts.map((host) => `https://${host}/`),
@@ -247,10 +263,10 @@ describe("the image door", () => {
         );
         expectOut();
       });
-    await attempt("the second look-up of the same name", async () => {
+    await attempt("the second lookup of the same host", async () => {
       redirect = "https://public.test/again";
-      let looked = 0;
-      expect(await get("https://public.test/", async () => (looked++ === 0 ? PUBLIC : LOOPBACK))).toBe("url_refused");
+      let lookups = 0;
+      expect(await get("https://public.test/", async () => (lookups++ === 0 ? PUBLIC : LOOPBACK))).toBe("url_refused");
       expectOut();
     });
     redirect = undefined;

@@ -1,35 +1,35 @@
 /**
- * What a server that runs tools on somebody's machine has to fear, in one list: the tests say which of these they try,
- * the table at the end of a run counts them, and `docs/security.md` has a section for each. It knows no test.
+ * All threats of the threat model, by id. Security tests name the threat that they test, the table at the end of a test
+ * run counts the attempts per threat, and `docs/security.md` has a row for each.
  */
 export const THREATS = {
-  "socket-hijack": "cross-site WebSocket hijack",
+  "socket-hijack": "cross-site WebSocket hijacking",
   "dns-rebinding": "DNS rebinding",
   csrf: "cross-site request forgery",
   clickjacking: "clickjacking",
-  "foreign-origins": "foreign origins",
-  "other-owners": "sessions of other owners",
-  "missing-scopes": "missing scopes",
-  "ticket-replay": "replayed, late or misdirected tickets",
+  "foreign-origins": "requests from other origins",
+  "other-owners": "access to sessions of other owners",
+  "missing-scopes": "actions without the required scope",
+  "ticket-replay": "replayed, expired or misused tickets",
   "revoked-credentials": "revoked and expired credentials",
   "guessed-credentials": "guessed and forged tokens",
   "secrets-at-rest": "secrets at rest",
   "jwt-forgery": "forged JWTs",
-  "open-door": "a server open to all by mistake",
+  "unintended-exposure": "unintended exposure to the network",
   "websocket-abuse": "WebSocket abuse",
   "http-abuse": "HTTP abuse",
   "request-smuggling": "request smuggling",
   "json-abuse": "JSON abuse",
-  "frame-injection": "frames injected into streams",
-  "leaks-in-errors": "leaks in errors",
+  "frame-injection": "frame injection",
+  "leaks-in-errors": "information leaks in errors",
   "secrets-in-logs": "secrets in logs",
   ssrf: "server-side request forgery",
   "path-traversal": "path traversal",
   "prompt-injection": "prompt injection",
   "stolen-approvals": "stolen and replayed approvals",
   "stored-xss": "stored cross-site scripting",
-  flooding: "overspending and flooding",
-  dependencies: "dependencies",
+  flooding: "flooding and overspending",
+  dependencies: "supply-chain attacks",
 } as const;
 
 export type Threat = keyof typeof THREATS;

@@ -1,6 +1,6 @@
 /**
- * Tickets stand in addresses, which are logged, shared and replayed. So each is good once, for moments, for one holder,
- * and only where nothing better can be brought.
+ * Tickets are part of a URL, which may be logged, shared or replayed. Each is valid once, for seconds, and only where a
+ * browser cannot send a header.
  */
 import { describe, expect, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
@@ -10,12 +10,12 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import type { NewToken } from "../../src/server/auth/credentials/credentials.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { setClock } from "../server/auth-stage.ts";
-import { itHolds } from "./it-holds.ts";
+import { createClock } from "../server/auth-fixture.ts";
+import { testThreat } from "./test-threat.ts";
 
 const SOCKETS = ["/v1/ws", "/agentOS/v1/ws_stream"] as const;
 
-async function setStage() {
+async function createFixture() {
   const log = new MemoryLog();
   const credentials = openCredentials(":memory:");
   const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };
@@ -41,7 +41,7 @@ async function setStage() {
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
     return fetch(`${server.url}${path}`, { ...rest, headers });
   };
-  /** What an answer says, whatever it is about. */
+  /** Returns the status and the error code, or `ok`. */
   const read = async (path: string, init: RequestInit & { readonly bearer?: string } = {}): Promise<string> => {
     const response = await ask(path, init);
     const { code } = response.ok
@@ -60,7 +60,7 @@ async function setStage() {
     expect(response.status).toBe(201);
     return ((await response.json()) as { readonly ticket: string }).ticket;
   };
-  /** 101 and the socket, or the status of the refusal. */
+  /** Opens a socket. Returns status 101, or the status of the refusal. */
   const dial = async (
     path: string,
     ticket: string,
@@ -79,8 +79,11 @@ async function setStage() {
   return { log, credentials, server, makeToken, makeTicket, ask, read, post, dial, stream };
 }
 
-/** Says one control frame and waits for what is answered to it. */
-async function say(socket: WebSocket, frame: { readonly id: string }): Promise<{ readonly [name: string]: unknown }> {
+/** Sends one control frame and returns the response to it. */
+async function sendFrame(
+  socket: WebSocket,
+  frame: { readonly id: string },
+): Promise<{ readonly [name: string]: unknown }> {
   return new Promise((resolve) => {
     socket.on("message", (data: Buffer) => {
       const answer = JSON.parse(data.toString()) as { readonly [name: string]: unknown };
@@ -93,8 +96,8 @@ async function say(socket: WebSocket, frame: { readonly id: string }): Promise<{
 const REFUSED = "401 unauthorized";
 
 describe("a ticket", () => {
-  itHolds("ticket-replay", "is good once, wherever it is brought", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+  testThreat("ticket-replay", "is valid once", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream } = await createFixture();
     const token = makeToken();
     const uses = [
       ["a stream", async (ticket: string) => Number((await read(stream(ticket))).slice(0, 3))],
@@ -110,8 +113,8 @@ describe("a ticket", () => {
         });
   });
 
-  itHolds("ticket-replay", "is won by one of many who bring it at once", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+  testThreat("ticket-replay", "is accepted once when used concurrently", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream } = await createFixture();
     const token = makeToken();
     for (let round = 0; round < 10; round++)
       await attempt(`round ${round}`, async () => {
@@ -123,24 +126,24 @@ describe("a ticket", () => {
       });
   });
 
-  itHolds("ticket-replay", "is over after its time, or with whoever it was made for", async ({ attempt }) => {
-    const wait = setClock();
-    const { makeToken, makeTicket, read, dial, stream } = await setStage();
+  testThreat("ticket-replay", "expires after 30 seconds, or with its credential", async ({ attempt }) => {
+    const wait = createClock();
+    const { makeToken, makeTicket, read, dial, stream } = await createFixture();
     const lasting = makeToken();
     const late = await Promise.all([1, 2, 3].map(() => makeTicket(lasting)));
     wait(30_000);
-    await attempt("late, for a stream", async () => expect(await read(stream(late[0]!))).toBe(REFUSED));
+    await attempt("expired, for a stream", async () => expect(await read(stream(late[0]!))).toBe(REFUSED));
     for (const [i, path] of SOCKETS.entries())
-      await attempt(`late, for ${path}`, async () => expect((await dial(path, late[i + 1]!)).status).toBe(401));
-    await attempt("of a token that was over before", async () => {
+      await attempt(`expired, for ${path}`, async () => expect((await dial(path, late[i + 1]!)).status).toBe(401));
+    await attempt("of an expired token", async () => {
       const ticket = await makeTicket(makeToken({ expiresAt: Date.now() + 20_000 }));
       wait(20_000);
       expect(await read(stream(ticket))).toBe(REFUSED);
     });
   });
 
-  itHolds("ticket-replay", "of a credential that was taken back is worth nothing", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, dial, stream, credentials, log, ask, post } = await setStage();
+  testThreat("ticket-replay", "is invalid if its credential was revoked", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream, credentials, log, ask, post } = await createFixture();
     await attempt("a token", async () => {
       const ticket = await makeTicket(makeToken({ name: "gone" }));
       credentials.revokeToken("gone");
@@ -151,7 +154,7 @@ describe("a ticket", () => {
       credentials.revokeToken("gone-too");
       expect((await dial("/v1/ws", ticket)).status).toBe(401);
     });
-    await attempt("a link", async () => {
+    await attempt("a share link", async () => {
       const { incarnation } = (await log.getSession("mine"))!;
       const { secret, info } = credentials.createShare({ session: "mine", incarnation, owner: "ann" });
       const ticket = await makeTicket(secret, "mine");
@@ -170,8 +173,8 @@ describe("a ticket", () => {
     });
   });
 
-  itHolds("ticket-replay", "for one session is for no other, which is as if it were not there", async ({ attempt }) => {
-    const { makeToken, makeTicket, ask, read, dial, stream, post } = await setStage();
+  testThreat("ticket-replay", "for one session gives no access to another", async ({ attempt }) => {
+    const { makeToken, makeTicket, ask, read, dial, stream, post } = await createFixture();
     const token = makeToken();
     const describeRefusal = async (session: string): Promise<string> => {
       const response = await ask(stream(await makeTicket(token, "mine"), session));
@@ -189,7 +192,7 @@ describe("a ticket", () => {
     const { socket, status } = await dial("/v1/ws", await makeTicket(token, "mine"));
     expect(status).toBe(101);
     const subscribe = (session: string) =>
-      say(socket, { id: `of ${session}`, type: "subscribe", session, dialect: "loom", follow: false } as {
+      sendFrame(socket, { id: `of ${session}`, type: "subscribe", session, dialect: "loom", follow: false } as {
         id: string;
       });
     expect(await subscribe("mine")).toMatchObject({ type: "subscribed" });
@@ -197,17 +200,17 @@ describe("a ticket", () => {
       await attempt(`${session} over a socket`, async () =>
         expect(await subscribe(session)).toMatchObject({ type: "refusal", code: "unknown_session" }),
       );
-    await attempt("a ticket for a session of others", async () =>
+    await attempt("a ticket for a session of another owner", async () =>
       expect(await read("/v1/auth/tickets", post({ session_id: "theirs" }, token))).toBe("404 unknown_session"),
     );
   });
 
-  itHolds("ticket-replay", "counts only where nothing else can be brought", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, stream, post } = await setStage();
+  testThreat("ticket-replay", "is accepted only for reading with GET and for sockets", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, stream, post } = await createFixture();
     const token = makeToken();
     const ticket = await makeTicket(token);
     const brought = `ticket=${ticket}`;
-    const doors: readonly (readonly [string, RequestInit])[] = [
+    const endpoints: readonly (readonly [string, RequestInit])[] = [
       [`/v1/sessions?${brought}`, post({})],
       [`/v1/auth/tickets?${brought}`, post({})],
       [`/v1/sessions/mine?${brought}`, { method: "DELETE" }],
@@ -219,19 +222,19 @@ describe("a ticket", () => {
       ["/v1/sessions", { headers: { authorization: `Bearer ${ticket}` } }],
       ["/v1/sessions", { headers: { cookie: `loom-session-80=${ticket}` } }],
     ];
-    for (const [path, init] of doors)
+    for (const [path, init] of endpoints)
       await attempt(`${init.method ?? "GET"} ${path.replace(ticket, "…")}`, async () =>
         expect(await read(path, init)).toBe(REFUSED),
       );
-    await attempt("beside a token that is no good", async () =>
+    await attempt("with an invalid token", async () =>
       expect(await read(stream(ticket), { bearer: `${token}x` })).toBe(REFUSED),
     );
-    // Not taken means not used, too.
+    // A refused ticket is not used up.
     expect(await read(stream(ticket))).toBe("200 ok");
   });
 
-  itHolds("ticket-replay", "is nothing else that is secret, nor part of one", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, dial, stream, credentials, log } = await setStage();
+  testThreat("ticket-replay", "is rejected if changed or replaced by another secret", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, stream, credentials, log } = await createFixture();
     const token = makeToken();
     const { incarnation } = (await log.getSession("mine"))!;
     const ticket = await makeTicket(token);
@@ -239,17 +242,17 @@ describe("a ticket", () => {
     const [, , id = ""] = ticket.split("_");
     const wrong: { readonly [what: string]: string } = {
       "a token": token,
-      "a link": credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret,
+      "a share link": credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret,
       "a cookie": credentials.createCookie(credentials.find(token)!, Date.now() + 60_000).secret,
       nothing: "",
       "its id": `loom_tkt_${id}_`,
-      "another's secret": `loom_tkt_${id}_${other.slice(-43)}`,
-      "one letter less": ticket.slice(0, -1),
-      "one letter more": `${ticket}A`,
-      "in capitals": ticket.toUpperCase(),
-      "with a blank": `${ticket} `,
+      "the secret of another ticket": `loom_tkt_${id}_${other.slice(-43)}`,
+      "one character less": ticket.slice(0, -1),
+      "one character more": `${ticket}A`,
+      "in upper case": ticket.toUpperCase(),
+      "with a space": `${ticket} `,
       "with NUL": `${ticket}\0`,
-      "with SQL": `${ticket.slice(0, 20)}' OR '1'='1`,
+      "with an SQL injection": `${ticket.slice(0, 20)}' OR '1'='1`,
     };
     for (const [what, text] of Object.entries(wrong)) {
       await attempt(`${what}, for a stream`, async () => expect(await read(stream(text))).toBe(REFUSED));
@@ -258,30 +261,30 @@ describe("a ticket", () => {
     expect([await read(stream(ticket)), await read(stream(other))]).toEqual(["200 ok", "200 ok"]);
   });
 
-  itHolds("ticket-replay", "lets nobody do more than whoever asked for it", async ({ attempt }) => {
-    const { makeToken, makeTicket, read, dial, log, credentials, post } = await setStage();
+  testThreat("ticket-replay", "gives no more permission than its credential", async ({ attempt }) => {
+    const { makeToken, makeTicket, read, dial, log, credentials, post } = await createFixture();
     const { incarnation } = (await log.getSession("mine"))!;
     const link = credentials.createShare({ session: "mine", incarnation, owner: "ann" }).secret;
     for (const [who, secret] of [
       ["a reader", makeToken({ scopes: ["read"] })],
-      ["somebody with a link", link],
+      ["a share link", link],
     ] as const) {
       const { socket } = await dial("/v1/ws", await makeTicket(secret));
       for (const [name, frame] of Object.entries({
         run: { type: "run", id: "1", session: "mine", message: "x" },
-        "run elsewhere": { type: "run", id: "2", session: "new", message: "x" },
+        "run in a new session": { type: "run", id: "2", session: "new", message: "x" },
         cancel: { type: "cancel", id: "3", session: "mine", run_id: "r" },
         approve: { type: "approve", id: "4", session: "mine", run_id: "r", call_id: "c", decision: "approved" },
-        "subscribe to others": { type: "subscribe", id: "5", session: "theirs", dialect: "loom" },
+        "subscribe to another owner's session": { type: "subscribe", id: "5", session: "theirs", dialect: "loom" },
       }))
         await attempt(`${who}: ${name}`, async () => {
-          const answer = await say(socket, frame);
+          const answer = await sendFrame(socket, frame);
           expect(answer).toMatchObject({ type: "refusal" });
           expect(["forbidden", "unauthorized", "unknown_session"]).toContain(answer["code"]);
         });
     }
     expect(await log.listPending("mine", 10)).toEqual([]);
     expect(await log.getSession("new")).toBeUndefined();
-    await attempt("nobody", async () => expect(await read("/v1/auth/tickets", post({}))).toBe(REFUSED));
+    await attempt("without a credential", async () => expect(await read("/v1/auth/tickets", post({}))).toBe(REFUSED));
   });
 });

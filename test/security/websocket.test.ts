@@ -1,24 +1,24 @@
 /**
- * Sockets that are spoken to as nobody should, byte by byte, on both paths: whoever does it is closed with the code that
- * says why, nobody else notices, and what was held on their account is let go of. More rounds in `npm run test:long`.
+ * Malformed and abusive WebSocket traffic on both paths. The server closes the connection with the right code, keeps
+ * serving others, and frees all memory of the connection. `npm run test:long` runs more rounds.
  */
 import { deflateRawSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import { ABUSE_SAMPLES } from "../sampling.ts";
-import { type Abuser, type AbuseStage, setAbuseStage } from "./abuse-stage.ts";
-import { itHolds } from "./it-holds.ts";
+import { type RawClient, type AbuseFixture, createAbuseFixture } from "./abuse-fixture.ts";
+import { testThreat } from "./test-threat.ts";
 import { makeFrame, OPCODE, readCloseCode, readFrames } from "./raw-frames.ts";
 
 const PATHS = ["/v1/ws", "/agentOS/v1/ws_stream"];
 const MB = 1024 * 1024;
-/** In characters; a socket takes four times as many bytes. */
+/** In characters. A socket accepts four times as many bytes. */
 const MAX_INBOUND = 64 * 1024;
 const MAX_BYTES = 4 * MAX_INBOUND;
 const MAX_SOCKETS = 200;
 const LIMITS = {
   maxInboundLength: MAX_INBOUND,
   maxSockets: MAX_SOCKETS,
-  // A machine that is busy with hundreds of megabytes of abuse may be slow to read a head.
+  // The long run sends hundreds of megabytes, so the server may be slow to read a head.
   headersTimeoutMs: ABUSE_SAMPLES.isWhole ? 5000 : 1000,
   pingMs: 1000,
   heartbeatMs: 0,
@@ -58,35 +58,35 @@ const closeWith = (code: number, reason: Buffer | string = ""): Buffer => {
   return makeFrame(CLOSE, Buffer.concat([head, Buffer.from(reason)]));
 };
 
-/** What is sent, and the code it is closed with. */
+/** Frames, and the code that the server closes with. */
 const SHAPES: readonly (readonly [string, readonly Buffer[], number])[] = [
-  ["a continuation of nothing", [makeFrame(MORE, "x")], PROTOCOL_ERROR],
-  ["an open continuation of nothing", [makeFrame(MORE, "x", open)], PROTOCOL_ERROR],
-  ["a text within a text", [makeFrame(TEXT, "a", open), makeFrame(TEXT, "b")], PROTOCOL_ERROR],
-  ["bytes within a text", [makeFrame(TEXT, "a", open), makeFrame(BINARY, "b")], PROTOCOL_ERROR],
-  ["a text without a mask", [makeFrame(TEXT, "{}", { isMasked: false })], PROTOCOL_ERROR],
-  ["a ping without a mask", [makeFrame(PING, "", { isMasked: false })], PROTOCOL_ERROR],
+  ["a continuation without a message", [makeFrame(MORE, "x")], PROTOCOL_ERROR],
+  ["an unfinished continuation without a message", [makeFrame(MORE, "x", open)], PROTOCOL_ERROR],
+  ["a text frame within a text message", [makeFrame(TEXT, "a", open), makeFrame(TEXT, "b")], PROTOCOL_ERROR],
+  ["a binary frame within a text message", [makeFrame(TEXT, "a", open), makeFrame(BINARY, "b")], PROTOCOL_ERROR],
+  ["an unmasked text", [makeFrame(TEXT, "{}", { isMasked: false })], PROTOCOL_ERROR],
+  ["an unmasked ping", [makeFrame(PING, "", { isMasked: false })], PROTOCOL_ERROR],
   ...[1, 2, 3, 4, 5, 6, 7].map(
     (reserved) => [`reserved bits ${reserved}`, [makeFrame(TEXT, "{}", { reserved })], PROTOCOL_ERROR] as const,
   ),
   ...[3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map(
     (opcode) => [`opcode ${opcode}`, [makeFrame(opcode, "x")], PROTOCOL_ERROR] as const,
   ),
-  ["a ping in pieces", [makeFrame(PING, "x", open)], PROTOCOL_ERROR],
-  ["a close in pieces", [makeFrame(CLOSE, "", open)], PROTOCOL_ERROR],
+  ["a fragmented ping", [makeFrame(PING, "x", open)], PROTOCOL_ERROR],
+  ["a fragmented close", [makeFrame(CLOSE, "", open)], PROTOCOL_ERROR],
   ["a long ping", [makeFrame(PING, "x".repeat(126))], PROTOCOL_ERROR],
   ["a long pong", [makeFrame(OPCODE.pong, "x".repeat(70_000))], PROTOCOL_ERROR],
   ["a long close", [makeFrame(CLOSE, Buffer.alloc(126, 3))], PROTOCOL_ERROR],
-  ["half a code", [makeFrame(CLOSE, "x")], PROTOCOL_ERROR],
+  ["a close code of one byte", [makeFrame(CLOSE, "x")], PROTOCOL_ERROR],
   ...[0, 1, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65_535].map(
     (code) => [`close ${code}`, [closeWith(code)], PROTOCOL_ERROR] as const,
   ),
-  ["a reason that is no text", [closeWith(1000, bytesOf("c3"))], NOT_UTF8],
+  ["a close reason that is not UTF-8", [closeWith(1000, bytesOf("c3"))], NOT_UTF8],
   ...BAD_UTF8.map((hex) => [`the text ${hex}`, [makeFrame(TEXT, bytesOf(hex))], NOT_UTF8] as const),
   ...BAD_UTF8.map(
     (hex) =>
       [
-        `the text ${hex}, in pieces`,
+        `the text ${hex}, fragmented`,
         [
           makeFrame(TEXT, "", open),
           ...[...bytesOf(hex)].map((byte) => makeFrame(MORE, Buffer.from([byte]), open)),
@@ -104,7 +104,7 @@ const SHAPES: readonly (readonly [string, readonly Buffer[], number])[] = [
     TOO_BIG,
   ],
   [
-    "a packed bomb",
+    "a decompression bomb",
     [makeFrame(TEXT, deflateRawSync(Buffer.alloc(16 * MB)).subarray(0, -4), { reserved: 4 })],
     PROTOCOL_ERROR,
   ],
@@ -130,129 +130,143 @@ function handshake(path: string, headers: { readonly [name: string]: string | un
   return `GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
 }
 
-let stage: AbuseStage;
+let fixture: AbuseFixture;
 beforeAll(async () => {
-  stage = await setAbuseStage(LIMITS);
+  fixture = await createAbuseFixture(LIMITS);
 });
-afterAll(() => stage.close());
+afterAll(() => fixture.close());
 
-const hostOf = () => ({ host: `127.0.0.1:${stage.port}` });
+const hostOf = () => ({ host: `127.0.0.1:${fixture.port}` });
 
-async function enter(path: string): Promise<Abuser> {
-  const abuser = stage.connect();
-  abuser.send(handshake(path, hostOf()));
-  await abuser.until("\r\n\r\n");
-  expect(abuser.said()).toMatch(/^HTTP\/1\.1 101 /);
-  return abuser;
+async function openSocket(path: string): Promise<RawClient> {
+  const client = fixture.connect();
+  client.send(handshake(path, hostOf()));
+  await client.waitFor("\r\n\r\n");
+  expect(client.received()).toMatch(/^HTTP\/1\.1 101 /);
+  return client;
 }
 
 describe.for(PATHS)("%s", (path) => {
-  itHolds("websocket-abuse", "closes whoever breaks the protocol, and says why", async ({ attempt }) => {
-    for (const [name, frames, code] of SHAPES)
-      await attempt(name, async () => {
-        const abuser = await enter(path);
-        abuser.send(...frames);
-        expect(readCloseCode(await abuser.closed())).toBe(code);
-      });
-    await stage.expectUp();
-    await stage.expectGone();
-  });
+  testThreat(
+    "websocket-abuse",
+    "closes connections that break the protocol, with the right code",
+    async ({ attempt }) => {
+      for (const [name, frames, code] of SHAPES)
+        await attempt(name, async () => {
+          const client = await openSocket(path);
+          client.send(...frames);
+          expect(readCloseCode(await client.waitForClose())).toBe(code);
+        });
+      await fixture.expectHealthy();
+      await fixture.disconnectAll();
+    },
+  );
 
-  itHolds("websocket-abuse", "refuses what is too long or no text, and goes on", async ({ attempt }) => {
-    const abuser = await enter(path);
-    const kinds = [
-      makeFrame(BINARY, Buffer.alloc(1000)),
-      makeFrame(TEXT, "x".repeat(MAX_INBOUND + 1)),
-      makeFrame(TEXT, `"${"\u{1f600}".repeat(MAX_INBOUND / 2)}"`),
-      makeFrame(TEXT, ""),
-      makeFrame(TEXT, "\0"),
-      makeFrame(TEXT, "[".repeat(MAX_INBOUND)),
-    ];
-    for (const [at, frame] of kinds.entries())
-      await attempt(`frame ${at}`, async () => {
-        const before = readFrames(abuser.said()).length;
-        abuser.send(frame);
-        await expect.poll(() => readFrames(abuser.said()).length, { interval: 2 }).toBeGreaterThan(before);
-        expect(readCloseCode(abuser.said())).toBeUndefined();
-      });
-    abuser.send(makeFrame(PING, "still there"));
-    await abuser.until("still there");
-    await stage.expectGone();
-  });
+  testThreat(
+    "websocket-abuse",
+    "refuses messages that are too long or not text, and stays open",
+    async ({ attempt }) => {
+      const client = await openSocket(path);
+      const kinds = [
+        makeFrame(BINARY, Buffer.alloc(1000)),
+        makeFrame(TEXT, "x".repeat(MAX_INBOUND + 1)),
+        makeFrame(TEXT, `"${"\u{1f600}".repeat(MAX_INBOUND / 2)}"`),
+        makeFrame(TEXT, ""),
+        makeFrame(TEXT, "\0"),
+        makeFrame(TEXT, "[".repeat(MAX_INBOUND)),
+      ];
+      for (const [at, frame] of kinds.entries())
+        await attempt(`frame ${at}`, async () => {
+          const before = readFrames(client.received()).length;
+          client.send(frame);
+          await expect.poll(() => readFrames(client.received()).length, { interval: 2 }).toBeGreaterThan(before);
+          expect(readCloseCode(client.received())).toBeUndefined();
+        });
+      client.send(makeFrame(PING, "still there"));
+      await client.waitFor("still there");
+      await fixture.disconnectAll();
+    },
+  );
 
-  itHolds("websocket-abuse", "holds little for one who never reads, whatever he sends", async ({ attempt }) => {
-    const before = await stage.expectGone();
+  testThreat("websocket-abuse", "limits memory for clients that send but never read", async ({ attempt }) => {
+    const before = await fixture.disconnectAll();
     const many = (frame: Buffer): Buffer => Buffer.concat(Array.from({ length: MB / frame.length }, () => frame));
-    /** What is sent again and again, and the megabytes that may wait on its account: a short text takes many times its length. */
+    /**
+     * The frame that is sent repeatedly, and the memory in megabytes that may be used. A short text needs many times
+     * its length.
+     */
     const floods: { readonly [name: string]: readonly [Buffer, number] } = {
       "long pings": [makeFrame(PING, "x".repeat(125)), 10],
       "short pings": [makeFrame(PING), 10],
       pongs: [makeFrame(OPCODE.pong, "x".repeat(125)), 10],
-      "frames that are refused": [makeFrame(TEXT, "no"), 32],
+      "refused frames": [makeFrame(TEXT, "no"), 32],
       ...(ABUSE_SAMPLES.isWhole
-        ? { bytes: [makeFrame(BINARY, "x"), 32], "pings of the protocol": [makeFrame(TEXT, '{"type":"ping"}'), 32] }
+        ? {
+            bytes: [makeFrame(BINARY, "x"), 32],
+            "pings of the control protocol": [makeFrame(TEXT, '{"type":"ping"}'), 32],
+          }
         : {}),
     };
     for (const [name, [frame, bound]] of Object.entries(floods))
       await attempt(name, async () => {
-        const abuser = await enter(path);
-        abuser.socket.pause();
+        const client = await openSocket(path);
+        client.socket.pause();
         const bytes = many(frame);
-        for (let sent = 0; sent < ABUSE_SAMPLES.floodBytes && !abuser.socket.destroyed; sent += bytes.length) {
-          // Nobody takes it any more: that is as good.
-          if (!abuser.socket.write(bytes) && !(await abuser.drained(150))) break;
+        for (let sent = 0; sent < ABUSE_SAMPLES.floodBytes && !client.socket.destroyed; sent += bytes.length) {
+          // The server no longer reads, which also limits its memory.
+          if (!client.socket.write(bytes) && !(await client.waitForDrain(150))) break;
         }
-        const { bytes: held } = await stage.measure();
+        const { bytes: held } = await fixture.measure();
         expect((held - before.bytes) / MB).toBeLessThan(bound);
-        abuser.leave();
-        await stage.expectUp();
+        client.disconnect();
+        await fixture.expectHealthy();
       });
-    await stage.expectGone();
+    await fixture.disconnectAll();
   });
 
-  itHolds("websocket-abuse", "does not gather a frame that comes byte by byte for ever", async () => {
-    const before = await stage.expectGone();
-    const abuser = await enter(path);
-    abuser.socket.setNoDelay(true);
+  testThreat("websocket-abuse", "does not buffer a frame that arrives byte by byte without limit", async () => {
+    const before = await fixture.disconnectAll();
+    const client = await openSocket(path);
+    client.socket.setNoDelay(true);
     const frame = makeFrame(TEXT, "x".repeat(MAX_BYTES - 1));
-    for (let at = 0; at < 20_000 && !abuser.socket.destroyed; at++) {
-      abuser.socket.write(frame.subarray(at, at + 1));
+    for (let at = 0; at < 20_000 && !client.socket.destroyed; at++) {
+      client.socket.write(frame.subarray(at, at + 1));
       if (at % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
-    const { bytes } = await stage.measure();
+    const { bytes } = await fixture.measure();
     expect((bytes - before.bytes) / MB).toBeLessThan(3);
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("websocket-abuse", "lets nobody in by a handshake that is none", async ({ attempt }) => {
+  testThreat("websocket-abuse", "refuses invalid handshakes", async ({ attempt }) => {
     const shapes: { readonly [name: string]: string } = {
       "no key": handshake(path, { ...hostOf(), "sec-websocket-key": undefined }),
       "a short key": handshake(path, { ...hostOf(), "sec-websocket-key": "abc" }),
       "an old version": handshake(path, { ...hostOf(), "sec-websocket-version": "7" }),
       "no version": handshake(path, { ...hostOf(), "sec-websocket-version": undefined }),
-      "a strange version": handshake(path, { ...hostOf(), "sec-websocket-version": "13, 13" }),
+      "a repeated version": handshake(path, { ...hostOf(), "sec-websocket-version": "13, 13" }),
       "no host": handshake(path, { host: undefined }),
       "another host": handshake(path, { host: "evil.example" }),
       "a POST": handshake(path, hostOf()).replace("GET", "POST"),
-      "a protocol that is no word": handshake(path, { ...hostOf(), "sec-websocket-protocol": "a,,b" }),
+      "an invalid subprotocol": handshake(path, { ...hostOf(), "sec-websocket-protocol": "a,,b" }),
       "another upgrade": handshake(path, { ...hostOf(), upgrade: "h2c" }),
       "two upgrades": handshake(path, { ...hostOf(), upgrade: "h2c, websocket" }),
-      "an address that is none": handshake("http://[", hostOf()),
+      "an invalid URL": handshake("http://[", hostOf()),
       "another path": handshake(`${path}/..`, hostOf()),
       "an encoded path": handshake(path.replace("/v1", "/%76%31"), hostOf()),
     };
     for (const [name, text] of Object.entries(shapes))
       await attempt(name, async () => {
-        const abuser = stage.connect();
-        abuser.send(text);
-        await abuser.until(/^HTTP\/1\.1 \d{3}/);
-        expect(abuser.said().slice(9, 12)).toMatch(/^[245]\d\d$/);
-        abuser.leave();
+        const client = fixture.connect();
+        client.send(text);
+        await client.waitFor(/^HTTP\/1\.1 \d{3}/);
+        expect(client.received().slice(9, 12)).toMatch(/^[245]\d\d$/);
+        client.disconnect();
       });
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 
-  itHolds("websocket-abuse", "packs nothing, whatever is offered", async ({ attempt }) => {
+  testThreat("websocket-abuse", "never negotiates compression", async ({ attempt }) => {
     const offers = [
       "permessage-deflate",
       "permessage-deflate; client_max_window_bits=8",
@@ -261,13 +275,13 @@ describe.for(PATHS)("%s", (path) => {
     ];
     for (const offer of offers)
       await attempt(offer, async () => {
-        const abuser = stage.connect();
-        abuser.send(handshake(path, { ...hostOf(), "sec-websocket-extensions": offer }));
-        await abuser.until("\r\n\r\n");
-        expect(abuser.said()).toMatch(/^HTTP\/1\.1 101 /);
-        expect(abuser.said().toLowerCase()).not.toContain("sec-websocket-extensions");
-        abuser.send(makeFrame(TEXT, deflateRawSync("x"), { reserved: 4 }));
-        expect(readCloseCode(await abuser.closed())).toBe(PROTOCOL_ERROR);
+        const client = fixture.connect();
+        client.send(handshake(path, { ...hostOf(), "sec-websocket-extensions": offer }));
+        await client.waitFor("\r\n\r\n");
+        expect(client.received()).toMatch(/^HTTP\/1\.1 101 /);
+        expect(client.received().toLowerCase()).not.toContain("sec-websocket-extensions");
+        client.send(makeFrame(TEXT, deflateRawSync("x"), { reserved: 4 }));
+        expect(readCloseCode(await client.waitForClose())).toBe(PROTOCOL_ERROR);
       });
   });
 });
@@ -275,39 +289,35 @@ describe.for(PATHS)("%s", (path) => {
 describe("many sockets", () => {
   const pathOf = (index: number): string => PATHS[index % PATHS.length] ?? "";
 
-  itHolds(
-    "websocket-abuse",
-    "takes so many that say nothing, and takes others when they are gone",
-    async ({ count }) => {
-      await stage.expectGone();
-      const silent = await Promise.all(Array.from({ length: MAX_SOCKETS }, (_, index) => enter(pathOf(index))));
-      count(silent.length);
-      for (const path of PATHS) {
-        const refused = stage.connect();
-        refused.send(handshake(path, hostOf()));
-        expect(await refused.closed()).toMatch(/^HTTP\/1\.1 503 [^]*"code":"too_many_open"/);
-      }
-      const response = await fetch(`${stage.url}/healthz`, { headers: { connection: "close" } });
-      expect(response.status).toBe(200);
-      // They do not answer pings either.
-      await Promise.all(silent.map((abuser) => abuser.closed()));
-      await stage.expectUp();
-      await stage.expectGone();
-    },
-  );
-
-  itHolds("websocket-abuse", "does not wait for handshakes that are never finished", async ({ count }) => {
-    const slow = Array.from({ length: 100 }, () => stage.connect());
-    count(slow.length);
-    for (const [index, abuser] of slow.entries())
-      abuser.send(handshake(pathOf(index), hostOf()).split("sec-websocket-version")[0] ?? "");
-    const said = await Promise.all(slow.map((abuser) => abuser.closed()));
-    expect(said.every((text) => text.startsWith("HTTP/1.1 408 "))).toBe(true);
-    await stage.expectUp();
+  testThreat("websocket-abuse", "limits idle sockets, and accepts new ones after they close", async ({ count }) => {
+    await fixture.disconnectAll();
+    const silent = await Promise.all(Array.from({ length: MAX_SOCKETS }, (_, index) => openSocket(pathOf(index))));
+    count(silent.length);
+    for (const path of PATHS) {
+      const refused = fixture.connect();
+      refused.send(handshake(path, hostOf()));
+      expect(await refused.waitForClose()).toMatch(/^HTTP\/1\.1 503 [^]*"code":"too_many_open"/);
+    }
+    const response = await fetch(`${fixture.url}/healthz`, { headers: { connection: "close" } });
+    expect(response.status).toBe(200);
+    // Idle clients do not answer pings, so the server closes them.
+    await Promise.all(silent.map((client) => client.waitForClose()));
+    await fixture.expectHealthy();
+    await fixture.disconnectAll();
   });
 
-  itHolds("websocket-abuse", "keeps nothing of those who left in the middle", async ({ count }) => {
-    const middles = PATHS.flatMap((path) => {
+  testThreat("websocket-abuse", "times out unfinished handshakes", async ({ count }) => {
+    const slow = Array.from({ length: 100 }, () => fixture.connect());
+    count(slow.length);
+    for (const [index, client] of slow.entries())
+      client.send(handshake(pathOf(index), hostOf()).split("sec-websocket-version")[0] ?? "");
+    const received = await Promise.all(slow.map((client) => client.waitForClose()));
+    expect(received.every((text) => text.startsWith("HTTP/1.1 408 "))).toBe(true);
+    await fixture.expectHealthy();
+  });
+
+  testThreat("websocket-abuse", "frees everything held for clients that disconnect early", async ({ count }) => {
+    const partialMessages = PATHS.flatMap((path) => {
       const whole = handshake(path, hostOf());
       const long = makeFrame(TEXT, "x".repeat(1000));
       return [
@@ -320,20 +330,20 @@ describe("many sockets", () => {
     const visit = async (rounds: number): Promise<void> => {
       for (let round = 0; round < rounds; round++)
         await Promise.all(
-          middles.map(async (bytes) => {
-            const abuser = stage.connect();
-            abuser.send(bytes);
-            if (round % 2 === 0) await abuser.until("HTTP/1.1", 100).catch(() => undefined);
-            abuser.leave();
+          partialMessages.map(async (bytes) => {
+            const client = fixture.connect();
+            client.send(bytes);
+            if (round % 2 === 0) await client.waitFor("HTTP/1.1", 100).catch(() => undefined);
+            client.disconnect();
           }),
         );
     };
     await visit(ABUSE_SAMPLES.rounds);
-    const before = await stage.expectGone();
+    const before = await fixture.disconnectAll();
     await visit(ABUSE_SAMPLES.rounds * 4);
-    const after = await stage.expectGone();
-    count(ABUSE_SAMPLES.rounds * 5 * middles.length);
+    const after = await fixture.disconnectAll();
+    count(ABUSE_SAMPLES.rounds * 5 * partialMessages.length);
     expect((after.bytes - before.bytes) / MB).toBeLessThan(1);
-    await stage.expectUp();
+    await fixture.expectHealthy();
   });
 });

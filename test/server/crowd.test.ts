@@ -1,7 +1,7 @@
 /**
- * A crowd that reads live runs is cut off in one moment, misses a part of them, and comes back in one moment: everybody
- * has the stream of their session, to the byte, and the store was asked no more than it must be. A hundred on ten runs by
- * default; a thousand on fifty in `npm run test:long`.
+ * Many readers of live runs disconnect at once, miss part of the runs, and reconnect at once. Every reader must receive
+ * the exact stream of its session, with a bounded number of store reads. 100 readers of 10 runs by default; 1000
+ * readers of 50 runs with `npm run test:long`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,19 +15,21 @@ import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits
 import { gather } from "../log-sessions.ts";
 import { CROWD_SAMPLES } from "../sampling.ts";
 import { type CrowdReader, createSocketReader, createSseReader } from "./crowd-readers.ts";
-import { until } from "./kill-stage.ts";
-import { createPacedModel } from "./story-model.ts";
+import { until } from "./kill-fixture.ts";
+import { createPacedModel } from "./paced-model.ts";
 
 const { readers: READERS, runs: RUNS } = CROWD_SAMPLES;
-const TEXT = "What there is to say is said a little at a time, 一点一点地, and nobody may miss any of it. ".repeat(4);
-/** Parts of the model's stream after which it waits: when the crowd leaves, and when it comes back. */
+const TEXT = "The answer is streamed in many small pieces, 一点一点地, and every reader receives all of them. ".repeat(
+  4,
+);
+/** Stream parts after which the model waits: when the readers disconnect, and when they reconnect. */
 const LEAVING = 15;
 const RETURNING = 60;
 
 const folder = mkdtempSync(join(tmpdir(), "loom-crowd-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Lets parts through up to a number. */
+/** Blocks stream parts from a given number on. */
 function createGate() {
   let open = 0;
   let waiting: { readonly part: number; readonly go: () => void }[] = [];
@@ -39,21 +41,21 @@ function createGate() {
       waiting = waiting.filter(({ part }) => part >= open);
       for (const { go } of free) go();
     },
-    /** Those that wait here. */
+    /** The number of blocked streams. */
     get size() {
       return waiting.length;
     },
   };
 }
 
-/** Counts what is read from the store, and how much of it at once. */
+/** Counts store reads, and how many run at the same time. */
 function countReads(log: Log) {
   const tally = { reads: 0, now: 0, most: 0 };
-  const read: Log["read"] = async (...asked) => {
+  const read: Log["read"] = async (...args) => {
     tally.reads++;
     tally.most = Math.max(tally.most, ++tally.now);
     try {
-      return await log.read(...asked);
+      return await log.read(...args);
     } finally {
       tally.now--;
     }
@@ -62,30 +64,30 @@ function countReads(log: Log) {
     get(target, name) {
       if (name === "read") return read;
       const value: unknown = Reflect.get(target, name, target);
-      // Its private fields are its own.
+      // Bound, because the log has private fields.
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
   return {
     log: counted,
     tally,
-    /** Begins to count anew. */
+    /** Resets the counts. */
     clear: () => Object.assign(tally, { reads: 0, most: 0 }),
   };
 }
 
-async function play(name: string, limits: Partial<ServerLimits>) {
-  const own = await openSqliteLog(join(folder, `${name}.db`));
-  const { log, tally, clear } = countReads(own);
+async function runCrowd(name: string, limits: Partial<ServerLimits>) {
+  const store = await openSqliteLog(join(folder, `${name}.db`));
+  const { log, tally, clear } = countReads(store);
   const gate = createGate();
   const agents = { main: agent({ model: createPacedModel(() => ({ text: TEXT }), gate.pass) }) };
   const server = await startLoomServer({ log, agents, port: 0, limits: { heartbeatMs: 0, ...limits } });
   const sessions = Array.from({ length: RUNS }, (_, index) => `crowd-${index}`);
   const crowd: CrowdReader[] = [];
   onTestFinished(async () => {
-    for (const reader of crowd) reader.drop();
+    for (const reader of crowd) reader.disconnect();
     await server.close({ graceMs: 0 });
-    await own.close();
+    await store.close();
   });
   for (const session of sessions) {
     const response = await fetch(`${server.url}/v1/sessions/${session}/runs`, {
@@ -99,22 +101,22 @@ async function play(name: string, limits: Partial<ServerLimits>) {
     const create = index % 2 === 0 ? createSseReader : createSocketReader;
     crowd.push(create(server.url, sessions[(index >> 1) % RUNS] as string));
   }
-  await Promise.all(crowd.map((reader) => reader.come()));
+  await Promise.all(crowd.map((reader) => reader.connect()));
   gate.open(LEAVING);
-  await until(() => crowd.every(({ count }) => count > LEAVING / 2), "everybody reads");
+  await until(() => crowd.every(({ count }) => count > LEAVING / 2), "every reader receives frames");
   gate.open(RETURNING);
-  await until(() => crowd.some(({ count }) => count > LEAVING + 5), "somebody reads on");
-  for (const [index, reader] of crowd.entries()) reader.drop(index % 7);
-  await until(() => gate.size === RUNS, "the runs have gone on alone");
+  await until(() => crowd.some(({ count }) => count > LEAVING + 5), "a reader receives more frames");
+  for (const [index, reader] of crowd.entries()) reader.disconnect(index % 7);
+  await until(() => gate.size === RUNS, "the runs have continued without readers");
   clear();
-  const since = performance.now();
-  const coming = Promise.all(crowd.map((reader) => reader.come()));
+  const startedAt = performance.now();
+  const connecting = Promise.all(crowd.map((reader) => reader.connect()));
   gate.open(Number.POSITIVE_INFINITY);
-  await coming;
+  await connecting;
   const expected = new Map<string, readonly [string, string]>();
   for (const session of sessions) {
-    await until(async () => (await own.listRuns(session))[0]?.status === "completed", `${session} has ended`);
-    const frames = (await gather(openStream(own, session, { dialect: "loom" }))).flat();
+    await until(async () => (await store.listRuns(session))[0]?.status === "completed", `${session} has ended`);
+    const frames = (await gather(openStream(store, session, { dialect: "loom" }))).flat();
     expected.set(session, [
       frames.map(({ text, cursor }) => encodeSse({ id: cursor, data: text })).join(""),
       frames.map(({ text }) => encodeNdjson(text)).join(""),
@@ -122,34 +124,37 @@ async function play(name: string, limits: Partial<ServerLimits>) {
   }
   for (const [index, reader] of crowd.entries()) {
     const whole = expected.get(reader.session)?.[index % 2] ?? "";
-    await until(() => reader.got.length >= whole.length || reader.faults.length > 0, `reader ${index} has it all`);
-    expect(reader.faults, `reader ${index}`).toEqual([]);
-    expect(reader.got, `reader ${index}`).toBe(whole);
+    await until(
+      () => reader.received.length >= whole.length || reader.errors.length > 0,
+      `reader ${index} has everything`,
+    );
+    expect(reader.errors, `reader ${index}`).toEqual([]);
+    expect(reader.received, `reader ${index}`).toBe(whole);
   }
-  return { ...tally, seconds: Math.ceil((performance.now() - since) / 1000) };
+  return { ...tally, seconds: Math.ceil((performance.now() - startedAt) / 1000) };
 }
 
 test(
-  `${READERS} readers of ${RUNS} runs come back soon: the store is hardly asked`,
+  `${READERS} readers of ${RUNS} runs reconnect soon with few store reads`,
   { timeout: 600_000 },
   async ({ annotate }) => {
-    const { reads, seconds } = await play("soon", {});
-    await annotate(`${reads} reads of the store`);
-    // The stream of a session is still there, and all who come back share it. It alone reads: at a place that memory does
-    // not have, and once a second for hints that were lost; never on account of how many readers there are.
+    const { reads, seconds } = await runCrowd("soon", {});
+    await annotate(`${reads} store reads`);
+    // The channel of each session still exists and serves all readers. Only the channel reads from the store: for
+    // positions that are no longer in memory, and once per second for lost hints.
     expect(reads).toBeLessThanOrEqual((2 + seconds) * RUNS);
   },
 );
 
 test(
-  `${READERS} readers of ${RUNS} runs come back late: the store is asked in turns`,
+  `${READERS} readers of ${RUNS} runs reconnect late with bounded concurrent store reads`,
   { timeout: 600_000 },
   async ({ annotate }) => {
-    const { reads, most, seconds } = await play("late", { lingerMs: 0 });
-    await annotate(`${reads} reads of the store, at most ${most} at once`);
-    // Nothing is kept for them, so each asks for itself: for the record before its place, for a page of what it has missed,
-    // for what comes after that, and, where the run has gone on meanwhile, once more. So many at once as may catch up, and
-    // the streams themselves.
+    const { reads, most, seconds } = await runCrowd("late", { lingerMs: 0 });
+    await annotate(`${reads} store reads, at most ${most} at the same time`);
+    // Nothing is retained, so each reader reads on its own: the record before its position, a page of missed records,
+    // the records after that and, if the run has continued, once more. At most `maxCatchUps` readers read at the same
+    // time, in addition to the channels.
     expect(reads).toBeLessThanOrEqual(4 * READERS + (2 + seconds) * RUNS);
     expect(most).toBeLessThanOrEqual(SERVER_LIMITS.maxCatchUps + RUNS);
   },

@@ -1,6 +1,6 @@
 /**
- * The contract of the doors: every one that streams, in every dialect and framing, on a real connection, gives the golden
- * runs byte by byte as the log itself tells them, whole, from any frame on, and one run of many.
+ * The contract of the streaming endpoints. Each one must return the golden runs byte for byte, over a real connection,
+ * in every dialect and framing: the whole stream, from any frame on, and a single run.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -15,9 +15,9 @@ import { type LoomServer, startLoomServer } from "../../src/server/loom-server.t
 import { createTools } from "../agents/counted-tools.ts";
 import { GOLDEN_RUNS } from "../agents/golden-runs.ts";
 import { gather, writeRecords } from "../log-sessions.ts";
-import { DOOR_SAMPLES } from "../sampling.ts";
+import { ENDPOINT_SAMPLES } from "../sampling.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";
-import { followSse } from "./stage.ts";
+import { followSse } from "./server-fixture.ts";
 
 const FRAMINGS = [
   {
@@ -30,15 +30,15 @@ const FRAMINGS = [
 
 const FORMS = DIALECT_NAMES.flatMap((dialect) => FRAMINGS.map((framing) => ({ dialect, ...framing })));
 
-/** Every dialect, and in the short suite one framing of each: another for the next dialect, and for the next turn. */
+/** Every dialect. The short suite uses one framing per dialect and alternates them. */
 function pickForms(turn: number): typeof FORMS {
-  const { framings } = DOOR_SAMPLES;
+  const { framings } = ENDPOINT_SAMPLES;
   return FORMS.filter(
     (_form, index) => (Math.floor(index / FRAMINGS.length) + index + turn) % FRAMINGS.length < framings,
   );
 }
 
-/** A vector as a session of its name: what its records leave open is filled in as by whoever stores them. */
+/** Converts a vector to a session with the same name, and fills in the missing envelope fields. */
 function toSession(file: string): readonly [string, readonly StampedRecord[]] {
   const { name, records } = readVector(file);
   const stamp = createStamper();
@@ -82,8 +82,8 @@ async function read(path: string, accept: string, headers = {}): Promise<string>
   return response.text();
 }
 
-describe("the events of a session", () => {
-  it("come in every dialect and framing, from anywhere", async () => {
+describe("the events endpoint of a session", () => {
+  it("streams every dialect and framing, from any position", async () => {
     for (const [turn, [session]] of SESSIONS.entries()) {
       const path = `/v1/sessions/${session}/events`;
       for (const { dialect, accept, write } of pickForms(turn)) {
@@ -101,18 +101,18 @@ describe("the events of a session", () => {
         const ways = [
           { query: "", headers: { "last-event-id": cursor } },
           { query: `&skip=${middle + 1}`, headers: {} },
-        ].filter((_way, way) => (way + turn) % 2 < DOOR_SAMPLES.ways);
+        ].filter((_way, way) => (way + turn) % 2 < ENDPOINT_SAMPLES.ways);
         for (const { query, headers } of ways)
           expect(await read(`${path}?dialect=${dialect}${query}`, accept, headers), where + query).toBe(rest);
       }
     }
   });
 
-  it("are told run by run, each to its end", async () => {
+  it("streams each run to its end", async () => {
     let seen = 0;
     for (const [session] of SESSIONS) {
       const runs = (await log.listRuns(session)).toReversed();
-      // Runs side by side have no part of the session to themselves.
+      // Overlapping runs have no separate range of the session.
       if (runs.some(({ status, lastId = 0 }, at) => status === "live" || lastId >= (runs[at + 1]?.firstId ?? Infinity)))
         continue;
       for (const { runId, firstId, lastId } of runs) {
@@ -129,13 +129,13 @@ describe("the events of a session", () => {
   });
 });
 
-describe("the socket of many sessions", () => {
-  it("carries every session in every dialect, from anywhere", async () => {
+describe("the control socket", () => {
+  it("streams every session in every dialect, from any position", async () => {
     const socket = await openControl();
     let seen = 0;
     for (const [turn, [session]] of SESSIONS.entries()) {
       for (const [index, dialect] of DIALECT_NAMES.entries()) {
-        if ((index + turn) % FRAMINGS.length >= DOOR_SAMPLES.framings) continue;
+        if ((index + turn) % FRAMINGS.length >= ENDPOINT_SAMPLES.framings) continue;
         const frames = await readLog(session, dialect);
         const where = `${session} ${dialect}`;
         const texts = frames.map(({ text }) => text);
@@ -151,44 +151,44 @@ describe("the socket of many sessions", () => {
   });
 });
 
-/** One socket for one question after the other; it is closed when the test ends. */
+/** Opens a control socket that is closed when the test ends. */
 async function openControl() {
   const ws = new WebSocket(`${server.url.replace("http", "ws")}/v1/ws`);
   onTestFinished(() => ws.terminate());
   await once(ws, "open");
-  let asked = 0;
+  let requestCount = 0;
   return {
-    /** The texts of all frames, to the end of the stream. */
-    async read(place: { readonly session: string; readonly dialect: string; readonly after?: string }) {
+    /** Resolves to the texts of all frames of the stream. */
+    async read(selection: { readonly session: string; readonly dialect: string; readonly after?: string }) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       const texts: string[] = [];
-      const take = (data: Buffer): void => {
+      const onMessage = (data: Buffer): void => {
         const frame = JSON.parse(data.toString()) as { readonly type: string; readonly frames?: readonly string[] };
         if (frame.type === "frames") texts.push(...(frame.frames ?? []));
         else if (frame.type === "end") resolve();
         else if (frame.type === "refusal") reject(new Error(data.toString()));
       };
-      const leave = (): void => reject(new Error("the socket was closed"));
-      ws.on("message", take).on("close", leave);
-      ws.send(JSON.stringify({ type: "subscribe", id: String(++asked), follow: false, ...place }));
-      await promise.finally(() => ws.off("message", take).off("close", leave));
+      const onClose = (): void => reject(new Error("the socket was closed"));
+      ws.on("message", onMessage).on("close", onClose);
+      ws.send(JSON.stringify({ type: "subscribe", id: String(++requestCount), follow: false, ...selection }));
+      await promise.finally(() => ws.off("message", onMessage).off("close", onClose));
       return texts;
     },
   };
 }
 
-describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name, played over HTTP", (played) => {
+describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name over HTTP", (played) => {
   const { name, message, answer, turn } = played;
   const session = `live-${name}`;
   const headers = { "content-type": "application/json", "idempotency-key": `key-${name}` };
-  const said = JSON.stringify({ message, agent: name });
+  const body = JSON.stringify({ message, agent: name });
   let run: RunInfo;
 
   beforeAll(async () => {
     const live = await ask(`/v1/sessions/${session}/runs`, {
       method: "POST",
       headers: { ...headers, accept: "text/event-stream" },
-      body: said,
+      body,
     });
     let text = "";
     for await (const { id = "", data } of followSse(live)) {
@@ -205,15 +205,15 @@ describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name, played
     [run] = (await log.listRuns(session)) as [RunInfo];
   });
 
-  it.each(pickForms(turn))("is told again in $dialect as $name by the key of its message", async (form) => {
+  it.each(pickForms(turn))("replays the run in $dialect as $name for the same idempotency key", async (form) => {
     const { dialect, accept, write } = form;
     const frames = await readLog(session, dialect);
     const path = `/v1/sessions/${session}/runs?dialect=${dialect}`;
-    const again = await ask(path, { method: "POST", headers: { ...headers, accept }, body: said });
+    const again = await ask(path, { method: "POST", headers: { ...headers, accept }, body });
     expect(await again.text()).toBe(frames.map(write).join(""));
     const at = frames.length >> 1;
     const cut = { ...headers, accept, "last-event-id": frames[at]?.cursor ?? "" };
-    const rest = await ask(path, { method: "POST", headers: cut, body: said });
+    const rest = await ask(path, { method: "POST", headers: cut, body });
     expect(await rest.text()).toBe(
       frames
         .slice(at + 1)
@@ -223,14 +223,14 @@ describe.each(GOLDEN_RUNS.map((run, turn) => ({ ...run, turn })))("$name, played
     expect(await log.listRuns(session)).toEqual([run]);
   });
 
-  it("is told again as the chat of 003", async () => {
+  it("replays the run over the chat endpoint (003)", async () => {
     const frames = await readLog(session, "engine");
     const [{ write, accept }] = FRAMINGS;
     const body = JSON.stringify({ session_id: session, content: message, agent: name });
     const whole = frames.map(write).join("");
     expect(await (await ask("/api/chat", { method: "POST", headers, body })).text()).toBe(whole);
     expect(await read(`/api/chat?session_id=${session}`, accept)).toBe(whole);
-    const step = Math.max(1, Math.floor(frames.length / DOOR_SAMPLES.cuts));
+    const step = Math.max(1, Math.floor(frames.length / ENDPOINT_SAMPLES.cuts));
     for (const [index, { cursor }] of frames.entries()) {
       if (index % step > 0 && index < frames.length - 2) continue;
       const rest = frames

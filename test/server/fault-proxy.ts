@@ -1,7 +1,7 @@
 /**
- * A TCP proxy that does to connections what networks do: it cuts them after so many bytes or frames, resets them, lets
- * them hang half open, delays, dribbles byte by byte, and says things twice. What happens to a connection is decided when
- * it is made, by a plan; the proxy knows of HTTP and WebSockets only where one frame ends and the next begins.
+ * A TCP proxy that simulates network faults: connections that are cut after some bytes or frames, reset, stalled,
+ * delayed, sent byte by byte, or with duplicated messages. A plan decides the faults of each connection when it opens.
+ * Of HTTP and WebSockets the proxy only knows where frames end.
  */
 import { createConnection, createServer, type AddressInfo, type Socket } from "node:net";
 import { setImmediate, setTimeout } from "node:timers/promises";
@@ -10,49 +10,49 @@ import { type DownUnit, UnitSplitter } from "./split-units.ts";
 export type Direction = "up" | "down";
 
 export interface Breach {
-  /** Of what passes in this direction, the head of the answer included. */
+  /** Bytes that pass in this direction before the fault, including the response head. */
   readonly bytes?: number;
-  /** In place of bytes: whole frames that pass down, the head of the answer not counted. */
+  /** Instead of `bytes`: whole frames that pass to the client, without the response head. */
   readonly frames?: number;
-  /** `down`, towards the client, unless told otherwise. */
+  /** Default: `down`, to the client. */
   readonly direction?: Direction;
-  /** `end`: as a peer that stops in good order; `reset`: as one that was killed; `stall`: nothing passes any more. */
+  /** `end`: a normal close; `reset`: a killed peer; `stall`: nothing more passes. */
   readonly how: "end" | "reset" | "stall";
 }
 
 export interface Faults {
   readonly breach?: Breach;
-  /** Every piece waits so long. */
+  /** Delay of every piece, in milliseconds. */
   readonly delayMs?: number;
-  /** So many bytes in each direction come one at a time. */
+  /** The number of bytes per direction that are sent one at a time. */
   readonly dribble?: number;
-  /** Every so manieth chunk of an answer, or message of a WebSocket, comes twice. */
+  /** Every n-th response chunk or WebSocket message is sent twice. */
   readonly doubleEach?: number;
 }
 
-/** What becomes of connection number `index`, from 0; undefined: nothing. */
+/** Returns the faults of connection `index`, counted from 0; undefined for none. */
 export type FaultPlan = (index: number) => Faults | undefined;
 
 export interface FaultProxy {
-  /** Of the proxy, without a path. */
+  /** The URL of the proxy, without a path. */
   readonly url: string;
   readonly port: number;
-  /** Connections since the plan was made. */
+  /** Connections since the plan was set. */
   readonly count: number;
-  /** Breaches that happened since then. */
+  /** Faults of kind `breach` since the plan was set. */
   readonly breaches: number;
-  /** Replaces the plan for connections to come, which are counted anew; those that are there end. */
-  follow(plan: FaultPlan): void;
-  /** No more faults; what hangs is let go. */
+  /** Closes all connections and sets the plan for new ones, which are counted from 0. */
+  setPlan(plan: FaultPlan): void;
+  /** Stops all faults. Stalled connections are reset. */
   heal(): void;
-  /** Ends every connection there is. */
+  /** Closes all connections. */
   cut(how?: "end" | "reset"): void;
   close(): Promise<void>;
 }
 
-/** A target that is not known yet may be a function, which is asked for each connection. */
+/** Starts the proxy. A function as target is called for each connection. */
 export async function startFaultProxy(target: string | (() => string), plan: FaultPlan): Promise<FaultProxy> {
-  const passages = new Set<Passage>();
+  const connections = new Set<ProxiedConnection>();
   let current = plan;
   let count = 0;
   let breaches = 0;
@@ -60,14 +60,14 @@ export async function startFaultProxy(target: string | (() => string), plan: Fau
     const faults = current(count++) ?? {};
     const { hostname, port: targetPort } = new URL(typeof target === "string" ? target : target());
     const upstream = createConnection({ host: hostname, port: Number(targetPort), noDelay: true });
-    const passage = new Passage(client, upstream, faults, () => breaches++);
-    passages.add(passage);
-    client.once("close", () => passages.delete(passage));
+    const connection = new ProxiedConnection(client, upstream, faults, () => breaches++);
+    connections.add(connection);
+    client.once("close", () => connections.delete(connection));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const cut = (how: "end" | "reset" = "end") => {
-    for (const passage of passages) passage.close(how);
+    for (const connection of connections) connection.close(how);
   };
   return {
     url: `http://127.0.0.1:${port}`,
@@ -78,7 +78,7 @@ export async function startFaultProxy(target: string | (() => string), plan: Fau
     get breaches() {
       return breaches;
     },
-    follow(next) {
+    setPlan(next) {
       cut("reset");
       current = next;
       count = 0;
@@ -86,7 +86,7 @@ export async function startFaultProxy(target: string | (() => string), plan: Fau
     },
     heal() {
       current = () => undefined;
-      for (const passage of passages) passage.heal();
+      for (const connection of connections) connection.heal();
     },
     cut,
     async close() {
@@ -96,8 +96,8 @@ export async function startFaultProxy(target: string | (() => string), plan: Fau
   };
 }
 
-/** One connection on its way through. */
-class Passage {
+/** One connection through the proxy. */
+class ProxiedConnection {
   readonly #client: Socket;
   readonly #upstream: Socket;
   readonly #onBreach: () => void;
@@ -130,7 +130,7 @@ class Passage {
     else this.#client.destroySoon();
   }
 
-  /** One piece after the other: what cannot be written yet is not read. */
+  /** Passes one piece after the other; reads no further while a write is pending. */
   async #pump(direction: Direction, from: Socket, to: Socket): Promise<void> {
     const splitter = direction === "down" ? new UnitSplitter() : undefined;
     try {
@@ -145,12 +145,12 @@ class Passage {
       if (rest !== undefined && !this.#isStalled) await this.#pass(direction, rest, to);
       if (!this.#isStalled) to.end();
     } catch {
-      // The one side is gone; so will be the other.
+      // One side is closed, so close the other.
       this.close("end");
     }
   }
 
-  /** False: nothing more passes in this direction. */
+  /** Returns false when nothing more passes in this direction. */
   async #pass(direction: Direction, unit: DownUnit, to: Socket): Promise<boolean> {
     if (this.#isStalled) return true;
     const { breach, doubleEach } = this.#faults;
@@ -166,7 +166,7 @@ class Passage {
     return true;
   }
 
-  /** How much of the unit still passes before the breach; undefined: all of it, and more. */
+  /** Returns how many bytes of the unit pass before the breach; undefined when all of them do. */
   #measureRoom(direction: Direction, { bytes, frameEnds }: DownUnit, breach: Breach): number | undefined {
     if (direction !== (breach.direction ?? "down")) return undefined;
     if (breach.frames !== undefined) {
@@ -209,7 +209,7 @@ function drain(socket: Socket): Promise<void> {
   });
 }
 
-/** Numbers from 0 to `below`, the same for the same seed. */
+/** Returns a deterministic generator of integers from 0 to `below` - 1. */
 export function createRandom(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {

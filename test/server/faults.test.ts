@@ -1,7 +1,6 @@
 /**
- * Clients of every transport before the real server, with a network between that fails in every way it can: whatever
- * happens on the way, they end with the view of somebody who read without faults. Sampled by default; every place in
- * `npm run test:long`.
+ * Clients of every transport against the real server over a faulty network. After any fault they must end with the same
+ * view as a client without faults. Cut positions are sampled by default; `npm run test:long` tests all of them.
  */
 import { setTimeout } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -29,8 +28,8 @@ const SCRIPT = [
   { text: "It is 5 — 第一个答案, and that is all." },
 ];
 const RECONNECT = { initialMs: 1, maxMs: 10, maxAttempts: 1000 };
-/** Connections that fare ill before the network is well: a client must get through in the end. */
-const ILL = 5;
+/** The first connections have faults; later ones have none, so that a client gets through. */
+const FAULTY_CONNECTIONS = 5;
 
 const KINDS = ["sse", "ndjson", "socket"] as const;
 type Kind = (typeof KINDS)[number];
@@ -38,8 +37,8 @@ type Kind = (typeof KINDS)[number];
 let server: LoomServer;
 let proxy: FaultProxy;
 let log: MemoryLog;
-/** Over a network that is well. */
-let calm: Transport;
+/** A transport that bypasses the proxy. */
+let direct: Transport;
 let sessions = 0;
 
 beforeAll(async () => {
@@ -51,16 +50,16 @@ beforeAll(async () => {
   );
   const hosts = [`127.0.0.1:${proxy.port}`];
   server = await startLoomServer({ log, agents, port: 0, limits: { heartbeatMs: 25 }, hosts });
-  calm = createFetchTransport({ url: server.url });
+  direct = createFetchTransport({ url: server.url });
 });
 afterAll(async () => {
-  calm.close();
+  direct.close();
   await proxy.close();
   await server.close({ graceMs: 0 });
   await log.close();
 });
 
-/** Says the script word by word, with time between, so that what it says comes in many pieces. */
+/** Streams the script word by word with a delay, so that it arrives in many pieces. */
 function createSlowModel(): LanguageModel {
   const model = new ScriptedModel((_, turn) => SCRIPT[turn % SCRIPT.length] as (typeof SCRIPT)[number]);
   const { specificationVersion, provider, modelId } = model;
@@ -97,11 +96,11 @@ function follow(receiver: Receiver, kind: Kind, session: string, url = proxy.url
   return connection;
 }
 
-/** Somebody asks over a network that is well, and does not wait. */
-async function begin(): Promise<string> {
+/** Starts a run without faults and does not wait for it. */
+async function startRun(): Promise<string> {
   const session = `s${++sessions}`;
   const command = { type: "run", id: `m-${session}`, session, message: "What is 2 + 3?" } as const;
-  const outcome = await calm.send(command, new AbortController().signal);
+  const outcome = await direct.send(command, new AbortController().signal);
   expect(outcome.kind).toMatch(/^(accepted|done)$/);
   return session;
 }
@@ -111,17 +110,17 @@ async function finish(session: string): Promise<void> {
   await vi.waitFor(async () => expect((await log.listRuns(session))[0]?.status).toBe("completed"), waiting);
 }
 
-/** The view of somebody who reads without faults. */
-async function readCalmly(session: string): Promise<unknown> {
+/** Returns the view of a client without faults. */
+async function readDirectly(session: string): Promise<unknown> {
   await finish(session);
   const receiver = createReceiver();
-  const state = await connect(receiver, { transport: calm, session, follow: false }).done;
+  const state = await connect(receiver, { transport: direct, session, follow: false }).done;
   expect(state).toMatchObject({ status: "complete", verified: true });
   return contentOf(receiver.getSnapshot().sessions);
 }
 
 async function expectSame(receiver: Receiver, session: string): Promise<void> {
-  const wanted = await readCalmly(session);
+  const wanted = await readDirectly(session);
   await vi.waitFor(
     () => {
       const { sessions: shown } = receiver.getSnapshot();
@@ -132,69 +131,69 @@ async function expectSame(receiver: Receiver, session: string): Promise<void> {
   );
 }
 
-/** A client follows a run that is just beginning, over a network with this plan. */
-async function tryPlan(kind: Kind, plan: FaultPlan): Promise<void> {
-  proxy.follow(plan);
-  const session = await begin();
+/** Follows a new run over a network with this plan. */
+async function checkPlan(kind: Kind, plan: FaultPlan): Promise<void> {
+  proxy.setPlan(plan);
+  const session = await startRun();
   const receiver = createReceiver();
   const connection = follow(receiver, kind, session);
   await expectSame(receiver, session);
   connection.close();
 }
 
-const always =
+const faultyFirst =
   (faults: Faults): FaultPlan =>
   (index) =>
-    index < ILL ? faults : undefined;
+    index < FAULTY_CONNECTIONS ? faults : undefined;
 
-/** How many frames a client gets who reads all at once, and how many bytes. */
+/** The approximate number of frames and bytes of a complete stream. */
 const FRAMES = 45;
 const BYTES = 9000;
 
 function sampleFrames(offset: number): number[] {
-  const places: number[] = [];
+  const counts: number[] = [];
   for (let frames = 1 + (offset % FAULT_SAMPLES.step); frames <= FRAMES; frames += FAULT_SAMPLES.step)
-    places.push(frames);
-  return places;
+    counts.push(frames);
+  return counts;
 }
 
 describe.each(KINDS)("%s ends with the same view", (kind) => {
-  test.each(["end", "reset"] as const)("cut after frames by %s", async (how) => {
+  test.each(["end", "reset"] as const)("when cut after a frame by %s", async (how) => {
     for (const frames of sampleFrames(how === "end" ? 0 : 7)) {
-      await tryPlan(kind, always({ breach: { frames, how } }));
+      await checkPlan(kind, faultyFirst({ breach: { frames, how } }));
       if (frames < 5) expect(proxy.breaches).toBeGreaterThan(0);
     }
   });
 
-  test.each(["down", "up"] as const)("cut after any byte, %s", async (direction) => {
+  test.each(["down", "up"] as const)("when cut after any byte, %s", async (direction) => {
     const random = createRandom(kind.length + direction.length);
     for (let round = 0; round < FAULT_SAMPLES.random; round++) {
       const bytes = 1 + random(direction === "up" ? 400 : BYTES);
       const how = random(2) === 0 ? "end" : "reset";
-      await tryPlan(kind, always({ breach: { bytes, direction, how } }));
+      await checkPlan(kind, faultyFirst({ breach: { bytes, direction, how } }));
     }
   });
 
-  test("half open", async () => {
-    // By what has happened, not by how often was tried: on a busy machine a client may give up before it does.
-    await tryPlan(kind, (index) =>
+  test("when a connection stalls", async () => {
+    // Count breaches, not attempts: on a busy machine a client may give up before a breach.
+    await checkPlan(kind, (index) =>
       proxy.breaches < 2 ? { breach: { frames: 3 + (index % 2), how: "stall" } } : undefined,
     );
     expect(proxy.breaches).toBeGreaterThan(0);
   });
 
-  test("a byte at a time, late, and twice", async () => {
-    // A message that takes longer than silence may last is never heard: not for ever, then.
-    await tryPlan(kind, always({ dribble: FAULT_SAMPLES.singles }));
-    await tryPlan(kind, () => ({ delayMs: 3 }));
-    await tryPlan(kind, () => ({ doubleEach: 2 }));
+  test("when data is dribbled, delayed or duplicated", async () => {
+    // Only the first connections: a message that takes longer than the heartbeat timeout never arrives.
+    await checkPlan(kind, faultyFirst({ dribble: FAULT_SAMPLES.singles }));
+    await checkPlan(kind, () => ({ delayMs: 3 }));
+    await checkPlan(kind, () => ({ doubleEach: 2 }));
   });
 
-  test("a message whose answer is lost is one run", async () => {
+  test("when the reply to a message is lost, with one run", async () => {
     const random = createRandom(kind.length);
     for (let round = 0; round < FAULT_SAMPLES.random; round++) {
       const bytes = 1 + random(900);
-      proxy.follow((index) => (index < 4 ? { breach: { bytes, how: "reset" } } : undefined));
+      proxy.setPlan((index) => (index < 4 ? { breach: { bytes, how: "reset" } } : undefined));
       const session = `s${++sessions}`;
       const receiver = createReceiver();
       const connection = follow(receiver, kind, session);
@@ -207,11 +206,11 @@ describe.each(KINDS)("%s ends with the same view", (kind) => {
   });
 });
 
-test("switching between transports in the middle of a run", async () => {
+test("a client can switch transports during a run", async () => {
   for (let round = 0; round < FAULT_SAMPLES.random; round++) {
     const random = createRandom(round);
-    proxy.follow(() => ({ breach: { frames: 2 + random(6), how: random(2) === 0 ? "end" : "reset" }, delayMs: 1 }));
-    const session = await begin();
+    proxy.setPlan(() => ({ breach: { frames: 2 + random(6), how: random(2) === 0 ? "end" : "reset" }, delayMs: 1 }));
+    const session = await startRun();
     const receiver = createReceiver();
     for (let turn = 0; turn < 6; turn++) {
       const connection = follow(receiver, KINDS[(round + turn) % KINDS.length] as Kind, session);

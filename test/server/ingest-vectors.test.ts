@@ -1,7 +1,7 @@
 /**
- * The golden vectors through the door for foreign agents: every run in every dialect becomes the session it tells of, and
- * every broken stream is refused for the rule it breaks; one that only stops early is taken, as cut. What is stored is held against what the dialect's own decoder
- * makes of the frames, up to ids and times.
+ * Sends the golden vectors to the ingest endpoint in every dialect. Valid runs become a session; invalid streams are
+ * refused for the rule they break; truncated streams are stored as cut. The stored records must equal what the
+ * dialect's decoder returns, except for ids and times.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,13 +10,13 @@ import { createStamper, createStreamCheck, DIALECTS, type DialectName } from "..
 import { unmarkForeign } from "../../src/log/foreign-mark.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
 import type { EventRecord, LoomError } from "../../src/protocol/index.ts";
-import { type Ingested, ingestStream } from "../../src/server/ingest/ingest-stream.ts";
+import { type IngestSummary, ingestStream } from "../../src/server/ingest/ingest-stream.ts";
 import { frameText, listVectorFiles, readVector, VECTORS } from "../vectors.ts";
 
 const NAMES = Object.keys(DIALECTS) as DialectName[];
 const RUNS = listVectorFiles("runs").map((file) => readVector(file));
 
-type Outcome = { readonly ok: Ingested } | { readonly refusal: LoomError };
+type Outcome = { readonly ok: IngestSummary } | { readonly refusal: LoomError };
 
 async function ingest(log: Log, texts: readonly string[], dialect: DialectName, maxFrameBytes = 8 * 1024 * 1024) {
   return ingestBytes(log, Buffer.from(texts.map((text) => `${text}\n`).join("")), dialect, "ndjson", maxFrameBytes);
@@ -32,7 +32,7 @@ async function ingestBytes(
 ): Promise<Outcome> {
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {
-      if (isCut) controller.error(new Error("the connection is gone"));
+      if (isCut) controller.error(new Error("connection closed"));
       else controller.close();
     },
     start(controller) {
@@ -65,7 +65,7 @@ function decodeTexts(texts: readonly string[], dialect: DialectName): EventRecor
 
 const NUMBERS: ReadonlySet<string> = new Set(["first_event_id", "last_event_id", "frame_count"]);
 
-/** What must not change: all but ids, times, and what `run_end` says of both. */
+/** Removes ids, times and the fields of `run_end` that depend on them. */
 function strip({ envelope, event }: EventRecord): unknown {
   const { node_id, ext } = unmarkForeign(envelope);
   const isStart = event.type === "run_start";
@@ -73,7 +73,7 @@ function strip({ envelope, event }: EventRecord): unknown {
   return { node_id, ext, event: Object.fromEntries(fields) };
 }
 
-/** Which records belong to one run, whatever its name. */
+/** Numbers the runs of the records, independent of their ids. */
 function groupRuns(records: readonly EventRecord[]): (number | undefined)[] {
   const runs: (string | undefined)[] = [];
   return records.map(({ envelope: { run_id } }) => {
@@ -83,14 +83,14 @@ function groupRuns(records: readonly EventRecord[]): (number | undefined)[] {
   });
 }
 
-/** The musts that its frames break. What its end leaves open is none to whoever takes it in. */
+/** Returns the error-level rules that the frames break, without rules about the end of the stream. */
 function findErrors(texts: readonly string[], dialect: DialectName): readonly string[] {
   const check = createStreamCheck(DIALECTS[dialect]);
   const issues = texts.flatMap((text) => check.check(text).issues);
   return issues.filter(({ level }) => level === "error").map(({ rule }) => rule);
 }
 
-describe.each(NAMES)("%s: a run that is streamed in", (dialect) => {
+describe.each(NAMES)("%s: a run that is ingested", (dialect) => {
   test.each(RUNS.map((vector) => [vector.name, vector] as const))("%s", async (_name, { records, dialect: own }) => {
     const all = records.flat();
     const texts = encodeVector(all, dialect);
@@ -136,18 +136,18 @@ const REJECTS = readdirSync(FOLDER).flatMap(
   (file) => JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as readonly Reject[],
 );
 
-describe("what breaks a must is refused for it", () => {
+describe("an invalid stream is refused for the rule it breaks", () => {
   const musts = REJECTS.filter(({ expect: issues }) => issues.some(isMust));
   const inFrames = musts.filter(({ mode, frames }) => mode === "frame" && frames !== undefined);
 
   test.each(inFrames.map((reject) => [reject.name, reject] as const))("%s, frame by frame", async (_name, reject) => {
     for (const { frame, rule } of reject.expect.filter(isMust)) {
       const text = (textsOf(reject) ?? [])[frame as number] ?? "";
-      // A blank line is no frame.
+      // A blank line is not a frame.
       if (text === "") continue;
       const log = new MemoryLog();
       const outcome = await ingest(log, [text], reject.dialect);
-      // A frame may break several, and one more by being the first.
+      // A frame may break several rules, and another one because it is the first.
       const rules = findErrors([text], reject.dialect);
       expect(rules).toContain(rule);
       const details = { rule: rules[0], line: 1, accepted: 0 };
@@ -156,7 +156,7 @@ describe("what breaks a must is refused for it", () => {
     }
   });
 
-  // The log takes no answer as long as theirs, so nobody gets as far as that rule.
+  // The log does not accept answers of this size, so this rule cannot be reached.
   const isReachable = ({ name }: Reject) => !name.endsWith("-answer-past-limit");
   const streams = musts.filter((reject) => !inFrames.includes(reject) && isReachable(reject));
 
@@ -171,7 +171,7 @@ describe("what breaks a must is refused for it", () => {
     const log = new MemoryLog();
     const outcome = await ingestBytes(log, bytes, dialect, framing, maxLineBytes ?? 8 * 1024 * 1024);
     if (first?.frame === "end" || reject.name.includes("cut-")) {
-      // Its only fault is that it stops.
+      // The stream is only incomplete.
       const rules = "ok" in outcome ? outcome.ok.warnings.map(({ rule }) => rule) : [];
       for (const { frame, rule } of reject.expect.filter(isMust))
         expect(rules).toContain(frame === "end" ? rule : "frame-unfinished");
@@ -198,15 +198,15 @@ function textsOf({ frames, fill = {} }: Reject): string[] | undefined {
 }
 
 function isUnended(rule: string): boolean {
-  return Object.values(DIALECTS).some(({ unended }) => unended.name === rule);
+  return Object.values(DIALECTS).some(({ unendedRule: unended }) => unended.name === rule);
 }
 
 function isMust({ level }: { readonly level: string }): boolean {
   return level === "error";
 }
 
-describe.each(NAMES)("%s: a body that ends early is taken as cut", (dialect) => {
-  test("after every frame, and inside of every one", async () => {
+describe.each(NAMES)("%s: an incomplete body is stored as cut", (dialect) => {
+  test("after every frame, and inside every frame", async () => {
     const vector = RUNS.find(({ name }) => name === "react-tools");
     const texts = encodeVector(vector?.records.flat() ?? [], dialect);
     for (let count = 1; count < texts.length; count++)
@@ -226,13 +226,13 @@ describe.each(NAMES)("%s: a body that ends early is taken as cut", (dialect) => 
         const rules = "ok" in outcome ? outcome.ok.warnings.map(({ rule }) => rule) : [];
         expect(rules.includes("frame-unfinished")).toBe(part !== "");
         if (wanted.some(({ event }) => event.type === "reply")) continue;
-        expect(rules).toContain(DIALECTS[dialect].unended.name);
+        expect(rules).toContain(DIALECTS[dialect].unendedRule.name);
         expect(await log.listRuns("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
       }
   });
 });
 
-describe.each(NAMES)("%s: a stream that is cut keeps what came before", (dialect) => {
+describe.each(NAMES)("%s: a broken connection keeps the frames before it", (dialect) => {
   test("at every frame", async () => {
     const vector = RUNS.find(({ name }) => name === "react-tools");
     const texts = encodeVector(vector?.records.flat() ?? [], dialect);
@@ -240,14 +240,14 @@ describe.each(NAMES)("%s: a stream that is cut keeps what came before", (dialect
     for (let count = 1; count < texts.length; count++) {
       const log = new MemoryLog();
       const kept = texts.slice(0, count);
-      // The next frame came in part.
+      // Part of the next frame.
       const bytes = Buffer.from(`${kept.join("\n")}\n${texts[count]?.slice(0, 7)}`);
       const outcome = await ingestBytes(log, bytes, dialect, "ndjson", 1e6, true);
       expect(outcome).toMatchObject({ refusal: { code: "stream_cut" } });
       const wanted = decodeTexts(kept, dialect).filter(({ event }) => event.type !== "run_end");
       const stored = await readAll(log);
       expect(stored.slice(0, wanted.length).map(strip)).toEqual(wanted.map(strip));
-      // A frame may say nothing by itself; and after the reply there is nothing to cut.
+      // Some frames decode to no record, and nothing is cut after the reply.
       if (wanted.length === 0 || wanted.some(({ event }) => event.type === "reply")) continue;
       expect(await log.listRuns("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
       expect(findErrors(encodeVector(stored, "loom"), "loom")).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * A server that is killed: an agent that looks something up and then speaks slowly, on a store that outlives it. It says
- * `listening <url>`. Arguments: the store, the port, and another name by which it may be asked.
+ * A server process for kill tests: an agent that calls a tool and then answers slowly, on a store that survives the
+ * process. Prints `listening <url>`. Arguments: the store, the port, and an additional allowed host.
  */
 import { setTimeout } from "node:timers/promises";
 import { agent } from "../../src/agents/index.ts";
@@ -8,14 +8,14 @@ import { openSqliteLog } from "../../src/log/index.ts";
 import type { ScriptedRequest } from "../../src/models/scripted-model.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
 import { createTools } from "../agents/counted-tools.ts";
-import { say } from "../durability/say.ts";
-import { createPacedModel } from "./story-model.ts";
+import { printLine } from "../durability/print-line.ts";
+import { createPacedModel } from "./paced-model.ts";
 
 const [store = "", port = "0", host = ""] = process.argv.slice(2);
 const PART_MS = 2;
-const ANSWER = "It is 5 — 第一个答案, and nothing that comes later makes it another number. ".repeat(4);
+const ANSWER = "It is 5 — 第一个答案, and the rest of this answer only makes the run take longer. ".repeat(4);
 
-/** By what it was asked, not by what it has said: whoever goes on after a crash asks another model. */
+/** Depends only on the prompt: after a crash, another model instance continues. */
 function answer({ prompt }: ScriptedRequest) {
   return prompt.at(-1)?.role === "tool"
     ? { text: ANSWER }
@@ -31,4 +31,4 @@ const server = await startLoomServer({
   hosts: host === "" ? [] : [host],
   limits: { heartbeatMs: 50 },
 });
-say(`listening ${server.url}`);
+printLine(`listening ${server.url}`);

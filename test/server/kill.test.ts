@@ -1,7 +1,7 @@
 /**
- * A server that is killed while many talk to it, and started again at the same address on the same store. Clients come
- * back by themselves; what they were shown stays, every run ends, once, and a message whose answer was lost is one run
- * however often it is sent. A few kills by default; many in `npm run test:long`.
+ * A server is killed during many conversations and restarted at the same address on the same store. Clients must
+ * reconnect on their own, shown text must not change, every run must end once, and a message that is sent again must be
+ * one run. A few kills by default; many with `npm run test:long`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,11 +22,11 @@ import {
   type Frame,
   type Kind,
   KINDS,
-  Onlooker,
-  readOn,
-  Restarted,
+  SessionViewer,
+  readWithReconnect,
+  RestartableServer,
   until,
-} from "./kill-stage.ts";
+} from "./kill-fixture.ts";
 
 const MESSAGE = "What is 2 + 3?";
 const { kills: KILLS, sessions: SESSIONS, lost: LOST } = KILL_SAMPLES;
@@ -34,15 +34,15 @@ const { kills: KILLS, sessions: SESSIONS, lost: LOST } = KILL_SAMPLES;
 const folder = mkdtempSync(join(tmpdir(), "loom-server-kill-"));
 const store = join(folder, "loom.db");
 const random = createRandom(20_261_115);
-let server: Restarted;
+let server: RestartableServer;
 let proxy: FaultProxy;
-/** The same store, read by another process than the one that is killed. */
+/** The same store, opened by the test process. */
 let log: Log;
 
 beforeAll(async () => {
   const port = await findPort(random);
   proxy = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
-  server = new Restarted(store, port, `127.0.0.1:${proxy.port}`);
+  server = new RestartableServer(store, port, `127.0.0.1:${proxy.port}`);
   await server.start();
   log = await openSqliteLog(store);
 });
@@ -53,7 +53,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** All runs of these commands are over; each began once and ended once, and there are no others. */
+/** Waits until all runs have ended, and checks that each command has exactly one run with one start and one end. */
 async function expectRuns(session: string, commands: readonly string[]): Promise<readonly string[]> {
   await until(async () => {
     const runs = await log.listRuns(session);
@@ -63,17 +63,17 @@ async function expectRuns(session: string, commands: readonly string[]): Promise
   expect(runs.map(({ runId }) => runId).toSorted()).toEqual(commands.map((id) => deriveRunId(session, id)).toSorted());
   for (const { status, code } of runs)
     expect(["completed", "error interrupted"]).toContain(`${status} ${code ?? ""}`.trim());
-  const told = (await gather(openStream(log, session, { dialect: "loom" }))).flat().map(({ text }) => text);
+  const texts = (await gather(openStream(log, session, { dialect: "loom" }))).flat().map(({ text }) => text);
   for (const type of ["run_start", "run_end"])
     expect(
-      told.filter((text) => text.includes(`"type":"${type}"`)),
+      texts.filter((text) => text.includes(`"type":"${type}"`)),
       `${type} of ${session}`,
     ).toHaveLength(runs.length);
   return runs.map(({ status }) => status);
 }
 
 test(
-  `after ${KILLS} kills everybody sees the same, and nothing is lost or done twice`,
+  `after ${KILLS} kills all clients have the same view, and nothing is lost or repeated`,
   { timeout: 600_000 },
   async ({ annotate }) => {
     const transports = {
@@ -83,78 +83,82 @@ test(
     };
     const stop = new AbortController();
     const names = Array.from({ length: SESSIONS }, (_, index) => `talk-${index}`);
-    // Whoever looks at a session that is not there is told so, and looks no further.
+    // A client stops when its session does not exist.
     for (const name of names) await log.createSession(name);
-    const talks = names.map((session) => {
+    const conversations = names.map((session) => {
       const frames: Frame[] = [];
-      const onlookers = KINDS.map((kind) => new Onlooker(session, transports, kind));
+      const viewers = KINDS.map((kind) => new SessionViewer(session, transports, kind));
       return {
         session,
         frames,
-        onlookers,
+        viewers,
         commands: [] as string[],
-        reading: readOn(server.url, session, frames, stop.signal),
+        reading: readWithReconnect(server.url, session, frames, stop.signal),
       };
     });
     onTestFinished(() => {
       stop.abort();
-      for (const { onlookers } of talks) for (const onlooker of onlookers) onlooker.close();
+      for (const { viewers } of conversations) for (const viewer of viewers) viewer.close();
       for (const transport of Object.values(transports)) transport.close();
     });
     const over = new AbortController();
     const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T;
 
-    // One message after the other, for as long as there is somebody to kill.
-    const talking = talks.map(async ({ session, onlookers, commands }, index) => {
+    // Sends one message after the other until the last kill.
+    const sending = conversations.map(async ({ session, viewers, commands }, index) => {
       while (!over.signal.aborted) {
         const id = `m-${session}-${commands.length}`;
         commands.push(id);
-        const outcome = await (onlookers[(index + commands.length) % onlookers.length] as Onlooker).say(MESSAGE, id);
+        const outcome = await (viewers[(index + commands.length) % viewers.length] as SessionViewer).say(MESSAGE, id);
         expect(outcome.kind).toMatch(/^(accepted|done)$/);
         const run = deriveRunId(session, id);
         await until(async () => ((await log.getRun(session, run))?.status ?? "live") !== "live", `${run} has ended`);
       }
     });
-    const leaving = (async () => {
+    const reconnecting = (async () => {
       while (!over.signal.aborted) {
         await setTimeout(20 + random(60));
-        pick(pick(talks).onlookers).comeBack(pick<Kind>(KINDS));
+        pick(pick(conversations).viewers).reconnect(pick<Kind>(KINDS));
       }
     })();
 
     let live = 0;
-    let said = 0;
-    const countSaid = (): number => talks.reduce((sum, { commands }) => sum + commands.length, 0);
+    let sentCount = 0;
+    const countSent = (): number => conversations.reduce((sum, { commands }) => sum + commands.length, 0);
     for (let kill = 0; kill < KILLS; kill++) {
-      // Some die while they look something up, and go on from there; some while they answer, and cannot take that back.
-      const isIn = (onlooker: Onlooker): boolean => (kill % 2 === 0 ? onlooker.isAnswering : onlooker.isLive);
+      // Even kills hit a run that is already answering, which cannot be resumed; odd ones hit any live run, which
+      // usually can.
+      const isInterrupting = (viewer: SessionViewer): boolean => (kill % 2 === 0 ? viewer.isAnswering : viewer.isLive);
       await until(
-        () => countSaid() > said && talks.some(({ onlookers }) => onlookers.some(isIn)),
-        "somebody sees a run",
+        () => countSent() > sentCount && conversations.some(({ viewers }) => viewers.some(isInterrupting)),
+        "a client sees a live run",
       );
-      said = countSaid();
+      sentCount = countSent();
       await setTimeout(random(kill % 2 === 0 ? 20 : 200));
-      live += talks.filter(({ onlookers }) => onlookers.some(({ isLive }) => isLive)).length;
+      live += conversations.filter(({ viewers }) => viewers.some(({ isLive }) => isLive)).length;
       await server.kill();
       await server.start();
     }
     over.abort();
-    await Promise.all([...talking, leaving]);
+    await Promise.all([...sending, reconnecting]);
 
     const statuses: string[] = [];
-    for (const { session, onlookers, frames, commands } of talks) {
+    for (const { session, viewers, frames, commands } of conversations) {
       statuses.push(...(await expectRuns(session, commands)));
       const receiver = createReceiver();
       const state = await connect(receiver, { transport: transports.sse, session, follow: false }).done;
       expect(state).toMatchObject({ status: "complete", verified: true });
       const wanted = contentOf(receiver.getSnapshot().sessions);
-      for (const { receiver: shown, changed } of onlookers) {
+      for (const { receiver: shown, regressions: changed } of viewers) {
         const stateOf = () => shown.getSnapshot().sessions[0]?.state;
         await until(
           () => stateOf()?.status === "complete",
           () => `${session} is complete, not ${JSON.stringify(stateOf())}`,
         );
-        await until(() => shown.getSnapshot().sessions[0]?.turns.length === commands.length, `${session} is all there`);
+        await until(
+          () => shown.getSnapshot().sessions[0]?.turns.length === commands.length,
+          `${session} has all turns`,
+        );
         expect(contentOf(shown.getSnapshot().sessions)).toEqual(wanted);
         expect(shown.getSnapshot().sessions[0]?.state.verified).toBe(true);
         expect(changed).toEqual([]);
@@ -163,34 +167,34 @@ test(
       await until(() => frames.length >= stored.length, `${session} was read`);
       expect(frames).toEqual(stored.map(({ text, cursor }) => ({ text, cursor })));
     }
-    // It would prove less if nobody had been in the middle of something.
+    // The test proves little if no run was live.
     expect(live).toBeGreaterThan(0);
     const broken = statuses.filter((status) => status === "error").length;
-    // Of few kills none may have come between two words of an answer.
+    // With few kills, none may hit a run in the middle of its answer.
     if (KILLS >= 20) expect(broken).toBeGreaterThan(0);
     await annotate(`${statuses.length} runs, ${live} live when killed, ${broken} of them interrupted`);
   },
 );
 
-/** A message whose answer may never come; whether it does is of no interest. */
+/** Sends a message whose response may be lost. */
 async function post(url: string, session: string, key: string): Promise<string> {
   const response = await fetch(`${url}/v1/sessions/${session}/runs`, {
     method: "POST",
     headers: { "content-type": "application/json", accept: "text/event-stream", "idempotency-key": key },
     body: JSON.stringify({ message: MESSAGE }),
   });
-  // Signs of life come when they will.
+  // Heartbeats depend on timing.
   return (await response.text()).replaceAll(encodeSseComment("alive"), "");
 }
 
 test(
-  "a message whose answer is lost, with the server or without it, and sent again, is one run",
+  "a message that is sent again after a lost response is one run, with or without a kill",
   { timeout: 600_000 },
   async ({ annotate }) => {
     let started = 0;
     for (const [round, isKilled] of [false, true].entries()) {
-      // Of every connection, another piece of the answer comes through: nothing, the head, or the head and some frames.
-      proxy.follow((index) =>
+      // The response is cut at different points: before the head, inside it, or after some frames.
+      proxy.setPlan((index) =>
         index % 3 === 0
           ? { breach: { bytes: 1 + random(700), how: "reset" } }
           : index % 3 === 1
@@ -199,20 +203,20 @@ test(
       );
       const sessions = Array.from({ length: LOST }, (_, index) => `lost-${round}-${index}`);
       const lost = Promise.allSettled(sessions.map((session) => post(proxy.url, session, `key-${session}`)));
-      await until(() => proxy.breaches > random(LOST - 1), "an answer is lost");
+      await until(() => proxy.breaches > random(LOST - 1), "a response is lost");
       if (isKilled) {
         await server.kill();
         for (const session of sessions) if ((await log.listRuns(session).catch(() => [])).length > 0) started++;
         await server.start();
-      } else await until(() => proxy.breaches === LOST, "all answers are lost");
+      } else await until(() => proxy.breaches === LOST, "all responses are lost");
       proxy.heal();
       const outcomes = await lost;
       if (!isKilled) expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
-      const told = await Promise.all(sessions.map((session) => post(server.url, session, `key-${session}`)));
+      const texts = await Promise.all(sessions.map((session) => post(server.url, session, `key-${session}`)));
       for (const [index, session] of sessions.entries()) {
         await expectRuns(session, [`key-${session}`]);
         const stored = (await gather(openStream(log, session, { dialect: "loom" }))).flat();
-        expect(told[index]).toBe(stored.map(({ text, cursor }) => encodeSse({ id: cursor, data: text })).join(""));
+        expect(texts[index]).toBe(stored.map(({ text, cursor }) => encodeSse({ id: cursor, data: text })).join(""));
       }
     }
     await annotate(`${started} of ${LOST} messages had become runs when the server was killed`);

@@ -1,5 +1,5 @@
-// The handler in other people's servers, with the real packages: under a base path in Express and Hono, as a route that is
-// a function of Request, behind a proxy. Streams come as they are made and sockets open, whoever stands between.
+// The handler inside other servers, with the real packages: under a base path in Express and Hono, as a route function,
+// and behind a proxy. Streams must not be buffered, and sockets must open.
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, request as askHttp, type IncomingMessage, type Server } from "node:http";
@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createGzip, constants as zlib } from "node:zlib";
 import { serve } from "@hono/node-server";
-import express, { type NextFunction, type Request as Asked, type Response as Answer } from "express";
+import express, { type NextFunction, type Request as ExpressRequest, type Response as ExpressResponse } from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -17,18 +17,18 @@ import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createLoomHandler, createPage, type LoomHandler, type LoomHandlerOptions } from "../../src/server/index.ts";
-import { followSse } from "./stage.ts";
+import { followSse } from "./server-fixture.ts";
 
 const ANSWER = "Mounted, and well.";
 
 interface Mounted {
   readonly handler: LoomHandler;
-  /** The model says the rest of its answer. */
-  readonly goOn: () => void;
+  /** Lets the model send the rest of its answer. */
+  readonly continueAnswer: () => void;
 }
 
 function createMounted(options: Partial<LoomHandlerOptions> = {}): Mounted {
-  const { promise: until, resolve: goOn } = Promise.withResolvers<void>();
+  const { promise: until, resolve: continueAnswer } = Promise.withResolvers<void>();
   const model = new ScriptedModel([
     { text: "First.", chunk: 100, calls: [{ name: "missing" }] },
     { text: ANSWER, chunk: 100, until },
@@ -38,7 +38,7 @@ function createMounted(options: Partial<LoomHandlerOptions> = {}): Mounted {
   const page = createPage({ folder: buildPage() });
   const handler = createLoomHandler({ log: new MemoryLog(), agents, basePath: "/agents", page, ...options });
   onTestFinished(() => handler.close({ graceMs: 0 }));
-  return { handler, goOn };
+  return { handler, continueAnswer };
 }
 
 async function listen(server: Server): Promise<string> {
@@ -59,16 +59,16 @@ function post(url: string, body: object, headers: { readonly [name: string]: str
   });
 }
 
-/** A run that is seen while it goes on, and again afterwards; a second one; what is refused. */
-async function tryRequests(base: string, { goOn }: Mounted, ask: typeof fetch = fetch): Promise<void> {
+/** Checks a live run, its replay, a second run and a refusal. */
+async function checkRequests(base: string, { continueAnswer }: Mounted, ask: typeof fetch = fetch): Promise<void> {
   const live = await post(`${base}/api/chat`, { session_id: "s 1", content: "Hello?" });
   expect(live.headers.get("x-request-id")).toMatch(/./);
   expect(live.headers.get("x-content-type-options")).toBe("nosniff");
   const seen: { readonly id: string | undefined; readonly data: string }[] = [];
   for await (const event of followSse(live)) {
     seen.push(event);
-    // The beginning has come although the end has not been said.
-    if (event.data.includes("First.")) goOn();
+    // The first part has arrived before the model has sent the rest.
+    if (event.data.includes("First.")) continueAnswer();
   }
   expect(seen.map(({ data }) => data).join("\n")).toContain(ANSWER);
   const again = await ask(`${base}/v1/sessions/s%201/events?dialect=engine&after=0`, {
@@ -95,8 +95,8 @@ function buildPage(): string {
   return folder;
 }
 
-/** The page as a browser loads it: with or without the slash, and the file whose address stands in it. */
-async function tryPage(base: string): Promise<void> {
+/** Loads the page as a browser does, without and with the trailing slash, and its script. */
+async function checkPage(base: string): Promise<void> {
   const document = await fetch(`${base}?from=here`);
   expect([document.status, document.url]).toEqual([200, `${base}/?from=here`]);
   expect(document.headers.get("content-security-policy")).toContain("default-src 'none'");
@@ -109,8 +109,8 @@ async function tryPage(base: string): Promise<void> {
   expect((await fetch(`${base}/assets/index-1.js`, { method: "POST" })).status).toBe(405);
 }
 
-async function trySockets(place: string, headers: { readonly [name: string]: string } = {}): Promise<void> {
-  const socket = new WebSocket(`ws://${place}/agentOS/v1/ws_stream`, { headers });
+async function checkSockets(host: string, headers: { readonly [name: string]: string } = {}): Promise<void> {
+  const socket = new WebSocket(`ws://${host}/agentOS/v1/ws_stream`, { headers });
   onTestFinished(() => socket.terminate());
   const texts: string[] = [];
   const done = new Promise<void>((resolve, reject) => {
@@ -123,13 +123,13 @@ async function trySockets(place: string, headers: { readonly [name: string]: str
   socket.on("open", () => socket.send(JSON.stringify({ content: "Hello?" })));
   await done;
   expect(texts.join("\n")).toContain("well.");
-  const control = new WebSocket(`ws://${place}/v1/ws`, { headers });
+  const control = new WebSocket(`ws://${host}/v1/ws`, { headers });
   onTestFinished(() => control.terminate());
   await once(control, "open");
 }
 
-/** As packages that compress do it: they put themselves between, and hold back what nobody flushes. */
-function compress(_asked: Asked, answer: Answer, next: NextFunction): void {
+/** Compresses responses like common middleware: it wraps the response and buffers until it is flushed. */
+function compress(_asked: ExpressRequest, answer: ExpressResponse, next: NextFunction): void {
   const gzip = createGzip({ flush: zlib.Z_SYNC_FLUSH });
   const { write, end, writeHead } = answer;
   gzip.on("data", (bytes: Buffer) => Reflect.apply(write, answer, [bytes]) as boolean);
@@ -138,13 +138,13 @@ function compress(_asked: Asked, answer: Answer, next: NextFunction): void {
     const [status, headers = {}] = given as [number, { [name: string]: unknown }?];
     answer.setHeader("content-encoding", "gzip");
     const rest = Object.entries(headers).filter(([name]) => name.toLowerCase() !== "content-length");
-    return Reflect.apply(writeHead, answer, [status, Object.fromEntries(rest)]) as Answer;
+    return Reflect.apply(writeHead, answer, [status, Object.fromEntries(rest)]) as ExpressResponse;
   };
-  answer.write = ((bytes: Buffer | string) => gzip.write(bytes)) as Answer["write"];
+  answer.write = ((bytes: Buffer | string) => gzip.write(bytes)) as ExpressResponse["write"];
   answer.end = ((bytes?: Buffer | string) => {
     gzip.end(bytes);
     return answer;
-  }) as Answer["end"];
+  }) as ExpressResponse["end"];
   next();
 }
 
@@ -161,42 +161,42 @@ describe("in Express", () => {
     return listen(server);
   }
 
-  it("it answers under its base, and the rest stays theirs", async () => {
+  it("answers under its base path and leaves other routes alone", async () => {
     const paths = new Set<boolean>();
     const mounted = createMounted({
       authorize: ({ caller }) => void paths.add(caller.url.pathname.startsWith("/agents/")),
     });
-    const place = await mount(mounted);
-    await tryRequests(`http://${place}/agents`, mounted);
-    await trySockets(`${place}/agents`);
-    await tryPage(`http://${place}/agents`);
+    const host = await mount(mounted);
+    await checkRequests(`http://${host}/agents`, mounted);
+    await checkSockets(`${host}/agents`);
+    await checkPage(`http://${host}/agents`);
     expect([...paths]).toEqual([true]);
-    expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
-    const other = new WebSocket(`ws://${place}/v1/ws`);
+    expect(await (await fetch(`http://${host}/own`)).text()).toBe("theirs");
+    const other = new WebSocket(`ws://${host}/v1/ws`);
     const [, response] = (await once(other, "unexpected-response")) as [unknown, IncomingMessage];
     expect(response.statusCode).toBe(418);
   });
 
-  it("bodies may have been read, and answers may be compressed", async () => {
+  it("accepts parsed bodies and compressed responses", async () => {
     const mounted = createMounted();
-    const place = await mount(mounted, express.json(), compress);
-    const health = await fetch(`http://${place}/agents/healthz`);
+    const host = await mount(mounted, express.json(), compress);
+    const health = await fetch(`http://${host}/agents/healthz`);
     expect(health.headers.get("content-encoding")).toBe("gzip");
-    await tryRequests(`http://${place}/agents`, mounted);
+    await checkRequests(`http://${host}/agents`, mounted);
   });
 
-  it("it works without knowing its base", async () => {
+  it("works without knowing its base path", async () => {
     const mounted = createMounted({ basePath: "" });
-    const place = await mount(mounted);
-    await tryRequests(`http://${place}/agents`, mounted);
-    await tryPage(`http://${place}/agents`);
+    const host = await mount(mounted);
+    await checkRequests(`http://${host}/agents`, mounted);
+    await checkPage(`http://${host}/agents`);
   });
 });
 
-describe("as a route of functions", () => {
-  it("it needs nothing but Request and Response", async () => {
+describe("as a route function", () => {
+  it("needs only Request and Response", async () => {
     const mounted = createMounted();
-    // What a file of routes exports.
+    // Used as the export of a route file.
     const { fetch: GET } = mounted.handler;
     const live = await GET(
       new Request("http://app.example/agents/api/chat", {
@@ -208,7 +208,7 @@ describe("as a route of functions", () => {
     const seen: string[] = [];
     for await (const { data } of followSse(live)) {
       seen.push(data);
-      if (data.includes("First.")) mounted.goOn();
+      if (data.includes("First.")) mounted.continueAnswer();
     }
     expect(seen.join("\n")).toContain(ANSWER);
     const head = await GET(new Request("http://app.example/agents/v1/sessions/s1/events?follow=1", { method: "HEAD" }));
@@ -223,7 +223,7 @@ describe("as a route of functions", () => {
   });
 });
 
-/** As small as one can be: it passes on what comes, and says for whom. */
+/** A minimal proxy that sets forwarding headers. */
 async function startProxy(target: string, prefix: string): Promise<string> {
   const [host, port] = target.split(":");
   const toHeaders = (incoming: IncomingMessage) => ({
@@ -256,7 +256,7 @@ async function startProxy(target: string, prefix: string): Promise<string> {
 }
 
 describe("behind a proxy", () => {
-  it("it knows by which name it was asked, and by whom, if the proxy is trusted", async () => {
+  it("uses the forwarded host and address if the proxy is trusted", async () => {
     const callers = new Set<string>();
     const mounted = createMounted({
       trustedProxies: ["loopback"],
@@ -265,34 +265,34 @@ describe("behind a proxy", () => {
     });
     const server = createServer(mounted.handler.listener);
     server.on("upgrade", (incoming, socket, head) => void mounted.handler.upgrade(incoming, socket, head));
-    const place = await listen(server);
-    const front = await startProxy(place, "");
+    const host = await listen(server);
+    const proxyHost = await startProxy(host, "");
     const page = { origin: "https://loom.example.com", "x-forwarded-for": "6.6.6.6" };
     const ask: typeof fetch = (url, init) => {
       const headers = new Headers(init?.headers);
       for (const [name, value] of Object.entries(page)) headers.set(name, value);
       return fetch(url, { ...init, headers });
     };
-    await tryRequests(`http://${front}/agents`, mounted, ask);
-    await trySockets(`${front}/agents`, page);
+    await checkRequests(`http://${proxyHost}/agents`, mounted, ask);
+    await checkSockets(`${proxyHost}/agents`, page);
     expect([...callers]).toEqual(["203.0.113.9 https://loom.example.com"]);
-    expect((await fetch(`http://${front}/agents/version`, { headers: { origin: `http://${place}` } })).status).toBe(
+    expect((await fetch(`http://${proxyHost}/agents/version`, { headers: { origin: `http://${host}` } })).status).toBe(
       403,
     );
   });
 
-  it("that takes the base away it finds its way, and one that is not trusted says nothing", async () => {
+  it("works when the proxy strips the base path, and ignores untrusted headers", async () => {
     const mounted = createMounted();
-    const front = await startProxy(await listen(createServer(mounted.handler.listener)), "/agents");
-    await tryRequests(`http://${front}/agents`, mounted);
+    const proxyHost = await startProxy(await listen(createServer(mounted.handler.listener)), "/agents");
+    await checkRequests(`http://${proxyHost}/agents`, mounted);
     const page = { headers: { origin: "https://loom.example.com" } };
-    expect((await fetch(`http://${front}/agents/version`, page)).status).toBe(403);
+    expect((await fetch(`http://${proxyHost}/agents/version`, page)).status).toBe(403);
   });
 });
 
-// Last: its server puts classes of its own in place of Request and Response.
+// Last, because its server replaces the global Request and Response.
 describe("in Hono", () => {
-  it.each(["all", "mount", "without env"])("by %s", async (how) => {
+  it.each(["all", "mount", "without env"])("mounted by %s", async (how) => {
     const mounted = createMounted();
     const app = new Hono();
     if (how === "mount") app.all("/agents/*", mount(mounted.handler.fetch));
@@ -305,10 +305,10 @@ describe("in Hono", () => {
       server.close();
     });
     if (!server.listening) await once(server, "listening");
-    const place = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await tryRequests(`http://${place}/agents`, mounted);
-    await trySockets(`${place}/agents`);
-    await tryPage(`http://${place}/agents`);
-    expect(await (await fetch(`http://${place}/own`)).text()).toBe("theirs");
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await checkRequests(`http://${host}/agents`, mounted);
+    await checkSockets(`${host}/agents`);
+    await checkPage(`http://${host}/agents`);
+    expect(await (await fetch(`http://${host}/own`)).text()).toBe("theirs");
   });
 });

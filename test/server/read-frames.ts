@@ -1,4 +1,4 @@
-// The frames of an answer, whichever framing it has: their texts, and their cursors where the framing has room for one.
+// Reads the frames of a response in either framing: their texts, and their cursors where the framing has ids.
 import { createNdjsonDecoder, createSseDecoder, readFrames as pull } from "../../src/framing/index.ts";
 
 export interface ReadFrame {
@@ -6,7 +6,7 @@ export interface ReadFrame {
   readonly id: string | undefined;
 }
 
-/** To its end; rejects where the answer breaks off. */
+/** Reads to the end. Rejects when the response is cut. */
 export async function readFrames(response: Response): Promise<readonly ReadFrame[]> {
   const isSse = response.headers.get("content-type") === "text/event-stream";
   const frames: ReadFrame[] = [];

@@ -1,11 +1,11 @@
-/** The WebSockets of the server, against the real `ws` client: 004 to the letter, and the control protocol. */
+/** The WebSocket endpoints against the real `ws` client: the Lumine protocol (004) and the control protocol. */
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Run } from "../../src/engine/index.ts";
 import { createEntry, MemoryLog, openStream } from "../../src/log/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
 import { gather, makeRun, overrideLog, writeRecords } from "../log-sessions.ts";
-import { checkLumine, isDoneFrame, sayAgain, setSocketStage } from "./socket-stage.ts";
+import { checkLumine, isDoneFrame, echoMessage, createSocketFixture } from "./socket-fixture.ts";
 
 const LUMINE = "/agentOS/v1/ws_stream";
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
@@ -24,7 +24,7 @@ const BASE = [
   "error",
 ];
 
-/** Runs that stop in the middle until they are let go on. */
+/** Creates runs that wait in the middle until the gate opens. */
 function createGate() {
   const gate = Promise.withResolvers<void>();
   const play = async (run: Run, message: string): Promise<void> => {
@@ -42,135 +42,135 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-describe("004", () => {
-  it("greets, answers, and what was sent is the stream of the session, byte by byte", async () => {
-    const stage = await setSocketStage();
-    const client = stage.connect(LUMINE);
+describe("the Lumine socket", () => {
+  it("greets, answers, and sends the stream of the session byte for byte", async () => {
+    const fixture = await createSocketFixture();
+    const client = fixture.connect(LUMINE);
     await client.count(1);
     const [hello = {}] = client.frames();
     expect(Object.keys(hello)).toEqual(BASE);
     expect(hello).toMatchObject({ type: "session_id", role: "assistant", conversation_id: null, content: null });
     const session = client.session();
     expect(session).toMatch(UUID);
-    // Nothing was asked, so nothing was made.
-    expect(await stage.log.getSession(session)).toBeUndefined();
-    client.say({ content: "你好 there" });
+    // No session is created before the first message.
+    expect(await fixture.log.getSession(session)).toBeUndefined();
+    client.send({ content: "你好 there" });
     await client.done();
-    client.say({ content: "and again" });
+    client.send({ content: "and again" });
     await client.done(2);
-    expect(client.texts).toEqual(await stage.list(session));
+    expect(client.texts).toEqual(await fixture.list(session));
     expect(client.frames().filter(({ type }) => type === "session_id")).toHaveLength(2);
     expect(checkLumine(client.texts)).toEqual([]);
     for (const frame of client.frames()) expect(Object.keys(frame)).toEqual(expect.arrayContaining(BASE));
   });
 
-  it("is spoken to before it greets, and left right after [DONE], by a client that reads nothing else", async () => {
-    const stage = await setSocketStage();
-    const client = stage.connect(LUMINE);
-    client.ws.once("open", () => client.say({ content: "hello" }));
+  it("accepts a message before the greeting, and a close right after [DONE]", async () => {
+    const fixture = await createSocketFixture();
+    const client = fixture.connect(LUMINE);
+    client.ws.once("open", () => client.send({ content: "hello" }));
     await client.done();
     client.ws.close();
     expect(await client.closed()).toMatchObject({ code: 1005 });
     const session = client.session();
-    expect(client.texts).toEqual(await stage.list(session));
-    await vi.waitFor(() => expect(stage.sockets.size).toBe(0));
-    expect(stage.core.streams.size).toBe(0);
+    expect(client.texts).toEqual(await fixture.list(session));
+    await vi.waitFor(() => expect(fixture.sockets.size).toBe(0));
+    expect(fixture.core.streams.size).toBe(0);
   });
 
-  it("answers one message after the other, each with its own session_id and [DONE]", async () => {
+  it("answers messages in order, each with its session_id and [DONE]", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const client = stage.connect(LUMINE);
+    const fixture = await createSocketFixture({ play: gate.play });
+    const client = fixture.connect(LUMINE);
     await client.opened();
-    for (const content of ["wait", "two", "three"]) client.say({ content });
+    for (const content of ["wait", "two", "three"]) client.send({ content });
     await client.until(({ content }) => content === "first ");
     gate.open();
     await client.done(3);
     const session = client.session();
-    expect(client.texts).toEqual(await stage.list(session));
-    const runs = await stage.log.listRuns(session);
+    expect(client.texts).toEqual(await fixture.list(session));
+    const runs = await fixture.log.listRuns(session);
     expect(runs.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it.each(["address", "request"])("goes on with a conversation that the %s names", async (where) => {
-    const stage = await setSocketStage();
-    await writeRecords(stage.log, makeRun("run-1"));
-    const before = await stage.list("s");
-    const client = stage.connect(where === "address" ? `${LUMINE}?session_id=s` : LUMINE);
+  it.each(["address", "request"])("continues a conversation that the %s names", async (where) => {
+    const fixture = await createSocketFixture();
+    await writeRecords(fixture.log, makeRun("run-1"));
+    const before = await fixture.list("s");
+    const client = fixture.connect(where === "address" ? `${LUMINE}?session_id=s` : LUMINE);
     await client.count(1);
-    client.say({ content: "more", ...(where === "request" ? { session_id: "s" } : {}) });
+    client.send({ content: "more", ...(where === "request" ? { session_id: "s" } : {}) });
     await client.done();
-    expect(client.texts.slice(1)).toEqual((await stage.list("s")).slice(before.length));
+    expect(client.texts.slice(1)).toEqual((await fixture.list("s")).slice(before.length));
     const [hello, second] = client.frames();
     expect(second).toMatchObject({ type: "session_id", session_id: "s" });
     if (where === "address") expect(hello?.["conversation_id"]).toBe(second?.["conversation_id"]);
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it("takes another session in a later request, after the one that is going", async () => {
+  it("accepts another session in a later request, after the current one", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const client = stage.connect(`${LUMINE}?session_id=a`);
+    const fixture = await createSocketFixture({ play: gate.play });
+    const client = fixture.connect(`${LUMINE}?session_id=a`);
     await client.opened();
-    client.say({ content: "wait" });
-    client.say({ content: "go", session_id: "b" });
-    await vi.waitFor(async () => expect((await stage.log.listRuns("b"))[0]?.status).toBe("completed"));
+    client.send({ content: "wait" });
+    client.send({ content: "go", session_id: "b" });
+    await vi.waitFor(async () => expect((await fixture.log.listRuns("b"))[0]?.status).toBe("completed"));
     gate.open();
     await client.done(2);
-    expect(client.texts).toEqual([...(await stage.list("a")), ...(await stage.list("b"))]);
+    expect(client.texts).toEqual([...(await fixture.list("a")), ...(await fixture.list("b"))]);
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it("lets the run go on when the client is gone, and a client that comes back go on after every frame", async () => {
+  it("continues the run when the client disconnects, and resumes after any frame", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const first = stage.connect(LUMINE);
+    const fixture = await createSocketFixture({ play: gate.play });
+    const first = fixture.connect(LUMINE);
     await first.opened();
-    first.say({ content: "wait" });
+    first.send({ content: "wait" });
     await first.until(({ content }) => content === "first ");
     const session = first.session();
     const sent = first.texts.length;
     first.ws.terminate();
-    await vi.waitFor(() => expect(stage.sockets.size).toBe(0));
-    const second = stage.connect(`${LUMINE}?session_id=${session}&after=0&skip=${sent}`);
-    const third = stage.connect(`${LUMINE}?session_id=${session}&skip=${sent}`);
+    await vi.waitFor(() => expect(fixture.sockets.size).toBe(0));
+    const second = fixture.connect(`${LUMINE}?session_id=${session}&after=0&skip=${sent}`);
+    const third = fixture.connect(`${LUMINE}?session_id=${session}&skip=${sent}`);
     await Promise.all([second.count(1), third.count(1)]);
     gate.open();
     await Promise.all([second.done(), third.done()]);
-    const all = await stage.list(session);
+    const all = await fixture.list(session);
     expect([...first.texts, ...second.texts.slice(1)]).toEqual(all);
     expect([...first.texts, ...third.texts.slice(1)]).toEqual(all);
-    // The run is over by now, and nothing is made of asking.
+    // The run has ended, and resuming creates nothing.
     for (let skip = 0; skip <= all.length; skip++) {
-      const again = stage.connect(`${LUMINE}?session_id=${session}&after=0&skip=${skip}`);
-      const now = await stage.list(session);
+      const again = fixture.connect(`${LUMINE}?session_id=${session}&after=0&skip=${skip}`);
+      const now = await fixture.list(session);
       await again.count(1 + now.length - skip);
       expect(again.texts.slice(1)).toEqual(now.slice(skip));
       expect(again.frames()[0]).toMatchObject({ type: "session_id", session_id: session });
-      // It may go on asking.
+      // The client may send another message.
       if (skip % 3 !== 0) continue;
-      again.say({ content: "next" });
+      again.send({ content: "next" });
       await again.until((frame) => isDoneFrame(frame) && !now.some((text) => text.includes(frame["id"] as string)));
-      expect(again.texts.slice(1)).toEqual((await stage.list(session)).slice(skip));
+      expect(again.texts.slice(1)).toEqual((await fixture.list(session)).slice(skip));
     }
-    expect(await stage.log.listRuns(session)).not.toHaveLength(1);
+    expect(await fixture.log.listRuns(session)).not.toHaveLength(1);
   });
 
-  it("a request made while the missed frames come is answered once, after them", async () => {
+  it("answers a request once, after the missed frames", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const first = stage.connect(`${LUMINE}?session_id=s`);
+    const fixture = await createSocketFixture({ play: gate.play });
+    const first = fixture.connect(`${LUMINE}?session_id=s`);
     await first.opened();
-    first.say({ content: "wait" });
+    first.send({ content: "wait" });
     await first.until(({ content }) => content === "first ");
-    const second = stage.connect(`${LUMINE}?session_id=s&after=0`);
+    const second = fixture.connect(`${LUMINE}?session_id=s&after=0`);
     await second.count(3);
-    second.say({ content: "two" });
-    second.say("not JSON");
+    second.send({ content: "two" });
+    second.send("not JSON");
     gate.open();
     await second.done(3);
-    const all = await stage.list("s");
+    const all = await fixture.list("s");
     expect(second.texts.slice(1, 1 + all.length)).toEqual(all);
     expect(second.frames().slice(1 + all.length)).toMatchObject([
       { type: "session_id" },
@@ -182,34 +182,34 @@ describe("004", () => {
     expect(first.frames().filter(isDoneFrame)).toHaveLength(1);
   });
 
-  it("follows a session: other tabs' runs and to-do items at once", async () => {
+  it("follows a session, including runs and to-do items of other clients", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({
+    const fixture = await createSocketFixture({
       play: async (run, message) => {
         if (message === "list")
           await run.emit({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
         await gate.play(run, message);
       },
     });
-    const one = stage.connect(`${LUMINE}?session_id=s&follow=1`);
+    const one = fixture.connect(`${LUMINE}?session_id=s&follow=1`);
     await one.opened();
-    one.say({ content: "list" });
+    one.send({ content: "list" });
     await one.done();
-    const two = stage.connect(`${LUMINE}?session_id=s&follow=1`);
-    const plain = stage.connect(`${LUMINE}?session_id=s`);
+    const two = fixture.connect(`${LUMINE}?session_id=s&follow=1`);
+    const plain = fixture.connect(`${LUMINE}?session_id=s`);
     await Promise.all([two.count(1), plain.count(1)]);
-    two.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    two.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
     await one.until(({ type }) => type === "todo_update");
     await two.until(({ type }) => type === "todo_update");
-    two.say({ content: "wait" });
+    two.send({ content: "wait" });
     await one.until(({ content }) => content === "first ");
-    // It has begun before this one comes.
-    const late = stage.connect(`${LUMINE}?session_id=s&follow=1`);
+    // The run has started before this client connects.
+    const late = fixture.connect(`${LUMINE}?session_id=s&follow=1`);
     await late.count(3);
-    two.say({ content: "x", session_id: "another" });
+    two.send({ content: "x", session_id: "another" });
     gate.open();
     await Promise.all([one.done(2), two.done(2), late.done(), plain.count(1)]);
-    const all = await stage.list("s", true);
+    const all = await fixture.list("s", true);
     expect(one.texts).toEqual(all);
     const ends = all.findIndex((text) => text.includes("[DONE]"));
     expect(two.texts.slice(1, all.length - ends)).toEqual(all.slice(ends + 1));
@@ -229,16 +229,16 @@ describe("004", () => {
     ["{}", "invalid_request"],
     ['{"content":"  "}', "invalid_request"],
     ['{"content":7}', "invalid_request"],
-    ['{"content":"x","agent":"nobody"}', "unknown_agent"],
+    ['{"content":"x","agent":"missing"}', "unknown_agent"],
     [`{"content":"x","session_id":"${"x".repeat(300)}"}`, "invalid_name"],
     [JSON.stringify({ content: "x".repeat(70_000) }), "body_too_large"],
     [Buffer.from('{"content":"x"}'), "invalid_request"],
-  ])("answers what cannot be taken (case %#) with an error and [DONE], and goes on", async (bad, code) => {
-    const stage = await setSocketStage();
-    const client = stage.connect(LUMINE);
+  ])("answers an invalid input (case %#) with an error and [DONE], and continues", async (bad, code) => {
+    const fixture = await createSocketFixture();
+    const client = fixture.connect(LUMINE);
     await client.opened();
     client.ws.send(bad);
-    client.say({ content: "good" });
+    client.send({ content: "good" });
     client.ws.send(bad);
     await client.done(3);
     const frames = client.frames();
@@ -248,173 +248,173 @@ describe("004", () => {
     ]);
     for (const frame of frames) expect(Object.keys(frame)).toEqual(expect.arrayContaining(BASE));
     expect(checkLumine(client.texts)).toEqual([]);
-    expect(stage.reported).toEqual([]);
+    expect(fixture.reported).toEqual([]);
     const session = client.session();
-    const all = await stage.list(session);
+    const all = await fixture.list(session);
     const at = client.texts.indexOf(all[1] ?? "") - 1;
-    // The first greeting was used up by what could not be taken.
+    // The refusal has used the first greeting.
     expect(client.texts.slice(at, at + all.length)).toEqual(all);
   });
 
   it.each([
-    ["?session_id=nobody&after=3", "unknown_session"],
+    ["?session_id=missing&after=3", "unknown_session"],
     ["?session_id=s&after=99", "cursor_ahead"],
     ["?session_id=s&after=never", "cursor_invalid"],
     ["?session_id=s&skip=99", "cursor_ahead"],
     ["?session_id=s&skip=x", "invalid_request"],
     ["?after=3", "invalid_request"],
-  ])("refuses the place %s as %s, and takes messages", async (query, code) => {
-    const stage = await setSocketStage();
-    await writeRecords(stage.log, makeRun("run-1"));
-    const client = stage.connect(`${LUMINE}${query}`);
+  ])("refuses the start %s as %s, and accepts messages", async (query, code) => {
+    const fixture = await createSocketFixture();
+    await writeRecords(fixture.log, makeRun("run-1"));
+    const client = fixture.connect(`${LUMINE}${query}`);
     await client.done();
     expect(client.frames().slice(0, 3)).toMatchObject([
       { type: "session_id" },
       { type: "error", code },
       { content: "[DONE]" },
     ]);
-    client.say({ content: "hello" });
+    client.send({ content: "hello" });
     await client.done(2);
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it("cancels the run that is going, and no other", async () => {
+  it("cancels only the current run", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const client = stage.connect(`${LUMINE}?session_id=s`);
+    const fixture = await createSocketFixture({ play: gate.play });
+    const client = fixture.connect(`${LUMINE}?session_id=s`);
     await client.opened();
-    client.say({ type: "cancel" });
-    client.say({ content: "wait" });
-    client.say({ content: "two" });
+    client.send({ type: "cancel" });
+    client.send({ content: "wait" });
+    client.send({ content: "two" });
     await client.until(({ content }) => content === "first ");
-    client.say({ type: "cancel", reason: "enough" });
+    client.send({ type: "cancel", reason: "enough" });
     await client.done(2);
-    const runs = await stage.log.listRuns("s");
+    const runs = await fixture.log.listRuns("s");
     expect(runs.map(({ status }) => status).toSorted()).toEqual(["cancelled", "completed"]);
-    expect(client.texts).toEqual(await stage.list("s"));
-    client.say({ type: "cancel" });
-    client.say({ content: "three" });
+    expect(client.texts).toEqual(await fixture.list("s"));
+    client.send({ type: "cancel" });
+    client.send({ content: "three" });
     await client.done(3);
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it("cancels a message that came right before, also where it follows the session", async () => {
+  it("cancels a message sent just before, even when following the session", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
+    const fixture = await createSocketFixture({ play: gate.play });
     for (const query of ["", "?follow=1"]) {
-      const client = stage.connect(`${LUMINE}${query}`);
+      const client = fixture.connect(`${LUMINE}${query}`);
       await client.opened();
-      client.say({ content: "wait" });
-      client.say({ type: "cancel" });
+      client.send({ content: "wait" });
+      client.send({ type: "cancel" });
       await client.done();
       expect(client.frames().filter(({ type }) => type === "error")).toEqual([]);
-      expect(await stage.log.listRuns(client.session())).toMatchObject([{ status: "cancelled" }]);
+      expect(await fixture.log.listRuns(client.session())).toMatchObject([{ status: "cancelled" }]);
     }
   });
 
-  it("answers at once what comes between two requests of a session it follows", async () => {
-    const stage = await setSocketStage({
+  it("answers immediately between two requests of a followed session", async () => {
+    const fixture = await createSocketFixture({
       play: async (run, message) => {
         await run.emit({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
-        await sayAgain(run, message);
+        await echoMessage(run, message);
       },
     });
-    const client = stage.connect(`${LUMINE}?follow=1`);
+    const client = fixture.connect(`${LUMINE}?follow=1`);
     await client.opened();
-    client.say({ content: "list" });
+    client.send({ content: "list" });
     await client.done();
-    client.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    client.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
     await client.until(({ type }) => type === "todo_update");
-    client.say({ content: "" });
+    client.send({ content: "" });
     await client.done(2);
     expect(client.frames().slice(-3)).toMatchObject([{ type: "session_id" }, { type: "error" }, { content: "[DONE]" }]);
-    client.say({ content: "again" });
+    client.send({ content: "again" });
     await client.done(3);
   });
 
-  it("goes on where it was when the store has failed, and sends nothing twice", async () => {
+  it("continues without duplicates after the store has failed", async () => {
     let isBroken = false;
     const log = overrideLog(new MemoryLog({ limits: { maxFeedBytes: 1 } }), (real) => ({
-      async read(...asked) {
-        if (isBroken) throw new Error("the disk is gone");
-        return real.read(...asked);
+      async read(...args) {
+        if (isBroken) throw new Error("disk failure");
+        return real.read(...args);
       },
     }));
-    const stage = await setSocketStage({ log });
-    const client = stage.connect(`${LUMINE}?session_id=s&follow=1`);
+    const fixture = await createSocketFixture({ log });
+    const client = fixture.connect(`${LUMINE}?session_id=s&follow=1`);
     await client.opened();
-    client.say({ content: "one" });
+    client.send({ content: "one" });
     await client.done();
     isBroken = true;
-    const other = stage.connect(`${LUMINE}?session_id=s`);
+    const other = fixture.connect(`${LUMINE}?session_id=s`);
     await other.opened();
-    other.say({ content: "two" });
+    other.send({ content: "two" });
     await client.until(({ code }) => code === "internal_error");
     isBroken = false;
     await vi.waitFor(async () => expect((await log.listRuns("s")).map(({ status }) => status)).not.toContain("live"));
-    client.say({ content: "three" });
+    client.send({ content: "three" });
     await client.done(4);
     const ours = client.frames().findIndex(({ code }) => code === "internal_error");
-    // The greeting before it and the [DONE] behind it are ours too.
+    // The greeting before the error and the [DONE] after it are not in the log either.
     const got = client.texts.filter((_, index) => Math.abs(index - ours) > 1);
-    expect(got).toEqual(await stage.list("s", true));
+    expect(got).toEqual(await fixture.list("s", true));
   });
 
-  it("is told when the store fails while its message waits", async () => {
+  it("reports a store failure while its message waits", async () => {
     const gate = createGate();
     let isBroken = false;
     const log = overrideLog(new MemoryLog(), (real) => ({
-      async getRun(...asked) {
-        if (isBroken) throw new Error("the disk is gone");
-        return real.getRun(...asked);
+      async getRun(...args) {
+        if (isBroken) throw new Error("disk failure");
+        return real.getRun(...args);
       },
-      async getCommand(...asked) {
-        if (isBroken) throw new Error("the disk is gone");
-        return real.getCommand(...asked);
+      async getCommand(...args) {
+        if (isBroken) throw new Error("disk failure");
+        return real.getCommand(...args);
       },
     }));
-    const stage = await setSocketStage({ log, play: gate.play });
-    const [one, two] = [stage.connect(`${LUMINE}?session_id=s`), stage.connect(`${LUMINE}?session_id=s`)];
+    const fixture = await createSocketFixture({ log, play: gate.play });
+    const [one, two] = [fixture.connect(`${LUMINE}?session_id=s`), fixture.connect(`${LUMINE}?session_id=s`)];
     await Promise.all([one.opened(), two.opened()]);
-    one.say({ content: "wait" });
+    one.send({ content: "wait" });
     await one.until(({ content }) => content === "first ");
-    two.say({ content: "two" });
-    await vi.waitFor(() => expect(stage.core.streams.size).toBe(2));
+    two.send({ content: "two" });
+    await vi.waitFor(() => expect(fixture.core.streams.size).toBe(2));
     isBroken = true;
     gate.open();
     await two.until(({ code }) => code === "internal_error");
     isBroken = false;
-    two.say({ content: "three" });
+    two.send({ content: "three" });
     await two.done(2);
     expect(two.texts.filter((text) => text.includes("second"))).toHaveLength(1);
   });
 
-  it("does so much at once that is no message, and no more", async () => {
+  it("limits the commands in progress", async () => {
     const held = Promise.withResolvers<void>();
-    let asked = 0;
-    const stage = await setSocketStage({
+    let calls = 0;
+    const fixture = await createSocketFixture({
       authorize: async ({ action }) => {
         if (action !== "runs.control") return;
-        asked++;
+        calls++;
         await held.promise;
       },
     });
-    const client = stage.connect(LUMINE);
+    const client = fixture.connect(LUMINE);
     await client.opened();
-    client.say({ content: "one" });
+    client.send({ content: "one" });
     await client.done();
-    for (let n = 0; n < 150; n++) client.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    for (let n = 0; n < 150; n++) client.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
     await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "backlog_full")).toHaveLength(50));
-    expect(asked).toBe(100);
+    expect(calls).toBe(100);
     held.resolve();
     const isRefused = ({ code }: { readonly code?: unknown }): boolean => code === "unknown_todo";
     await vi.waitFor(() => expect(client.frames().filter(isRefused)).toHaveLength(100), { timeout: 5000 });
     expect(checkLumine(client.texts)).toEqual([]);
   });
 
-  it("that has come back is free for the next request when what waited is taken out", async () => {
-    const stage = await setSocketStage();
-    const { log } = stage;
+  it("accepts the next request when a waiting message is withdrawn", async () => {
+    const fixture = await createSocketFixture();
+    const { log } = fixture;
     await log.createSession("s");
     const { epoch, ...lease } = await log.acquire("s", { holder: "another", ttlMs: 60_000 });
     const records = makeRun("run-1");
@@ -428,122 +428,122 @@ describe("004", () => {
       });
     await append(0, 2);
     await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body: { message: "later", run_id: "r" } });
-    const client = stage.connect(`${LUMINE}?session_id=s&skip=0`);
+    const client = fixture.connect(`${LUMINE}?session_id=s&skip=0`);
     await client.count(3);
     await append(2, 4);
     await client.done();
     await append(4, 4, [{ commandId: "c", outcome: { code: "cancelled" } }]);
     await log.release({ ...lease, epoch });
-    client.say({ content: "next", session_id: "another" });
+    client.send({ content: "next", session_id: "another" });
     await client.done(2);
-    expect(client.texts.slice(1)).toEqual([...(await stage.list("s")), ...(await stage.list("another"))]);
+    expect(client.texts.slice(1)).toEqual([...(await fixture.list("s")), ...(await fixture.list("another"))]);
   });
 
-  it("is told when a message that waited is taken out", async () => {
+  it("reports when its waiting message is withdrawn", async () => {
     const gate = createGate();
-    const stage = await setSocketStage({ play: gate.play });
-    const [one, two] = [stage.connect(`${LUMINE}?session_id=s`), stage.connect(`${LUMINE}?session_id=s`)];
+    const fixture = await createSocketFixture({ play: gate.play });
+    const [one, two] = [fixture.connect(`${LUMINE}?session_id=s`), fixture.connect(`${LUMINE}?session_id=s`)];
     await Promise.all([one.opened(), two.opened()]);
-    one.say({ content: "wait" });
+    one.send({ content: "wait" });
     await one.until(({ content }) => content === "first ");
-    two.say({ content: "two" });
-    await vi.waitFor(async () => expect(await stage.log.listPending("s")).toHaveLength(1));
-    two.say({ type: "cancel" });
+    two.send({ content: "two" });
+    await vi.waitFor(async () => expect(await fixture.log.listPending("s")).toHaveLength(1));
+    two.send({ type: "cancel" });
     await two.done();
     expect(two.frames().slice(1)).toMatchObject([{ type: "error", code: "cancelled" }, { content: "[DONE]" }]);
     gate.open();
     await one.done();
-    // Nothing went wrong on the server.
-    expect(stage.reported).toEqual([]);
-    expect(await stage.log.listRuns("s")).toHaveLength(1);
+    // No server error was reported.
+    expect(fixture.reported).toEqual([]);
+    expect(await fixture.log.listRuns("s")).toHaveLength(1);
   });
 
-  it("answers whether a tool may be called, and says where there is nothing to answer", async () => {
-    const stage = await setSocketStage({
+  it("handles tool approvals and refuses unknown calls", async () => {
+    const fixture = await createSocketFixture({
       play: async (run, message) => {
         const call = { callId: "call-1", name: "rm", arguments: { path: "/" } };
         await run.emit({ type: "tool_call", call_id: "call-1", name: "rm", arguments: call.arguments });
         const { decision } = await run.requestApproval(call);
         await run.emit({ type: "tool_end", call_id: "call-1", name: "rm", result: decision, is_error: true });
-        await sayAgain(run, message);
+        await echoMessage(run, message);
       },
     });
-    const client = stage.connect(`${LUMINE}?session_id=s`);
+    const client = fixture.connect(`${LUMINE}?session_id=s`);
     await client.opened();
-    client.say({ content: "remove it" });
+    client.send({ content: "remove it" });
     await client.until(({ status }) => status === "awaiting_approval");
-    client.say({ type: "tool_approval", tool_use_id: "none", decision: "approved" });
+    client.send({ type: "tool_approval", tool_use_id: "none", decision: "approved" });
     await client.until(({ code }) => code === "unknown_call");
-    client.say({ type: "tool_approval", tool_use_id: "call-1", decision: "maybe" });
+    client.send({ type: "tool_approval", tool_use_id: "call-1", decision: "maybe" });
     await client.until(({ code }) => code === "invalid_request");
-    client.say({ type: "tool_approval", tool_use_id: "call-1", decision: "rejected", reason: "no" });
+    client.send({ type: "tool_approval", tool_use_id: "call-1", decision: "rejected", reason: "no" });
     await client.done();
-    client.say({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
+    client.send({ type: "todo_update", list_id: "l", item_id: "i", completed: true });
     await client.done(2);
     expect(client.frames().slice(-3)).toMatchObject([{ type: "session_id" }, { code: "unknown_todo" }, {}]);
     expect(checkLumine(client.texts)).toEqual([]);
     const ours = client.texts.filter((text) => !text.includes('"status":"refused"')).slice(0, -2);
-    expect(ours).toEqual(await stage.list("s"));
+    expect(ours).toEqual(await fixture.list("s"));
   });
 
-  it("asks leave for the session of every socket and every request", async () => {
-    const asked: string[] = [];
-    const stage = await setSocketStage({
+  it("authorizes the session of every socket and request", async () => {
+    const actions: string[] = [];
+    const fixture = await createSocketFixture({
       authorize: async ({ action, session = "" }) => {
-        asked.push(`${action} ${session}`);
-        if (session === "secret") throw new LoomError("forbidden", "not yours");
+        actions.push(`${action} ${session}`);
+        if (session === "secret") throw new LoomError("forbidden", "not your session");
       },
     });
-    await writeRecords(stage.log, makeRun("run-1", { sessionId: "secret" }));
-    const shut = stage.connect(`${LUMINE}?session_id=secret&after=0`);
+    await writeRecords(fixture.log, makeRun("run-1", { sessionId: "secret" }));
+    const shut = fixture.connect(`${LUMINE}?session_id=secret&after=0`);
     expect(await shut.closed()).toMatchObject({ code: 1008, reason: "forbidden" });
     expect(shut.frames()).toMatchObject([{ type: "session_id" }, { code: "forbidden" }, { content: "[DONE]" }]);
-    const client = stage.connect(`${LUMINE}?session_id=mine`);
+    const client = fixture.connect(`${LUMINE}?session_id=mine`);
     await client.opened();
-    client.say({ content: "hello", session_id: "secret" });
-    client.say({ type: "todo_update", session_id: "secret", list_id: "l", item_id: "i", completed: true });
-    client.say({ content: "hello", session_id: "mine" });
+    client.send({ content: "hello", session_id: "secret" });
+    client.send({ type: "todo_update", session_id: "secret", list_id: "l", item_id: "i", completed: true });
+    client.send({ content: "hello", session_id: "mine" });
     await client.done(2);
     expect(client.frames().filter(({ code }) => code === "forbidden")).toHaveLength(2);
-    expect(asked).toEqual(expect.arrayContaining(["sessions.read mine", "runs.start mine", "runs.control secret"]));
-    expect(await stage.log.listRuns("secret")).toHaveLength(1);
+    expect(actions).toEqual(expect.arrayContaining(["sessions.read mine", "runs.start mine", "runs.control secret"]));
+    expect(await fixture.log.listRuns("secret")).toHaveLength(1);
   });
 });
 
 describe("the control protocol", () => {
-  it("carries streams and commands of many sessions", async () => {
-    const stage = await setSocketStage();
-    await writeRecords(stage.log, makeRun("run-1"));
-    const client = stage.connect("/v1/ws");
+  it("handles streams and commands of many sessions", async () => {
+    const fixture = await createSocketFixture();
+    await writeRecords(fixture.log, makeRun("run-1"));
+    const client = fixture.connect("/v1/ws");
     await client.until(({ type }) => type === "hello");
-    client.say({ type: "subscribe", id: "1", session: "s", dialect: "lumine" });
-    client.say({ type: "run", id: "2", session: "t", message: "hello" });
-    client.say({ type: "subscribe", id: "3", session: "nobody" });
+    client.send({ type: "subscribe", id: "1", session: "s", dialect: "lumine" });
+    client.send({ type: "run", id: "2", session: "t", message: "hello" });
+    client.send({ type: "subscribe", id: "3", session: "missing" });
     client.ws.send(Buffer.of(1, 2, 3));
-    client.say("nonsense");
+    client.send("nonsense");
     expect(await client.until(({ id }) => id === "2")).toMatchObject({ type: "ack" });
     expect(await client.until(({ id }) => id === "3")).toMatchObject({ type: "refusal", code: "unknown_session" });
     const { frames } = await client.until(({ type }) => type === "frames");
-    expect(frames).toEqual(await stage.list("s"));
+    expect(frames).toEqual(await fixture.list("s"));
     await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "invalid_control")).toHaveLength(2));
     expect(client.ws.readyState).toBe(client.ws.OPEN);
   });
 
-  it("sends the same bytes to all who have asked alike, between the answers to each", async () => {
-    const stage = await setSocketStage({ limits: { heartbeatMs: 0 } });
-    const clients = Array.from({ length: 5 }, () => stage.connect("/v1/ws"));
-    await stage.log.createSession("s");
+  it("sends the same frames to all subscribers, between other replies", async () => {
+    const fixture = await createSocketFixture({ limits: { heartbeatMs: 0 } });
+    const clients = Array.from({ length: 5 }, () => fixture.connect("/v1/ws"));
+    await fixture.log.createSession("s");
     for (const client of clients) {
       await client.opened();
-      client.say({ type: "subscribe", id: "1", session: "s" });
+      client.send({ type: "subscribe", id: "1", session: "s" });
       await client.until(({ type }) => type === "subscribed");
     }
-    clients[0]?.say({ type: "run", id: "2", session: "s", message: "one two three four five six seven eight" });
-    // Pongs of ours and of `ws` go in between.
+    clients[0]?.send({ type: "run", id: "2", session: "s", message: "one two three four five six seven eight" });
+    // Pongs of the protocol and of `ws` are sent in between.
     for (let n = 0; n < 20; n++)
       for (const client of clients) {
         client.ws.ping(`ping ${n}`);
-        client.say({ type: "ping", id: String(n) });
+        client.send({ type: "ping", id: String(n) });
       }
     const list = (texts: readonly string[]) =>
       texts.flatMap((text) => (JSON.parse(text) as { frames?: readonly string[] }).frames ?? []);
@@ -554,83 +554,83 @@ describe("the control protocol", () => {
     expect(new Set(first).size).toBe(first.length);
   });
 
-  it("asks leave for what is asked on it", async () => {
-    const stage = await setSocketStage({
+  it("authorizes every request", async () => {
+    const fixture = await createSocketFixture({
       authorize: ({ session }) => {
-        if (session === "secret") throw new LoomError("forbidden", "not yours");
+        if (session === "secret") throw new LoomError("forbidden", "not your session");
       },
     });
-    const client = stage.connect("/v1/ws");
+    const client = fixture.connect("/v1/ws");
     await client.opened();
-    client.say({ type: "subscribe", id: "1", session: "secret" });
-    client.say({ type: "run", id: "2", session: "secret", message: "hello" });
+    client.send({ type: "subscribe", id: "1", session: "secret" });
+    client.send({ type: "run", id: "2", session: "secret", message: "hello" });
     await vi.waitFor(() => expect(client.frames().filter(({ code }) => code === "forbidden")).toHaveLength(2));
-    expect(await stage.log.getSession("secret")).toBeUndefined();
+    expect(await fixture.log.getSession("secret")).toBeUndefined();
   });
 });
 
 describe.each(["/v1/ws", LUMINE])("a socket at %s", (path) => {
-  it("is found under a base path, and nowhere else", async () => {
-    const stage = await setSocketStage({ basePath: "/loom" });
-    await stage.connect(path).opened();
-    await stage.connect(`${path}?x=1`).opened();
-    expect(stage.sockets.size).toBe(2);
+  it("is found only under the base path", async () => {
+    const fixture = await createSocketFixture({ basePath: "/loom" });
+    await fixture.connect(path).opened();
+    await fixture.connect(`${path}?x=1`).opened();
+    expect(fixture.sockets.size).toBe(2);
     for (const other of [`${path}/`, "/v1/other", "/v1/ws2", "/__proto__"])
-      expect((await stage.connect(other).refused()).message).toContain("404");
+      expect((await fixture.connect(other).refused()).message).toContain("404");
   });
 
-  it("is refused before it is one when there are too many, and when the server stops", async () => {
-    const stage = await setSocketStage({ limits: { maxSockets: 2 } });
-    const first = stage.connect(path);
-    await Promise.all([first.opened(), stage.connect(path).opened()]);
-    expect((await stage.connect(path).refused()).message).toContain("503");
+  it("is refused when there are too many, and during shutdown", async () => {
+    const fixture = await createSocketFixture({ limits: { maxSockets: 2 } });
+    const first = fixture.connect(path);
+    await Promise.all([first.opened(), fixture.connect(path).opened()]);
+    expect((await fixture.connect(path).refused()).message).toContain("503");
     first.ws.close();
-    await vi.waitFor(() => expect(stage.sockets.size).toBe(1));
-    await stage.connect(path).opened();
-    await stage.sockets.close();
-    expect((await stage.connect(path).refused()).message).toContain("503");
+    await vi.waitFor(() => expect(fixture.sockets.size).toBe(1));
+    await fixture.connect(path).opened();
+    await fixture.sockets.close();
+    expect((await fixture.connect(path).refused()).message).toContain("503");
   });
 
-  it("is refused to one who stays on the line, and nothing is kept of it", async () => {
-    const stage = await setSocketStage({ limits: { maxSockets: 1 } });
-    await stage.connect("/v1/ws").opened();
-    const line = connect({ port: stage.port, host: "127.0.0.1", allowHalfOpen: true });
+  it("is refused and destroyed even if the client keeps the connection open", async () => {
+    const fixture = await createSocketFixture({ limits: { maxSockets: 1 } });
+    await fixture.connect("/v1/ws").opened();
+    const line = connect({ port: fixture.port, host: "127.0.0.1", allowHalfOpen: true });
     onTestFinished(() => void line.destroy());
     line.on("error", () => undefined).resume();
     const key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
     line.write(`GET /v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n\r\n`);
-    await vi.waitFor(() => expect(stage.raw[1]?.destroyed).toBe(true));
+    await vi.waitFor(() => expect(fixture.raw[1]?.destroyed).toBe(true));
   });
 
-  it("is ended by a message that is far too long", async () => {
-    const stage = await setSocketStage({ limits: { maxInboundLength: 1000 } });
-    const client = stage.connect(path);
+  it("is closed by a message that is far too long", async () => {
+    const fixture = await createSocketFixture({ limits: { maxInboundLength: 1000 } });
+    const client = fixture.connect(path);
     await client.opened();
-    client.say("x".repeat(3000));
+    client.send("x".repeat(3000));
     await vi.waitFor(() => expect(client.texts.some((text) => text.includes('"code"'))).toBe(true));
-    client.say("x".repeat(5000));
+    client.send("x".repeat(5000));
     expect(await client.closed()).toMatchObject({ code: 1009 });
-    await vi.waitFor(() => expect(stage.sockets.size).toBe(0));
+    await vi.waitFor(() => expect(fixture.sockets.size).toBe(0));
   });
 
-  it("is ended when nobody answers any more at the other end", async () => {
-    // Long enough for one that answers on a busy machine.
-    const stage = await setSocketStage({ limits: { pingMs: 200 } });
-    const [alive, dead] = [stage.connect(path), stage.connect(path, { autoPong: false })];
+  it("is closed when the client no longer answers pings", async () => {
+    // Long enough for a client on a busy machine.
+    const fixture = await createSocketFixture({ limits: { pingMs: 200 } });
+    const [alive, dead] = [fixture.connect(path), fixture.connect(path, { autoPong: false })];
     await Promise.all([alive.opened(), dead.opened()]);
     expect(await dead.closed()).toMatchObject({ code: 1006 });
-    await vi.waitFor(() => expect(stage.sockets.size).toBe(1));
+    await vi.waitFor(() => expect(fixture.sockets.size).toBe(1));
     expect(alive.ws.readyState).toBe(alive.ws.OPEN);
   });
 
-  it("is told to come back when the server stops", async () => {
-    const stage = await setSocketStage();
-    const client = stage.connect(path);
+  it("is closed with code 1012 when the server stops", async () => {
+    const fixture = await createSocketFixture();
+    const client = fixture.connect(path);
     await client.opened();
     await client.count(1);
-    await stage.sockets.close();
+    await fixture.sockets.close();
     expect(await client.closed()).toEqual({ code: 1012, reason: "shutting_down" });
-    expect(stage.sockets.size).toBe(0);
+    expect(fixture.sockets.size).toBe(0);
   });
 });
 
@@ -644,9 +644,9 @@ describe("a client that does not read", () => {
   };
   const limits = { maxOutboundBytes: 64 * 1024, maxStallMs: 800, maxLagBytes: 2 ** 30, heartbeatMs: 0 };
 
-  it.each(["/v1/ws", `${LUMINE}?session_id=s`])("is closed at %s with the place to go on from", async (path) => {
-    // Whatever the two ends of a socket hold of their own comes on top of the limit.
-    const stage = await setSocketStage({
+  it.each(["/v1/ws", `${LUMINE}?session_id=s`])("is closed at %s with the cursor to resume after", async (path) => {
+    // The operating system buffers some data at both ends, in addition to the limit.
+    const fixture = await createSocketFixture({
       limits,
       play: async (run) => {
         for (let n = 0; n < 12; n++)
@@ -656,27 +656,27 @@ describe("a client that does not read", () => {
         await run.finish({ reply: "much" });
       },
     });
-    await stage.log.createSession("s");
-    const [stalled, other] = [stage.connect(path), stage.connect(path)];
+    await fixture.log.createSession("s");
+    const [stalled, other] = [fixture.connect(path), fixture.connect(path)];
     await Promise.all([stalled.opened(), other.opened()]);
     await Promise.all([stalled.count(1), other.count(1)]);
-    const [server] = stage.raw as [Socket];
+    const [server] = fixture.raw as [Socket];
     if (path === "/v1/ws") {
-      for (const client of [stalled, other]) client.say({ type: "subscribe", id: "1", session: "s" });
+      for (const client of [stalled, other]) client.send({ type: "subscribe", id: "1", session: "s" });
       await stalled.until(({ type }) => type === "subscribed");
       await other.until(({ type }) => type === "subscribed");
     }
     stalled.ws.pause();
     let most = 0;
     const watch = setInterval(() => (most = Math.max(most, server.writableLength)), 5);
-    if (path === "/v1/ws") other.say({ type: "run", id: "2", session: "s", message: "go" });
+    if (path === "/v1/ws") other.send({ type: "run", id: "2", session: "s", message: "go" });
     else {
-      stalled.say({ content: "go" });
-      await vi.waitFor(() => expect(stage.core.streams.size).toBe(1));
+      stalled.send({ content: "go" });
+      await vi.waitFor(() => expect(fixture.core.streams.size).toBe(1));
     }
-    await vi.waitFor(() => expect(stage.core.streams.size).toBe(path === "/v1/ws" ? 1 : 0), { timeout: 10_000 });
+    await vi.waitFor(() => expect(fixture.core.streams.size).toBe(path === "/v1/ws" ? 1 : 0), { timeout: 10_000 });
     clearInterval(watch);
-    // One batch beyond the limit, never more.
+    // At most one batch above the limit.
     expect(most).toBeLessThan(limits.maxOutboundBytes + 1024 * 1024 + 100_000);
     stalled.ws.resume();
     const { code, reason } = await stalled.closed();
@@ -684,11 +684,11 @@ describe("a client that does not read", () => {
     const [, cursor = ""] = /^backlog_full after=(\S+)$/.exec(reason) ?? [];
     expect(cursor).not.toBe("");
     const dialect = path === "/v1/ws" ? "loom" : "lumine";
-    await vi.waitFor(async () => expect((await stage.log.listRuns("s"))[0]?.status).toBe("completed"), {
+    await vi.waitFor(async () => expect((await fixture.log.listRuns("s"))[0]?.status).toBe("completed"), {
       timeout: 10_000,
     });
-    const all = (await gather(openStream(stage.log, "s", { dialect }))).flat().map(({ text }) => text);
-    const rest = (await gather(openStream(stage.log, "s", { dialect, cursor }))).flat().map(({ text }) => text);
+    const all = (await gather(openStream(fixture.log, "s", { dialect }))).flat().map(({ text }) => text);
+    const rest = (await gather(openStream(fixture.log, "s", { dialect, cursor }))).flat().map(({ text }) => text);
     const got =
       path === "/v1/ws" ? stalled.frames().flatMap(({ frames }) => (frames ?? []) as string[]) : stalled.texts;
     expect(got.length).toBeGreaterThan(0);
@@ -698,15 +698,15 @@ describe("a client that does not read", () => {
   });
 
   it("is not read from either", async () => {
-    const stage = await setSocketStage({ limits, play });
-    const client = stage.connect(LUMINE);
+    const fixture = await createSocketFixture({ limits, play });
+    const client = fixture.connect(LUMINE);
     await client.count(1);
     client.ws.pause();
-    const [server] = stage.raw as [Socket];
+    const [server] = fixture.raw as [Socket];
     let sent = 0;
-    // Every message gets three frames in answer.
+    // Every message is answered with three frames.
     for (; sent < 200 && !server.isPaused(); sent++) {
-      for (let n = 0; n < 500; n++) client.say("nonsense");
+      for (let n = 0; n < 500; n++) client.send("nonsense");
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(server.isPaused()).toBe(true);

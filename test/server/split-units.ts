@@ -1,13 +1,12 @@
 /**
- * What comes from a server, cut where something whole ends: the head of an answer, a chunk of its body, a message of a
- * WebSocket. Frames end inside of chunks, too: their ends are told. Nothing is lost or changed; what is not understood
- * passes as it comes.
+ * Splits the bytes from a server into units: the head of a response, a chunk of its body, or a WebSocket message, and
+ * reports where frames end inside them. All bytes pass unchanged, including data it does not understand.
  */
 export interface DownUnit {
   readonly bytes: Buffer;
-  /** Where in `bytes` a frame ends, each one past its last byte. */
+  /** Offsets in `bytes` just after the last byte of each frame. */
   readonly frameEnds: readonly number[];
-  /** A whole chunk of a stream or message of a WebSocket, which could be said twice. */
+  /** A whole chunk with frames, or a whole WebSocket message, which can be sent twice. */
   readonly isWhole: boolean;
 }
 
@@ -16,9 +15,9 @@ type Mode = "head" | "chunked" | "socket" | "plain";
 export class UnitSplitter {
   #rest: Buffer = Buffer.alloc(0);
   #mode: Mode = "head";
-  /** Bytes of a body of known length that are still to come. */
+  /** Remaining bytes of a body with a content length. */
   #left = 0;
-  /** What ends a frame within a body. */
+  /** Ends a frame within a body. */
   #mark: Buffer = Buffer.from("\n");
 
   push(piece: Buffer): readonly DownUnit[] {
@@ -31,7 +30,7 @@ export class UnitSplitter {
     return units;
   }
 
-  /** What was cut short. */
+  /** Returns the incomplete rest. */
   end(): DownUnit | undefined {
     return this.#rest.length === 0 ? undefined : { bytes: this.#rest, frameEnds: [], isWhole: false };
   }
@@ -63,7 +62,7 @@ export class UnitSplitter {
       this.#left = isEmpty ? 0 : Number(/^content-length: (\d+)/m.exec(head)?.[1] ?? Number.POSITIVE_INFINITY);
       this.#mode = this.#left === 0 ? "head" : "plain";
     }
-    // A line of NDJSON ends an object; line ends of the chunks themselves do not.
+    // An NDJSON line ends an object; the line ends of chunk headers do not.
     this.#mark = Buffer.from(head.includes("text/event-stream") ? "\n\n" : "}\n");
     return { bytes: rest.subarray(0, end + 4), frameEnds: [], isWhole: false };
   }
@@ -74,7 +73,7 @@ export class UnitSplitter {
     const size = Number.parseInt(rest.toString("latin1", 0, lineEnd), 16);
     const end = lineEnd + 2 + size + 2;
     if (rest.length < end) return undefined;
-    // The next answer of the same connection has a head of its own.
+    // The next response on this connection starts with a head.
     if (size === 0) this.#mode = "head";
     const bytes = rest.subarray(0, end);
     const frameEnds: number[] = [];
@@ -84,7 +83,7 @@ export class UnitSplitter {
   }
 }
 
-/** A message of a server, which masks nothing. */
+/** Reads an unmasked WebSocket message. */
 function readMessage(rest: Buffer): DownUnit | undefined {
   if (rest.length < 2) return undefined;
   const short = (rest[1] as number) & 0x7f;

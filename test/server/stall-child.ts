@@ -1,8 +1,8 @@
 /**
- * A server whose readers may not read. A session is there from the beginning; when so many streams are open a run writes
- * so many bytes into it, as fast as they become durable. It says `listening <url>`, `slow <pieces of text so far>` when a
- * reader is given up, and `done <bytes before> <most bytes> <bytes after>` when the run has ended: what the process held, rubbish not counted.
- * Arguments: the store, the streams to wait for, the bytes.
+ * A server process for readers that stall. A session exists from the start; when the given number of streams is open, a
+ * run writes the given number of bytes to it, as fast as they become durable. Prints `listening <url>`, `slow <pieces
+ * so far>` when a reader is closed as slow, and `done <bytes before> <most bytes> <bytes after>` when the run has
+ * ended: the memory in use after garbage collection. Arguments: the store, the number of streams, the number of bytes.
  */
 import { setTimeout } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -12,7 +12,7 @@ import { openSession } from "../../src/engine/index.ts";
 import { openSqliteLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { say } from "../durability/say.ts";
+import { printLine } from "../durability/print-line.ts";
 
 const [store = "", streams = "1", bytes = "0"] = process.argv.slice(2);
 const PIECE = 4096;
@@ -44,12 +44,12 @@ const server = await startLoomServer({
       if (++opened === Number(streams)) allOpen.resolve();
       return { send: () => undefined, close: () => undefined };
     },
-    refuseStream: (code) => say(`refused ${code}`),
-    closeSlowReader: () => say(`slow ${pieces}`),
+    refuseStream: (code) => printLine(`refused ${code}`),
+    closeSlowReader: () => printLine(`slow ${pieces}`),
   },
 });
 
-/** A node at a time, with a little time between: whoever reads can follow, also where there is much else to do. */
+/** Writes one node at a time with a pause in between, so that readers can keep up on a busy machine. */
 async function write(total: number): Promise<void> {
   const run = await session.startRun({ message: "Write" });
   const nodes = Math.ceil(total / PIECE / PIECES_PER_NODE);
@@ -67,7 +67,7 @@ async function write(total: number): Promise<void> {
 }
 
 await write(PIECE);
-say(`listening ${server.url}`);
+printLine(`listening ${server.url}`);
 await allOpen.promise;
 const before = measure();
 let most = before;
@@ -75,4 +75,4 @@ const timer = setInterval(() => (most = Math.max(most, measure())), SAMPLE_MS);
 await write(Number(bytes));
 clearInterval(timer);
 most = Math.max(most, measure());
-say(`done ${before} ${most} ${measure()}`);
+printLine(`done ${before} ${most} ${measure()}`);

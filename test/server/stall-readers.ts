@@ -1,43 +1,46 @@
-// Readers of every kind that can stop to read, notice that they were closed, and go on where they were.
+// Readers for every kind of connection that can stall, detect that they were closed, and resume.
 import { get, type IncomingMessage } from "node:http";
 import { WebSocket } from "ws";
 import { createNdjsonDecoder, createSseDecoder } from "../../src/framing/index.ts";
 
 export interface Closed {
-  /** Of a WebSocket; 0 over HTTP, which has none. */
+  /** The WebSocket close code; 0 over HTTP. */
   readonly code: number;
   readonly reason: string;
 }
 
-/** One connection, and what came of it. */
+/** One connection and what it received. */
 export interface StallReader {
-  /** What came before the frames of the log; they may begin with the same. */
+  /** The first message of a Lumine socket, which may equal the first frame in the log. */
   readonly greeting: string | undefined;
   /** Whole frames, in order. */
   readonly texts: readonly string[];
-  /** Where to go on, as this kind of connection tells it. */
-  readonly place: string;
+  /** Where to resume: a cursor, or a query string for NDJSON. */
+  readonly resumeFrom: string;
   readonly opened: Promise<void>;
   readonly closed: Promise<Closed>;
-  /** Reads what is there, and what comes. */
+  /** Starts reading. */
   wake(): void;
   end(): void;
 }
 
-/** `place`: as the reader before it told it; empty for the beginning. It does not read before it is woken. */
-export type OpenStallReader = (url: string, place: string) => StallReader;
+/**
+ * Opens a reader that does not read until `wake`. `resumeFrom` is the value of an earlier reader; empty to start at the
+ * beginning.
+ */
+export type OpenStallReader = (url: string, resumeFrom: string) => StallReader;
 
-function openHttp(framing: "sse" | "ndjson", url: string, place: string): StallReader {
+function openHttp(framing: "sse" | "ndjson", url: string, resumeFrom: string): StallReader {
   const texts: string[] = [];
   const opened = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<Closed>();
   const decoder = framing === "sse" ? createSseDecoder() : createNdjsonDecoder();
-  let at = place;
+  let at = resumeFrom;
   let begin = "";
   let response: IncomingMessage | undefined;
   const accept = framing === "sse" ? "text/event-stream" : "application/x-ndjson";
-  const lastId = framing === "sse" && place !== "" ? { "last-event-id": place } : {};
-  const query = framing === "ndjson" && place !== "" ? `&${place}` : "";
+  const lastId = framing === "sse" && resumeFrom !== "" ? { "last-event-id": resumeFrom } : {};
+  const query = framing === "ndjson" && resumeFrom !== "" ? `&${resumeFrom}` : "";
   const headers = { accept, ...lastId };
   const request = get(`${url}/v1/sessions/s/events?follow=true${query}`, { agent: false, headers }, (answer) => {
     response = answer;
@@ -50,7 +53,7 @@ function openHttp(framing: "sse" | "ndjson", url: string, place: string): StallR
   return {
     greeting: undefined,
     texts,
-    get place() {
+    get resumeFrom() {
       return framing === "sse" ? at : `after=${begin}&skip=${texts.length}`;
     },
     opened: opened.promise,
@@ -67,13 +70,13 @@ function openHttp(framing: "sse" | "ndjson", url: string, place: string): StallR
   };
 }
 
-/** `take`: the frames of a message, and where to go on after them, if it says so. */
+/** `hasGreeting`: every message is one frame, and the first one is the greeting. */
 function openSocket(url: string, hello: string | undefined, hasGreeting: boolean): StallReader {
   const texts: string[] = [];
   const opened = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<Closed>();
   let greeting: string | undefined;
-  let place = "";
+  let resumeFrom = "";
   const socket = new WebSocket(url, { perMessageDeflate: false });
   socket.on("open", () => {
     if (hello !== undefined) socket.send(hello);
@@ -94,12 +97,12 @@ function openSocket(url: string, hello: string | undefined, hasGreeting: boolean
     };
     if (type !== "frames") return;
     texts.push(...frames);
-    place = cursor;
+    resumeFrom = cursor;
   });
   socket.on("error", (error) => opened.reject(error));
   socket.on("close", (code, bytes) => {
     const reason = bytes.toString();
-    if (hasGreeting) place = / after=(?<cursor>\S+)$/.exec(reason)?.groups?.["cursor"] ?? "";
+    if (hasGreeting) resumeFrom = / after=(?<cursor>\S+)$/.exec(reason)?.groups?.["cursor"] ?? "";
     closed.resolve({ code, reason });
   });
   return {
@@ -107,8 +110,8 @@ function openSocket(url: string, hello: string | undefined, hasGreeting: boolean
       return greeting;
     },
     texts,
-    get place() {
-      return place;
+    get resumeFrom() {
+      return resumeFrom;
     },
     opened: opened.promise,
     closed: closed.promise,
@@ -118,14 +121,14 @@ function openSocket(url: string, hello: string | undefined, hasGreeting: boolean
 }
 
 export const STALL_READERS: { readonly [kind: string]: OpenStallReader } = {
-  "server-sent events": (url, place) => openHttp("sse", url, place),
-  NDJSON: (url, place) => openHttp("ndjson", url, place),
-  "control socket": (url, place) => {
-    const hello = { type: "subscribe", id: "1", session: "s", ...(place === "" ? {} : { after: place }) };
+  "server-sent events": (url, resumeFrom) => openHttp("sse", url, resumeFrom),
+  NDJSON: (url, resumeFrom) => openHttp("ndjson", url, resumeFrom),
+  "control socket": (url, resumeFrom) => {
+    const hello = { type: "subscribe", id: "1", session: "s", ...(resumeFrom === "" ? {} : { after: resumeFrom }) };
     return openSocket(`${url.replace("http", "ws")}/v1/ws`, JSON.stringify(hello), false);
   },
-  "socket of 004": (url, place) => {
-    const query = `session_id=s&follow=1&after=${place === "" ? "0" : encodeURIComponent(place)}`;
+  "Lumine socket (004)": (url, resumeFrom) => {
+    const query = `session_id=s&follow=1&after=${resumeFrom === "" ? "0" : encodeURIComponent(resumeFrom)}`;
     return openSocket(`${url.replace("http", "ws")}/agentOS/v1/ws_stream?${query}`, undefined, true);
   },
 };

@@ -1,23 +1,23 @@
-/** The whole page: what it can do, and what its components may ask of it. */
+/** Root component: provides the page controller, the UI actions and the plugins. */
 import { type ReactNode, useCallback, useMemo } from "react";
 import { type UiActions, UiProvider, useStore } from "loom-agent/react";
 import { Gate } from "./access/gate.tsx";
-import type { Page } from "./effects/create-page.ts";
+import type { PageController } from "./effects/create-page-controller.ts";
 import { PLUGINS } from "./plugins.ts";
 import { PageBoundary } from "./shell/page-boundary.tsx";
 import { PageProvider } from "./shell/page-context.tsx";
 import { type AccessState, may } from "./store/access.ts";
-import { findImageAddress } from "./store/image-address.ts";
+import { resolveImageUrl } from "./store/image-url.ts";
 import type { PageState } from "./store/page-state.ts";
 
 const selectLanguage = ({ settings }: PageState): PageState["settings"]["language"] => settings.language;
 const selectAccess = ({ access }: PageState): AccessState => access;
 const selectCurrent = ({ sessions }: PageState): string | undefined => sessions.current;
-const findImage = (url: string): string | undefined => findImageAddress(url, document.baseURI);
-/** Whatever a frame calls a file, the address is one of a file. */
+const findImage = (url: string): string | undefined => resolveImageUrl(url, document.baseURI);
+/** Blob IDs come from frames. Only hexadecimal IDs become part of a URL. */
 const BLOB_ID = /^[\da-f]+$/;
 
-export function App({ page }: { readonly page: Page }): ReactNode {
+export function App({ page }: { readonly page: PageController }): ReactNode {
   const language = useStore(page.store, selectLanguage);
   const session = useStore(page.store, selectCurrent);
   const access = useStore(page.store, selectAccess);
@@ -38,13 +38,13 @@ export function App({ page }: { readonly page: Page }): ReactNode {
   );
 }
 
-/** Those that are theirs to do: what is not given is not offered. */
-function createActions(page: Page, access: AccessState): UiActions {
+/** Actions that the user has no scope for are left out, so the UI does not offer them. */
+function createActions(page: PageController, access: AccessState): UiActions {
   const mayRun = may(access, "run");
   return {
     ...(may(access, "approve") ? { approve: (answer) => page.approve(answer) } : {}),
     ...(mayRun ? { changeTodo: (change) => page.changeTodo(change), retry: (turn) => page.retryTurn(turn) } : {}),
-    // It makes a session, and begins a run there.
+    // Editing creates a session and starts a run in it.
     ...(mayRun && may(access, "write") ? { edit: (turn, text) => page.editTurn(turn, text) } : {}),
     inspect: (place) => page.dispatch({ type: "inspector/opened", focus: { ...place } }),
   };

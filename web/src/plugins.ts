@@ -1,4 +1,4 @@
-/** Code, formulas and charts for the components. What is heavy of each is loaded when the first is there to be seen. */
+/** Plugins for code, formulas and charts. Their libraries are loaded on first use. */
 import type { UiPlugins } from "loom-agent/react";
 import { Chart } from "./plugins/chart-plugin.tsx";
 import { CodePlugin } from "./plugins/code-plugin.tsx";

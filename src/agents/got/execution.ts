@@ -1,19 +1,19 @@
 /**
- * What the thoughts of one graph share while it is carried out: the limits, the places, the results so far. And how any of
- * them asks the model: on the channel `thought`, within the span it is given.
+ * Shared state of the thoughts of one graph: limits, scheduler and results. Also the model calls of a thought, on the
+ * channel `thought` and within its span.
  */
-import type { NodeContext, Part } from "../../graph/index.ts";
+import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage, ModelRequest } from "../../models/model.ts";
 import { type ErrorCode, type ErrorEvent, isLoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
-import { think, type Thought } from "../think.ts";
+import { think, type ThinkResult } from "../think.ts";
 import { fitTexts } from "./fit-texts.ts";
-import type { Lost } from "./lost.ts";
+import type { MissingNodes } from "./missing-nodes.ts";
 import { type Plan, type PlanNode, summarise } from "./plan.ts";
-import type { Known } from "./prompts.ts";
+import type { KnownResult } from "./prompts.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-/** All that was given as an option, or its default. */
+/** The options with their defaults. */
 export interface GotLimits {
   readonly adaptive: boolean;
   readonly maxNodes: number;
@@ -32,44 +32,47 @@ export interface GotContext extends AgentContext {
 
 export interface Execution {
   readonly context: GotContext;
-  /** The node run that carries out the graph. */
-  readonly node: Part & Pick<NodeContext, "signal" | "ready" | "endedCalls">;
+  /** The node run that executes the graph. */
+  readonly node: PartContext & Pick<NodeContext, "signal" | "ready" | "endedCalls">;
   readonly scheduler: Scheduler;
-  /** Results by the id of their node, here and in expansions. */
+  /** Results by node id, expansions included. */
   readonly results: Map<string, string>;
-  /** What is missing because of a node, itself or inside of it, by its id; nothing where there is no entry. */
-  readonly lost: Map<string, Lost>;
-  /** What nodes have become, by their ids: remembered or new. */
+  /** Nodes without a result, by the id of the node they belong to: itself and nodes inside it. */
+  readonly missing: Map<string, MissingNodes>;
+  /** Expansions by node id, remembered or new. */
   readonly expansions: Map<string, Plan>;
-  /** Why the first node failed. */
+  /** Why the first failed node failed. */
   firstFault: string | undefined;
-  /** Nodes that were planned so far, those of expansions included. */
+  /** Number of nodes planned so far, expansions included. */
   total: number;
 }
 
-/** Characters of the results a prompt shows: more than any node can use. */
+/** Maximum characters of known results in a prompt. */
 const MAX_KNOWN_CHARACTERS = 200_000;
 
-/** What a node that needs these is shown of them. */
-export function listKnown(nodes: readonly PlanNode[], results: ReadonlyMap<string, string>): readonly Known[] {
+/** The results of these nodes, for the prompt of a node that needs them. */
+export function listKnownResults(
+  nodes: readonly PlanNode[],
+  results: ReadonlyMap<string, string>,
+): readonly KnownResult[] {
   return nodes.map(({ id, task }) => ({ id, task: summarise(task), text: results.get(id) ?? "" }));
 }
 
-export function fitKnown(known: readonly Known[]): readonly Known[] {
+export function fitKnownResults(known: readonly KnownResult[]): readonly KnownResult[] {
   const texts = known.map(({ text }) => text);
   const fitted = fitTexts(texts, MAX_KNOWN_CHARACTERS);
   return fitted === texts ? known : known.map((one, index) => ({ ...one, text: fitted[index] ?? "" }));
 }
 
-/** One call of the model. Its name tells calls of one span apart. */
+/** Calls the model once. `label` distinguishes the calls of one span. */
 export function askModel(
   { model, settings, callOptions, stage, run, limits }: GotContext,
   signal: AbortSignal,
-  span: Part["span"],
+  span: PartContext["span"],
   label: string,
   messages: readonly ModelMessage[],
   tools: Pick<ModelRequest, "tools" | "toolChoice"> = {},
-): Promise<Thought> {
+): Promise<ThinkResult> {
   const { maxOutputCharacters = Infinity } = callOptions;
   return think(
     span,
@@ -77,7 +80,7 @@ export function askModel(
     { messages, ...tools, settings },
     {
       ...callOptions,
-      // What it says is kept in one record.
+      // The output is stored in one record.
       maxOutputCharacters: Math.min(maxOutputCharacters, limits.maxCharacters),
       stage,
       signal,
@@ -88,29 +91,29 @@ export function askModel(
   );
 }
 
-/** Characters of an answer that the model is shown again, where it has not the form it was asked for. */
+/** Maximum characters of an invalid answer that are shown to the model again. */
 const MAX_SHOWN_AGAIN = 20_000;
 
-/** An answer that has a form: what was said, and what is wrong with it, undefined where nothing is so far. */
-export interface Formed {
+/** An answer that should contain JSON. `fault` is set if it is already known to be unusable. */
+export interface JsonReply {
   readonly text: string;
   readonly fault: string | undefined;
-  /** As much of it as the model is shown again. */
+  /** The end of the answer, to show to the model again. */
   readonly said: string;
 }
 
-/** Asks for an answer that has a form. One that is too long to be looked at has not, and is no failure. */
-export async function askForForm(...asked: Parameters<typeof askModel>): Promise<Formed> {
+/** Requests an answer with JSON. An oversized answer is returned as a fault instead of an error. */
+export async function askForJson(...asked: Parameters<typeof askModel>): Promise<JsonReply> {
   try {
     const { text } = (await askModel(...asked)).result;
     return { text, fault: undefined, said: text.slice(-MAX_SHOWN_AGAIN).toWellFormed() };
   } catch (error) {
     if (!isLoomError(error, "model_output_too_large")) throw error;
-    return { text: "", fault: "it is far too long", said: "(far too long)" };
+    return { text: "", fault: "it is too long", said: "(too long)" };
   }
 }
 
-/** Something went wrong that the graph goes on without. */
-export function createComplaint(code: ErrorCode, message: string, stage: string): ErrorEvent {
+/** An error event that does not end the run. */
+export function createWarning(code: ErrorCode, message: string, stage: string): ErrorEvent {
   return { type: "error", message, code, stage, recoverable: true };
 }

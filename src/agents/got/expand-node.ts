@@ -1,83 +1,85 @@
 /**
- * Makes a graph of a node that proves complex: the adaptive part of a graph of thoughts. Whether it is complex and what it
- * becomes is for the model to say, and is remembered; how far it may go is not.
+ * Expands a complex node into a graph (option `adaptive`). The model decides whether a node is complex and plans its
+ * subgraph; both answers are remembered.
  *
- * Invariant: what a node has become it stays, whatever the options of a later process say, and its nodes count before
- * anything else is planned. For that, expansions are remembered beside the thoughts and not inside of them.
+ * Invariant: an expansion stays even if a later process has other options, and its nodes are counted before anything
+ * else is planned. Expansions are therefore remembered by the graph's node run and not inside the thoughts.
  */
-import type { Part } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/index.ts";
 import type { ErrorEvent } from "../../protocol/index.ts";
 import { readLastObject } from "../read-json.ts";
-import { askForForm, createComplaint, type Execution } from "./execution.ts";
+import { askForJson, createWarning, type Execution } from "./execution.ts";
 import { describeExpansion, type Plan, type PlanNode } from "./plan.ts";
-import { askForExpansion, askIfComplex, type Known } from "./prompts.ts";
+import { askForExpansion, askIfComplex, type KnownResult } from "./prompts.ts";
 import { recallPlan, requestPlan } from "./request-plan.ts";
 
-/** A graph of one node is the node. */
+/** A graph of one node would be the node itself. */
 const MIN_ROOM = 2;
 
-/** The expansions of these nodes that an earlier process has left, and those within them. */
+/** Restores the expansions of these nodes that an earlier process made, recursively. */
 export async function recallExpansions(execution: Execution, nodes: readonly PlanNode[]): Promise<void> {
   for (const { id } of nodes) {
-    const plan = await recallPlan(execution.node, nameExpansion(id));
+    const plan = await recallPlan(execution.node, createExpansionKey(id));
     if (plan === undefined) continue;
-    noteExpansion(execution, id, plan);
+    recordExpansion(execution, id, plan);
     await recallExpansions(execution, plan.nodes);
   }
 }
 
-/** The graph a node becomes, where it is complex and there is room for one. Its ids are those of the whole graph. */
+/** Returns the subgraph of a node if it is complex and the limits allow one. Its ids are unique within the run. */
 export async function expandNode(
   execution: Execution,
-  part: Part,
+  part: PartContext,
   node: PlanNode,
-  known: readonly Known[],
+  known: readonly KnownResult[],
   depth: number,
 ): Promise<Plan | undefined> {
   const { context, node: around } = execution;
   const { limits } = context;
   const { signal } = around;
-  const complain = (message: string): ErrorEvent => createComplaint("model_output_invalid", message, context.stage);
+  const complain = (message: string): ErrorEvent => createWarning("model_output_invalid", message, context.stage);
   const findRoom = (): number => Math.min(limits.maxNodes, limits.maxTotalNodes - execution.total);
   const expansion = execution.expansions.get(node.id);
   if (expansion !== undefined) return expansion;
   if (!limits.adaptive || node.operation !== "generate" || depth >= limits.maxDepth) return undefined;
-  // An earlier process, which was told something else, may have begun it as it is.
+  // An earlier process with other options may have started the node without expanding it.
   if (findRoom() < MIN_ROOM || part.has("think-1")) return undefined;
   const isComplex = await part.once("complex", async (inner): Promise<boolean> => {
-    const { text } = await askForForm(context, signal, inner.span, "complex", askIfComplex(context, node, known));
+    const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known));
     const complex = readLastObject(text)?.["complex"];
     if (typeof complex !== "boolean")
-      inner.conclude(complain(`the model did not say whether ${node.id} is complex: it is worked on as it is`));
+      inner.emitWithResult(complain(`the model did not say whether ${node.id} is complex; it is not expanded`));
     return complex === true;
   });
-  // Others may have taken the room meanwhile.
+  // Other nodes may have used up the limit meanwhile.
   if (!isComplex || findRoom() < MIN_ROOM) return undefined;
   const outcome = await requestPlan(context, around, {
     signal,
     span: part.span,
-    key: nameExpansion(node.id),
+    key: createExpansionKey(node.id),
     asked: askForExpansion(context, node, known, findRoom()),
     findRoom,
     inside: node.id,
     onOutcome: (found, inner) => {
       if (found.ok) {
-        // At once: another may be asking how much room there is.
-        noteExpansion(execution, node.id, found.plan);
-        inner.conclude(describeExpansion(node.id, found.plan));
+        // Counted immediately, because other nodes check the limit concurrently.
+        recordExpansion(execution, node.id, found.plan);
+        inner.emitWithResult(describeExpansion(node.id, found.plan));
       } else
-        inner.conclude(complain(`the model gave no plan for ${node.id} (${found.fault}): it is worked on as it is`));
+        inner.emitWithResult(
+          complain(`the model gave no valid plan for ${node.id} (${found.fault}); it is not expanded`),
+        );
     },
   });
   return outcome.ok ? outcome.plan : undefined;
 }
 
-/** A name that no node can have. */
-function nameExpansion(id: string): string {
+/** A key that cannot be a node id. */
+function createExpansionKey(id: string): string {
   return `expand:${id}`;
 }
 
-function noteExpansion(execution: Execution, id: string, plan: Plan): void {
+function recordExpansion(execution: Execution, id: string, plan: Plan): void {
   execution.expansions.set(id, plan);
   execution.total += plan.nodes.length;
 }

@@ -1,22 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { fitTexts } from "./fit-texts.ts";
-import { joinLost } from "./lost.ts";
-import { nameMissing } from "./name-missing.ts";
+import { joinMissing } from "./missing-nodes.ts";
+import { describeMissing } from "./describe-missing.ts";
 
-describe("texts that go together", () => {
-  it("stay as they are where there is room", () => {
+describe("fitTexts", () => {
+  it("keeps texts that fit", () => {
     const texts = ["a", "bb"];
     expect(fitTexts(texts, 3)).toBe(texts);
   });
 
-  it("share what the short ones leave, and say that they were cut", () => {
+  it("shares the space that short texts leave, and marks cut texts", () => {
     const fitted = fitTexts(["short", "x".repeat(1000), "y".repeat(1000)], 505);
     expect(fitted[0]).toBe("short");
     expect(fitted.map(({ length }) => length)).toEqual([5, 250, 250]);
-    expect(fitted[1]).toMatch(/^x+\n\[cut: too long to be kept whole, it had 1000 characters\]$/);
+    expect(fitted[1]).toMatch(/^x+\n\[cut off: too long, 1000 characters in total\]$/);
   });
 
-  it("are within the limit, whatever it is", () => {
+  it("respects any limit", () => {
     const texts = ["😀".repeat(30), "y".repeat(70), ""];
     for (const limit of [0, 1, 5, 50, 100, 129]) {
       const fitted = fitTexts(texts, limit);
@@ -26,16 +26,19 @@ describe("texts that go together", () => {
   });
 });
 
-describe("what is missing", () => {
+describe("describeMissing", () => {
   const one = (id: string) => ({ missing: [{ id, task: "t", reason: "r" }], count: 1 });
   const ids = Array.from({ length: 150 }, (_, index) => `n${index}`);
 
-  it("is named up to a number, and counted beyond", () => {
-    const lost = joinLost(ids.map(one));
+  it("lists a limited number of names and counts the rest", () => {
+    const lost = joinMissing(ids.map(one));
     expect([lost.missing.length, lost.count]).toEqual([100, 150]);
-    expect(joinLost([one("first"), lost])).toMatchObject({ count: 151, missing: { 0: { id: "first" }, length: 100 } });
-    expect(nameMissing("Why?", lost.missing, lost.count)).toMatch(/ n18, n19 and 130 more\.\)$/);
-    expect(nameMissing("为何？", lost.missing, lost.count)).toMatch(/n19等，共 150 个。）$/);
-    expect(nameMissing("Why?", [])).toBe("");
+    expect(joinMissing([one("first"), lost])).toMatchObject({
+      count: 151,
+      missing: { 0: { id: "first" }, length: 100 },
+    });
+    expect(describeMissing("Why?", lost.missing, lost.count)).toMatch(/ n18, n19 and 130 more\.\)$/);
+    expect(describeMissing("为何？", lost.missing, lost.count)).toMatch(/n19等，共 150 个。）$/);
+    expect(describeMissing("Why?", [])).toBe("");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Keeps texts that go together within a limit: a prompt, or one record of the log. Short ones stay whole; the long ones
- * share what is left, and say that they were cut.
+ * Shortens texts so that together they fit a limit, such as a prompt or a record. Short texts stay complete; long ones
+ * share the remaining space and are marked as cut.
  */
 export function fitTexts(texts: readonly string[], maxCharacters: number): readonly string[] {
   let room = maxCharacters;
@@ -17,9 +17,9 @@ export function fitTexts(texts: readonly string[], maxCharacters: number): reado
   return texts.map((text) => (text.length <= share ? text : cutText(text, share)));
 }
 
-/** The beginning, with a word about it where there is room for one. */
+/** Keeps the beginning, with a note if there is room for it. */
 function cutText(text: string, maxCharacters: number): string {
-  const note = `\n[cut: too long to be kept whole, it had ${text.length} characters]`;
+  const note = `\n[cut off: too long, ${text.length} characters in total]`;
   if (note.length >= maxCharacters) return text.slice(0, maxCharacters).toWellFormed();
   return text.slice(0, maxCharacters - note.length).toWellFormed() + note;
 }

@@ -1,24 +1,30 @@
-// Kills the process of a graph of thoughts at every place a store can be left in, and starts it again: it ends as it would
-// have, and no thought, model call or tool call that was finished is made a second time.
+// Stops the process of a graph of thoughts after every record and starts it again. It ends as it would have ended, and
+// no finished thought, model call or tool call is repeated.
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
+import {
+  answerOf,
+  eventsOf,
+  SESSION,
+  createAgentFixture,
+  type AgentFixture,
+} from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { EventOf, EventType, StampedRecord } from "../../protocol/index.ts";
 import {
-  type AskedFor,
+  type GotPrompt,
   cutLog,
   describeWork,
   listNodes,
   playGot,
-  readAsked,
+  readGotPrompt,
   rebuildGraph,
-} from "./play-got.contract.ts";
+} from "./got-script.contract.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 
-/** Tools in two thoughts, one of them asked about; a failure and what is behind it; an expansion with one inside. */
+/** Tools in two thoughts, one with approval; a failure and a dependant; an expansion with another inside. */
 const play = playGot({
   plan: listNodes([
     { id: "look" },
@@ -33,7 +39,7 @@ const play = playGot({
     deep: listNodes([{ id: "x" }, { id: "y", needs: ["x"] }, { id: "z", needs: ["x"] }, { id: "w", needs: ["x"] }]),
     "deep.y": listNodes([{ id: "s" }, { id: "t", needs: ["s"] }]),
   },
-  // The first word on it is of no use.
+  // The first answer is invalid.
   scores: ({ turn }) => (turn === 0 ? "I like both." : { scores: { look: 0.25, read: 0.75 } }),
   work: (asked) => {
     const { id, turn } = asked;
@@ -61,11 +67,11 @@ function approveAll(session: Session): void {
   answer();
 }
 
-async function live(log = new MemoryLog()): Promise<Stage> {
+async function live(log = new MemoryLog()): Promise<AgentFixture> {
   const options = { kind: "got", adaptive: true, retryMs: 0, concurrency: 3, callOptions: { maxRetries: 0 } } as const;
-  const stage = await setStage((request) => play(request), { log, ...options });
-  approveAll(stage.session);
-  return stage;
+  const fixture = await createAgentFixture((request) => play(request), { log, ...options });
+  approveAll(fixture.session);
+  return fixture;
 }
 
 const CONCLUDED: ReadonlySet<EventType> = new Set([
@@ -76,7 +82,7 @@ const CONCLUDED: ReadonlySet<EventType> = new Set([
   "error",
 ]);
 
-/** A death after one of these is like one a little earlier; all of them are tried in the long mode. */
+/** A crash after one of these is like one slightly earlier; the long mode tries all of them. */
 const ALIKE: ReadonlySet<EventType> = new Set([
   "message_chunk",
   "reasoning_chunk",
@@ -86,7 +92,7 @@ const ALIKE: ReadonlySet<EventType> = new Set([
   "usage",
 ]);
 
-/** Records that are in one append with the one before them: a crash leaves both or neither. */
+/** Records in one append with the one before them: a crash leaves both or neither. */
 function isJoined(records: readonly StampedRecord[], index: number): boolean {
   const type = records[index]?.event.type as EventType;
   const before = records[index - 1]?.event.type as EventType;
@@ -96,7 +102,7 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
 }
 
-/** Calls of the model that are remembered by then, as `node|call`; those of the plan are of no node. */
+/** Remembered model calls as `node|call`; calls of the plan have no node. */
 function listRemembered(records: readonly StampedRecord[]): ReadonlySet<string> {
   const paths = eventsOf(records, "updates").map(({ checkpoint_ns: path = "" }) => path.split("|"));
   return new Set(
@@ -110,7 +116,7 @@ function listRemembered(records: readonly StampedRecord[]): ReadonlySet<string> 
   );
 }
 
-function nameCall({ kind, id, turn }: AskedFor): string {
+function nameCall({ kind, id, turn }: GotPrompt): string {
   if (kind === "complex") return `${id}|complex`;
   return `${id}|${kind === "work" ? "think" : kind}-${turn + 1}`;
 }
@@ -129,11 +135,11 @@ function describeEnd(records: readonly StampedRecord[]) {
   };
 }
 
-/** Goes on with a log that was cut, and looks at what came of it. */
+/** Resumes a truncated log and checks the outcome. */
 async function checkCut(whole: readonly StampedRecord[], prefix: readonly StampedRecord[]) {
-  const stage = await live(await cutLog(SESSION, prefix));
-  await stage.session.idle();
-  const after = await stage.read();
+  const fixture = await live(await cutLog(SESSION, prefix));
+  await fixture.session.idle();
+  const after = await fixture.read();
   const where = `after record ${prefix.length}, ${prefix.at(-1)?.event.type}`;
   const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
   if (status === "completed") expect([where, describeEnd(after)]).toEqual([where, describeEnd(whole)]);
@@ -142,37 +148,39 @@ async function checkCut(whole: readonly StampedRecord[], prefix: readonly Stampe
     const hasAnswered = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
     expect([where, eventsOf(prefix, "checkpoint").length === 0 || hasAnswered]).toEqual([where, true]);
   }
-  // A node that has ended is not begun again.
+  // A node that has ended is not started again.
   const ended = new Set(
     [...eventsOf(prefix, "got_node_complete"), ...eventsOf(prefix, "got_node_failed")].map(({ id }) => id),
   );
   const begun = eventsOf(after.slice(prefix.length), "got_node_start").filter(({ id }) => ended.has(id));
   expect([where, begun]).toEqual([where, []]);
-  // A call of the model whose answer is remembered is not made again.
+  // A model call with a remembered answer is not repeated.
   const remembered = listRemembered(prefix);
-  const again = stage.model.prompts.map((prompt) => nameCall(readAsked(prompt))).filter((call) => remembered.has(call));
+  const again = fixture.model.prompts
+    .map((prompt) => nameCall(readGotPrompt(prompt)))
+    .filter((call) => remembered.has(call));
   expect([where, again]).toEqual([where, []]);
-  // A tool that had started is not run again, whether it had ended or not.
+  // A tool that had started is not run again.
   const started = new Set(eventsOf(prefix, "tool_start").map(({ call_id }) => call_id));
   const restarted = eventsOf(after.slice(prefix.length), "tool_start").filter(({ call_id }) => started.has(call_id));
   expect([where, restarted]).toEqual([where, []]);
-  expect([where, stage.ran.length <= 3 - started.size]).toEqual([where, true]);
-  for (const prompt of stage.model.prompts) expect([where, findRuleBreak(prompt)]).toEqual([where, undefined]);
-  await stage.session.close();
+  expect([where, fixture.ran.length <= 3 - started.size]).toEqual([where, true]);
+  for (const prompt of fixture.model.prompts) expect([where, findRuleViolation(prompt)]).toEqual([where, undefined]);
+  await fixture.session.close();
   return { status, after };
 }
 
-describe("a graph of thoughts whose process dies", () => {
-  it("ends as it would have, wherever it was, and repeats nothing that was finished", { timeout: 60_000 }, async () => {
-    const stage = await live();
-    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+describe("a graph of thoughts after a crash", () => {
+  it("ends as it would have ended, at any point, and repeats nothing", { timeout: 60_000 }, async () => {
+    const fixture = await live();
+    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
+    const records = await fixture.read();
     expect(describeEnd(records)).toMatchObject({
-      reply: "From all.\n\n(Missing, because it could not be worked out: deep.z, weak, lost.)",
+      reply: "From all.\n\n(No result for: deep.z, weak, lost.)",
       failed: ["deep.z", "weak"],
       skipped: ["lost"],
     });
-    expect(stage.ran).toHaveLength(3);
+    expect(fixture.ran).toHaveLength(3);
 
     const seen = { completed: 0, interrupted: 0 };
     for (let length = 1; length < records.length; length++) {
@@ -182,7 +190,7 @@ describe("a graph of thoughts whose process dies", () => {
       if (!LONG && !isAnswer && ALIKE.has(last.event.type as EventType)) continue;
       const { status, after } = await checkCut(records, records.slice(0, length));
       seen[status === "completed" ? "completed" : "interrupted"]++;
-      // And once more, somewhere behind the first death.
+      // Crashes once more, after the first crash.
       if (status !== "completed" || (!LONG && length % 6 !== 0)) continue;
       const second = length + 1 + ((length * 37) % Math.max(1, after.length - length - 1));
       if (!isJoined(after, second)) await checkCut(records, after.slice(0, second));

@@ -1,20 +1,20 @@
 /**
- * Graph of Thoughts as a graph: the model plans, the thoughts are worked on side by side, the answer is made of the last
- * ones. How thoughts depend on each other is for `scheduler.ts`; here is what is planned, kept and said.
+ * Graph of Thoughts as a graph: plan, execute the nodes in parallel, answer from the final results. Dependencies
+ * between nodes are handled by `scheduler.ts`.
  */
 import { defineGraph, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { describeCut } from "../describe-cut.ts";
 import { isBlank } from "../compose-question.ts";
 import { think } from "../think.ts";
-import { createComplaint, type Execution, type GotContext, listKnown } from "./execution.ts";
+import { createWarning, type Execution, type GotContext, listKnownResults } from "./execution.ts";
 import { recallExpansions } from "./expand-node.ts";
 import { fitTexts } from "./fit-texts.ts";
-import { joinLost } from "./lost.ts";
-import { nameMissing } from "./name-missing.ts";
-import { describePlan, listEnds, type Plan, type PlanNode } from "./plan.ts";
-import { askForAnswer, askForPlan, type Missing } from "./prompts.ts";
-import { judgePlan, MAX_PLAN_NODES } from "./read-plan.ts";
+import { joinMissing } from "./missing-nodes.ts";
+import { describeMissing } from "./describe-missing.ts";
+import { describePlan, listFinalNodes, type Plan, type PlanNode } from "./plan.ts";
+import { askForAnswer, askForPlan, type MissingNode } from "./prompts.ts";
+import { validatePlan, MAX_PLAN_NODES } from "./read-plan.ts";
 import { requestPlan } from "./request-plan.ts";
 import { runThoughts } from "./run-thoughts.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -22,19 +22,19 @@ import { closeCallsOf } from "./think-with-tools.ts";
 
 const channels = {
   plan: replace<Plan>({ nodes: [] }),
-  /** Texts by the id of their node; those of expansions went into them. */
+  /** Results by node id. Results of expansions are part of the result of the expanded node. */
   results: merge<string>(),
-  /** Nodes without a result, those of expansions too: the first of them, and how many there are. */
-  missing: replace<readonly Missing[]>([]),
+  /** The first nodes without a result, expansions included, and how many there are in total. */
+  missing: replace<readonly MissingNode[]>([]),
   missingCount: replace(0),
 };
 
-/** Characters of all results, which are written as one event. */
+/** Maximum characters of all results, which are written as one event. */
 const MAX_RESULT_CHARACTERS = 100_000;
 const MAX_TASK_LENGTH = 2000;
 
 export function createGotGraph(context: GotContext) {
-  /** Made by this process: it was found right, and nothing of it is remembered. */
+  /** True if this process made the plan: it is valid, and no expansions are remembered. */
   let isNew = false;
   return defineGraph({
     name: "got",
@@ -45,7 +45,7 @@ export function createGotGraph(context: GotContext) {
         const plan = await makePlan(context, node);
         isNew = true;
         closeCallsOf(context.run, node.span.name);
-        node.conclude(describePlan(plan));
+        node.emitWithResult(describePlan(plan));
         return { plan };
       },
       execute_graph: async ({ plan: kept }, node) => {
@@ -55,7 +55,7 @@ export function createGotGraph(context: GotContext) {
           node,
           scheduler: new Scheduler(context.limits.concurrency),
           results: new Map(),
-          lost: new Map(),
+          missing: new Map(),
           expansions: new Map(),
           firstFault: undefined,
           total: plan.nodes.length,
@@ -83,26 +83,26 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
     findRoom: () => maxNodes,
   });
   if (outcome.ok) return outcome.plan;
-  const message = `the model gave no plan (${outcome.fault}): the question is worked on as one task`;
-  node.conclude(createComplaint("model_output_invalid", message, context.stage));
+  const message = `the model gave no valid plan (${outcome.fault}); the question is answered as one task`;
+  node.emitWithResult(createWarning("model_output_invalid", message, context.stage));
   const task = question.trim().slice(0, MAX_TASK_LENGTH).toWellFormed();
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
 }
 
-/** Whoever forks a session may give it another plan. */
+/** A fork may contain an edited plan. */
 function checkPlan(kept: Plan): Plan {
-  const outcome = judgePlan(kept, MAX_PLAN_NODES);
+  const outcome = validatePlan(kept, MAX_PLAN_NODES);
   if (outcome.ok) return outcome.plan;
-  throw new LoomError("graph_invalid", `the plan cannot be carried out: ${outcome.fault}`);
+  throw new LoomError("graph_invalid", `the plan is invalid: ${outcome.fault}`);
 }
 
-/** What the state keeps: the ends whole, if at all possible, and of the others what there is room for. */
+/** The results to keep in the state: final results complete if possible, the others as space permits. */
 function describeResults(execution: Execution, { nodes }: Plan) {
   const { results } = execution;
-  const { missing, count } = joinLost(nodes.flatMap(({ id }) => execution.lost.get(id) ?? []));
-  const ends = listEnds(nodes, (id) => results.has(id));
+  const { missing, count } = joinMissing(nodes.flatMap(({ id }) => execution.missing.get(id) ?? []));
+  const ends = listFinalNodes(nodes, (id) => results.has(id));
   if (ends.length === 0)
-    throw new LoomError("node_failed", `no node of the graph has a result; ${execution.firstFault}`, {
+    throw new LoomError("node_failed", `no node of the graph has a result; first failure: ${execution.firstFault}`, {
       stage: execution.context.stage,
     });
   const isEnd = new Set(ends);
@@ -124,8 +124,8 @@ async function giveAnswer(
   { plan, results, missing, missingCount }: StateOf<typeof channels>,
 ): Promise<void> {
   const texts = new Map(Object.entries(results));
-  const known = listKnown(
-    listEnds(plan.nodes, (id) => texts.has(id)),
+  const known = listKnownResults(
+    listFinalNodes(plan.nodes, (id) => texts.has(id)),
     texts,
   );
   const { model, settings, callOptions, stage, run, question } = context;
@@ -136,9 +136,9 @@ async function giveAnswer(
     { ...callOptions, stage, signal: node.signal, run },
   );
   const cut = describeCut(result.finishReason, stage);
-  if (cut !== undefined) node.conclude(cut);
-  // A model that says nothing has still worked all this out.
+  if (cut !== undefined) node.emitWithResult(cut);
+  // If the model returns nothing, answer with the results themselves.
   if (isBlank(result.text)) await node.span.write(known.map(({ text }) => text).join("\n\n"));
-  const gaps = nameMissing(question, missing, missingCount);
+  const gaps = describeMissing(question, missing, missingCount);
   if (gaps !== "") await node.span.write(`\n\n${gaps}`);
 }

@@ -1,11 +1,18 @@
-// Random graphs with random failures and delays: what was carried out is what was planned, and what the events tell.
+// Random graphs with random failures and delays: the execution and the events match the plan.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { SAMPLES } from "../../../test/sampling.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { Json } from "../../protocol/index.ts";
-import { describeWork, type ListedNode, listNodes, playGot, readAsked, rebuildGraph } from "./play-got.contract.ts";
+import {
+  describeWork,
+  type ListedNode,
+  listNodes,
+  playGot,
+  readGotPrompt,
+  rebuildGraph,
+} from "./got-script.contract.ts";
 
 interface Drawn {
   readonly picks: readonly number[];
@@ -28,14 +35,14 @@ const { node } = fc.letrec<{ node: Drawn }>((tie) => ({
 }));
 const graphs = fc.array(node, { minLength: 1, maxLength: 9 });
 
-/** A node of the whole graph, with what it should come to. */
+/** A node of the whole graph, with its expected outcome. */
 interface Expected {
   readonly needs: readonly string[];
   readonly drawn: Drawn;
   end: "completed" | "failed" | "skipped" | "never";
 }
 
-/** Everything that can happen, worked out one node after the other. */
+/** Computes the expected outcome sequentially. */
 function foresee(list: readonly Drawn[], depth: number, prefix: string, all: Map<string, Expected>): readonly string[] {
   const names = list.map((_, index) => `${prefix}n${index}`);
   const lost = new Set<string>();
@@ -49,7 +56,7 @@ function foresee(list: readonly Drawn[], depth: number, prefix: string, all: Map
     else if (drawn.inner.length === 0 || depth === 0) expected.end = drawn.fails ? "failed" : "completed";
     else {
       const ends = foresee(drawn.inner, depth - 1, `${id}.`, all);
-      // Several ends are combined by a call of the node's own.
+      // Several final results are combined by another call of the node.
       expected.end = ends.length === 0 || (ends.length > 1 && drawn.fails) ? "failed" : "completed";
     }
     if (expected.end !== "completed") lost.add(id);
@@ -74,18 +81,18 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
   const ends = foresee(list, adaptive ? maxDepth : 0, "", all);
   const grown = [...all].filter(([id]) => [...all.keys()].some((other) => other.startsWith(`${id}.`)));
   const begun: string[] = [];
-  let going = 0;
+  let running = 0;
   let most = 0;
-  const stage = await setStage(
+  const fixture = await createAgentFixture(
     playGot({
       plan: toPlan(all, ""),
       expansions: Object.fromEntries(grown.map(([id]) => [id, toPlan(all, `${id}.`)])),
       work: async (asked) => {
         begun.push(asked.id);
         const { turns, fails } = all.get(asked.id)?.drawn ?? { turns: 0, fails: false };
-        most = Math.max(most, ++going);
+        most = Math.max(most, ++running);
         await takeTurns(turns);
-        going--;
+        running--;
         return fails ? { fault: { kind: "throw" } } : { ...describeWork(asked), chunk: 100 };
       },
     }),
@@ -100,13 +107,13 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
       callOptions: { maxRetries: 0 },
     },
   );
-  const run = await stage.ask("Why?");
+  const run = await fixture.ask("Why?");
   const { status, code } = await run.ended;
   expect([status, code]).toEqual(ends.length === 0 ? ["error", "node_failed"] : ["completed", undefined]);
-  const records = await stage.read();
+  const records = await fixture.read();
   const graph = rebuildGraph(records);
 
-  // What the events tell is the graph that was meant, without what was never planned.
+  // The events describe the expected graph, without what was never planned.
   expect(graph.nodes.toSorted()).toEqual([...all.keys()].toSorted());
   const edges = [...all].flatMap(([id, { needs }]) => {
     const around = id.slice(0, Math.max(0, id.lastIndexOf(".")));
@@ -119,7 +126,7 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
       [...all].flatMap(([id, it]) => (it.end === end ? [id] : [])).toSorted(),
     ]);
 
-  // Each was worked on at most once, after those it needs, with their results in the order it named them.
+  // Each node ran at most once, after the nodes it needs, with their results in order.
   expect(new Set(begun).size).toBe(begun.length);
   expect(graph.order.length).toBe(new Set(graph.order).size);
   for (const [id, { needs, end }] of all) {
@@ -127,8 +134,8 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
     expect([id, start >= 0]).toEqual([id, end !== "skipped"]);
     if (start >= 0) for (const need of needs) expect(graph.order.indexOf(`-${need}`)).toBeLessThan(start);
   }
-  for (const prompt of stage.model.prompts) {
-    const { kind, id, known } = readAsked(prompt);
+  for (const prompt of fixture.model.prompts) {
+    const { kind, id, known } = readGotPrompt(prompt);
     if (kind === "work" && !grown.some(([name]) => name === id) && (all.get(id)?.needs.length ?? 0) > 0)
       expect(known).toEqual(all.get(id)?.needs);
     if (kind === "answer") expect(known).toEqual(ends);
@@ -138,13 +145,13 @@ async function check(list: readonly Drawn[], adaptive: boolean, concurrency: num
     const missing = [...all].flatMap(([id, it]) => (it.end === "completed" ? [] : [id]));
     const reply = eventsOf(records, "reply")[0]?.reply ?? "";
     for (const id of missing.slice(0, 3)) expect(reply).toContain(id);
-    expect(reply.includes("Missing")).toBe(missing.length > 0);
+    expect(reply.includes("No result for")).toBe(missing.length > 0);
   }
-  await stage.session.close();
+  await fixture.session.close();
 }
 
 describe("random graphs of thoughts", () => {
-  it("are carried out as they were planned, and told as they were carried out", async () => {
+  it("run as planned and are reported as they ran", async () => {
     await fc.assert(
       fc.asyncProperty(graphs, fc.integer({ min: 1, max: 4 }), (list, concurrency) =>
         check(list, false, concurrency, 0),
@@ -153,10 +160,10 @@ describe("random graphs of thoughts", () => {
     );
   });
 
-  it("are so too when nodes become graphs", async () => {
+  it("run as planned with expansions", async () => {
     await fc.assert(
-      fc.asyncProperty(graphs, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 3 }), (list, places, depth) =>
-        check(list, true, places, depth),
+      fc.asyncProperty(graphs, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 0, max: 3 }), (list, slots, depth) =>
+        check(list, true, slots, depth),
       ),
       { numRuns: SAMPLES.sessions / 5, seed: 24 },
     );

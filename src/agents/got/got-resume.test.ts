@@ -1,10 +1,10 @@
-// A graph of thoughts that another process goes on with, which was told other things than the first, or given another plan.
+// A graph of thoughts resumed by a process with other options, or with an edited plan.
 import { describe, expect, it } from "vitest";
-import { eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { forkSession, MemoryLog } from "../../log/index.ts";
 import type { EventOf, Json, StampedRecord } from "../../protocol/index.ts";
 import type { GotOptions } from "./got.ts";
-import { cutLog, describeWork, listNodes, playGot, readAsked, rebuildGraph } from "./play-got.contract.ts";
+import { cutLog, describeWork, listNodes, playGot, readGotPrompt, rebuildGraph } from "./got-script.contract.ts";
 
 const PAIR = listNodes([{ id: "x" }, { id: "y", needs: ["x"] }]);
 
@@ -17,19 +17,19 @@ const play = playGot({
       : describeWork(asked),
 });
 
-function stageGot(options: GotOptions, log = new MemoryLog()) {
-  return setStage(play, { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, log, ...options });
+function createGotFixture(options: GotOptions, log = new MemoryLog()) {
+  return createAgentFixture(play, { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, log, ...options });
 }
 
 async function record(options: GotOptions): Promise<readonly StampedRecord[]> {
-  const stage = await stageGot(options);
+  const fixture = await createGotFixture(options);
   await (
-    await stage.ask("Go")
+    await fixture.ask("Go")
   ).ended;
-  return stage.read();
+  return fixture.read();
 }
 
-/** After each result that is remembered, with all that is in its append. */
+/** After each remembered result, with everything in its append. */
 function listCuts(records: readonly StampedRecord[]): readonly number[] {
   return records.flatMap(({ event }, index) => {
     if (event.type !== "updates") return [];
@@ -38,7 +38,7 @@ function listCuts(records: readonly StampedRecord[]): readonly number[] {
   });
 }
 
-describe("a graph of thoughts that goes on with other options", () => {
+describe("a graph of thoughts resumed with other options", () => {
   it.each<readonly [GotOptions, GotOptions]>([
     [{ adaptive: true }, { adaptive: false }],
     [{ adaptive: true }, { adaptive: true, maxDepth: 0 }],
@@ -50,14 +50,14 @@ describe("a graph of thoughts that goes on with other options", () => {
     ],
     [{ adaptive: true }, { adaptive: false, maxIterations: 0 }],
     [{ adaptive: false }, { adaptive: true }],
-  ])("from %o to %o ends all it had planned, once, and plans no more than it may", async (first, second) => {
+  ])("from %o to %o finishes what was planned, once, and respects the new limits", async (first, second) => {
     const records = await record(first);
     for (const length of listCuts(records)) {
       const prefix = records.slice(0, length);
       const before = rebuildGraph(prefix);
-      const stage = await stageGot(second, await cutLog(SESSION, prefix));
-      await stage.session.idle();
-      const after = await stage.read();
+      const fixture = await createGotFixture(second, await cutLog(SESSION, prefix));
+      await fixture.session.idle();
+      const after = await fixture.read();
       const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
       expect([where, eventsOf(after, "run_end")]).toMatchObject([where, [{ status: "completed" }]]);
       const { nodes, completed } = rebuildGraph(after);
@@ -66,18 +66,18 @@ describe("a graph of thoughts that goes on with other options", () => {
       expect([where, nodes.length <= Math.max(before.nodes.length, maxTotalNodes)]).toEqual([where, true]);
       if (!adaptive && before.nodes.length > 0)
         expect([where, nodes.toSorted()]).toEqual([where, before.nodes.toSorted()]);
-      // A thought that has begun to use tools goes on with that, and is not made a graph.
+      // A thought that has started to use tools continues and is not expanded.
       const begun = eventsOf(prefix, "updates").flatMap(({ checkpoint_ns: path = "" }) =>
         path.endsWith("|think-1") ? [path.split("|").at(-2)] : [],
       );
-      const again = stage.model.prompts.map(readAsked).filter(({ id, turn }) => turn === 0 && begun.includes(id));
+      const again = fixture.model.prompts.map(readGotPrompt).filter(({ id, turn }) => turn === 0 && begun.includes(id));
       expect([where, again]).toEqual([where, []]);
-      await stage.session.close();
+      await fixture.session.close();
     }
   });
 });
 
-describe("a graph of thoughts whose plan was edited", () => {
+describe("a graph of thoughts with an edited plan", () => {
   const node = { id: "a", task: "do a", needs: [] as readonly string[], operation: "generate" };
   it.each<readonly [string, Json]>([
     [
@@ -89,13 +89,13 @@ describe("a graph of thoughts whose plan was edited", () => {
         ],
       },
     ],
-    ["needs what is not there", { nodes: [{ ...node, needs: ["gone"] }] }],
-    ["has an operation nobody knows", { nodes: [{ ...node, operation: "guess" }] }],
+    ["needs a missing node", { nodes: [{ ...node, needs: ["gone"] }] }],
+    ["has an unknown operation", { nodes: [{ ...node, operation: "guess" }] }],
     ["has no nodes", { nodes: [] }],
-    ["is no plan", "do a, then b"],
-  ])("fails at once where it %s", async (_, plan) => {
+    ["is not a plan", "do a, then b"],
+  ])("fails immediately if it %s", async (_, plan) => {
     const log = new MemoryLog();
-    const { session, ask } = await stageGot({}, log);
+    const { session, ask } = await createGotFixture({}, log);
     await (
       await ask("Go")
     ).ended;
@@ -107,7 +107,7 @@ describe("a graph of thoughts whose plan was edited", () => {
     const checkpointId = event.checkpoint_id;
     const state = { plan, results: {}, missing: [], missingCount: 0 };
     await forkSession(log, { from: SESSION, checkpointId, to: "edited", state });
-    const { agent, model } = await stageGot({});
+    const { agent, model } = await createGotFixture({});
     await using edited = await agent.openSession(log, "edited");
     await edited.idle();
     const { records } = await log.read("edited", { after: 0 });

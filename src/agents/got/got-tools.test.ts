@@ -1,85 +1,101 @@
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
-import { eventsOf, SESSION, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
+import { eventsOf, SESSION, createAgentFixture, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { sendCommand } from "../../engine/index.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { EventType } from "../../protocol/index.ts";
 import type { GotOptions } from "./got.ts";
-import { describeWork, listNodes, playGot, readAsked, rebuildGraph, type World } from "./play-got.contract.ts";
+import {
+  describeWork,
+  listNodes,
+  playGot,
+  readGotPrompt,
+  rebuildGraph,
+  type GotScript,
+} from "./got-script.contract.ts";
 
 const PAIR = listNodes([{ id: "a" }, { id: "b" }, { id: "end", needs: ["a", "b"], operation: "aggregate" }]);
 const never = new Promise<void>(() => undefined);
 
-function stageGot(work: NonNullable<World["work"]>, options: GotOptions = {}, plan = PAIR): Promise<Stage> {
-  return setStage(playGot({ plan, work }), { kind: "got", retryMs: 0, callOptions: { maxRetries: 0 }, ...options });
+function createGotFixture(
+  work: NonNullable<GotScript["work"]>,
+  options: GotOptions = {},
+  plan = PAIR,
+): Promise<AgentFixture> {
+  return createAgentFixture(playGot({ plan, work }), {
+    kind: "got",
+    retryMs: 0,
+    callOptions: { maxRetries: 0 },
+    ...options,
+  });
 }
 
 describe("tools within thoughts", () => {
-  it("are used in rounds, and what they gave is the thought's alone", async () => {
-    const stage = await stageGot((asked) => {
+  it("run in rounds, and their results stay in the thought", async () => {
+    const fixture = await createGotFixture((asked) => {
       if (asked.id !== "a" || asked.turn > 1) return describeWork(asked);
       return { text: "Let me add.", calls: [{ name: "add", input: { a: asked.turn, b: 2 } }] };
     });
-    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
-    expect(stage.ran).toEqual([
+    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(fixture.ran).toEqual([
       ["add", { a: 0, b: 2 }],
       ["add", { a: 1, b: 2 }],
     ]);
-    const records = await stage.read();
+    const records = await fixture.read();
     const [start] = records.filter(({ event }) => event.type === "tool_start");
     expect(start?.envelope.node_id).toMatch(/^run-a-\d+$/);
-    const last = stage.model.prompts.findLast((prompt) => readAsked(prompt).id === "a") ?? [];
+    const last = fixture.model.prompts.findLast((prompt) => readGotPrompt(prompt).id === "a") ?? [];
     expect(last.map(({ role }) => role)).toEqual(["user", "assistant", "tool", "assistant", "tool"]);
-    expect(findRuleBreak(last)).toBeUndefined();
-    const others = stage.model.prompts.filter((prompt) => readAsked(prompt).id !== "a");
+    expect(findRuleViolation(last)).toBeUndefined();
+    const others = fixture.model.prompts.filter((prompt) => readGotPrompt(prompt).id !== "a");
     expect(others.every((prompt) => prompt.every(({ role }) => role === "user"))).toBe(true);
     expect(eventsOf(records, "got_node_complete").map(({ result_summary }) => result_summary)).toContain("a[]");
   });
 
-  it("come to an end: at the limit the thought is asked without them", async () => {
+  it("are withheld after the last round", async () => {
     const call: ScriptedTurn = { calls: [{ name: "add", input: { a: 1, b: 1 } }] };
-    const stage = await stageGot(
+    const fixture = await createGotFixture(
       (asked, { toolChoice }) => {
         if (asked.id !== "a") return describeWork(asked);
-        // It calls to the last, whatever it is told.
+        // The model calls tools until the end.
         return toolChoice?.type === "none" ? { text: "Two.", ...call } : call;
       },
       { maxIterations: 3 },
     );
-    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
-    expect(stage.ran).toHaveLength(3);
-    const records = await stage.read();
+    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(fixture.ran).toHaveLength(3);
+    const records = await fixture.read();
     expect(eventsOf(records, "error")).toMatchObject([{ code: "iteration_limit", recoverable: true }]);
     expect(eventsOf(records, "got_node_complete").find(({ id }) => id === "a")?.result_summary).toBe("Two.");
     expect(eventsOf(records, "tool_end").filter(({ error_code }) => error_code === "interrupted")).toHaveLength(1);
   });
 
-  it("are not repeated in another try, nor are the answers that called them", async () => {
+  it("are not repeated in another attempt, nor are the answers that called them", async () => {
     let fails = true;
-    const stage = await stageGot((asked) => {
+    const fixture = await createGotFixture((asked) => {
       if (asked.id !== "a") return describeWork(asked);
       if (asked.turn === 0) return { calls: [{ name: "add", input: { a: 1, b: 1 } }] };
       if (!fails) return describeWork(asked);
       fails = false;
-      // It makes a call, and breaks off before it is whole.
+      // The model makes a call and breaks off.
       return {
         calls: [{ name: "add", input: { a: 2, b: 2 }, id: "half" }],
         text: "Then",
         fault: { kind: "cut", after: 1 },
       };
     });
-    expect(await (await stage.ask("Go")).ended).toMatchObject({ status: "completed" });
-    expect(stage.ran).toEqual([["add", { a: 1, b: 1 }]]);
-    const turns = stage.model.prompts.map(readAsked).filter(({ id }) => id === "a");
+    expect(await (await fixture.ask("Go")).ended).toMatchObject({ status: "completed" });
+    expect(fixture.ran).toEqual([["add", { a: 1, b: 1 }]]);
+    const turns = fixture.model.prompts.map(readGotPrompt).filter(({ id }) => id === "a");
     expect(turns.map(({ turn }) => turn)).toEqual([0, 1, 1]);
-    const { order, failed } = rebuildGraph(await stage.read());
+    const { order, failed } = rebuildGraph(await fixture.read());
     expect(order.filter((step) => step === "+a")).toHaveLength(2);
     expect(failed).toEqual([]);
   });
 
-  it("ask the user in two thoughts at once, in any order, while a third works on", async () => {
+  it("request approval in two thoughts at once, in any order, while a third continues", async () => {
     const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "c" }, { id: "end", needs: ["a", "b", "c"] }]);
-    const stage = await stageGot(
+    const fixture = await createGotFixture(
       (asked) => {
         if (!["a", "b"].includes(asked.id) || asked.turn > 0) return describeWork(asked);
         return { calls: [{ name: "remove", input: { path: asked.id }, id: `remove-${asked.id}` }] };
@@ -88,27 +104,27 @@ describe("tools within thoughts", () => {
       plan,
     );
     const asked = Promise.all(
-      ["remove-a", "remove-b"].map((id) => stage.wait("tool_approval", ({ call_id }) => call_id === id)),
+      ["remove-a", "remove-b"].map((id) => fixture.wait("tool_approval", ({ call_id }) => call_id === id)),
     );
-    const third = stage.wait("got_node_complete", ({ id }) => id === "c");
-    const run = await stage.ask("Go");
+    const third = fixture.wait("got_node_complete", ({ id }) => id === "c");
+    const run = await fixture.ask("Go");
     await Promise.all([asked, third]);
-    const second = stage.wait("got_node_complete", ({ id }) => id === "b");
+    const second = fixture.wait("got_node_complete", ({ id }) => id === "b");
     run.answerApproval({ callId: "remove-b", decision: "approved" });
     await second;
     run.answerApproval({ callId: "remove-a", decision: "rejected", reason: "no" });
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(stage.ran).toEqual([["remove", { path: "b" }]]);
-    const { completed } = rebuildGraph(await stage.read());
+    expect(fixture.ran).toEqual([["remove", { path: "b" }]]);
+    const { completed } = rebuildGraph(await fixture.read());
     expect(completed).toEqual(["c", "b", "a", "end"]);
   });
 
-  it("leave the place to others while the user is asked, once for however many questions", async () => {
+  it("release the slot during approval, once for any number of requests", async () => {
     const ids = ["b", "c", "d", "e"];
     const plan = listNodes([{ id: "a" }, ...ids.map((id) => ({ id, needs: ["a"] }))]);
     let working = 0;
     let most = 0;
-    const stage = await stageGot(
+    const fixture = await createGotFixture(
       async (asked) => {
         if (asked.id === "b" && asked.turn === 0)
           return { calls: [1, 2].map((n) => ({ name: "remove", input: { path: `${n}` }, id: `remove-${n}` })) };
@@ -120,25 +136,27 @@ describe("tools within thoughts", () => {
       { concurrency: 1 },
       plan,
     );
-    const others = Promise.all(["c", "d", "e"].map((id) => stage.wait("got_node_complete", (done) => done.id === id)));
-    const run = await stage.ask("Go");
+    const others = Promise.all(
+      ["c", "d", "e"].map((id) => fixture.wait("got_node_complete", (done) => done.id === id)),
+    );
+    const run = await fixture.ask("Go");
     await others;
     expect(run.work.waiting.map(({ callId }) => callId)).toEqual(["remove-1", "remove-2"]);
-    const second = stage.wait("tool_end", ({ call_id }) => call_id === "remove-2");
+    const second = fixture.wait("tool_end", ({ call_id }) => call_id === "remove-2");
     run.answerApproval({ callId: "remove-2", decision: "approved" });
     await second;
     run.answerApproval({ callId: "remove-1", decision: "approved" });
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(rebuildGraph(await stage.read()).completed).toEqual(["a", "c", "d", "e", "b"]);
+    expect(rebuildGraph(await fixture.read()).completed).toEqual(["a", "c", "d", "e", "b"]);
     expect(most).toBe(1);
   });
 
-  it("survive a restart while two thoughts wait for the user", async () => {
-    const work: NonNullable<World["work"]> = (asked) => {
+  it("survive a restart while two thoughts wait for approval", async () => {
+    const work: NonNullable<GotScript["work"]> = (asked) => {
       if (asked.id === "end" || asked.turn > 0) return describeWork(asked);
       return { calls: [{ name: "remove", input: { path: asked.id }, id: `remove-${asked.id}` }] };
     };
-    const first = await stageGot(work);
+    const first = await createGotFixture(work);
     const asked = Promise.all(
       ["remove-a", "remove-b"].map((id) => first.wait("tool_approval", ({ call_id }) => call_id === id)),
     );
@@ -149,55 +167,55 @@ describe("tools within thoughts", () => {
     await sendCommand(first.log, { commandId: "yes", sessionId: SESSION, kind: "approve", body });
 
     const options = { kind: "got", retryMs: 0, log: first.log } as const;
-    const second = await setStage(playGot({ plan: PAIR, work }), options);
+    const second = await createAgentFixture(playGot({ plan: PAIR, work }), options);
     second.session.liveRun?.answerApproval({ callId: "remove-b", decision: "approved" });
     await second.session.idle();
     expect(second.ran).toHaveLength(2);
     const records = await second.read();
     expect(eventsOf(records, "tool_approval")).toHaveLength(2);
     expect(eventsOf(records, "reply")).toMatchObject([{ reply: "From end." }]);
-    expect(second.model.prompts.map(readAsked).filter(({ kind, turn }) => kind === "work" && turn === 0)).toHaveLength(
-      1,
-    );
+    expect(
+      second.model.prompts.map(readGotPrompt).filter(({ kind, turn }) => kind === "work" && turn === 0),
+    ).toHaveLength(1);
   });
 });
 
 const PHASES: readonly [name: string, turn: ScriptedTurn, until: EventType][] = [
-  ["before the first word", { until: never }, "got_node_start"],
+  ["before the first output", { until: never }, "got_node_start"],
   ["in the middle of a thought", { text: "Half a thought", chunk: 4, fault: { kind: "stall", after: 2 } }, "llm_start"],
   ["in a tool", { calls: [{ name: "wait" }] }, "tool_start"],
-  ["while the user is asked", { calls: [{ name: "remove", input: { path: "a" } }] }, "tool_approval"],
+  ["while waiting for approval", { calls: [{ name: "remove", input: { path: "a" } }] }, "tool_approval"],
 ];
 
 describe("cancelling a graph of thoughts", () => {
-  it.each(PHASES)("%s is no failure of a node, and the next turn works", async (_, turn, until) => {
+  it.each(PHASES)("%s does not fail a node, and the next turn works", async (_, turn, until) => {
     let isOver = false;
-    const stage = await stageGot((asked) => (asked.id === "b" && !isOver ? turn : describeWork(asked)));
-    const there = Promise.all([stage.wait(until), stage.wait("got_node_complete", ({ id }) => id === "a")]);
-    const run = await stage.ask("Go");
+    const fixture = await createGotFixture((asked) => (asked.id === "b" && !isOver ? turn : describeWork(asked)));
+    const there = Promise.all([fixture.wait(until), fixture.wait("got_node_complete", ({ id }) => id === "a")]);
+    const run = await fixture.ask("Go");
     await there;
     await run.cancel("enough");
     expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
-    const { failed, skipped, completed } = rebuildGraph(await stage.read());
+    const { failed, skipped, completed } = rebuildGraph(await fixture.read());
     expect([failed, skipped, completed]).toEqual([[], [], ["a"]]);
     isOver = true;
-    expect(await (await stage.ask("Again")).ended).toMatchObject({ status: "completed" });
-    expect(findRuleBreak(stage.model.prompts.at(-1) ?? [])).toBeUndefined();
-    await stage.read();
+    expect(await (await fixture.ask("Again")).ended).toMatchObject({ status: "completed" });
+    expect(findRuleViolation(fixture.model.prompts.at(-1) ?? [])).toBeUndefined();
+    await fixture.read();
   });
 
-  it("ends the pause before another try at once", async () => {
-    const stage = await stageGot(({ id }) => (id === "a" ? { fault: { kind: "throw" } } : { text: id }), {
+  it("ends the pause before a retry immediately", async () => {
+    const fixture = await createGotFixture(({ id }) => (id === "a" ? { fault: { kind: "throw" } } : { text: id }), {
       retryMs: 60_000,
     });
-    const tried = stage.wait("node_exit", ({ id }) => id === "a");
-    const run = await stage.ask("Go");
+    const tried = fixture.wait("node_exit", ({ id }) => id === "a");
+    const run = await fixture.ask("Go");
     await tried;
     const started = performance.now();
     await run.cancel();
     expect(await run.ended).toMatchObject({ status: "cancelled" });
-    await stage.session.idle();
+    await fixture.session.idle();
     expect(performance.now() - started).toBeLessThan(2000);
-    await stage.read();
+    await fixture.read();
   });
 });

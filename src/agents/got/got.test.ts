@@ -1,19 +1,29 @@
 import { describe, expect, it } from "vitest";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
-import { eventsOf, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
+import { eventsOf, createAgentFixture, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
 import type { ScriptedTurn } from "../../models/scripted-model.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
 import type { GotOptions } from "./got.ts";
-import { describeWork, listNodes, playGot, readAsked, rebuildGraph, type World } from "./play-got.contract.ts";
+import {
+  describeWork,
+  listNodes,
+  playGot,
+  readGotPrompt,
+  rebuildGraph,
+  type GotScript,
+} from "./got-script.contract.ts";
 import { createRetryPolicy } from "./run-thoughts.ts";
 
 const quick = { retryMs: 0, callOptions: { maxRetries: 0 } };
 const broken: ScriptedTurn = { fault: { kind: "throw" } };
 
-function stageGot(world: World, options: GotOptions & { readonly tools?: readonly [] } = {}): Promise<Stage> {
-  return setStage(playGot(world), { kind: "got", ...quick, ...options });
+function createGotFixture(
+  world: GotScript,
+  options: GotOptions & { readonly tools?: readonly [] } = {},
+): Promise<AgentFixture> {
+  return createAgentFixture(playGot(world), { kind: "got", ...quick, ...options });
 }
 
 const DIAMOND = listNodes([
@@ -23,9 +33,9 @@ const DIAMOND = listNodes([
   { id: "end", needs: ["right", "left"], operation: "aggregate" },
 ]);
 
-function worked(stage: Stage): readonly string[] {
-  return stage.model.prompts.map((prompt) => {
-    const { kind, id, known } = readAsked(prompt);
+function worked(fixture: AgentFixture): readonly string[] {
+  return fixture.model.prompts.map((prompt) => {
+    const { kind, id, known } = readGotPrompt(prompt);
     return `${kind} ${id}(${known.join(" ")})`;
   });
 }
@@ -35,11 +45,11 @@ function replyOf(records: readonly StampedRecord[]): string {
 }
 
 describe("a graph of thoughts", () => {
-  it("is planned, worked on in its order, each node with what it needs, and answered", async () => {
-    const stage = await stageGot({ plan: DIAMOND });
-    const run = await stage.ask("Why?");
+  it("is planned, executed in order with the needed results, and answered", async () => {
+    const fixture = await createGotFixture({ plan: DIAMOND });
+    const run = await fixture.ask("Why?");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(worked(stage)).toEqual([
+    expect(worked(fixture)).toEqual([
       "plan ()",
       "work top()",
       "work left(top)",
@@ -47,7 +57,7 @@ describe("a graph of thoughts", () => {
       "work end(right left)",
       "answer (end)",
     ]);
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "got_plan")).toEqual([
       {
         type: "got_plan",
@@ -67,18 +77,18 @@ describe("a graph of thoughts", () => {
     expect(rebuildGraph(records).completed).toEqual(["top", "left", "right", "end"]);
     expect(eventsOf(records, "got_node_complete").at(-1)?.result_summary).toBe("end[right left]");
     expect(replyOf(records)).toBe("From end.");
-    for (const prompt of stage.model.prompts) expect(findRuleBreak(prompt)).toBeUndefined();
+    for (const prompt of fixture.model.prompts) expect(findRuleViolation(prompt)).toBeUndefined();
   });
 
-  it("keeps all that a node says within its span, beside the others', and off the answer", async () => {
-    const stage = await stageGot({
+  it("keeps the output of a node in its span and out of the answer", async () => {
+    const fixture = await createGotFixture({
       plan: DIAMOND,
       work: (asked) => ({ ...describeWork(asked), reasoning: "Let me think about it.", chunk: 4 }),
     });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     const enters = new Map(
       records.flatMap(({ envelope, event }) =>
         event.type === "node_enter" ? [[envelope.node_id, event as { id: string; parent?: string }]] : [],
@@ -102,31 +112,31 @@ describe("a graph of thoughts", () => {
     expect(new Set(calls).size).toBe(calls.length);
   });
 
-  it("works on so many nodes at once as it may, and no more", async () => {
+  it("runs as many nodes in parallel as allowed", async () => {
     const spread = Array.from({ length: 16 }, (_, index) => ({ id: `n${index}` }));
     const plan = listNodes([...spread, { id: "end", needs: spread.map(({ id }) => id), operation: "aggregate" }]);
-    let going = 0;
+    let running = 0;
     let most = 0;
     let full = Promise.withResolvers<void>();
-    const stage = await stageGot({
+    const fixture = await createGotFixture({
       plan,
       work: async (asked) => {
-        most = Math.max(most, ++going);
-        // Nobody goes on before eight are there: they overlap, or this never ends.
-        if (going === 8) {
+        most = Math.max(most, ++running);
+        // No node continues before eight have started, so they must overlap.
+        if (running === 8) {
           full.resolve();
           full = Promise.withResolvers();
         } else if (asked.id !== "end") await full.promise;
-        queueMicrotask(() => going--);
+        queueMicrotask(() => running--);
         return describeWork(asked);
       },
     });
-    expect(await (await stage.ask("Why?")).ended).toMatchObject({ status: "completed" });
+    expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "completed" });
     expect(most).toBe(8);
-    await stage.read();
+    await fixture.read();
   });
 
-  it("goes on without a node that fails, skips those that need it, and says what is missing", async () => {
+  it("continues without a failed node, skips its dependants and lists what is missing", async () => {
     const plan = listNodes([
       { id: "good" },
       { id: "bad" },
@@ -134,12 +144,15 @@ describe("a graph of thoughts", () => {
       { id: "far", needs: ["behind"] },
       { id: "other", needs: ["good"] },
     ]);
-    const stage = await stageGot({ plan, work: (asked) => (asked.id === "bad" ? broken : describeWork(asked)) });
-    expect(await (await stage.ask("Why?")).ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const fixture = await createGotFixture({
+      plan,
+      work: (asked) => (asked.id === "bad" ? broken : describeWork(asked)),
+    });
+    expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "completed" });
+    const records = await fixture.read();
     const { completed, failed, skipped, order } = rebuildGraph(records);
     expect([completed, failed, skipped]).toEqual([["good", "other"], ["bad"], ["behind", "far"]]);
-    // Tried twice, in a span each.
+    // Tried twice, each time in a separate span.
     expect(order.filter((step) => step === "+bad")).toHaveLength(2);
     expect(eventsOf(records, "node_exit").filter(({ id, result }) => id === "bad" && result !== "Ok")).toHaveLength(2);
     const told = eventsOf(records, "got_node_failed");
@@ -148,37 +161,40 @@ describe("a graph of thoughts", () => {
       ["behind", "skipped: needs bad, which failed"],
       ["far", "skipped: needs behind, which was skipped"],
     ]);
-    expect(worked(stage).at(-1)).toBe("answer (other)");
-    const asked = JSON.stringify(stage.model.prompts.at(-1));
+    expect(worked(fixture).at(-1)).toBe("answer (other)");
+    const asked = JSON.stringify(fixture.model.prompts.at(-1));
     expect(asked).toContain("- behind (do behind): skipped: needs bad, which failed");
-    expect(replyOf(records)).toBe("From other.\n\n(Missing, because it could not be worked out: bad, behind, far.)");
+    expect(replyOf(records)).toBe("From other.\n\n(No result for: bad, behind, far.)");
   });
 
-  it("says what is missing in Chinese where it was asked in Chinese", async () => {
+  it("lists what is missing in Chinese for a Chinese question", async () => {
     const plan = listNodes([{ id: "甲" }, { id: "乙" }, { id: "丙", needs: ["甲", "乙"] }]);
-    const stage = await stageGot({ plan, work: (asked) => (asked.id === "乙" ? broken : describeWork(asked)) });
+    const fixture = await createGotFixture({
+      plan,
+      work: (asked) => (asked.id === "乙" ? broken : describeWork(asked)),
+    });
     await (
-      await stage.ask("为什么？")
+      await fixture.ask("为什么？")
     ).ended;
-    expect(replyOf(await stage.read())).toBe("From 甲.\n\n（缺少以下部分，因为未能得出结果：乙、丙。）");
+    expect(replyOf(await fixture.read())).toBe("From 甲.\n\n（以下部分未能得出结果：乙、丙。）");
   });
 
-  it("fails by name where no node has a result", async () => {
-    const stage = await stageGot({ plan: DIAMOND, work: () => broken });
-    expect(await (await stage.ask("Why?")).ended).toMatchObject({
+  it("fails with a code if no node has a result", async () => {
+    const fixture = await createGotFixture({ plan: DIAMOND, work: () => broken });
+    expect(await (await fixture.ask("Why?")).ended).toMatchObject({
       status: "error",
       code: "node_failed",
     });
-    expect(eventsOf(await stage.read(), "run_end")[0]?.reason).toContain("top: ");
-    const { failed, skipped } = rebuildGraph(await stage.read());
+    expect(eventsOf(await fixture.read(), "run_end")[0]?.reason).toContain("top: ");
+    const { failed, skipped } = rebuildGraph(await fixture.read());
     expect([failed, skipped]).toEqual([["top"], ["left", "right", "end"]]);
-    // And the conversation goes on.
-    expect(await (await stage.ask("Why?")).ended).toMatchObject({ status: "error" });
+    // The conversation continues.
+    expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "error" });
   });
 
-  it("tries a node again, and keeps what it comes to then", async () => {
+  it("retries a node and uses the second result", async () => {
     let tries = 0;
-    const stage = await stageGot(
+    const fixture = await createGotFixture(
       {
         plan: DIAMOND,
         work: (asked) => {
@@ -188,16 +204,16 @@ describe("a graph of thoughts", () => {
       },
       { attempts: 3 },
     );
-    expect(await (await stage.ask("Why?")).ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "completed" });
+    const records = await fixture.read();
     expect(rebuildGraph(records).failed).toEqual([]);
     expect(replyOf(records)).toBe("From end.");
     const exits = eventsOf(records, "node_exit").filter(({ id }) => id === "left");
-    expect(exits.slice(1)).toMatchObject([{ result: { Err: "the model gave no result" } }, { result: "Ok" }]);
+    expect(exits.slice(1)).toMatchObject([{ result: { Err: "the model gave an empty result" } }, { result: "Ok" }]);
     expect(exits).toHaveLength(3);
   });
 
-  it("scores what a node needs, and keeps the best", async () => {
+  it("scores the results a node needs and keeps the best", async () => {
     const plan = listNodes([
       { id: "a" },
       { id: "b" },
@@ -206,11 +222,11 @@ describe("a graph of thoughts", () => {
       { id: "better", needs: ["best"], operation: "refine" },
     ]);
     const scores = { a: 0.2, b: 0.9, c: 0.9 };
-    const stage = await stageGot({ plan, scores: () => ({ scores }) });
+    const fixture = await createGotFixture({ plan, scores: () => ({ scores }) });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "got_node_complete").find(({ id }) => id === "best")).toEqual({
       type: "got_node_complete",
       id: "best",
@@ -218,44 +234,44 @@ describe("a graph of thoughts", () => {
       scored: ["a", "b", "c"],
       scores: [0.2, 0.9, 0.9],
     });
-    const refine = stage.model.prompts.find((prompt) => readAsked(prompt).id === "better") ?? [];
-    expect(readAsked(refine).text).toContain("Result of best (do best):\nb[]");
-    expect(readAsked(refine).text).toContain("Improve the result above");
+    const refine = fixture.model.prompts.find((prompt) => readGotPrompt(prompt).id === "better") ?? [];
+    expect(readGotPrompt(refine).text).toContain("Result of best (do best):\nb[]");
+    expect(readGotPrompt(refine).text).toContain("Improve the result above");
   });
 
-  it("asks for scores once more, and then keeps the first and says so", async () => {
+  it("requests scores once more, then keeps the first result with a warning", async () => {
     const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "best", needs: ["a", "b"], operation: "score" }]);
     const bad = ["I like b.", { scores: { a: "NaN", b: 1 } }] as const;
-    const stage = await stageGot({ plan, scores: ({ turn }) => bad[turn] ?? null });
+    const fixture = await createGotFixture({ plan, scores: ({ turn }) => bad[turn] ?? null });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     const errors = eventsOf(records, "error");
     expect(errors).toMatchObject([{ code: "model_output_invalid", recoverable: true }]);
     expect(errors[0]?.message).toContain("best (a has no score");
     expect(eventsOf(records, "got_node_complete").at(-1)).toMatchObject({ id: "best", result_summary: "a[]" });
-    expect(stage.model.prompts.filter((prompt) => readAsked(prompt).kind === "score")).toHaveLength(2);
+    expect(fixture.model.prompts.filter((prompt) => readGotPrompt(prompt).kind === "score")).toHaveLength(2);
   });
 
-  it("takes the second word on scores", async () => {
+  it("uses the scores of the second answer", async () => {
     const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "best", needs: ["a", "b"], operation: "score" }]);
     const said = [{ scores: { a: 7, b: 1 } }, { scores: { a: 0, b: 1 } }] as const;
-    const stage = await stageGot({ plan, scores: ({ turn }) => said[turn] ?? null });
+    const fixture = await createGotFixture({ plan, scores: ({ turn }) => said[turn] ?? null });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "error")).toEqual([]);
     expect(eventsOf(records, "got_node_complete").at(-1)?.result_summary).toBe("kept b (a 0, b 1)");
   });
 
-  it("remembers results in the state, and the conversation after it", async () => {
-    const stage = await stageGot({ plan: DIAMOND }, { tools: [] });
+  it("stores results in the state, and the answer in the conversation", async () => {
+    const fixture = await createGotFixture({ plan: DIAMOND }, { tools: [] });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const updates = eventsOf(await stage.read(), "updates").find(
+    const updates = eventsOf(await fixture.read(), "updates").find(
       ({ id, delta }) => id === "execute_graph" && delta === true,
     );
     expect(updates?.state).toMatchObject({
@@ -263,50 +279,50 @@ describe("a graph of thoughts", () => {
       missing: { set: [] },
     });
     await (
-      await stage.ask("And then?")
+      await fixture.ask("And then?")
     ).ended;
-    expect(stage.model.prompts.at(-1)?.slice(0, 2)).toEqual([
+    expect(fixture.model.prompts.at(-1)?.slice(0, 2)).toEqual([
       { role: "user", content: [{ type: "text", text: "Why?" }] },
       { role: "assistant", content: [{ type: "text", text: "From end." }] },
     ]);
   });
 
-  it("answers with its results where the model says nothing, and tells of a text that was cut", async () => {
-    const stage = await stageGot({
+  it("answers with its results if the model returns nothing, and reports a cut text", async () => {
+    const fixture = await createGotFixture({
       plan: DIAMOND,
       answer: () => ({ text: "" }),
       work: (asked) => ({ ...describeWork(asked), ...(asked.id === "end" ? { finishReason: "length" } : {}) }),
     });
     await (
-      await stage.ask("Why?")
+      await fixture.ask("Why?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(replyOf(records)).toBe("end[right left]");
     expect(eventsOf(records, "error")).toMatchObject([{ code: "model_failed", recoverable: true }]);
   });
 
   it.each<readonly [GotOptions, string]>([
-    [{ maxNodes: 0 }, "`maxNodes` must be a whole number from 1 to 2000, not 0"],
+    [{ maxNodes: 0 }, "`maxNodes` must be an integer from 1 to 2000, not 0"],
     [{ maxTotalNodes: Number.NaN }, "`maxTotalNodes` must be"],
-    [{ maxDepth: 99 }, "`maxDepth` must be a whole number from 0 to 5"],
+    [{ maxDepth: 99 }, "`maxDepth` must be an integer from 0 to 5"],
     [{ concurrency: 1.5 }, "`concurrency` must be"],
     [{ attempts: Infinity }, "`attempts` must be"],
     [{ retryMs: -1 }, "`retryMs` must be"],
     [{ maxIterations: "3" as unknown as number }, "`maxIterations` must be"],
     [{ maxCharacters: 10 ** 9 }, "`maxCharacters` must be"],
     [{ adaptive: "yes" as unknown as boolean }, "`adaptive` must be"],
-  ])("refuses options that make no sense: %o", (options, message) => {
+  ])("rejects invalid options: %o", (options, message) => {
     expect(() => agent({ kind: "got", provider: "offline", ...options })).toThrow(message);
   });
 });
 
-describe("the pauses between tries", () => {
+describe("the pauses between attempts", () => {
   it.each([
     [500, [500, 1000, 2000, 4000]],
     [20_000, [20_000, 40_000, 80_000, 160_000]],
     [60_000, [60_000, 120_000, 240_000, 480_000, 600_000, 600_000]],
     [0, [0, 0, 0]],
-  ])("of %d are each twice the one before, up to ten minutes", (retryMs, pauses) => {
+  ])("of %d double each time, up to ten minutes", (retryMs, pauses) => {
     const policy = createRetryPolicy({ attempts: pauses.length + 1, retryMs });
     const found = pauses.map((_, index) => findRetryDelay(policy, index + 1, new Error("no")));
     expect(found).toEqual(pauses);

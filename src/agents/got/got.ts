@@ -1,7 +1,6 @@
 /**
- * Graph of Thoughts: the model plans a graph of tasks, those that are ready are worked on side by side, each with the
- * results it needs, and the answer is made of the last ones. Adaptive, a task that proves complex becomes a graph itself.
- * Here is what it can be told.
+ * Graph of Thoughts: the model plans a graph of tasks, independent tasks run in parallel with the results they need,
+ * and the answer is written from the final results. With `adaptive`, a complex task becomes a graph itself.
  */
 import { LoomError } from "../../protocol/index.ts";
 import type { AgentKind } from "../agent-kind.ts";
@@ -9,24 +8,28 @@ import type { GotContext, GotLimits } from "./execution.ts";
 import { createGotGraph } from "./got-graph.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
 
+/** Options of the kind `got`. */
 export interface GotOptions {
-  /** A task that the model judges complex is planned as a graph of its own. */
+  /** Lets the model expand complex tasks into subgraphs. Default: false. */
   readonly adaptive?: boolean;
-  /** Nodes of one plan. A plan with more is refused. */
+  /** Maximum nodes of one plan; larger plans are rejected. Default: 50. */
   readonly maxNodes?: number;
-  /** Nodes of the run, those of expansions included: past it nothing is expanded. */
+  /** Maximum nodes of a run, expansions included; then nothing more is expanded. Default: 200. */
   readonly maxTotalNodes?: number;
-  /** Expansions one within the other. */
+  /** Maximum depth of nested expansions. Default: 2. */
   readonly maxDepth?: number;
-  /** Nodes that are worked on at once. */
+  /** Maximum nodes that run at the same time. Default: 8. */
   readonly concurrency?: number;
-  /** Tries of a node, the first included. */
+  /** Maximum attempts per node, the first included. Default: 2. */
   readonly attempts?: number;
-  /** Before the second try; each pause is twice the one before, up to ten minutes. */
+  /** Milliseconds before the second attempt. Each further pause is twice as long, up to 10 minutes. Default: 500. */
   readonly retryMs?: number;
-  /** Rounds in which a node may use tools. Code `iteration_limit`. */
+  /** Maximum rounds of tool calls per node; code `iteration_limit`. Default: 10. */
   readonly maxIterations?: number;
-  /** What the model may say in one call before the answer, reasoning included. Code `model_output_too_large`. */
+  /**
+   * Maximum characters of one model call before the answer, reasoning included; code `model_output_too_large`. Default:
+   * 150,000.
+   */
   readonly maxCharacters?: number;
 }
 
@@ -43,7 +46,7 @@ const DEFAULTS: Readonly<Numbers> = {
   maxCharacters: 150_000,
 };
 
-/** What each may be. Plans and thoughts are kept in one record each, and that may have 1 MiB; ids grow with the depth. */
+/** Allowed values. A plan or a thought must fit into one record of 1 MiB, and ids grow with the depth. */
 const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: number] } = {
   maxNodes: [1, MAX_PLAN_NODES],
   maxTotalNodes: [1, 10_000],
@@ -61,7 +64,7 @@ export function createGot(options: GotOptions): AgentKind {
     name: "got",
     async answer(agentContext) {
       const context: GotContext = { ...agentContext, limits };
-      await context.carryOut(createGotGraph(context), {});
+      await context.executeGraph(createGotGraph(context), {});
       return {};
     },
   };
@@ -74,7 +77,7 @@ function readLimits(options: GotOptions): GotLimits {
     if (given === undefined) continue;
     const [from, to] = RANGES[name];
     if (!Number.isSafeInteger(given) || given < from || given > to)
-      throw new LoomError("graph_invalid", `\`${name}\` must be a whole number from ${from} to ${to}, not ${given}`);
+      throw new LoomError("graph_invalid", `\`${name}\` must be an integer from ${from} to ${to}, not ${given}`);
     numbers[name] = given;
   }
   const { adaptive = false } = options;

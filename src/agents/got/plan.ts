@@ -1,35 +1,32 @@
-/**
- * A plan: the nodes of a graph of thoughts after they were found right, and what can be said of them. Plain data, which is
- * kept in the log as it is; nothing here knows a model or a run.
- */
+/** A validated plan, and the events that describe it. Plans are stored in the log as they are. */
 import type { GotExpandEvent, GotPlanEvent } from "../../protocol/index.ts";
 
-/** What a node does with the results it needs. As in the paper: generate, aggregate, refine, score (and keep the best). */
-export type Operation = "generate" | "aggregate" | "refine" | "score";
+/** What a node does with the results it needs. `score` rates them and keeps the best. */
+export type ThoughtOperation = "generate" | "aggregate" | "refine" | "score";
 
-// Types and not interfaces: they are JSON, and only of a type the compiler knows that.
+// Types instead of interfaces, because only types are assignable to JSON.
 export type PlanNode = {
   readonly id: string;
   readonly task: string;
-  /** Ids of the nodes whose results it needs. */
+  /** Ids of the nodes whose results this node needs. */
   readonly needs: readonly string[];
-  readonly operation: Operation;
+  readonly operation: ThoughtOperation;
 };
 
-/** Acyclic, connected, bounded; in an order in which every node comes after those it needs. */
+/** Acyclic, connected and within the limits. Every node comes after the nodes it needs. */
 export type Plan = {
   readonly nodes: readonly PlanNode[];
 };
 
 const MAX_LABEL_LENGTH = 200;
 
-/** The first line, no longer than may be: what a text is about. */
+/** The first line of a text, shortened to a label. */
 export function summarise(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.trim() ?? "";
   return line.length <= MAX_LABEL_LENGTH ? line : `${line.slice(0, MAX_LABEL_LENGTH - 1).toWellFormed()}…`;
 }
 
-/** From a node to those that need it. */
+/** Edges lead from a node to the nodes that need it. */
 export function listEdges(nodes: readonly PlanNode[]): readonly (readonly [from: string, to: string])[] {
   return nodes.flatMap(({ id, needs }) => needs.map((need) => [need, id] as const));
 }
@@ -47,7 +44,7 @@ export function describePlan({ nodes }: Plan): GotPlanEvent {
   };
 }
 
-/** What a node has become. Edges lead away from it, so that no cycle can come of it. */
+/** The event for an expanded node. Edges lead away from it, so they cannot form a cycle. */
 export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
   const sources = nodes.flatMap((node) => (node.needs.length === 0 ? [[id, node.id] as const] : []));
   const edges = [...sources, ...listEdges(nodes)];
@@ -63,14 +60,14 @@ export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
   };
 }
 
-/** A plan inside of a node: its ids begin with that of the node, so that no two nodes of a run have the same. */
-export function placeInside(id: string, { nodes }: Plan): Plan {
+/** Prefixes the ids of a plan with the id of the node that it expands, which keeps ids unique within the run. */
+export function nestPlan(id: string, { nodes }: Plan): Plan {
   const inside = (inner: string): string => `${id}.${inner}`;
   return { nodes: nodes.map((node) => ({ ...node, id: inside(node.id), needs: node.needs.map(inside) })) };
 }
 
-/** Nodes with a result that nobody with a result has used, in the order of the plan: what the graph has come to. */
-export function listEnds(nodes: readonly PlanNode[], hasResult: (id: string) => boolean): readonly PlanNode[] {
+/** Nodes with a result that no other node with a result needs, in plan order. They are the result of the graph. */
+export function listFinalNodes(nodes: readonly PlanNode[], hasResult: (id: string) => boolean): readonly PlanNode[] {
   const done = nodes.filter(({ id }) => hasResult(id));
   const used = new Set(done.flatMap(({ needs }) => needs));
   return done.filter(({ id }) => !used.has(id));

@@ -1,15 +1,13 @@
 /**
- * What the model is asked on the way through a graph of thoughts. Written for any model: plain words, the question first,
- * then what is known, then the task, and last of all the form of the answer. Nothing here knows how an answer is read.
+ * Prompts of Graph of Thoughts: the question first, then known results, the task, and the answer format last. They must
+ * work with any model. The offline model recognises them by their text.
  */
 import type { ModelMessage } from "../../models/model.ts";
-import type { AgentContext } from "../agent-kind.ts";
-import type { Operation, PlanNode } from "./plan.ts";
-
-type Asked = Pick<AgentContext, "system" | "history" | "question"> & Partial<Pick<AgentContext, "files">>;
+import type { QuestionContext } from "../agent-kind.ts";
+import type { ThoughtOperation, PlanNode } from "./plan.ts";
 
 /** The result of another node. */
-export interface Known {
+export interface KnownResult {
   readonly id: string;
   readonly task: string;
   readonly text: string;
@@ -22,18 +20,18 @@ const PLAN_FORM = [
 ];
 
 function listRules(maxNodes: number): string {
-  return `Rules: at most ${maxNodes} nodes; ids of letters, digits, "_" and "-"; no cycles; all nodes connected; end in one node that the others lead to. What is simple is a single node.`;
+  return `Rules: at most ${maxNodes} nodes; ids of letters, digits, "_" and "-"; no cycles; all nodes connected; end in one node that the others lead to. Use a single node for simple work.`;
 }
 
-export function askForPlan(asked: Asked, maxNodes: number): readonly ModelMessage[] {
-  return compose(asked, [
+export function askForPlan(context: QuestionContext, maxNodes: number): readonly ModelMessage[] {
+  return compose(context, [
     "Split the work on this question into a graph of small tasks, so that those which do not need each other can be worked on at the same time.",
     ...PLAN_FORM,
     listRules(maxNodes),
   ]);
 }
 
-/** After an answer that was no plan, or none that can be carried out. */
+/** Follows an answer without a valid plan. */
 export function askForPlanAgain(
   first: readonly ModelMessage[],
   answer: string,
@@ -46,9 +44,13 @@ export function askForPlanAgain(
   );
 }
 
-/** Whether a node should become a graph itself. */
-export function askIfComplex(asked: Asked, node: PlanNode, known: readonly Known[]): readonly ModelMessage[] {
-  return compose(asked, [
+/** Asks whether a node should become a graph. */
+export function askIfComplex(
+  context: QuestionContext,
+  node: PlanNode,
+  known: readonly KnownResult[],
+): readonly ModelMessage[] {
+  return compose(context, [
     ...describeKnown(known),
     describeTask(node),
     "Would this task be done clearly better if it were split into smaller tasks? Think briefly, then end with one line of JSON:",
@@ -57,12 +59,12 @@ export function askIfComplex(asked: Asked, node: PlanNode, known: readonly Known
 }
 
 export function askForExpansion(
-  asked: Asked,
+  context: QuestionContext,
   node: PlanNode,
-  known: readonly Known[],
+  known: readonly KnownResult[],
   maxNodes: number,
 ): readonly ModelMessage[] {
-  return compose(asked, [
+  return compose(context, [
     ...describeKnown(known),
     describeTask(node),
     "Split the work on this task into a graph of smaller tasks, so that those which do not need each other can be worked on at the same time.",
@@ -71,7 +73,7 @@ export function askForExpansion(
   ]);
 }
 
-const WORK: { readonly [K in Exclude<Operation, "score">]: string } = {
+const WORK: { readonly [K in Exclude<ThoughtOperation, "score">]: string } = {
   generate: "Work on this task only. Write its result, and nothing else.",
   aggregate:
     "Combine the results above into one for this task: keep what matters, say nothing twice. Write the combined result, and nothing else.",
@@ -79,15 +81,23 @@ const WORK: { readonly [K in Exclude<Operation, "score">]: string } = {
     "Improve the result above for this task: correct what is wrong, add what is missing. Write the whole improved result, and nothing else.",
 };
 
-export function askForWork(asked: Asked, node: PlanNode, known: readonly Known[]): readonly ModelMessage[] {
+export function askForWork(
+  context: QuestionContext,
+  node: PlanNode,
+  known: readonly KnownResult[],
+): readonly ModelMessage[] {
   const { operation } = node;
   const what = operation === "score" ? WORK.generate : WORK[operation];
-  return compose(asked, [...describeKnown(known), describeTask(node), what]);
+  return compose(context, [...describeKnown(known), describeTask(node), what]);
 }
 
-export function askForScores(asked: Asked, node: PlanNode, known: readonly Known[]): readonly ModelMessage[] {
+export function askForScores(
+  context: QuestionContext,
+  node: PlanNode,
+  known: readonly KnownResult[],
+): readonly ModelMessage[] {
   const form = known.map(({ id }) => `${JSON.stringify(id)}: 0.0 to 1.0`).join(", ");
-  return compose(asked, [
+  return compose(context, [
     ...describeKnown(known),
     describeTask(node),
     "Rate each of the results above for this task. Think briefly, then end with one line of JSON:",
@@ -95,7 +105,7 @@ export function askForScores(asked: Asked, node: PlanNode, known: readonly Known
   ]);
 }
 
-/** After an answer that has not rated them all. */
+/** Follows an answer with invalid scores. */
 export function askForScoresAgain(
   first: readonly ModelMessage[],
   answer: string,
@@ -113,27 +123,27 @@ function askAgain(first: readonly ModelMessage[], answer: string, what: string):
   ];
 }
 
-/** What is missing is named, so that the answer can say so. */
-export type Missing = {
+/** A node without a result. It is named, so that the answer can mention the gap. */
+export type MissingNode = {
   readonly id: string;
   readonly task: string;
   readonly reason: string;
 };
 
 export function askForAnswer(
-  asked: Asked,
-  known: readonly Known[],
-  missing: readonly Missing[],
+  context: QuestionContext,
+  known: readonly KnownResult[],
+  missing: readonly MissingNode[],
 ): readonly ModelMessage[] {
   const gaps = missing.map(({ id, task, reason }) => `- ${id} (${task}): ${reason}`);
-  return compose(asked, [
+  return compose(context, [
     ...describeKnown(known),
     ...(gaps.length === 0 ? [] : [`Missing, because it could not be worked out:\n${gaps.join("\n")}`]),
     "Write the final answer for the user, from these results and in the language of the question.",
   ]);
 }
 
-function describeKnown(known: readonly Known[]): readonly string[] {
+function describeKnown(known: readonly KnownResult[]): readonly string[] {
   return known.map(({ id, task, text }) => `Result of ${id} (${task}):\n${text}`);
 }
 
@@ -141,7 +151,10 @@ function describeTask({ id, task }: PlanNode): string {
   return `Task ${id}:\n${task}`;
 }
 
-function compose({ system, history, question, files = [] }: Asked, parts: readonly string[]): readonly ModelMessage[] {
+function compose(
+  { system, history, question, files = [] }: QuestionContext,
+  parts: readonly string[],
+): readonly ModelMessage[] {
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
     ...history,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SAMPLES } from "../../../test/sampling.ts";
 import type { Json } from "../../protocol/index.ts";
-import { listEdges, listEnds } from "./plan.ts";
+import { listEdges, listFinalNodes } from "./plan.ts";
 import { readPlan } from "./read-plan.ts";
 
 const say = (nodes: Json): string => `Let me see.\n${JSON.stringify({ nodes })}`;
@@ -18,8 +18,8 @@ function faultOf(text: string, maxNodes = 50): string {
   return outcome.ok ? "(none)" : outcome.fault;
 }
 
-describe("a plan", () => {
-  it("is read out of what the model says around it", () => {
+describe("readPlan", () => {
+  it("finds the plan in the surrounding text", () => {
     const text = `{"nodes": "no"} Thinking…\n\`\`\`json\n${JSON.stringify({ nodes: [node("a"), node("b", ["a"])] })}\n\`\`\``;
     expect(readPlan(text, 50)).toEqual({
       ok: true,
@@ -32,12 +32,12 @@ describe("a plan", () => {
     });
   });
 
-  it("is put in an order in which all that is needed comes first", () => {
+  it("orders nodes after those they need", () => {
     const outcome = readPlan(say([node("c", ["b", "a"]), node("b", ["a"]), node("a")]), 3);
     expect(outcome.ok && outcome.plan.nodes.map(({ id }) => id)).toEqual(["a", "b", "c"]);
   });
 
-  it("may be in any script, and be careless about form", () => {
+  it("accepts any script and tolerates sloppy formatting", () => {
     const outcome = readPlan(
       say([
         { id: "收集", task: " 收集资料 ", operation: null, needs: null },
@@ -51,7 +51,7 @@ describe("a plan", () => {
     });
   });
 
-  it("inside of a node is part of the graph around it", () => {
+  it("prefixes the ids of a plan inside a node", () => {
     const outcome = readPlan(say([node("a"), node("b", ["a"])]), 50, "x.y");
     expect(outcome.ok && outcome.plan.nodes.map(({ id, needs }) => [id, needs])).toEqual([
       ["x.y.a", []],
@@ -63,33 +63,37 @@ describe("a plan", () => {
   it.each<readonly [what: string, text: string, fault: RegExp]>([
     ["prose", "First I would look at the data.", /no JSON object/],
     ["nothing", "", /no JSON object/],
-    ["JSON that is broken off", '{"nodes": [{"id": "a"', /no JSON object/],
+    ["truncated JSON", '{"nodes": [{"id": "a"', /no JSON object/],
     ["NaN", '{"nodes": NaN}', /no JSON object/],
-    ["no nodes", '{"steps": []}', /no list "nodes"/],
-    ["an object of nodes", '{"nodes": {"length": 3}}', /no list "nodes"/],
-    ["an empty list", say([]), /no nodes/],
-    ["a node that is none", say(["a"]), /node 1 is no object/],
-    ["null for a node", say([null]), /node 1 is no object/],
+    ["no nodes", '{"steps": []}', /no array "nodes"/],
+    ["an object of nodes", '{"nodes": {"length": 3}}', /no array "nodes"/],
+    ["an empty array", say([]), /no nodes/],
+    ["a string for a node", say(["a"]), /node 1 is not an object/],
+    ["null for a node", say([null]), /node 1 is not an object/],
     ["an id that is a number", say([node(7)]), /has the id 7/],
     ["an id with spaces", say([node("a b")]), /1 to 40 letters/],
-    ["an id with a bar", say([node("a|b")]), /1 to 40 letters/],
+    ["an id with a pipe", say([node("a|b")]), /1 to 40 letters/],
     ["an id with a dot", say([node("a.b")]), /1 to 40 letters/],
     ["an id of control characters", say([node("\u0000\u202e")]), /1 to 40 letters/],
     ["an empty id", say([node("")]), /1 to 40 letters/],
-    ["an endless id", say([node(long)]), /^.{0,200}$/],
-    ["an id of ours", say([node("execute_graph")]), /taken/],
-    ["the id of all objects", '{"nodes": [{"id": "__proto__", "task": "x"}]}', /taken/],
-    ["two of one id", say([node("a"), node("b", ["a"]), node("a")]), /two nodes have the id "a"/],
+    ["an overlong id", say([node(long)]), /^.{0,200}$/],
+    ["a reserved id", say([node("execute_graph")]), /reserved/],
+    ["the id __proto__", '{"nodes": [{"id": "__proto__", "task": "x"}]}', /reserved/],
+    ["a duplicate id", say([node("a"), node("b", ["a"]), node("a")]), /two nodes have the id "a"/],
     ["no task", say([{ id: "a" }]), /\(a\) has no task/],
     ["a blank task", say([node("a", [], { task: " \n" })]), /\(a\) has no task/],
-    ["an unknown operation", say([node("a", [], { operation: "guess" })]), /does not exist: "guess"/],
-    ["an operation that is a list", say([node("a", [], { operation: ["score"] })]), /does not exist: \(no text\)/],
-    ["needs that are no list", say([node("a", "b")]), /no list of ids/],
-    ["needs that are no texts", say([node("a", [1])]), /no list of ids/],
+    ["an unknown operation", say([node("a", [], { operation: "guess" })]), /unknown operation "guess"/],
+    [
+      "an operation that is an array",
+      say([node("a", [], { operation: ["score"] })]),
+      /unknown operation \(not a string\)/,
+    ],
+    ["needs that is not an array", say([node("a", "b")]), /not an array of ids/],
+    ["needs with other values than strings", say([node("a", [1])]), /not an array of ids/],
     ["a need that does not exist", say([node("a", ["z"])]), /needs "z", which does not exist/],
     ["the same need twice", say([node("a"), node("b", ["a", "a"])]), /same node twice/],
     [
-      "endless needs",
+      "too many needs",
       say([
         node("a"),
         node(
@@ -101,18 +105,18 @@ describe("a plan", () => {
     ],
     ["a node that needs itself", say([node("a", ["a"])]), /needs itself/],
     ["a cycle", say([node("s"), node("a", ["s", "c"]), node("b", ["a"]), node("c", ["b"])]), /cycle/],
-    ["two graphs", say([node("a"), node("b"), node("c", ["b"])]), /not connected: nothing leads from "a" to "b"/],
+    ["two graphs", say([node("a"), node("b"), node("c", ["b"])]), /not connected: no edges join "a" and "b"/],
     ["nothing to score", say([node("a", [], { operation: "score" })]), /nothing to score/],
     ["nothing to refine", say([node("a", [], { operation: "refine" })]), /nothing to refine/],
-  ])("is refused by name: %s", (_, text, fault) => {
+  ])("rejects %s", (_, text, fault) => {
     expect(faultOf(text)).toMatch(fault);
     expect(faultOf(text).length).toBeLessThan(300);
   });
 
-  it("of ten thousand nodes is refused before it is looked at, and of any form in little time", () => {
+  it("rejects ten thousand nodes before traversing them, and any input quickly", () => {
     const started = performance.now();
     const many = Array.from({ length: 10_000 }, (_, index) => ({ id: `n${index}`, task: "x" }));
-    expect(faultOf(say(many))).toBe("it has 10000 nodes, and at most 50 are allowed");
+    expect(faultOf(say(many))).toBe("it has 10000 nodes, but at most 50 are allowed");
     const dense = Array.from({ length: 250 }, (_, index) =>
       node(
         `n${index}`,
@@ -132,14 +136,14 @@ describe("a plan", () => {
     expect(performance.now() - started).toBeLessThan(2000);
   });
 
-  it("has tasks of a limited length, cut between characters", () => {
+  it("limits the length of tasks without splitting characters", () => {
     const outcome = readPlan(say([{ id: "a", task: `x${"😀".repeat(5000)}` }]), 50);
     const task = outcome.ok ? (outcome.plan.nodes[0]?.task ?? "") : "";
     expect(task).toHaveLength(2000);
     expect(task.isWellFormed()).toBe(true);
   });
 
-  it("is right or wrong as a simple search says it is", () => {
+  it("agrees with a simple search about validity", () => {
     const edges = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 12 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 8 }), edges, (count, drawn) => {
@@ -162,13 +166,13 @@ describe("a plan", () => {
           const before = new Set(nodes.slice(0, index).map(({ id }) => id));
           expect(wanted.every((need) => before.has(need))).toBe(true);
         }
-        expect(listEnds(nodes, () => true).length).toBeGreaterThan(0);
+        expect(listFinalNodes(nodes, () => true).length).toBeGreaterThan(0);
       }),
       { numRuns: SAMPLES.sessions * 4, seed: 6 },
     );
   });
 
-  it("comes out of any text whatever, or a fault does", () => {
+  it("returns a plan or a fault for any text", () => {
     const pieces = fc.array(fc.oneof(fc.json(), fc.string(), fc.constantFrom("{", "}", '"', '{"nodes":[', "]}")));
     fc.assert(
       fc.property(pieces, (list) => {

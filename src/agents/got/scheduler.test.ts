@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SAMPLES } from "../../../test/sampling.ts";
-import { type Job, Scheduler } from "./scheduler.ts";
+import { type ScheduledJob, Scheduler } from "./scheduler.ts";
 
-/** A job that takes so many turns of the event loop's inner queue, and may fail or have jobs of its own. */
-interface Sample extends Job {
+/** A job that takes a number of microtask turns, and may fail or have inner jobs. */
+interface Sample extends ScheduledJob {
   readonly turns: number;
   readonly fails: boolean;
   readonly inner: readonly Sample[];
@@ -20,7 +20,7 @@ function link(
     id: `${prefix}${index}`,
     needs: index === 0 ? [] : [...new Set(picks.map((pick) => `${prefix}${pick % index}`))],
     turns,
-    // Failures are rare enough that something happens behind them.
+    // Failures are rare, so that something happens after them.
     fails: fails && turns % 3 === 0,
     inner: inner.map((one) => renamed(one, `${prefix}${index}.`)),
   }));
@@ -44,9 +44,9 @@ async function takeTurns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 }
 
-/** Carries them out and writes down what happened. */
-async function carryOut(jobs: readonly Sample[], places: number) {
-  const scheduler = new Scheduler(places);
+/** Runs the jobs and records what happened. */
+async function runJobs(jobs: readonly Sample[], slots: number) {
+  const scheduler = new Scheduler(slots);
   const begun: string[] = [];
   const done = new Map<string, boolean>();
   const skipped = new Map<string, string>();
@@ -61,7 +61,7 @@ async function carryOut(jobs: readonly Sample[], places: number) {
         await takeTurns(turns);
         if (inner.length > 0) {
           working--;
-          await scheduler.leave(() => run(inner));
+          await scheduler.releaseSlotWhile(() => run(inner));
           seen.most = Math.max(seen.most, ++working);
           await takeTurns(1);
         }
@@ -78,7 +78,7 @@ async function carryOut(jobs: readonly Sample[], places: number) {
   return { begun, done, skipped, seen };
 }
 
-/** The nodes that can have no result, whatever the order, and those that are skipped because of it. */
+/** The jobs that cannot have a result in any order, and those skipped because of them. */
 function expectEnds(jobs: readonly Sample[]): { readonly failed: string[]; readonly skipped: string[] } {
   const failed: string[] = [];
   const skipped: string[] = [];
@@ -96,14 +96,14 @@ function expectEnds(jobs: readonly Sample[]): { readonly failed: string[]; reado
   return { failed, skipped };
 }
 
-describe("a scheduler", () => {
-  it("begins each job once, after those it needs, and skips exactly those behind a failure", async () => {
+describe("Scheduler", () => {
+  it("starts each job once, after those it needs, and skips exactly the dependants of failures", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.oneof(flat, nested), fc.integer({ min: 1, max: 5 }), async (jobs, places) => {
-        const { begun, done, skipped, seen } = await carryOut(jobs, places);
+      fc.asyncProperty(fc.oneof(flat, nested), fc.integer({ min: 1, max: 5 }), async (jobs, slots) => {
+        const { begun, done, skipped, seen } = await runJobs(jobs, slots);
         expect(new Set(begun).size).toBe(begun.length);
         expect(seen.early).toEqual([]);
-        expect(seen.most).toBeLessThanOrEqual(places);
+        expect(seen.most).toBeLessThanOrEqual(slots);
         const ends = expectEnds(jobs);
         const failed = [...done].flatMap(([id, isDone]) => (isDone ? [] : [id]));
         expect(failed.toSorted()).toEqual(ends.failed.toSorted());
@@ -117,34 +117,34 @@ describe("a scheduler", () => {
     );
   });
 
-  it("leaves no place empty while a job could begin", async () => {
+  it("leaves no slot free while a job could start", async () => {
     await fc.assert(
-      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), async (jobs, places) => {
-        const scheduler = new Scheduler(places);
+      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), async (jobs, slots) => {
+        const scheduler = new Scheduler(slots);
         const open = new Map<string, (hasResult: boolean) => void>();
         const done = new Set<string>();
-        const going = scheduler.run(jobs, {
+        const pending = scheduler.run(jobs, {
           work: ({ id }) => new Promise((resolve) => void open.set(id, resolve)),
           skip: () => Promise.resolve(),
         });
         while (done.size < jobs.length) {
           const ready = jobs.filter(({ id, needs }) => !done.has(id) && needs.every((need) => done.has(need)));
-          expect(open.size).toBe(Math.min(places, ready.length));
+          expect(open.size).toBe(Math.min(slots, ready.length));
           const [[id, finish] = ["", () => undefined]] = [...open].toReversed();
           open.delete(id);
           done.add(id);
           finish(true);
           await takeTurns(6);
         }
-        await going;
+        await pending;
       }),
       { numRuns: SAMPLES.sessions, seed: 6 },
     );
   });
 
-  it("refuses jobs that need each other, after all that do not need them", async () => {
+  it("rejects jobs in a cycle, after all others", async () => {
     await fc.assert(
-      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), fc.nat(100), async (jobs, places, pick) => {
+      fc.asyncProperty(flat, fc.integer({ min: 1, max: 5 }), fc.nat(100), async (jobs, slots, pick) => {
         const circle = ["x", "y", "z"].map((id, index, all) => ({
           ...(jobs[0] as Sample),
           id,
@@ -152,7 +152,7 @@ describe("a scheduler", () => {
         }));
         const whole = jobs.map((job) => ({ ...job, fails: false }));
         const begun: string[] = [];
-        const going = new Scheduler(places).run([...circle, ...whole], {
+        const pending = new Scheduler(slots).run([...circle, ...whole], {
           work: async ({ id, turns }) => {
             await takeTurns(turns);
             begun.push(id);
@@ -160,14 +160,14 @@ describe("a scheduler", () => {
           },
           skip: () => Promise.resolve(),
         });
-        await expect(going).rejects.toMatchObject({ code: "graph_invalid" });
+        await expect(pending).rejects.toMatchObject({ code: "graph_invalid" });
         expect(begun.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
       }),
       { numRuns: SAMPLES.sessions, seed: 6 },
     );
   });
 
-  it("needs one place for any depth", async () => {
+  it("needs one slot for any depth", async () => {
     const nest = (depth: number, prefix: string): readonly Sample[] =>
       depth === 0
         ? []
@@ -175,17 +175,17 @@ describe("a scheduler", () => {
             const id = `${prefix}${index}`;
             return { id, needs: [], turns: 1, fails: false, inner: nest(depth - 1, `${id}.`) };
           });
-    const { begun, seen } = await carryOut(nest(6, ""), 1);
+    const { begun, seen } = await runJobs(nest(6, ""), 1);
     expect(begun).toHaveLength(2 ** 7 - 2);
     expect(seen.most).toBe(1);
   });
 
-  it("begins nothing more after a job has thrown, and waits for those that are going", async () => {
+  it("starts nothing after a job has thrown, and waits for running jobs", async () => {
     const scheduler = new Scheduler(2);
     const events: string[] = [];
     const jobs = ["a", "b", "c", "d"].map((id) => ({ id, needs: [] }));
     const gate = Promise.withResolvers<void>();
-    const going = scheduler.run(jobs, {
+    const pending = scheduler.run(jobs, {
       work: async ({ id }) => {
         events.push(id);
         if (id === "a") throw new Error("stop");
@@ -196,27 +196,29 @@ describe("a scheduler", () => {
       skip: () => Promise.resolve(),
     });
     let isOver = false;
-    void going.catch(() => (isOver = true));
+    void pending.catch(() => (isOver = true));
     await takeTurns(20);
     expect([events, isOver]).toEqual([["a", "b"], false]);
     gate.resolve();
-    await expect(going).rejects.toThrow("stop");
+    await expect(pending).rejects.toThrow("stop");
     expect(events).toEqual(["a", "b", "b is done"]);
   });
 
-  it("lets go of jobs inside of others, and of those that want their place back", async () => {
+  it("releases inner jobs and jobs that wait for their slot after a failure", async () => {
     const scheduler = new Scheduler(1);
     const gate = Promise.withResolvers<void>();
     const begun: string[] = [];
     const skip = (): Promise<void> => Promise.resolve();
-    const going = scheduler.run(
+    const pending = scheduler.run(
       ["a", "b", "c"].map((id) => ({ id, needs: [] })),
       {
         work: async ({ id }) => {
           begun.push(id);
           if (id === "a") {
             const inner = ["x", "y"].map((name) => ({ id: name, needs: [] }));
-            await scheduler.leave(() => scheduler.run(inner, { work: () => gate.promise.then(() => true), skip }));
+            await scheduler.releaseSlotWhile(() =>
+              scheduler.run(inner, { work: () => gate.promise.then(() => true), skip }),
+            );
           }
           if (id === "b") {
             gate.resolve();
@@ -227,12 +229,12 @@ describe("a scheduler", () => {
         skip,
       },
     );
-    await expect(going).rejects.toThrow("stop");
+    await expect(pending).rejects.toThrow("stop");
     expect(begun).toEqual(["a", "b"]);
     await expect(scheduler.run([{ id: "late", needs: [] }], { work: async () => true, skip })).rejects.toThrow("stop");
   });
 
-  it("does not mind ten thousand jobs in a row or side by side", async () => {
+  it("handles ten thousand jobs in sequence or in parallel", async () => {
     const ids = Array.from({ length: 10_000 }, (_, index) => `n${index}`);
     const chain = ids.map((id, index) => ({ id, needs: index === 0 ? [] : [ids[index - 1] ?? ""] }));
     let skips = 0;

@@ -1,64 +1,63 @@
 /**
- * Carries out jobs that need each other's results: each begins the moment those it needs are done, so many at once as
- * there are places. A job may have jobs of its own: while it waits for them it gives its place to others, so that a single
- * place is enough for any depth. It knows no thought and no run.
+ * Runs jobs that need each other's results. Each job starts as soon as the jobs it needs are done and a slot is free. A
+ * job that runs jobs itself gives up its slot meanwhile, so one slot is enough for any depth.
  *
  * Invariants:
- * - A job is begun once or skipped once, never both, and never before all it needs have a result.
- * - No more jobs work at once than there are places, and no place is empty while a job could begin.
- * - Jobs that need each other are refused once nothing else is left: `run` never waits for what cannot come.
- * - After a job has thrown nothing new is begun; `run` rejects when all that was going has come to its end.
+ * - A job is started once or skipped once, never both, and never before the jobs it needs have results.
+ * - At most as many jobs run as there are slots, and no slot is free while a job could start.
+ * - Jobs that need each other in a cycle are rejected once nothing else is left; `run` never hangs.
+ * - After a job throws, nothing new is started; `run` rejects when the running jobs have ended.
  */
 import { LoomError } from "../../protocol/index.ts";
 
-export interface Job {
+export interface ScheduledJob {
   readonly id: string;
-  /** Ids of other jobs of the same run. */
+  /** Ids of jobs in the same run. */
   readonly needs: readonly string[];
 }
 
-export interface Handlers<T extends Job> {
-  /** Resolves to whether there is a result. What it throws ends everything. */
+export interface JobHandlers<T extends ScheduledJob> {
+  /** Resolves to whether there is a result. An error stops the whole run. */
   readonly work: (job: T) => Promise<boolean>;
-  /** It will not be begun, since one it needs has no result. */
+  /** Called for a job that cannot start because `need` has no result. */
   readonly skip: (job: T, need: string) => Promise<void>;
 }
 
-interface Entry<T extends Job> {
+interface JobEntry<T extends ScheduledJob> {
   readonly job: T;
-  readonly dependants: Entry<T>[];
-  /** Jobs it still waits for. */
+  readonly dependants: JobEntry<T>[];
+  /** Number of jobs it still waits for. */
   left: number;
   isSkipped: boolean;
 }
 
 export class Scheduler {
   #free: number;
-  /** Jobs that could begin, in the order in which they came to be so. */
+  /** Jobs ready to start, in order. */
   readonly #ready = new Queue();
-  /** Jobs that have begun and want their place back: they come first. */
+  /** Started jobs that want their slot back. They have priority. */
   readonly #returning = new Queue();
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(places: number) {
-    this.#free = places;
+  constructor(slots: number) {
+    this.#free = slots;
   }
 
-  /** Resolves when each of the jobs is done or skipped. */
-  run<T extends Job>(jobs: readonly T[], { work, skip }: Handlers<T>): Promise<void> {
+  /** Resolves when every job is done or skipped. */
+  run<T extends ScheduledJob>(jobs: readonly T[], { work, skip }: JobHandlers<T>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const entries = linkJobs(jobs);
     let open = entries.length;
-    let going = 0;
-    /** Jobs that could begin, and wait for a place. */
+    let running = 0;
+    /** Number of ready jobs that wait for a slot. */
     let queued = 0;
     const settle = (): void => {
       if (this.#failure === undefined && open === 0) resolve();
-      else if (this.#failure !== undefined && going === 0) reject(this.#failure.error);
-      else if (going === 0 && queued === 0)
-        reject(new LoomError("graph_invalid", `${open} of ${entries.length} jobs need each other`));
+      else if (this.#failure !== undefined && running === 0) reject(this.#failure.error);
+      else if (running === 0 && queued === 0)
+        reject(new LoomError("graph_invalid", `${open} of ${entries.length} jobs need each other in a cycle`));
     };
-    const enqueue = (entry: Entry<T>): void => {
+    const enqueue = (entry: JobEntry<T>): void => {
       queued++;
       this.#ready.push(() => {
         queued--;
@@ -66,24 +65,24 @@ export class Scheduler {
       });
     };
     const fail = (error: unknown): void => {
-      going--;
+      running--;
       this.#fail(error);
       settle();
     };
-    const end = (entry: Entry<T>, hasResult: boolean): void => {
-      going--;
+    const end = (entry: JobEntry<T>, hasResult: boolean): void => {
+      running--;
       open--;
       if (hasResult) release(entry, enqueue);
       else for (const [other, need] of listSkipped(entry)) leaveOut(other, need);
       settle();
     };
-    const begin = (entry: Entry<T>): void => {
+    const begin = (entry: JobEntry<T>): void => {
       if (this.#failure !== undefined) {
         settle();
         return;
       }
       this.#free--;
-      going++;
+      running++;
       call(() => work(entry.job)).then(
         (hasResult) => {
           this.#free++;
@@ -96,10 +95,10 @@ export class Scheduler {
         },
       );
     };
-    const leaveOut = ({ job }: Entry<T>, need: string): void => {
-      going++;
+    const leaveOut = ({ job }: JobEntry<T>, need: string): void => {
+      running++;
       call(() => skip(job, need)).then(() => {
-        going--;
+        running--;
         open--;
         settle();
       }, fail);
@@ -110,18 +109,18 @@ export class Scheduler {
     return promise;
   }
 
-  /** For a job that is going: while this work is done, its place is another's. */
-  async leave<T>(work: () => Promise<T>): Promise<T> {
+  /** Gives the slot of a running job to others while `work` runs. */
+  async releaseSlotWhile<T>(work: () => Promise<T>): Promise<T> {
     this.#free++;
     this.#fill();
     try {
       return await work();
     } finally {
-      await this.#takePlace();
+      await this.#takeSlot();
     }
   }
 
-  #takePlace(): Promise<void> {
+  #takeSlot(): Promise<void> {
     return new Promise((resolve) => {
       this.#returning.push(() => {
         this.#free--;
@@ -131,7 +130,7 @@ export class Scheduler {
     });
   }
 
-  /** After a failure those who wait are let go, whether there is a place or not. */
+  /** After a failure, all waiting jobs continue without a slot, so that they can end. */
   #fill(): void {
     while (this.#failure !== undefined || this.#free > 0) {
       const next = this.#returning.shift() ?? this.#ready.shift();
@@ -146,8 +145,8 @@ export class Scheduler {
   }
 }
 
-function linkJobs<T extends Job>(jobs: readonly T[]): readonly Entry<T>[] {
-  const entries = new Map<string, Entry<T>>();
+function linkJobs<T extends ScheduledJob>(jobs: readonly T[]): readonly JobEntry<T>[] {
+  const entries = new Map<string, JobEntry<T>>();
   for (const job of jobs) entries.set(job.id, { job, dependants: [], left: 0, isSkipped: false });
   for (const entry of entries.values()) {
     for (const need of entry.job.needs) {
@@ -160,17 +159,19 @@ function linkJobs<T extends Job>(jobs: readonly T[]): readonly Entry<T>[] {
   return [...entries.values()];
 }
 
-function release<T extends Job>({ dependants }: Entry<T>, enqueue: (entry: Entry<T>) => void): void {
+function release<T extends ScheduledJob>({ dependants }: JobEntry<T>, enqueue: (entry: JobEntry<T>) => void): void {
   for (const entry of dependants) {
     entry.left--;
     if (entry.left === 0 && !entry.isSkipped) enqueue(entry);
   }
 }
 
-/** All that can no longer begin, each with the one it needs that has no result. */
-function listSkipped<T extends Job>(failed: Entry<T>): readonly (readonly [entry: Entry<T>, need: string])[] {
-  const found: (readonly [Entry<T>, string])[] = [];
-  const take = (entry: Entry<T>): void => {
+/** Marks and returns all jobs that can no longer start, each with the job it needs that has no result. */
+function listSkipped<T extends ScheduledJob>(
+  failed: JobEntry<T>,
+): readonly (readonly [entry: JobEntry<T>, need: string])[] {
+  const found: (readonly [JobEntry<T>, string])[] = [];
+  const take = (entry: JobEntry<T>): void => {
     for (const next of entry.dependants) {
       if (next.isSkipped) continue;
       next.isSkipped = true;
@@ -178,17 +179,17 @@ function listSkipped<T extends Job>(failed: Entry<T>): readonly (readonly [entry
     }
   };
   take(failed);
-  // The list grows while it is gone through.
+  // The list grows during the loop.
   for (const [entry] of found) take(entry);
   return found;
 }
 
-/** A function that throws instead of rejecting is no different. */
+/** Turns a synchronous throw into a rejection. */
 async function call<T>(work: () => Promise<T>): Promise<T> {
   return work();
 }
 
-/** First in, first out, at a cost that does not grow with its length. */
+/** A first-in, first-out queue with constant cost per item. */
 class Queue {
   #items: (() => void)[] = [];
   #first = 0;

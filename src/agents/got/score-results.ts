@@ -1,34 +1,34 @@
 /**
- * Score, and keep the best: the model rates the results a node needs, and the best of them is the node's own. Where it does
- * not rate them as it was asked to, it is asked once more; then the first is kept, and it is said why.
+ * The operation `score`: the model rates the results that a node needs, and the best becomes the node's result. Invalid
+ * scores are requested once more; then the first result is kept with a warning.
  */
-import type { Part } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { isJsonObject } from "../../protocol/index.ts";
 import { readLastObject } from "../read-json.ts";
-import { askForForm, createComplaint, type Execution } from "./execution.ts";
+import { askForJson, createWarning, type Execution } from "./execution.ts";
 import { type PlanNode, summarise } from "./plan.ts";
-import { askForScores, askForScoresAgain, type Known } from "./prompts.ts";
-import type { Outcome } from "./run-thoughts.ts";
+import { askForScores, askForScoresAgain, type KnownResult } from "./prompts.ts";
+import type { ThoughtOutcome } from "./run-thoughts.ts";
 
-/** In the order of what was rated. */
+/** Scores in the order of the results. */
 type Scores = { readonly scores: readonly number[] } | { readonly fault: string; readonly said: string };
 
 export async function scoreResults(
   { context, node: around }: Execution,
-  part: Part,
+  part: PartContext,
   node: PlanNode,
-  known: readonly Known[],
-): Promise<Outcome> {
+  known: readonly KnownResult[],
+): Promise<ThoughtOutcome> {
   const asked = askForScores(context, node, known);
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<Scores> =>
     part.once(`score-${call}`, async (inner): Promise<Scores> => {
-      const { text, fault, said } = await askForForm(context, around.signal, inner.span, `score-${call}`, messages);
+      const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages);
       const scores = fault ?? readScores(text, known);
       if (typeof scores !== "string") return { scores };
       if (call === 2) {
-        const message = `the model gave no scores for ${node.id} (${scores}): the first result is kept`;
-        inner.conclude(createComplaint("model_output_invalid", message, context.stage));
+        const message = `the model gave no valid scores for ${node.id} (${scores}); the first result is kept`;
+        inner.emitWithResult(createWarning("model_output_invalid", message, context.stage));
       }
       return { fault: scores, said };
     });
@@ -38,19 +38,19 @@ export async function scoreResults(
   if ("fault" in answered) return { text: first?.text ?? "" };
   const { scores } = answered;
   const best = scores.indexOf(Math.max(...scores));
-  const told = known.map(({ id }, index) => `${id} ${scores[index]}`).join(", ");
+  const rated = known.map(({ id }, index) => `${id} ${scores[index]}`).join(", ");
   return {
     text: known[best]?.text ?? "",
-    result_summary: summarise(`kept ${known[best]?.id} (${told})`),
+    result_summary: summarise(`kept ${known[best]?.id} (${rated})`),
     scored: known.map(({ id }) => id),
     scores,
   };
 }
 
-/** One score for each, or what is wrong with them. */
-function readScores(text: string, known: readonly Known[]): readonly number[] | string {
+/** Returns one score per result, or the fault. */
+function readScores(text: string, known: readonly KnownResult[]): readonly number[] | string {
   const given = readLastObject(text)?.["scores"];
-  if (!isJsonObject(given)) return 'there is no JSON object with "scores" in it';
+  if (!isJsonObject(given)) return 'there is no JSON object with "scores"';
   const scores: number[] = [];
   for (const { id } of known) {
     const score = Object.hasOwn(given, id) ? given[id] : undefined;

@@ -1,38 +1,37 @@
 /**
- * A thought that may use tools: the model is asked, the tools it calls are run, and it is asked again, until it says what
- * the thought has come to. It knows no graph of thoughts.
+ * A thought that may use tools: calls the model and the tools it requests until the model returns the result.
  *
- * Invariant: an answer of the model and the results of its calls are remembered before the next step, so that after a
- * restart or in another try neither is asked for again. An answer without any use is not remembered.
+ * Invariant: each model answer and its tool results are remembered before the next step, so that neither a restart nor
+ * another attempt repeats them. Unusable answers are not remembered.
  */
-import type { Part } from "../../graph/index.ts";
+import type { PartContext } from "../../graph/index.ts";
 import type { AssistantPart, ModelMessage, ToolCallPart, ToolResultPart } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import { describeCut } from "../describe-cut.ts";
 import { fitResults } from "../fit-results.ts";
 import { runCalls } from "../run-calls.ts";
 import { toResult } from "../run-messages.ts";
-import type { Thought } from "../think.ts";
-import { askModel, createComplaint, type Execution, type GotContext } from "./execution.ts";
-import { sharePlace } from "./share-place.ts";
+import type { ThinkResult } from "../think.ts";
+import { askModel, createWarning, type Execution, type GotContext } from "./execution.ts";
+import { shareSlot } from "./share-slot.ts";
 
-/** What is remembered of an answer. */
-interface Turn {
+/** The remembered part of an answer. */
+interface RememberedTurn {
   readonly content: readonly AssistantPart[];
   readonly malformed?: { readonly [callId: string]: string };
 }
 
-const LAST_ROUND = "You have used all rounds you may use tools in. Write the result now, with what you know.";
+const LAST_ROUND = "You may not call any more tools. Write the result now, with what you know.";
 
-/** Gives the text of the last answer. */
+/** Returns the text of the last answer. */
 export async function thinkWithTools(
   { context, node, scheduler }: Execution,
-  part: Part,
+  part: PartContext,
   asked: readonly ModelMessage[],
 ): Promise<string> {
   const { toolbox, limits, run } = context;
   const { signal } = node;
-  // One call, whose text is the result: it is remembered with it.
+  // Without tools there is one call, which is remembered together with the result of the thought.
   const hasRounds = toolbox.names.length > 0 && limits.maxIterations > 0;
   if (!hasRounds && !part.has("think-1")) {
     const thought = await askModel(context, signal, part.span, "think-1", asked);
@@ -55,13 +54,13 @@ export async function thinkWithTools(
       if (!wantsTools) return { content: [{ type: "text", text: readText(context, inner, thought) }] };
       return toTurn(thought) as unknown as Json;
     });
-    const { content, malformed = {} } = turn as unknown as Turn;
+    const { content, malformed = {} } = turn as unknown as RememberedTurn;
     const calls = content.filter((piece): piece is ToolCallPart => piece.type === "tool-call");
     if (calls.length === 0) return content.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
     const results = await part.once(`act-${round}`, async ({ span }): Promise<Json> => {
       const { ready, endedCalls } = node;
-      const watch = sharePlace(scheduler, calls.length);
-      const outcomes = await runCalls(context, calls, { span, signal, ready, endedCalls, malformed, watch });
+      const monitor = shareSlot(scheduler, calls.length);
+      const outcomes = await runCalls(context, calls, { span, signal, ready, endedCalls, malformed, monitor });
       const given = outcomes.map(({ callId, name, result, isError }) =>
         toResult(callId, name, { result, is_error: isError }),
       );
@@ -72,36 +71,36 @@ export async function thinkWithTools(
   }
 }
 
-/** The result; a model that says nothing has not worked. */
-function readText({ stage }: GotContext, part: Part, { result }: Thought): string {
+/** Returns the result. Throws if the text is empty. */
+function readText({ stage }: GotContext, part: PartContext, { result }: ThinkResult): string {
   const text = result.text.trim();
-  if (text === "") throw new LoomError("model_output_invalid", "the model gave no result", { stage });
+  if (text === "") throw new LoomError("model_output_invalid", "the model gave an empty result", { stage });
   const cut = describeCut(result.finishReason, stage);
-  if (cut !== undefined) part.conclude(cut);
+  if (cut !== undefined) part.emitWithResult(cut);
   return text;
 }
 
-function toTurn({ content, calls }: Thought): Turn {
+function toTurn({ content, calls }: ThinkResult): RememberedTurn {
   const malformed = calls.flatMap(({ callId, input, rawInput }) =>
     input === undefined ? [[callId, rawInput] as const] : [],
   );
   return { content, ...(malformed.length === 0 ? {} : { malformed: Object.fromEntries(malformed) }) };
 }
 
-function reportLimit(part: Part, maxIterations: number): void {
-  const message = `the thought has used its ${maxIterations} rounds; its result is what it has`;
-  part.conclude(createComplaint("iteration_limit", message, "iteration_limit"));
+function reportLimit(part: PartContext, maxIterations: number): void {
+  const message = `the thought reached its limit of ${maxIterations} rounds; its result may be incomplete`;
+  part.emitWithResult(createWarning("iteration_limit", message, "iteration_limit"));
 }
 
 /**
- * Ends the calls that were made in node runs of this name and that nobody will carry out: those of an answer that never
- * became whole, and those a model makes when it may not.
+ * Closes open tool calls of node runs with this name: calls of an answer that was never completed, and calls that the
+ * model made although it may not.
  */
 export function closeCallsOf(run: GotContext["run"], name: string): void {
   const prefix = `run-${name}-`;
   const callIds: string[] = [];
   for (const { callId, nodeId = "" } of run.work.calls) {
-    // Another name may begin with this one.
+    // Other names may begin with this one.
     const isOwn = nodeId.startsWith(prefix) && /^\d+$/.test(nodeId.slice(prefix.length));
     if (isOwn && callId !== undefined) callIds.push(callId);
   }

@@ -1,16 +1,16 @@
-// Kills an agent's process at every place a store can be left in, and starts it again: the run ends
-// as it would have ended, or by name; nothing that was done is done again, nothing that was said is said twice.
+// Stops an agent's process after every record and starts it again. The run ends as it would have ended, or with a code;
+// finished work is not repeated and no text is sent twice.
 import { describe, expect, it } from "vitest";
 import { cutLog } from "../../../test/agents/cut-log.ts";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, SESSION, setStage } from "../../../test/agents/stage.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
+import { answerOf, eventsOf, SESSION, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
 import { readRecords } from "../../engine/sender.contract.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { type EventOf, type Json, StateFold, type StampedRecord } from "../../protocol/index.ts";
 
-/** A conversation that a model goes on with from its prompt alone, so that it does so in any process. */
+/** A model that continues from its prompt alone, so it works in any process. */
 function play({ prompt }: ScriptedRequest): ScriptedTurn {
   const round = prompt.filter(({ role }) => role === "assistant").length;
   const turns: readonly ScriptedTurn[] = [
@@ -43,12 +43,12 @@ function approveAll(session: Session): void {
 }
 
 async function live(log = new MemoryLog()) {
-  const stage = await setStage((request) => play(request), { log });
-  approveAll(stage.session);
-  return stage;
+  const fixture = await createAgentFixture((request) => play(request), { log });
+  approveAll(fixture.session);
+  return fixture;
 }
 
-/** Records that are in one append with the one before them: a crash leaves both or neither. */
+/** Records in one append with the one before them: a crash leaves both or neither. */
 function isJoined(records: readonly StampedRecord[], index: number): boolean {
   const type = records[index]?.event.type;
   const before = records[index - 1]?.event.type;
@@ -67,8 +67,8 @@ function startedCalls(records: readonly StampedRecord[]): ReadonlySet<string | u
   return new Set(eventsOf(records, "tool_start").map(({ call_id }) => call_id));
 }
 
-describe("an agent whose process dies", () => {
-  it("ends as it would have, or by name, wherever it was", async () => {
+describe("an agent after a crash", () => {
+  it("ends as it would have ended or with a code, at any point", async () => {
     const whole = await live();
     await (
       await whole.ask("Go")
@@ -81,9 +81,9 @@ describe("an agent whose process dies", () => {
       if (isJoined(records, length)) continue;
       const prefix = records.slice(0, length);
       const log = await cutLog(prefix);
-      const stage = await live(log);
-      await stage.session.idle();
-      const after = await stage.read();
+      const fixture = await live(log);
+      await fixture.session.idle();
+      const after = await fixture.read();
       const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
       const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
 
@@ -99,32 +99,33 @@ describe("an agent whose process dies", () => {
         expect(answerOf(records).startsWith(answerOf(after))).toBe(true);
         expect([where, eventsOf(prefix, "checkpoint").length === 0 || answerOf(prefix) !== ""]).toEqual([where, true]);
       }
-      // A tool that had started is not run again, whether it had ended or not.
+      // A tool that had started is not run again.
       const started = startedCalls(prefix);
       const again = eventsOf(after.slice(length), "tool_start").filter(({ call_id }) => started.has(call_id));
       expect([where, again]).toEqual([where, []]);
-      expect([where, stage.ran.length <= 3 - started.size]).toEqual([where, true]);
-      for (const prompt of stage.model.prompts) expect([where, findRuleBreak(prompt)]).toEqual([where, undefined]);
+      expect([where, fixture.ran.length <= 3 - started.size]).toEqual([where, true]);
+      for (const prompt of fixture.model.prompts)
+        expect([where, findRuleViolation(prompt)]).toEqual([where, undefined]);
 
-      // And the conversation goes on.
-      const next = await stage.ask("And now?");
+      // The conversation continues.
+      const next = await fixture.ask("And now?");
       expect([where, (await next.ended).status]).toEqual([where, "completed"]);
-      expect(findRuleBreak(stage.model.prompts.at(-1) ?? [])).toBeUndefined();
-      await stage.session.close();
+      expect(findRuleViolation(fixture.model.prompts.at(-1) ?? [])).toBeUndefined();
+      await fixture.session.close();
     }
     expect(seen.completed).toBeGreaterThan(20);
     expect(seen.interrupted).toBeGreaterThan(3);
   });
 
-  it("leaves the records as they were", async () => {
+  it("keeps the existing records", async () => {
     const whole = await live();
     await (
       await whole.ask("Go")
     ).ended;
     const records = await whole.read();
     const log = await cutLog(records.slice(0, 12));
-    const stage = await live(log);
-    await stage.session.idle();
+    const fixture = await live(log);
+    await fixture.session.idle();
     expect((await readRecords(log, SESSION)).slice(0, 12)).toEqual(records.slice(0, 12));
   });
 });

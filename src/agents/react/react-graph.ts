@@ -1,6 +1,6 @@
 /**
- * ReAct as a graph: the model thinks, the tools it calls act, what they gave is observed, and it thinks again, until it
- * answers. The state is this run's part of the conversation; what was before comes with the context.
+ * ReAct as a graph: think, act, observe, and think again until the model answers. The state has the messages of this
+ * run; earlier messages come from the context.
  */
 import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
@@ -14,29 +14,28 @@ import { think } from "../think.ts";
 
 export interface ReactContext extends AgentContext {
   readonly maxIterations: number;
-  /** The tool whose arguments are the answer, where the answer has a form. */
+  /** The tool whose arguments are the answer, for structured output. */
   readonly answerTool: string | undefined;
-  /** The node run that was entered last: that of a reply which nobody has streamed. */
+  /** The latest node run; a reply that was not streamed belongs to it. */
   lastNodeId?: string;
 }
 
 const channels = {
-  /** This run's messages, the user's first. */
+  /** Messages of this run, the user's first. */
   messages: append<ModelMessage>(),
-  /** Rounds of thinking and acting that are over. */
+  /** Number of finished rounds. */
   round: replace<number>(0),
-  /** The model's text of arguments that are no JSON object, by call. */
+  /** Raw arguments that are not a JSON object, by call id. */
   malformed: merge<string>(),
-  /** The answer, where it has a form. */
+  /** The structured output. */
   answer: replace<Json>(null),
 };
 
 export type ReactState = StateOf<typeof channels>;
 
-const LAST_ROUND =
-  "You have used all rounds you may use tools in. Answer now with what you know, and say what is missing.";
+const LAST_ROUND = "You may not call any more tools. Answer now with what you know, and say what is missing.";
 
-/** Rounds after the last in which an answer that has a form may be put right. */
+/** Extra rounds in which the model may correct its structured output. */
 const ANSWER_TRIES = 2;
 
 export function createReactGraph(context: ReactContext) {
@@ -44,11 +43,11 @@ export function createReactGraph(context: ReactContext) {
     name: "react",
     channels,
     start: "think",
-    // Each round is three steps, and each limit is told by its own name.
+    // Each round has three steps. The limit must be higher, so that `iteration_limit` is reached first.
     maxSteps: 3 * context.maxIterations + 10,
     nodes: {
       think: async (state, node) => {
-        closeForgotten(context.run);
+        closeOrphanedCalls(context.run);
         context.lastNodeId = node.span.nodeId;
         const isLast = state.round >= context.maxIterations;
         if (state.round === context.maxIterations) reportLimit(node, context.maxIterations);
@@ -66,7 +65,7 @@ export function createReactGraph(context: ReactContext) {
             stage: context.stage,
             signal: node.signal,
             run: context.run,
-            // An answer that has a form is not what the model says beside it.
+            // With structured output, the text beside it is not the answer.
             ...(context.answerTool === undefined ? {} : { channel: "thought" }),
           },
         );
@@ -98,7 +97,7 @@ export function createReactGraph(context: ReactContext) {
         const given = outcomes.find(({ name, isError }) => name === context.answerTool && !isError);
         return {
           messages: [{ role: "tool", content }] as const,
-          // Data that was too large for its record is still in the call itself.
+          // Output that was too large for its record is still in the arguments of the call.
           ...(given === undefined ? {} : { answer: given.output ?? findInput(state, given.callId) }),
         };
       },
@@ -109,11 +108,11 @@ export function createReactGraph(context: ReactContext) {
         const last = messages.at(-1);
         const hasCalls = last !== undefined && listCallIds(last).length > 0;
         if (context.answerTool === undefined) return hasCalls && round < context.maxIterations ? "act" : END;
-        // An answer without its form is asked for again.
+        // With structured output, a plain text answer is requested again.
         return hasCalls ? "act" : "observe";
       },
       act: "observe",
-      // A model that will not give its answer the form it must have is given up on.
+      // Ends after the extra rounds even without a valid answer.
       observe: ({ answer, round }) => (answer === null && round < context.maxIterations + ANSWER_TRIES ? "think" : END),
     },
   });
@@ -126,7 +125,7 @@ function composePrompt(
 ): readonly ModelMessage[] {
   const notes = [
     ...(isLast ? [LAST_ROUND] : []),
-    ...(answerTool !== undefined && messages.at(-1)?.role === "assistant" ? [askForForm(answerTool)] : []),
+    ...(answerTool !== undefined && messages.at(-1)?.role === "assistant" ? [askForStructuredOutput(answerTool)] : []),
   ];
   return [
     ...(system === undefined ? [] : [{ role: "system", content: system } as const]),
@@ -136,8 +135,8 @@ function composePrompt(
   ];
 }
 
-function askForForm(answerTool: string): string {
-  return `That was not the form the answer must have. Give it by calling ${answerTool}.`;
+function askForStructuredOutput(answerTool: string): string {
+  return `That is not the required format. Give the answer by calling ${answerTool}.`;
 }
 
 function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactState, isLast: boolean) {
@@ -149,8 +148,10 @@ function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactSt
   return isLast && toolbox.names.length > 0 ? ({ toolChoice: "none" } as const) : {};
 }
 
-/** Calls of a thought whose process died before it was whole: the model is asked anew, and nobody will make them. */
-function closeForgotten(run: ReactContext["run"]): void {
+/**
+ * Closes the calls of a thought that a crash left incomplete. The model is called again, so these calls will never run.
+ */
+function closeOrphanedCalls(run: ReactContext["run"]): void {
   const callIds = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
 }
@@ -158,7 +159,7 @@ function closeForgotten(run: ReactContext["run"]): void {
 function reportLimit(node: NodeContext, maxIterations: number): void {
   void node.span.emit({
     type: "error",
-    message: `the agent has used its ${maxIterations} rounds; it answers with what it has`,
+    message: `the agent reached its limit of ${maxIterations} rounds and answers with what it has`,
     code: "iteration_limit",
     stage: "iteration_limit",
     recoverable: true,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
-import { answerOf, eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
+import { answerOf, eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { startProviderServer } from "../../../test/models/provider-server.ts";
 import { createStreamCheck, DIALECT_NAMES, DIALECTS } from "../../dialects/index.ts";
 import { createLog } from "../../engine/sender.contract.ts";
@@ -20,11 +20,11 @@ const add = (a: number, b: number, id?: string): ScriptedCall => ({
 const remove = (path: string, id: string): ScriptedCall => ({ name: "remove", input: { path }, id });
 
 describe("a ReAct agent", () => {
-  it("streams what the model says, and replies with it", async () => {
-    const stage = await setStage([{ reasoning: "Easy.", text: "Hello there." }]);
-    const run = await stage.ask("Hi");
+  it("streams the model's text and replies with it", async () => {
+    const fixture = await createAgentFixture([{ reasoning: "Easy.", text: "Hello there." }]);
+    const run = await fixture.ask("Hi");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(answerOf(records)).toBe("Hello there.");
     expect(eventsOf(records, "reply")).toEqual([{ type: "reply", reply: "Hello there." }]);
     expect(records.at(-1)?.envelope.node_id).toBe("run-think-1");
@@ -38,20 +38,20 @@ describe("a ReAct agent", () => {
     expect(eventsOf(records, "usage")).toHaveLength(1);
   });
 
-  it("calls tools side by side and tells the model what they gave", async () => {
-    const stage = await setStage([
+  it("runs tools in parallel and gives the results to the model", async () => {
+    const fixture = await createAgentFixture([
       { text: "Let me see. ", calls: [add(1, 2, "x"), add(3, 4, "y")] },
       { text: "3 and 7." },
     ]);
     await (
-      await stage.ask("Add")
+      await fixture.ask("Add")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "node_enter").map(({ id }) => id)).toEqual(["think", "act", "observe", "think"]);
     expect(eventsOf(records, "reply")[0]?.reply).toBe("3 and 7.");
     const starts = records.findIndex(({ event }) => event.type === "tool_end");
     expect(eventsOf(records.slice(0, starts), "tool_start")).toHaveLength(2);
-    expect(stage.model.prompts[1]?.slice(1)).toEqual([
+    expect(fixture.model.prompts[1]?.slice(1)).toEqual([
       {
         role: "assistant",
         content: [
@@ -70,93 +70,103 @@ describe("a ReAct agent", () => {
     ]);
   });
 
-  it("breaks no rule of any dialect", async () => {
-    const stage = await setStage([
-      { reasoning: "Hm", text: "One. ", calls: [add(1, 2), remove("a", "r"), { name: "fail" }, { name: "nobody" }] },
+  it("follows the rules of every dialect", async () => {
+    const fixture = await createAgentFixture([
+      { reasoning: "Hm", text: "One. ", calls: [add(1, 2), remove("a", "r"), { name: "fail" }, { name: "missing" }] },
       { text: "Two. ", calls: [{ name: "add", input: '{"a": 1,' }] },
       { text: "Three." },
     ]);
-    const asked = stage.wait("tool_approval");
-    const run = await stage.ask("Go");
+    const asked = fixture.wait("tool_approval");
+    const run = await fixture.ask("Go");
     await asked;
     run.answerApproval({ callId: "r", decision: "rejected", reason: "no" });
     await run.ended;
     for (const dialect of DIALECT_NAMES) {
       const check = createStreamCheck(DIALECTS[dialect]);
       const issues: unknown[] = [];
-      for await (const frames of openStream(stage.log, stage.session.sessionId, { dialect, modes: "all" }))
+      for await (const frames of openStream(fixture.log, fixture.session.sessionId, { dialect, modes: "all" }))
         for (const { text } of frames) issues.push(...check.check(text).issues);
       expect([dialect, ...issues, ...check.end()]).toEqual([dialect]);
     }
   });
 
-  it("remembers the turns before, from the log", async () => {
-    const stage = await setStage([{ calls: [add(1, 2, "x")] }, { text: "3." }, { text: "You said: add." }], {
-      systemInstructions: "Be brief.",
-    });
+  it("remembers earlier turns from the log", async () => {
+    const fixture = await createAgentFixture(
+      [{ calls: [add(1, 2, "x")] }, { text: "3." }, { text: "You said: add." }],
+      {
+        systemInstructions: "Be brief.",
+      },
+    );
     await (
-      await stage.ask("Add 1 and 2")
+      await fixture.ask("Add 1 and 2")
     ).ended;
     await (
-      await stage.ask("What did I say?")
+      await fixture.ask("What did I say?")
     ).ended;
-    const prompt = stage.model.prompts[2] ?? [];
+    const prompt = fixture.model.prompts[2] ?? [];
     expect(prompt.map(({ role }) => role)).toEqual(["system", "user", "assistant", "tool", "assistant", "user"]);
-    expect(findRuleBreak(prompt)).toBeUndefined();
+    expect(findRuleViolation(prompt)).toBeUndefined();
 
     // Another process has only the log.
-    await stage.session.close();
-    const other = await setStage([{ text: "Again: add." }], { log: stage.log, systemInstructions: "Be brief." });
+    await fixture.session.close();
+    const other = await createAgentFixture([{ text: "Again: add." }], {
+      log: fixture.log,
+      systemInstructions: "Be brief.",
+    });
     await (
       await other.ask("And again?")
     ).ended;
     expect(other.model.prompts[0]?.slice(0, -2)).toEqual(prompt);
   });
 
-  it("forgets the oldest turns where they do not fit", async () => {
-    const stage = await setStage(() => ({ text: "ok" }), { history: { maxRuns: 2 } });
-    for (const message of ["a", "b", "c", "d"]) await (await stage.ask(message)).ended;
-    const said = stage.model.prompts.at(-1)?.flatMap(({ role, content }) => (role === "user" ? content : []));
+  it("drops the oldest turns if they do not fit", async () => {
+    const fixture = await createAgentFixture(() => ({ text: "ok" }), { history: { maxRuns: 2 } });
+    for (const message of ["a", "b", "c", "d"]) await (await fixture.ask(message)).ended;
+    const said = fixture.model.prompts.at(-1)?.flatMap(({ role, content }) => (role === "user" ? content : []));
     expect(said).toEqual(["b", "c", "d"].map((text) => ({ type: "text", text })));
   });
 
-  it("gives calls ids of their own where the model repeats itself", async () => {
-    const stage = await setStage([{ calls: [add(1, 1, "c")] }, { calls: [add(2, 2, "c")] }, { text: "Done." }]);
-    const run = await stage.ask("Twice");
+  it("makes call ids unique if the model repeats them", async () => {
+    const fixture = await createAgentFixture([
+      { calls: [add(1, 1, "c")] },
+      { calls: [add(2, 2, "c")] },
+      { text: "Done." },
+    ]);
+    const run = await fixture.ask("Twice");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const records = await fixture.read();
     const ends = eventsOf(records, "tool_end");
     expect(ends.map(({ result }) => result)).toEqual(["2", "4"]);
     expect(new Set(ends.map(({ call_id }) => call_id)).size).toBe(2);
-    expect(findRuleBreak(stage.model.prompts[2] ?? [])).toBeUndefined();
+    expect(findRuleViolation(fixture.model.prompts[2] ?? [])).toBeUndefined();
   });
 
-  it("lets the model put its arguments right", async () => {
-    const stage = await setStage([
+  it("lets the model correct its arguments", async () => {
+    const fixture = await createAgentFixture([
       { calls: [{ name: "add", input: '{"a": 1, "b"', id: "bad" }] },
       { calls: [{ name: "add", input: { a: "x", b: 2 }, id: "wrong" }] },
       { calls: [add(1, 2, "good")] },
       { text: "3" },
     ]);
     await (
-      await stage.ask("Add")
+      await fixture.ask("Add")
     ).ended;
-    const records = await stage.read();
-    expect(stage.ran).toEqual([["add", { a: 1, b: 2 }]]);
+    const records = await fixture.read();
+    expect(fixture.ran).toEqual([["add", { a: 1, b: 2 }]]);
     expect(eventsOf(records, "tool_end").map(({ error_code }) => error_code)).toEqual([
       "invalid_arguments",
       "invalid_arguments",
       undefined,
     ]);
     expect(eventsOf(records, "tool_call")[0]).toMatchObject({ arguments: {}, raw_arguments: '{"a": 1, "b"' });
-    expect(JSON.stringify(stage.model.prompts[2]?.at(-1))).toContain("a");
+    expect(JSON.stringify(fixture.model.prompts[2]?.at(-1))).toContain("a");
   });
 
-  it("goes on when a tool fails, and says so", async () => {
-    const stage = await setStage([{ calls: [{ name: "fail" }, add(1, 2)] }, { text: "One failed." }]);
-    const run = await stage.ask("Go");
+  it("continues after a failed tool and reports it", async () => {
+    const fixture = await createAgentFixture([{ calls: [{ name: "fail" }, add(1, 2)] }, { text: "One failed." }]);
+    const run = await fixture.ask("Go");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "error")).toMatchObject([{ stage: "tool_execute", code: "tool_failed" }]);
     expect(
       eventsOf(records, "tool_end")
@@ -165,80 +175,83 @@ describe("a ReAct agent", () => {
     ).toEqual(["add false", "fail true"]);
   });
 
-  it("answers with what it has when its rounds are used up", async () => {
+  it("answers with what it has after its last round", async () => {
     const script = Array.from({ length: 2 }, (_, index) => ({ calls: [add(index, 1)] }));
-    const stage = await setStage([...script, { text: "I know this much." }], { maxIterations: 2 });
-    const run = await stage.ask("Go on for ever");
+    const fixture = await createAgentFixture([...script, { text: "I know this much." }], { maxIterations: 2 });
+    const run = await fixture.ask("Go on for ever");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "error")).toMatchObject([{ stage: "iteration_limit", code: "iteration_limit" }]);
     expect(eventsOf(records, "reply")[0]?.reply).toBe("I know this much.");
-    expect(stage.model.requests[2]?.toolChoice).toEqual({ type: "none" });
+    expect(fixture.model.requests[2]?.toolChoice).toEqual({ type: "none" });
   });
 
-  it("is never silent, though the model calls tools to the last", async () => {
-    const stage = await setStage(
+  it("replies even if the model only calls tools", async () => {
+    const fixture = await createAgentFixture(
       (_, turn) => ({ ...(turn === 0 ? { text: "Let me see. " } : {}), calls: [add(1, 1)] }),
       {
         maxIterations: 3,
       },
     );
-    const run = await stage.ask("Go on for ever");
+    const run = await fixture.ask("Go on for ever");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "reply")[0]?.reply).toContain("3 rounds");
-    // Not of the node run that has said something else.
+    // Not of the node run that streamed other text.
     expect(records.at(-1)?.envelope.node_id).toBe("run-think-10");
-    expect(stage.ran).toHaveLength(3);
+    expect(fixture.ran).toHaveLength(3);
   });
 
-  it("says when an answer was cut by the provider", async () => {
-    const stage = await setStage([{ text: "Once upon a", finishReason: "length" }]);
+  it("reports an answer that the provider cut off", async () => {
+    const fixture = await createAgentFixture([{ text: "Once upon a", finishReason: "length" }]);
     await (
-      await stage.ask("Tell me")
+      await fixture.ask("Tell me")
     ).ended;
-    expect(eventsOf(await stage.read(), "error")[0]?.message).toContain("limit of output tokens");
+    expect(eventsOf(await fixture.read(), "error")[0]?.message).toContain("limit of output tokens");
   });
 
   it.each([
     ["cut", "model_stream_cut"],
     ["error", "model_failed"],
-  ] as const)("ends the run when the model's stream fails: %s", async (kind, code) => {
-    const stage = await setStage([{ text: "Half an answer", fault: { kind, after: 2 } }, { text: "Better now." }]);
-    const run = await stage.ask("Hi");
+  ] as const)("ends the run if the model's stream fails: %s", async (kind, code) => {
+    const fixture = await createAgentFixture([
+      { text: "Half an answer", fault: { kind, after: 2 } },
+      { text: "Better now." },
+    ]);
+    const run = await fixture.ask("Hi");
     expect(await run.ended).toMatchObject({ status: "error", code: expect.stringMatching(/^model_/) as string });
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "error")).toMatchObject([{ stage: "llm_stream" }]);
     expect([code, "model_failed"]).toContain(eventsOf(records, "error")[0]?.code);
     expect(answerOf(records)).toBe("Half an ");
     expect(eventsOf(records, "llm_end")).toMatchObject([{ finish_reason: "error" }]);
 
-    // What it had said is part of the conversation, and the next turn works.
-    expect(await (await stage.ask("Again")).ended).toMatchObject({ status: "completed" });
-    expect(findRuleBreak(stage.model.prompts[1] ?? [])).toBeUndefined();
+    // The partial answer is part of the conversation, and the next turn works.
+    expect(await (await fixture.ask("Again")).ended).toMatchObject({ status: "completed" });
+    expect(findRuleViolation(fixture.model.prompts[1] ?? [])).toBeUndefined();
   });
 
-  it("names the stage of 002 on the execute path", async () => {
-    const stage = await setStage([{ fault: { kind: "throw" } }]);
-    const run = await stage.agent.answer(stage.session, "Hi", { source: "execute" });
+  it("uses the stage of 002 on the execute path", async () => {
+    const fixture = await createAgentFixture([{ fault: { kind: "throw" } }]);
+    const run = await fixture.agent.answer(fixture.session, "Hi", { source: "execute" });
     await run.ended;
-    expect(eventsOf(await stage.read(), "error")).toMatchObject([{ stage: "llm_generate_with_tools" }]);
+    expect(eventsOf(await fixture.read(), "error")).toMatchObject([{ stage: "llm_generate_with_tools" }]);
   });
 
-  it("shows nothing of an error that is not ours but its id", async () => {
+  it("shows only the id of an unknown error", async () => {
     const told: [unknown, string][] = [];
-    const stage = await setStage([{ text: "x" }], { onError: (error, id) => void told.push([error, id]) });
-    const run = await stage.session.startRun({ message: "Hi" });
+    const fixture = await createAgentFixture([{ text: "x" }], { onError: (error, id) => void told.push([error, id]) });
+    const run = await fixture.session.startRun({ message: "Hi" });
     const broken = new Error("secret of the program");
-    const log = new Proxy(stage.log, {
+    const log = new Proxy(fixture.log, {
       get: (target, key) => {
         if (key === "listRuns") return () => Promise.reject(broken);
         const value: unknown = Reflect.get(target, key, target);
         return typeof value === "function" ? (value.bind(target) as unknown) : value;
       },
     });
-    await stage.agent.carryOut(log, run);
-    const [error] = eventsOf(await stage.read(), "error");
+    await fixture.agent.executeRun(log, run);
+    const [error] = eventsOf(await fixture.read(), "error");
     expect(error).toEqual({
       type: "error",
       message: "the run failed unexpectedly",
@@ -248,7 +261,7 @@ describe("a ReAct agent", () => {
     expect(told[0]?.[0]).toBe(broken);
   });
 
-  it("goes on though its tools give more than a record can hold", async () => {
+  it("continues if its tools return more than a record can hold", async () => {
     const flood = defineTool({
       name: "flood",
       description: "Gives a lot.",
@@ -256,43 +269,46 @@ describe("a ReAct agent", () => {
       execute: () => "汉".repeat(100_000),
     });
     const calls = Array.from({ length: 8 }, () => ({ name: "flood" }));
-    const stage = await setStage([{ calls }, { text: "That was a lot." }], { tools: [flood] });
-    const run = await stage.ask("Go");
+    const fixture = await createAgentFixture([{ calls }, { text: "That was a lot." }], { tools: [flood] });
+    const run = await fixture.ask("Go");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    await stage.read();
-    expect(JSON.stringify(stage.model.prompts[1]?.at(-1))).toContain("[cut: ");
+    await fixture.read();
+    expect(JSON.stringify(fixture.model.prompts[1]?.at(-1))).toContain("[cut off: ");
   });
 
-  it("takes an answer that comes at once, however long", async () => {
+  it("accepts a long answer in one delta", async () => {
     const text = "0123456789".repeat(50_000);
-    const stage = await setStage([{ text, chunk: text.length }]);
-    const run = await stage.ask("Go");
+    const fixture = await createAgentFixture([{ text, chunk: text.length }]);
+    const run = await fixture.ask("Go");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(answerOf(await stage.read())).toBe(text);
+    expect(answerOf(await fixture.read())).toBe(text);
   });
 
-  it("says that an answer is too long, rather than lose it at the end", async () => {
-    const stage = await setStage([{ text: "0123456789".repeat(100_000), chunk: 50_000 }]);
-    const run = await stage.ask("Go");
+  it("reports an answer that is too long before its end", async () => {
+    const fixture = await createAgentFixture([{ text: "0123456789".repeat(100_000), chunk: 50_000 }]);
+    const run = await fixture.ask("Go");
     expect(await run.ended).toMatchObject({ status: "error", code: "model_output_too_large" });
-    await stage.read();
+    await fixture.read();
   });
 
-  it("keeps blank texts out of the conversation, and answers none", async () => {
-    const stage = await setStage([{ text: " \n", calls: [add(1, 2)] }, { text: "3." }, { text: "Still here." }], {
-      systemInstructions: " ",
-    });
+  it("keeps blank texts out of the conversation and rejects blank messages", async () => {
+    const fixture = await createAgentFixture(
+      [{ text: " \n", calls: [add(1, 2)] }, { text: "3." }, { text: "Still here." }],
+      {
+        systemInstructions: " ",
+      },
+    );
     await (
-      await stage.ask("Add")
+      await fixture.ask("Add")
     ).ended;
-    expect(await (await stage.ask("  ")).ended).toMatchObject({ status: "error", code: "invalid_command" });
-    expect(await (await stage.ask("Hello?")).ended).toMatchObject({ status: "completed" });
-    for (const prompt of stage.model.prompts) expect(findRuleBreak(prompt)).toBeUndefined();
-    expect(stage.model.prompts.at(-1)?.[0]?.role).toBe("user");
+    expect(await (await fixture.ask("  ")).ended).toMatchObject({ status: "error", code: "invalid_command" });
+    expect(await (await fixture.ask("Hello?")).ended).toMatchObject({ status: "completed" });
+    for (const prompt of fixture.model.prompts) expect(findRuleViolation(prompt)).toBeUndefined();
+    expect(fixture.model.prompts.at(-1)?.[0]?.role).toBe("user");
   });
 
-  it("takes any id and name a model makes up", async () => {
-    const stage = await setStage([
+  it("accepts any id and name from a model", async () => {
+    const fixture = await createAgentFixture([
       {
         calls: [
           { id: "constructor", name: "add", input: { a: 1, b: 2 } },
@@ -301,12 +317,12 @@ describe("a ReAct agent", () => {
       },
       { text: "3" },
     ]);
-    expect(await (await stage.ask("Add")).ended).toMatchObject({ status: "completed" });
-    expect(stage.ran).toHaveLength(1);
-    await stage.read();
+    expect(await (await fixture.ask("Add")).ended).toMatchObject({ status: "completed" });
+    expect(fixture.ran).toHaveLength(1);
+    await fixture.read();
   });
 
-  it("is where it was told to be", async () => {
+  it("uses the given provider and base URL", async () => {
     const server = await startProviderServer();
     server.script = () => ({ text: "Hi." });
     const actor = agent({ model: "openai/gpt-4.1", baseURL: server.url, apiKey: server.key });
@@ -318,46 +334,49 @@ describe("a ReAct agent", () => {
     expect(() => agent({ model: new ScriptedModel([]), apiKey: "k" })).toThrow("its own provider");
   });
 
-  it("says at once that it has no model", () => {
+  it("throws immediately without a model", () => {
     expect(() => agent({ tools: [] })).toThrow(LoomError);
   });
 });
 
-describe("an answer that has a form", () => {
+describe("structured output", () => {
   const answer = { schema: z.object({ sum: z.number() }) };
 
-  it("is the arguments of the tool that gives it", async () => {
-    const stage = await setStage([{ calls: [add(1, 2)] }, { calls: [{ name: "final_answer", input: { sum: 3 } }] }], {
-      answer,
-    });
-    const run = await stage.ask("Add");
+  it("is the arguments of the answer tool", async () => {
+    const fixture = await createAgentFixture(
+      [{ calls: [add(1, 2)] }, { calls: [{ name: "final_answer", input: { sum: 3 } }] }],
+      {
+        answer,
+      },
+    );
+    const run = await fixture.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"sum":3}');
+    expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"sum":3}');
   });
 
-  it("is what the schema makes of it", async () => {
+  it("is the output of the schema", async () => {
     const schema = z.object({ n: z.coerce.number(), kind: z.string().default("plain") });
-    const stage = await setStage([{ calls: [{ name: "final_answer", input: { n: "5", junk: 1 } }] }], {
+    const fixture = await createAgentFixture([{ calls: [{ name: "final_answer", input: { n: "5", junk: 1 } }] }], {
       answer: { schema, inputSchema: { type: "object" } },
     });
     await (
-      await stage.ask("Count")
+      await fixture.ask("Count")
     ).ended;
-    expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"n":5,"kind":"plain"}');
+    expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"n":5,"kind":"plain"}');
   });
 
   it("may be large", async () => {
     const list = Array.from({ length: 500 }, (_, index) => `${index}`.padEnd(1000, "x"));
-    const stage = await setStage([{ calls: [{ name: "final_answer", input: { list } }], chunk: 50_000 }], {
+    const fixture = await createAgentFixture([{ calls: [{ name: "final_answer", input: { list } }], chunk: 50_000 }], {
       answer: { schema: z.object({ list: z.array(z.string()) }) },
     });
-    const run = await stage.ask("List");
+    const run = await fixture.ask("List");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(JSON.parse(eventsOf(await stage.read(), "reply")[0]?.reply ?? "")).toEqual({ list });
+    expect(JSON.parse(eventsOf(await fixture.read(), "reply")[0]?.reply ?? "")).toEqual({ list });
   });
 
-  it("is asked for again where the model answers without it, or wrongly", async () => {
-    const stage = await setStage(
+  it("is requested again if the model answers without it or with invalid arguments", async () => {
+    const fixture = await createAgentFixture(
       [
         { text: "It is 3." },
         { calls: [{ name: "final_answer", input: { sum: "three" } }] },
@@ -365,24 +384,24 @@ describe("an answer that has a form", () => {
       ],
       { answer },
     );
-    const run = await stage.ask("Add");
+    const run = await fixture.ask("Add");
     expect(await run.ended).toMatchObject({ status: "completed" });
-    expect(stage.model.requests[1]?.toolChoice).toEqual({ type: "tool", toolName: "final_answer" });
-    expect(stage.model.prompts[1]?.at(-1)?.role).toBe("user");
-    const records = await stage.read();
-    // What the model said beside it is no answer, and the reply is of the node run that gave it.
+    expect(fixture.model.requests[1]?.toolChoice).toEqual({ type: "tool", toolName: "final_answer" });
+    expect(fixture.model.prompts[1]?.at(-1)?.role).toBe("user");
+    const records = await fixture.read();
+    // The model's other text is not the answer, and the reply belongs to the node run of the tool.
     expect(eventsOf(records, "message_chunk").every(({ channel }) => channel === "thought")).toBe(true);
     expect(records.at(-1)?.envelope.node_id).toMatch(/^run-act-/);
-    expect(eventsOf(await stage.read(), "reply")[0]?.reply).toBe('{"sum":3}');
+    expect(eventsOf(await fixture.read(), "reply")[0]?.reply).toBe('{"sum":3}');
   });
 
-  it("is given up on when the model never gives it", async () => {
-    const stage = await setStage(() => ({ text: "No." }), { answer, maxIterations: 2 });
-    const run = await stage.ask("Add");
+  it("fails if the model never gives it", async () => {
+    const fixture = await createAgentFixture(() => ({ text: "No." }), { answer, maxIterations: 2 });
+    const run = await fixture.ask("Add");
     expect(await run.ended).toMatchObject({ status: "error", code: "iteration_limit" });
-    expect(stage.model.requests.length).toBeLessThan(8);
-    // Said once, however often it was asked for; the other is the end of the run.
-    expect(eventsOf(await stage.read(), "error").map(({ code }) => code)).toEqual([
+    expect(fixture.model.requests.length).toBeLessThan(8);
+    // Reported once; the other error is the end of the run.
+    expect(eventsOf(await fixture.read(), "error").map(({ code }) => code)).toEqual([
       "iteration_limit",
       "iteration_limit",
     ]);

@@ -1,4 +1,7 @@
-/** ReAct: think, act, observe, until there is an answer. Here is what it can be told, and how its last state is a reply. */
+/**
+ * ReAct: the model thinks, acts with tools and observes the results until it answers. This file has the options and
+ * turns the final state into a reply.
+ */
 import type { FinishOptions } from "../../engine/index.ts";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import { defineTool } from "../../tools/define-tool.ts";
@@ -9,17 +12,24 @@ import type { AgentKind } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
 import { createReactGraph, type ReactContext, type ReactState } from "./react-graph.ts";
 
+/** Options of the kind `react`. */
 export interface ReactOptions {
-  /** Rounds of thinking and acting; then it answers with what it has. Code `iteration_limit`. */
+  /**
+   * Maximum rounds of model and tool calls; then the agent answers with what it has, and reports `iteration_limit`. Default:
+   * 25.
+   */
   readonly maxIterations?: number;
-  /** Gives the answer a form: the reply is JSON that fits it. */
-  readonly answer?: AnswerForm;
+  /** Structured output: the reply is JSON that matches this schema. Default: plain text. */
+  readonly answer?: StructuredOutput;
 }
 
-export interface AnswerForm {
+/** The schema of structured output. */
+export interface StructuredOutput {
+  /** Any Standard Schema, such as a zod object. */
   readonly schema: StandardSchema;
-  /** JSON Schema of the answer, where the schema cannot give its own. */
+  /** JSON Schema of the output. Needed only if `schema` cannot produce one. */
   readonly inputSchema?: JsonObject;
+  /** Explains the output to the model. Default: a short instruction. */
   readonly description?: string;
 }
 
@@ -28,7 +38,7 @@ const ANSWER_TOOL = "final_answer";
 
 export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions): AgentKind {
   if (!Number.isSafeInteger(maxIterations) || maxIterations < 0)
-    throw new LoomError("graph_invalid", `\`maxIterations\` must be a whole number from 0 on, not ${maxIterations}`);
+    throw new LoomError("graph_invalid", `\`maxIterations\` must be an integer from 0, not ${maxIterations}`);
   const answerTool = answer === undefined ? undefined : ANSWER_TOOL;
   return {
     name: "react",
@@ -38,7 +48,7 @@ export function createReact({ answer, maxIterations = MAX_ROUNDS }: ReactOptions
       const { question, files } = context;
       const content = [...(isBlank(question) ? [] : [{ type: "text", text: question } as const]), ...files];
       const messages = [{ role: "user", content }] as const;
-      const state = await context.carryOut(createReactGraph(context), { messages });
+      const state = await context.executeGraph(createReactGraph(context), { messages });
       return describeAnswer(state, context);
     },
   };
@@ -48,20 +58,20 @@ function describeAnswer({ answer, round, messages }: ReactState, context: ReactC
   const { lastNodeId: nodeId, maxIterations, answerTool } = context;
   if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
   if (answerTool !== undefined)
-    throw new LoomError("iteration_limit", "the model did not give its answer the form it must have", {
+    throw new LoomError("iteration_limit", "the model did not return an answer that matches the schema", {
       stage: "iteration_limit",
     });
   const last = messages.at(-1);
   const hasText = last?.role === "assistant" && last.content.some(({ type }) => type === "text");
-  // A model that calls tools to the last has still to be answered for.
+  // A model that only called tools until the limit still needs a reply.
   if (hasText || round < maxIterations) return {};
-  return { reply: `I have used my ${maxIterations} rounds and have no answer.`, nodeId };
+  return { reply: `I reached my limit of ${maxIterations} rounds without an answer.`, nodeId };
 }
 
-function createAnswerTool({ schema, inputSchema, description }: AnswerForm): Tool {
+function createAnswerTool({ schema, inputSchema, description }: StructuredOutput): Tool {
   return defineTool({
     name: ANSWER_TOOL,
-    description: description ?? "Gives the final answer, in the form it must have. Call it once, when you are done.",
+    description: description ?? "Returns the final answer in the required format. Call it once, when you are done.",
     input: schema,
     ...(inputSchema === undefined ? {} : { inputSchema }),
     execute: (answer) => toolResult({ text: "The answer was accepted.", output: answer }),

@@ -1,15 +1,15 @@
 /**
- * The node `act`: makes the tool calls of the thoughts that go on, and keeps what came of them with the thought. Thoughts
- * that do not go on make no call.
+ * The node `act`: runs the tool calls of the thoughts to continue with, and stores their results. Other thoughts run no
+ * tools.
  */
 import type { NodeContext } from "../../graph/index.ts";
 import { runCalls } from "../run-calls.ts";
-import { runSideBySide } from "../side-by-side.ts";
-import { findSpent, type TotContext } from "./ask-model.ts";
+import { runConcurrently } from "../run-concurrently.ts";
+import { findSpentBudget, type TotContext } from "./ask-model.ts";
 import { cutText, fitText, type ThoughtCall } from "./read-thoughts.ts";
 import { measureDepth, ROOT, type TotState } from "./tot-state.ts";
 
-/** Characters of what one call gave, and bytes of all that are written at once: a record may have 1 MiB. */
+/** Maximum characters of one result, and bytes of all results of a step. A record has at most 1 MiB. */
 const MAX_OBSERVATION = 8000;
 const MAX_BYTES = 600_000;
 
@@ -18,10 +18,10 @@ export async function actOnThoughts(context: TotContext, state: TotState, node: 
   const all = listActing(context, state);
   const count = all.reduce((sum, { calls }) => sum + calls.length, 0);
   const maxBytes = Math.floor(MAX_BYTES / Math.max(1, count));
-  // What solves the question is carried out in any case: the answer is made of it.
-  const isSpent = solved === null && findSpent(context, startedAt, tokens) !== undefined;
+  // The tools of a thought that solves the question always run, because the answer needs their results.
+  const isSpent = solved === null && findSpentBudget(context, startedAt, tokens) !== undefined;
   const acting = isSpent ? all.filter(({ id }) => node.has(id)) : all;
-  const results = await runSideBySide(acting, context.search.concurrency, ({ id, calls }) =>
+  const results = await runConcurrently(acting, context.search.concurrency, ({ id, calls }) =>
     node.once(id, async ({ span }): Promise<readonly string[]> => {
       const outcomes = await runCalls(context, calls.map(toPart), {
         span,
@@ -41,7 +41,7 @@ export async function actOnThoughts(context: TotContext, state: TotState, node: 
   return { observed: Object.fromEntries(acting.map(({ id }, index) => [id, results[index] ?? []])) };
 }
 
-/** Thoughts that go on and have calls. Where nothing can follow, only the first: it is what is answered with. */
+/** Thoughts to continue with that have calls. At the last level only the first one, which the answer is made from. */
 export function listActing({ search }: TotContext, { frontier, thoughts, made }: TotState) {
   const [first = ROOT] = frontier;
   const isLast = measureDepth(first) >= search.maxDepth || made >= search.maxThoughts;

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chooseThoughts, type Judged } from "./choose-thoughts.ts";
+import { chooseThoughts, type JudgedThought } from "./choose-thoughts.ts";
 
-const judge = (...scores: number[]): readonly Judged[] =>
+const judge = (...scores: number[]): readonly JudgedThought[] =>
   scores.map((score, index) => ({ id: String(index + 1), score, isSolved: false }));
 
-describe("a choice of thoughts", () => {
+describe("chooseThoughts", () => {
   const breadth = { strategy: "breadth", evaluate: "value", beam: 2, threshold: 0.1, maxDepth: 3 } as const;
   const depth = { ...breadth, strategy: "depth" } as const;
 
@@ -13,40 +13,40 @@ describe("a choice of thoughts", () => {
     expect(chooseThoughts(judge(0.2, 0.9, 0.05, 0.2, 0.5), 1, breadth)).toEqual({
       chosen: 1,
       solved: undefined,
-      goOn: ["2", "5"],
+      continuing: ["2", "5"],
       kept: ["2", "5"],
-      standings: { "1": "spare", "2": "kept", "3": "pruned", "4": "spare", "5": "kept" },
+      statuses: { "1": "spare", "2": "kept", "3": "pruned", "4": "spare", "5": "kept" },
       hasSpares: true,
     });
     expect(chooseThoughts(judge(0.2, 0.9, 0.5), 3, breadth)).toMatchObject({ hasSpares: false });
   });
 
-  it("in depth has one that goes on, and others to come back to", () => {
+  it("in depth continues with one thought and keeps others open", () => {
     expect(chooseThoughts(judge(0.2, 0.9, 0.05), 1, depth)).toMatchObject({
-      goOn: ["2"],
+      continuing: ["2"],
       kept: ["2", "1"],
-      standings: { "1": "open", "2": "kept", "3": "pruned" },
+      statuses: { "1": "open", "2": "kept", "3": "pruned" },
     });
-    expect(chooseThoughts(judge(0.2, 0.9), 3, depth)).toMatchObject({ kept: ["2"], standings: { "1": "pruned" } });
+    expect(chooseThoughts(judge(0.2, 0.9), 3, depth)).toMatchObject({ kept: ["2"], statuses: { "1": "pruned" } });
   });
 
-  it("takes no thought for a dead end because nobody voted for it", () => {
+  it("does not prune a thought because it has no votes", () => {
     const votes = { evaluate: "vote", threshold: 0.9 } as const;
     expect(chooseThoughts(judge(0, 1, 0), 1, { ...breadth, ...votes })).toMatchObject({
       kept: ["2", "1"],
-      standings: { "3": "spare" },
+      statuses: { "3": "spare" },
     });
     expect(chooseThoughts(judge(0, 1, 0), 1, { ...depth, ...votes })).toMatchObject({
-      goOn: ["2"],
-      standings: { "1": "open", "3": "open" },
+      continuing: ["2"],
+      statuses: { "1": "open", "3": "open" },
     });
   });
 
-  it("takes a value of 0 for a dead end even where the threshold is 0", () => {
+  it("prunes a value of 0 even if the threshold is 0", () => {
     expect(chooseThoughts(judge(0, 0.01), 1, { ...breadth, threshold: 0 })).toMatchObject({ kept: ["2"] });
   });
 
-  it("keeps its invariants whatever the scores are", () => {
+  it("keeps its invariants for any scores", () => {
     const thought = fc.record({ score: fc.double({ min: 0, max: 1, noNaN: true }), isSolved: fc.boolean() });
     const search = fc.record({
       strategy: fc.constantFrom("breadth" as const, "depth" as const),
@@ -58,23 +58,23 @@ describe("a choice of thoughts", () => {
     fc.assert(
       fc.property(fc.array(thought, { minLength: 1, maxLength: 12 }), search, (thoughts, settings) => {
         const judged = thoughts.map((one, index) => ({ ...one, id: String(index) }));
-        const { chosen, solved, goOn, kept, standings, hasSpares } = chooseThoughts(judged, 1, settings);
+        const { chosen, solved, continuing, kept, statuses, hasSpares } = chooseThoughts(judged, 1, settings);
         const isVote = settings.evaluate === "vote";
-        const find = (id: string): Judged | undefined => judged.find((one) => one.id === id);
-        expect(Object.keys(standings)).toHaveLength(judged.length);
+        const find = (id: string): JudgedThought | undefined => judged.find((one) => one.id === id);
+        expect(Object.keys(statuses)).toHaveLength(judged.length);
         expect(solved !== undefined).toBe(judged.some(({ isSolved }) => isSolved));
-        if (solved !== undefined) expect([judged[chosen]?.id, goOn]).toEqual([solved, [solved]]);
+        if (solved !== undefined) expect([judged[chosen]?.id, continuing]).toEqual([solved, [solved]]);
         else for (const { score } of judged) expect(score).toBeLessThanOrEqual(judged[chosen]?.score ?? -1);
-        for (const id of goOn) expect(kept).toContain(id);
+        for (const id of continuing) expect(kept).toContain(id);
         for (const id of kept) {
           const { score = 0, isSolved } = find(id) ?? {};
           if (!isVote) expect(isSolved === true || (score > 0 && score >= settings.threshold)).toBe(true);
-          expect(["kept", "open"]).toContain(standings[id]);
+          expect(["kept", "open"]).toContain(statuses[id]);
         }
         if (settings.strategy === "breadth") expect(kept.length).toBeLessThanOrEqual(settings.beam);
-        expect(hasSpares).toBe(Object.values(standings).includes("spare"));
+        expect(hasSpares).toBe(Object.values(statuses).includes("spare"));
         for (const { id, score, isSolved } of judged)
-          if (standings[id] === "pruned" && settings.maxDepth > 1)
+          if (statuses[id] === "pruned" && settings.maxDepth > 1)
             expect(!isVote && !isSolved && (score === 0 || score < settings.threshold)).toBe(true);
       }),
     );

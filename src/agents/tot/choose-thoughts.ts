@@ -1,54 +1,61 @@
 /**
- * Which of the thoughts that were judged go on, which are kept for later, and which are given up. Pure.
+ * Decides which rated thoughts to continue, keep for later or prune. A pure function.
  *
- * Invariant: what goes on is valued as high as the threshold and above zero, or solves the question. A vote says what is
- * better, not what is hopeless: with votes nothing is a dead end, and those that have none come last.
+ * Invariant: with `value`, a continued thought reaches the threshold and is above 0, or solves the question. With
+ * `vote`, nothing is a dead end; thoughts without votes come last.
  */
-import type { Standing } from "./tot-state.ts";
+import type { ThoughtStatus } from "./tot-state.ts";
 import type { TotSettings } from "./tot-settings.ts";
 
-export interface Judged {
+export interface JudgedThought {
   readonly id: string;
   readonly score: number;
   readonly isSolved: boolean;
 }
 
-export interface Choice {
-  /** Index of the best: one that solves the question before any other. */
+export interface ThoughtChoice {
+  /** Index of the best thought; a solution comes before any other. */
   readonly chosen: number;
   readonly solved: string | undefined;
-  /** Those that go on now, best first. */
-  readonly goOn: readonly string[];
-  /** Those that stay in the search. */
+  /** Thoughts to continue with now, best first. */
+  readonly continuing: readonly string[];
+  /** Thoughts that stay in the search. */
   readonly kept: readonly string[];
-  readonly standings: { readonly [id: string]: Standing };
+  readonly statuses: { readonly [id: string]: ThoughtStatus };
   readonly hasSpares: boolean;
 }
 
 type ChoiceSettings = Pick<TotSettings, "strategy" | "evaluate" | "beam" | "threshold" | "maxDepth">;
 
 export function chooseThoughts(
-  judged: readonly Judged[],
+  judged: readonly JudgedThought[],
   depth: number,
   { strategy, evaluate, beam, threshold, maxDepth }: ChoiceSettings,
-): Choice {
+): ThoughtChoice {
   const order = judged
     .map((thought, index) => ({ ...thought, index }))
     .toSorted((a, b) => Number(b.isSolved) - Number(a.isSolved) || b.score - a.score || a.index - b.index);
   const [first] = order;
-  const isGood = ({ score, isSolved }: Judged): boolean => isSolved || (score > 0 && score >= threshold);
+  const isGood = ({ score, isSolved }: JudgedThought): boolean => isSolved || (score > 0 && score >= threshold);
   const good = evaluate === "vote" ? order : order.filter(isGood);
-  // The last level leads nowhere: one of it is enough to answer with.
+  // The last level has no children, so one thought is enough for the answer.
   const isLast = depth >= maxDepth;
   const isDepth = strategy === "depth";
   const width = isDepth ? (isLast ? 1 : good.length) : beam;
   const kept = good.slice(0, width).map(({ id }) => id);
   const solved = first?.isSolved === true ? first.id : undefined;
-  const goOn = isDepth || solved !== undefined ? kept.slice(0, 1) : kept;
+  const continuing = isDepth || solved !== undefined ? kept.slice(0, 1) : kept;
   const spares = isDepth || isLast ? [] : good.slice(width);
-  const standings: { [id: string]: Standing } = {};
-  for (const { id } of judged) standings[id] = "pruned";
-  for (const { id } of spares) standings[id] = "spare";
-  for (const id of kept) standings[id] = isDepth && id !== goOn[0] ? "open" : "kept";
-  return { chosen: first?.index ?? 0, solved, goOn, kept, standings, hasSpares: spares.length > 0 };
+  const statuses: { [id: string]: ThoughtStatus } = {};
+  for (const { id } of judged) statuses[id] = "pruned";
+  for (const { id } of spares) statuses[id] = "spare";
+  for (const id of kept) statuses[id] = isDepth && id !== continuing[0] ? "open" : "kept";
+  return {
+    chosen: first?.index ?? 0,
+    solved,
+    continuing,
+    kept,
+    statuses,
+    hasSpares: spares.length > 0,
+  };
 }

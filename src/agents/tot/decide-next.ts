@@ -1,19 +1,19 @@
 /**
- * The nodes `observe` and `backtrack`: whether the search goes on, goes back or is over, and where it goes back to. They
- * ask no model.
+ * The nodes `observe` and `backtrack`: decide whether the search continues, backtracks or ends, without calling the
+ * model.
  *
- * Invariant: a search goes on only where there is something to go on with and something left of every budget. Whatever it
- * ends with, the thought that was told last to be chosen is the one that is answered with.
+ * Invariant: the search continues only with a thought to continue and with every budget left. The answer is made from
+ * the thought last reported as chosen.
  */
 import type { NodeContext } from "../../graph/index.ts";
 import type { ErrorEvent } from "../../protocol/index.ts";
-import { findSpent, type TotContext } from "./ask-model.ts";
-import type { Outcome } from "./prompts.ts";
+import { findSpentBudget, type TotContext } from "./ask-model.ts";
+import type { SearchOutcome } from "./prompts.ts";
 import {
   findParent,
   findPosition,
   findUntried,
-  type Judgement,
+  type ThoughtJudgement,
   listChildren,
   listPath,
   listSpares,
@@ -23,66 +23,72 @@ import {
   type TotState,
 } from "./tot-state.ts";
 
-type Decision = { readonly outcome?: Outcome; readonly isBack?: boolean };
+type SearchDecision = { readonly outcome?: SearchOutcome; readonly isBack?: boolean };
 
-/** Branches that are named in one append. */
+/** Maximum branches reported in one append. */
 const MAX_NAMED = 5000;
 
-export function decideNext(context: TotContext, state: TotState, node: NodeContext): Decision {
+export function decideNext(context: TotContext, state: TotState, node: NodeContext): SearchDecision {
   const { search } = context;
   const { frontier, best, backtracks, made, solved, startedAt, tokens, isShort } = state;
-  const end = (outcome: Outcome, spent?: string): Decision => {
-    if (spent !== undefined) node.conclude(describeSpent(spent));
-    tellEnd(context, state, node, outcome, spent === undefined);
+  const end = (outcome: SearchOutcome, spent?: string): SearchDecision => {
+    if (spent !== undefined) node.emitWithResult(describeSpent(spent));
+    reportEnd(context, state, node, outcome, spent === undefined);
     return { outcome };
   };
   if (solved !== null) return end("solved");
   const isUsedUp = made >= search.maxThoughts;
-  const spent = isUsedUp ? `its ${search.maxThoughts} thoughts` : findSpent(context, startedAt, tokens);
+  const spent = isUsedUp ? `its limit of ${search.maxThoughts} thoughts` : findSpentBudget(context, startedAt, tokens);
   const isDeep = frontier[0] !== undefined && measureDepth(frontier[0]) >= search.maxDepth;
-  // The best of the last level is what a search in breadth is for. In depth it is one more that did not answer.
+  // The best thought of the last level is the result of a breadth search. In a depth search, it is one more failure.
   if (isDeep && search.strategy === "breadth") return end("unsolved", isShort ? spent : undefined);
   if (!isDeep && frontier.length > 0) return spent === undefined ? { isBack: false } : end("unsolved", spent);
   if (canGoBack(context, state)) {
     if (spent !== undefined) return end("unsolved", spent);
     if (backtracks < search.maxBacktracks) return { isBack: true };
-    // Who allows none knows that there is none.
-    return end("unsolved", backtracks === 0 ? undefined : `its ${search.maxBacktracks} ways back`);
+    // With `maxBacktracks: 0`, this is expected.
+    return end("unsolved", backtracks === 0 ? undefined : `its limit of ${search.maxBacktracks} backtracks`);
   }
-  // Thoughts were left out or not judged: no branch is known to be dead.
-  if (isShort) return end("unsolved", spent ?? `its ${search.maxThoughts} thoughts`);
+  // Thoughts were left out or not rated, so no branch is known to be dead.
+  if (isShort) return end("unsolved", spent ?? `its limit of ${search.maxThoughts} thoughts`);
   return end(best !== null && measureDepth(best) >= search.maxDepth ? "unsolved" : "dead");
 }
 
-/** The thought that is answered with; null where there is none. */
-export function findEnd({ search }: TotContext, state: TotState, outcome: Outcome): string | null {
+/** The thought that the answer is made from; null if there is none. */
+export function findFinalThought({ search }: TotContext, state: TotState, outcome: SearchOutcome): string | null {
   const { solved, frontier, best } = state;
   if (solved !== null) return solved;
   if (outcome === "dead") return null;
-  // In depth what goes on may be worse than what was left.
+  // In a depth search, the current thought may be worse than an earlier one.
   const [first] = frontier;
   if (search.strategy === "depth" || first === undefined) return best;
   return best === null || measureDepth(first) >= measureDepth(best) ? first : best;
 }
 
-/** Names what is given up in the end, and the thought that is answered with, where it was not the last one chosen. */
-function tellEnd(context: TotContext, state: TotState, node: NodeContext, outcome: Outcome, isOver: boolean): void {
+/** Reports the abandoned branches, and the thought that is answered with if it is not the last one chosen. */
+function reportEnd(
+  context: TotContext,
+  state: TotState,
+  node: NodeContext,
+  outcome: SearchOutcome,
+  isOver: boolean,
+): void {
   const { chosen } = state;
-  const end = findEnd(context, state, outcome);
+  const end = findFinalThought(context, state, outcome);
   if (outcome === "dead") {
     const { ids } = popEnded(state, 0);
-    for (const from of [...ids, ...listGoing(context, state)].slice(0, MAX_NAMED))
-      node.conclude({ type: "tot_backtrack", reason: explain(state, from), to_depth: 0, from });
+    for (const from of [...ids, ...listActive(context, state)].slice(0, MAX_NAMED))
+      node.emitWithResult({ type: "tot_backtrack", reason: explain(state, from), to_depth: 0, from });
     if (chosen !== null) announce(state, node, [chosen], chosen, []);
     return;
   }
   if (end === null || end === chosen) return;
   const from = findPosition(state);
   if (isOver && context.search.strategy === "depth" && !canGoBack(context, state))
-    leaveFor(context, state, node, from, end);
-  // With all that lead to it: they may have been given up before.
+    reportAbandoned(context, state, node, from, end);
+  // Includes the ancestors, because they may have been abandoned before.
   const path = listPath(end);
-  node.conclude({
+  node.emitWithResult({
     type: "tot_evaluate",
     chosen: path.length - 1,
     scores: path.map((id) => scoreOf(state, id)),
@@ -91,12 +97,12 @@ function tellEnd(context: TotContext, state: TotState, node: NodeContext, outcom
   });
 }
 
-/** The last branch was a dead end too, up to where it parts from the one that is taken up again. */
-function leaveFor({ search }: TotContext, state: TotState, node: NodeContext, from: string, end: string): void {
+/** Reports that the last branch was a dead end, up to its common ancestor with the final thought. */
+function reportAbandoned({ search }: TotContext, state: TotState, node: NodeContext, from: string, end: string): void {
   const path = new Set(listPath(end));
   const to = listPath(from).findLast((id) => path.has(id));
   const reason = explainLeaf(search.maxDepth, state, from);
-  node.conclude({
+  node.emitWithResult({
     type: "tot_backtrack",
     reason,
     to_depth: to === undefined ? 0 : measureDepth(to),
@@ -105,13 +111,13 @@ function leaveFor({ search }: TotContext, state: TotState, node: NodeContext, fr
   });
 }
 
-/** Thoughts that the search was going on from. */
-function listGoing({ search }: TotContext, state: TotState): readonly string[] {
+/** Thoughts that the search was continuing from. */
+function listActive({ search }: TotContext, state: TotState): readonly string[] {
   const going = search.strategy === "depth" ? [findPosition(state)] : state.parents;
   return going.filter((id) => id !== ROOT);
 }
 
-/** Thoughts of this depth and deeper that nothing goes on from, and the latest level of those that are left. */
+/** Removes the dead thoughts of this depth and deeper. Returns their ids and the key of the level that remains. */
 function popEnded({ ended, lastEnded }: TotState, depth: number) {
   const ids: string[] = [];
   let at = lastEnded;
@@ -131,14 +137,14 @@ function canGoBack({ search }: TotContext, state: TotState): boolean {
 function describeSpent(what: string): ErrorEvent {
   return {
     type: "error",
-    message: `the search has used ${what}; it answers with the best it has found`,
+    message: `the search reached ${what} and answers with the best thought so far`,
     code: "budget_spent",
     stage: "iteration_limit",
     recoverable: true,
   };
 }
 
-/** Goes back to thoughts that were left, says which are given up, and gives the scores of their level anew. */
+/** Backtracks: reports the abandoned thoughts and the scores of the level it returns to. */
 export function goBack(context: TotContext, state: TotState, node: NodeContext) {
   const isDepth = context.search.strategy === "depth";
   return isDepth ? goBackToUntried(context, state, node) : goBackToSpares(context, state, node);
@@ -148,11 +154,11 @@ function goBackToUntried({ search }: TotContext, state: TotState, node: NodeCont
   const to = findUntried(state) ?? findPosition(state);
   const from = findPosition(state);
   const reason = explainLeaf(search.maxDepth, state, from);
-  node.conclude({ type: "tot_backtrack", reason, to_depth: measureDepth(to), from, to });
+  node.emitWithResult({ type: "tot_backtrack", reason, to_depth: measureDepth(to), from, to });
   const siblings = listChildren(state, findParent(to));
   const kept = siblings.filter((id) => id === to || state.judged[id]?.standing === "open");
   announce(state, node, siblings, to, kept);
-  return goOnWith(state, [to]);
+  return continueWith(state, [to]);
 }
 
 function goBackToSpares({ search }: TotContext, state: TotState, node: NodeContext) {
@@ -164,17 +170,17 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
   const depth = measureDepth(to);
   const { ids, lastEnded: below } = popEnded(state, depth);
   const left = [...ids, ...parents];
-  // Each branch that was going is given up, and named.
+  // Every active branch is abandoned and reported.
   for (const from of left.slice(0, MAX_NAMED))
-    node.conclude({ type: "tot_backtrack", reason: explain(state, from), to_depth: depth, from, to });
+    node.emitWithResult({ type: "tot_backtrack", reason: explain(state, from), to_depth: depth, from, to });
   announce(state, node, level?.ids ?? frontier, to, frontier);
-  // From what is right above nothing goes on any more, unless it has a spare.
+  // The level directly above is dead too, except for parents of spares.
   const above = new Set(left.flatMap((id) => listPath(id)[depth - 2] ?? []));
   for (const id of spares) above.delete(findParent(id));
   const round = `back ${backtracks}`;
   const isUsedUp = frontier.length === spares.length;
   return {
-    ...goOnWith(state, frontier),
+    ...continueWith(state, frontier),
     ...(above.size > 0 ? { ended: { [round]: { ids: [...above], below } } } : {}),
     lastEnded: above.size > 0 ? round : below,
     ...(isUsedUp ? { top: level?.below ?? null } : {}),
@@ -182,7 +188,7 @@ function goBackToSpares({ search }: TotContext, state: TotState, node: NodeConte
 }
 
 function explainLeaf(maxDepth: number, state: TotState, from: string): string {
-  if (measureDepth(from) >= maxDepth) return "the steps are used up and the question is not answered";
+  if (measureDepth(from) >= maxDepth) return "the maximum depth is reached without an answer";
   return explain(state, from);
 }
 
@@ -190,7 +196,7 @@ function explain({ children }: TotState, from: string): string {
   return (children[from] ?? 0) === 0 ? "no next step was found" : "every next step is a dead end";
 }
 
-/** The scores of a level, which of it is chosen, and what of it is kept. */
+/** Reports the scores of a level, the chosen thought and the kept ones. */
 function announce(
   state: TotState,
   node: NodeContext,
@@ -198,7 +204,7 @@ function announce(
   chosen: string,
   kept: readonly string[],
 ): void {
-  node.conclude({
+  node.emitWithResult({
     type: "tot_evaluate",
     chosen: ids.indexOf(chosen),
     scores: ids.map((id) => scoreOf(state, id)),
@@ -208,8 +214,8 @@ function announce(
   });
 }
 
-function goOnWith(state: TotState, frontier: readonly string[]) {
-  const judged: { [id: string]: Judgement } = {};
+function continueWith(state: TotState, frontier: readonly string[]) {
+  const judged: { [id: string]: ThoughtJudgement } = {};
   for (const id of frontier) judged[id] = { score: scoreOf(state, id), standing: "kept" };
   return { frontier, judged, chosen: frontier[0] ?? null, backtracks: state.backtracks + 1, isBack: false };
 }

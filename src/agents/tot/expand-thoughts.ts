@@ -1,18 +1,17 @@
 /**
- * The node `think_expand`: asks the model how each thought of the frontier could go on, side by side. It judges nothing.
+ * The node `think_expand`: asks the model for next steps of every thought in the frontier, in parallel.
  *
- * Invariant: an answer that was read is a part of the node, and never asked for again; `tot_expand` is written together
- * with it.
+ * Invariant: each answer is a part of the node and is never requested again; `tot_expand` is written together with it.
  */
-import type { NodeContext, Part } from "../../graph/index.ts";
-import { runSideBySide } from "../side-by-side.ts";
-import { askModel, closeCalls, describeFault, findSpent, type TotContext } from "./ask-model.ts";
-import { type Failure, FailedCalls } from "./failed-calls.ts";
+import type { NodeContext, PartContext } from "../../graph/index.ts";
+import { runConcurrently } from "../run-concurrently.ts";
+import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
+import { type CallFailure, FailedCalls } from "./failed-calls.ts";
 import { askForProposals, askForSample } from "./prompts.ts";
 import {
-  type Candidate,
-  joinReadings,
-  type Reading,
+  type CandidateThought,
+  joinParsed,
+  type ParsedThoughts,
   readProposals,
   readSample,
   type ThoughtLimits,
@@ -20,117 +19,116 @@ import {
 import { MAX_LEVEL_BYTES } from "./tot-settings.ts";
 import { listSteps, measureDepth, nameChild, ROOT, type TotState } from "./tot-state.ts";
 
-/** Of one thought. */
+/** Limits of one thought. */
 const MAX_CHARACTERS = 4000;
 const MAX_BYTES = 16_000;
-/** Bytes of what stands around a thought in a record. */
+/** Bytes of the JSON around a thought in a record. */
 const FRAME_BYTES = 40;
 
-/** What is kept of an answer. Calls that it left out are ended by then, and there may be thousands. */
-type Grown = Omit<Reading, "left">;
-type Answer = Grown & { readonly tokens: number; readonly failure?: Failure };
+/** The stored part of an answer. Calls in `left` are closed by then, and there may be thousands. */
+type StoredExpansion = Omit<ParsedThoughts, "left">;
+type ExpansionAnswer = StoredExpansion & { readonly tokens: number; readonly failure?: CallFailure };
 
-interface Call {
+interface ExpansionCall {
   readonly parent: string;
   readonly index: number;
-  /** Thoughts it may give. */
+  /** Maximum thoughts of its answer. */
   readonly max: number;
-  /** Its answer is all there will be of this parent. */
+  /** True if this is the only call for its parent. */
   readonly isWhole: boolean;
 }
 
-/** What comes of one thought. */
-interface Growth {
-  readonly answers: (Answer | undefined)[];
-  /** Calls that are still to come. */
+/** The answers for one thought. */
+interface PendingExpansion {
+  readonly answers: (ExpansionAnswer | undefined)[];
+  /** Number of calls that have not ended. */
   waiting: number;
-  reading: Grown | undefined;
+  result: StoredExpansion | undefined;
 }
 
 export async function expandThoughts(context: TotContext, state: TotState, node: NodeContext) {
   const { search, stage } = context;
   const { frontier, startedAt } = state;
-  const shares = shareOut(search.maxThoughts - state.made, frontier.length, search.candidates);
-  const calls = frontier.flatMap((parent, place) => listCalls(parent, shares[place] ?? 0, search.generate));
+  const shares = shareThoughts(search.maxThoughts - state.made, frontier.length, search.candidates);
+  const calls = frontier.flatMap((parent, rank) => listCalls(parent, shares[rank] ?? 0, search.generate));
   const maxBytes = shareBytes(frontier, shares);
-  // Where there is one call only, it is what the node does.
+  // A single call needs no separate part name.
   const name = calls.length === 1 ? undefined : search.generate;
-  const growths = groupCalls(calls);
+  const expansions = groupCalls(calls);
   const failed = new FailedCalls();
   let { tokens, isShort } = state;
 
-  await runSideBySide(calls, search.concurrency, async (call) => {
+  await runConcurrently(calls, search.concurrency, async (call) => {
     const { parent, index, max, isWhole } = call;
-    const growth = growths.get(parent) as Growth;
+    const expansion = expansions.get(parent) as PendingExpansion;
     const key = isWhole ? parent : `${parent}/${index}`;
-    // What was answered is taken, whatever is left.
-    if (node.has(key) || (!failed.areHopeless && findSpent(context, startedAt, tokens) === undefined)) {
+    // Remembered answers count even if a budget is used up.
+    if (node.has(key) || (!failed.shouldStop && findSpentBudget(context, startedAt, tokens) === undefined)) {
       const limits = { max, maxCharacters: MAX_CHARACTERS, maxBytes, tooMany: search.candidates };
-      const work = async (part: Part): Promise<Answer> => {
+      const work = async (part: PartContext): Promise<ExpansionAnswer> => {
         const answer = await ask(context, state, call, part, node.signal, limits);
         if (isWhole) announce(part, parent, answer.candidates);
         return answer;
       };
-      const recover = (error: unknown): Answer | undefined => {
+      const recover = (error: unknown): ExpansionAnswer | undefined => {
         const failure = failed.recover(error);
         return failure === undefined ? undefined : { ...NOTHING, failure };
       };
       const answer = await node.once(key, work, { name, recover });
-      failed.count(answer);
+      failed.record(answer);
       if (answer.failure !== undefined) isShort = true;
       tokens += answer.tokens;
-      growth.answers[index] = answer;
+      expansion.answers[index] = answer;
     } else isShort = true;
-    if (--growth.waiting === 0)
-      growth.reading = isWhole ? growth.answers[0] : await join(context, growth, parent, node);
+    if (--expansion.waiting === 0)
+      expansion.result = isWhole ? expansion.answers[0] : await join(context, expansion, parent, node);
   });
-  failed.conclude(node, stage, state.best !== null);
+  failed.report(node, stage, state.best !== null);
 
-  const thoughts: { [id: string]: Candidate } = {};
+  const thoughts: { [id: string]: CandidateThought } = {};
   const children: { [id: string]: number } = {};
-  const readings = frontier.flatMap((parent, place) => {
-    const share = shares[place] ?? 0;
-    const reading = growths.get(parent)?.reading;
-    if (share < search.candidates && (reading?.candidates.length ?? 0) >= share) isShort = true;
-    if (reading === undefined) return [];
-    for (const [index, candidate] of reading.candidates.entries()) thoughts[nameChild(parent, index)] = candidate;
-    children[parent] = reading.candidates.length;
-    return [reading];
+  const results = frontier.flatMap((parent, rank) => {
+    const share = shares[rank] ?? 0;
+    const result = expansions.get(parent)?.result;
+    if (share < search.candidates && (result?.candidates.length ?? 0) >= share) isShort = true;
+    if (result === undefined) return [];
+    for (const [index, candidate] of result.candidates.entries()) thoughts[nameChild(parent, index)] = candidate;
+    children[parent] = result.candidates.length;
+    return [result];
   });
-  const cut = sum(readings.map((reading) => reading.cut));
+  const cut = sum(results.map((result) => result.cut));
   if (cut > 0)
-    node.conclude(describeFault(`the model gave more than was asked for: ${cut} parts of it were left out`, stage));
-  const halves = readings.filter(({ isHalf }) => isHalf).length;
-  if (halves > 0)
-    node.conclude(describeFault(`the model was stopped in the middle of ${halves} lists of steps or steps`, stage));
+    node.emitWithResult(createWarning(`the model gave more than requested; ${cut} parts were left out`, stage));
+  const halves = results.filter(({ isHalf }) => isHalf).length;
+  if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));
   return { thoughts, children, tokens, made, isShort, rounds: state.rounds + 1 };
 }
 
-function groupCalls(calls: readonly Call[]): ReadonlyMap<string, Growth> {
-  const growths = new Map<string, Growth>();
+function groupCalls(calls: readonly ExpansionCall[]): ReadonlyMap<string, PendingExpansion> {
+  const expansions = new Map<string, PendingExpansion>();
   for (const { parent } of calls) {
-    const growth = growths.get(parent);
-    if (growth === undefined) growths.set(parent, { answers: [], waiting: 1, reading: undefined });
-    else growth.waiting++;
+    const expansion = expansions.get(parent);
+    if (expansion === undefined) expansions.set(parent, { answers: [], waiting: 1, result: undefined });
+    else expansion.waiting++;
   }
-  return growths;
+  return expansions;
 }
 
-/** What all samples of a thought come to. It is kept as it was told, whichever of them there were. */
+/** Joins the samples of a thought. Stored, so that a restart gives the same result. */
 async function join(
   context: TotContext,
-  { answers }: Growth,
+  { answers }: PendingExpansion,
   parent: string,
   node: NodeContext,
-): Promise<Grown | undefined> {
+): Promise<StoredExpansion | undefined> {
   const given = answers.filter((answer) => answer !== undefined);
   if (given.length === 0) return undefined;
-  return node.once(`${parent}/all`, async (part): Promise<Grown> => {
-    const { left, ...reading } = joinReadings(given);
-    await closeCalls(context, left, "left out");
-    announce(part, parent, reading.candidates);
-    return reading;
+  return node.once(`${parent}/all`, async (part): Promise<StoredExpansion> => {
+    const { left, ...result } = joinParsed(given);
+    await closeCalls(context, left, "the call was left out");
+    announce(part, parent, result.candidates);
+    return result;
   });
 }
 
@@ -139,11 +137,11 @@ const NOTHING = { candidates: [], cut: 0, isHalf: false, tokens: 0 };
 async function ask(
   context: TotContext,
   state: TotState,
-  { parent, index }: Call,
-  { span }: Part,
+  { parent, index }: ExpansionCall,
+  { span }: PartContext,
   signal: AbortSignal,
   limits: ThoughtLimits,
-): Promise<Answer> {
+): Promise<ExpansionAnswer> {
   const isSample = context.search.generate === "sample";
   const steps = listSteps(state, parent);
   const messages = isSample ? askForSample(context, steps) : askForProposals(context, steps, limits.max);
@@ -154,14 +152,14 @@ async function ask(
     ...(isSample ? { sample: index } : {}),
   });
   if (thought === undefined) return { ...NOTHING, cut: 1, tokens };
-  const { left, ...reading } = isSample ? readSample(thought, limits) : readProposals(thought, limits);
-  await closeCalls(context, left, "left out");
-  return { ...reading, tokens };
+  const { left, ...result } = isSample ? readSample(thought, limits) : readProposals(thought, limits);
+  await closeCalls(context, left, "the call was left out");
+  return { ...result, tokens };
 }
 
-function announce(part: Part, parent: string, candidates: readonly Candidate[]): void {
+function announce(part: PartContext, parent: string, candidates: readonly CandidateThought[]): void {
   if (candidates.length === 0) return;
-  part.conclude({
+  part.emitWithResult({
     type: "tot_expand",
     candidates: candidates.map(({ text }) => text),
     ids: candidates.map((_, index) => nameChild(parent, index)),
@@ -170,19 +168,19 @@ function announce(part: Part, parent: string, candidates: readonly Candidate[]):
   });
 }
 
-function listCalls(parent: string, share: number, generate: "propose" | "sample"): readonly Call[] {
+function listCalls(parent: string, share: number, generate: "propose" | "sample"): readonly ExpansionCall[] {
   if (share === 0) return [];
   if (generate === "propose") return [{ parent, index: 0, max: share, isWhole: true }];
   return Array.from({ length: share }, (_, index) => ({ parent, index, max: 1, isWhole: share === 1 }));
 }
 
-/** What is left of the thoughts, in equal parts; the better ones come first and have the rest. */
-function shareOut(left: number, parents: number, candidates: number): readonly number[] {
+/** Divides the remaining thoughts equally; the best parents get the remainder. */
+function shareThoughts(left: number, parents: number, candidates: number): readonly number[] {
   const each = Math.floor(left / parents);
-  return Array.from({ length: parents }, (_, place) => Math.min(candidates, each + (place < left % parents ? 1 : 0)));
+  return Array.from({ length: parents }, (_, rank) => Math.min(candidates, each + (rank < left % parents ? 1 : 0)));
 }
 
-/** Bytes for each thought of the level: half of what it has in the record, the other half is for its calls. */
+/** Bytes per thought of the level: half of its share of the record; the other half is for its calls. */
 function shareBytes(frontier: readonly string[], shares: readonly number[]): number {
   const longest = Math.max(...frontier.map(({ length }) => length)) + String(Math.max(...shares)).length + 1;
   const each = Math.floor(MAX_LEVEL_BYTES / Math.max(1, sum(shares))) - longest - FRAME_BYTES;

@@ -1,48 +1,48 @@
 /**
- * Calls of one node run that the model failed. One that is refused, cut or too slow costs its own answer; where none
- * succeeds, the model has failed. What is cancelled, and what the log refuses, is no failure of a model.
+ * Counts failed model calls of one node run. A failed call loses only its own answer; if all calls fail, the node
+ * fails. Cancellation and log errors do not count as failures of the model.
  *
- * Invariant: what it says follows from the results of the calls alone, so that it says the same after a restart.
+ * Invariant: everything follows from the results of the calls, so a restart leads to the same outcome.
  */
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
 import type { NodeContext } from "../../graph/index.ts";
-import { describeFault } from "./ask-model.ts";
+import { createWarning } from "./ask-model.ts";
 
-/** A call that failed, as its result. */
-export type Failure = { readonly code: ErrorCode; readonly message: string };
+/** A failed call, stored as its result. */
+export type CallFailure = { readonly code: ErrorCode; readonly message: string };
 
 const CODES: readonly ErrorCode[] = ["model_failed", "model_timeout", "model_stream_cut"];
-/** After so many in a row from the first on, no other is tried. */
+/** After this many failures without a success, no further call is started. */
 const MAX_FIRST = 8;
 
 export class FailedCalls {
-  readonly #failures: Failure[] = [];
-  #given = 0;
+  readonly #failures: CallFailure[] = [];
+  #succeeded = 0;
 
-  /** No other call is worth beginning; those that are going may still be answered. */
-  get areHopeless(): boolean {
-    return this.#given === 0 && this.#failures.length >= MAX_FIRST;
+  /** True if starting further calls is pointless; running ones may still succeed. */
+  get shouldStop(): boolean {
+    return this.#succeeded === 0 && this.#failures.length >= MAX_FIRST;
   }
 
-  /** Undefined where the error is to be thrown. */
-  recover(error: unknown): Failure | undefined {
+  /** Undefined if the error must be rethrown. */
+  recover(error: unknown): CallFailure | undefined {
     if (!isLoomError(error) || !CODES.includes(error.code)) return undefined;
     return { code: error.code, message: error.message };
   }
 
-  /** The result of a call. */
-  count({ failure }: { readonly failure?: Failure }): void {
-    if (failure === undefined) this.#given++;
+  /** Counts the result of a call. */
+  record({ failure }: { readonly failure?: CallFailure }): void {
+    if (failure === undefined) this.#succeeded++;
     else this.#failures.push(failure);
   }
 
-  /** Throws where none succeeded, unless the search has something else to go on with. */
-  conclude(node: NodeContext, stage: string, hasElse: boolean): void {
+  /** Reports the failures. Throws if no call succeeded and the search has nothing else to continue with (`hasElse`). */
+  report(node: NodeContext, stage: string, hasElse: boolean): void {
     const [first] = this.#failures;
     if (first === undefined) return;
     const { code, message } = first;
-    if (this.#given === 0 && !hasElse) throw new LoomError(code, message, { stage });
-    const many = `${this.#failures.length} calls of the model failed, and count for nothing: ${message}`;
-    node.conclude(describeFault(many, stage, code));
+    if (this.#succeeded === 0 && !hasElse) throw new LoomError(code, message, { stage });
+    const many = `${this.#failures.length} model calls failed and are ignored: ${message}`;
+    node.emitWithResult(createWarning(many, stage, code));
   }
 }

@@ -1,42 +1,46 @@
 /**
- * The node `think_evaluate`: has the latest thoughts judged by the model, each by itself or one against the other, and
- * says which of them go on.
+ * The node `think_evaluate`: the model rates the latest thoughts, separately or by comparison, and the best are
+ * continued.
  *
- * Invariant: a judgement that was given is a part of the node, and never asked for again; `tot_evaluate` is written
- * together with what follows from it.
+ * Invariant: each rating is a part of the node and is never requested again; `tot_evaluate` is written together with
+ * the result of the node.
  */
-import type { NodeContext, Part } from "../../graph/index.ts";
+import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Json } from "../../protocol/index.ts";
-import { runSideBySide } from "../side-by-side.ts";
-import { askModel, closeCalls, describeFault, findSpent, type TotContext } from "./ask-model.ts";
-import { chooseThoughts, type Judged } from "./choose-thoughts.ts";
-import { type Failure, FailedCalls } from "./failed-calls.ts";
-import { askForFormAgain, askForValue, askForVote } from "./prompts.ts";
+import { runConcurrently } from "../run-concurrently.ts";
+import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
+import { chooseThoughts, type JudgedThought } from "./choose-thoughts.ts";
+import { type CallFailure, FailedCalls } from "./failed-calls.ts";
+import { askForJsonAgain, askForValue, askForVote } from "./prompts.ts";
 import { cutText } from "./read-thoughts.ts";
-import { readValue, readVote, type Value, type Vote } from "./read-verdict.ts";
+import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
 import {
   findParent,
-  type Judgement,
-  type Level,
+  type ThoughtJudgement,
+  type TreeLevel,
   listChildren,
   listSteps,
   measureDepth,
   ROOT,
   scoreOf,
-  type Standing,
+  type ThoughtStatus,
   type TotState,
 } from "./tot-state.ts";
 
-/** Characters of a wrong answer that the model is shown again. */
+/** Maximum characters of an invalid answer that are shown to the model again. */
 const MAX_SHOWN = 2000;
 
-/** Null where the model did not give it the form asked for, and would not when asked again. */
-type Verdict<T extends Json> = { readonly verdict: T | null; readonly tokens: number; readonly failure?: Failure };
+/** `verdict` is null if both answers were invalid. */
+type StoredVerdict<T extends Json> = {
+  readonly verdict: T | null;
+  readonly tokens: number;
+  readonly failure?: CallFailure;
+};
 
-interface Verdicts {
-  /** Those that were judged before a budget was spent. */
-  readonly judged: readonly Judged[];
+interface LevelVerdicts {
+  /** Thoughts rated before a budget was used up. */
+  readonly judged: readonly JudgedThought[];
   readonly faults: number;
   readonly tokens: number;
 }
@@ -45,30 +49,29 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   const { search, stage } = context;
   const { frontier: parents } = state;
   const made = parents.flatMap((parent) => listChildren(state, parent));
-  const jury = new Jury(context, state, node);
+  const jury = new ThoughtJudge(context, state, node);
   const { judged, faults, tokens } = await (search.evaluate === "value" ? jury.value(made) : jury.vote(made));
   const ids = judged.map(({ id }) => id);
   const isShort = state.isShort || ids.length < made.length;
   if (ids.length === 0) return { parents, frontier: [], tokens, isShort };
   const depth = measureDepth(ids[0] ?? "");
-  const { chosen, solved, goOn, kept, standings, hasSpares } = chooseThoughts(judged, depth, search);
+  const { chosen, solved, continuing, kept, statuses, hasSpares } = chooseThoughts(judged, depth, search);
 
-  if (faults > 0)
-    node.conclude(describeFault(`${faults} judgements had not the form asked for, and count as 0`, stage));
-  node.conclude({ type: "tot_evaluate", chosen, scores: judged.map(({ score }) => score), ids, kept, depth });
-  const pruned = ids.filter((id) => standings[id] === "pruned");
+  if (faults > 0) node.emitWithResult(createWarning(`${faults} ratings were invalid and count as 0`, stage));
+  node.emitWithResult({ type: "tot_evaluate", chosen, scores: judged.map(({ score }) => score), ids, kept, depth });
+  const pruned = ids.filter((id) => statuses[id] === "pruned");
   const calls = pruned.flatMap((id) => (state.thoughts[id]?.calls ?? []).map((call) => call.id));
-  await closeCalls(context, calls, "the thought was given up");
+  await closeCalls(context, calls, "the thought was discarded");
 
-  const judgements: { [id: string]: Judgement } = {};
-  for (const { id, score } of judged) judgements[id] = { score, standing: standings[id] ?? "pruned" };
+  const judgements: { [id: string]: ThoughtJudgement } = {};
+  for (const { id, score } of judged) judgements[id] = { score, standing: statuses[id] ?? "pruned" };
   const level = String(state.rounds);
-  const levels: { [round: string]: Level } = hasSpares ? { [level]: { ids, below: state.top } } : {};
-  const [best] = goOn;
-  const ended = solved === undefined && best !== undefined ? listEnded(parents, standings) : [];
+  const levels: { [round: string]: TreeLevel } = hasSpares ? { [level]: { ids, below: state.top } } : {};
+  const [best] = continuing;
+  const ended = solved === undefined && best !== undefined ? listDeadParents(parents, statuses) : [];
   return {
     parents,
-    frontier: goOn,
+    frontier: continuing,
     judged: judgements,
     tokens,
     isShort,
@@ -80,14 +83,17 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   };
 }
 
-/** Those of the parents whose children are all dead ends, or that have none. */
-function listEnded(parents: readonly string[], standings: { readonly [id: string]: Standing }): readonly string[] {
+/** Parents without children, or whose children are all dead ends. */
+function listDeadParents(
+  parents: readonly string[],
+  statuses: { readonly [id: string]: ThoughtStatus },
+): readonly string[] {
   const living = new Set<string>();
-  for (const [id, standing] of Object.entries(standings)) if (standing !== "pruned") living.add(findParent(id));
+  for (const [id, status] of Object.entries(statuses)) if (status !== "pruned") living.add(findParent(id));
   return parents.filter((parent) => parent !== ROOT && !living.has(parent));
 }
 
-/** The deeper thought is nearer to an answer; of equals the higher score counts. */
+/** A deeper thought is closer to an answer; at the same depth the score decides. */
 function isBetter(state: TotState, id: string, score: number): boolean {
   const { best } = state;
   if (best === null) return true;
@@ -95,8 +101,8 @@ function isBetter(state: TotState, id: string, score: number): boolean {
   return further > 0 || (further === 0 && score > scoreOf(state, best));
 }
 
-/** Asks for the judgements of one node run. */
-class Jury {
+/** Requests the ratings of one node run. */
+class ThoughtJudge {
   readonly #context: TotContext;
   readonly #state: TotState;
   readonly #node: NodeContext;
@@ -111,30 +117,30 @@ class Jury {
     this.#tokens = state.tokens;
   }
 
-  /** Each by itself; several values of one thought are averaged. */
-  async value(ids: readonly string[]): Promise<Verdicts> {
+  /** Rates each thought separately; several ratings of one thought are averaged. */
+  async value(ids: readonly string[]): Promise<LevelVerdicts> {
     const { evaluations, concurrency } = this.#context.search;
     const asked = ids.flatMap((id) => Array.from({ length: evaluations }, (_, sample) => ({ id, sample })));
     const name = asked.length === 1 ? undefined : "value";
     const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0 }]));
-    await runSideBySide(asked, concurrency, async ({ id, sample }) => {
+    await runConcurrently(asked, concurrency, async ({ id, sample }) => {
       const prompt = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
-      const value = await this.#ask<Value>(`${id}/${sample}`, name, prompt, sample, readValue);
+      const value = await this.#ask<ValueVerdict>(`${id}/${sample}`, name, prompt, sample, readValue);
       const sum = sums.get(id);
       if (value === undefined || sum === undefined) return;
       sum.given++;
       sum.score += value?.score ?? 0;
       sum.solved += value?.isSolved === true ? 1 : 0;
     });
-    this.#failed.conclude(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = [...sums].flatMap(([id, { score, solved, given }]): readonly Judged[] =>
+    this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
+    const judged = [...sums].flatMap(([id, { score, solved, given }]): readonly JudgedThought[] =>
       given === 0 ? [] : [{ id, score: score / given, isSolved: solved * 2 > evaluations }],
     );
     return { judged, faults: this.#faults, tokens: this.#tokens };
   }
 
-  /** All together; the score is the share of the votes. */
-  async vote(ids: readonly string[]): Promise<Verdicts> {
+  /** Compares all thoughts; the score is the share of votes. */
+  async vote(ids: readonly string[]): Promise<LevelVerdicts> {
     const { concurrency } = this.#context.search;
     const evaluations = ids.length === 0 ? 0 : this.#context.search.evaluations;
     const name = evaluations === 1 ? undefined : "vote";
@@ -145,9 +151,9 @@ class Jury {
         this.#context,
         ids.map((id) => listSteps(this.#state, id)),
       );
-    const read = (text: string): Vote | undefined => readVote(text, ids.length);
-    await runSideBySide(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
-      const vote = await this.#ask<Vote>(String(sample), name, prompt, sample, read);
+    const read = (text: string): VoteVerdict | undefined => readVote(text, ids.length);
+    await runConcurrently(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
+      const vote = await this.#ask<VoteVerdict>(String(sample), name, prompt, sample, read);
       if (vote === undefined) return;
       given++;
       const count = vote === null ? undefined : votes[vote.best];
@@ -155,8 +161,8 @@ class Jury {
       count.all++;
       count.solved += vote?.isSolved === true ? 1 : 0;
     });
-    this.#failed.conclude(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = votes.map(({ id, all, solved }): Judged => ({
+    this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
+    const judged = votes.map(({ id, all, solved }): JudgedThought => ({
       id,
       score: all / given,
       isSolved: solved * 2 > evaluations,
@@ -164,7 +170,7 @@ class Jury {
     return { judged: given === 0 ? [] : judged, faults: this.#faults, tokens: this.#tokens };
   }
 
-  /** Null where the answer had not the form; undefined where a budget is spent and nobody was asked. */
+  /** Null if the answer was invalid, undefined if the model was not called. */
   async #ask<T extends Json>(
     key: string,
     name: string | undefined,
@@ -172,28 +178,28 @@ class Jury {
     sample: number,
     read: (text: string) => T | undefined,
   ): Promise<T | null | undefined> {
-    // What was judged counts, whatever is left.
-    const isSpent = findSpent(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
-    if ((isSpent || this.#failed.areHopeless) && !this.#node.has(key)) return undefined;
-    const work = (part: Part): Promise<Verdict<T>> => this.#judge(part, prompt(), sample, read);
-    const recover = (error: unknown): Verdict<T> | undefined => {
+    // Remembered ratings count even if a budget is used up.
+    const isSpent = findSpentBudget(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
+    if ((isSpent || this.#failed.shouldStop) && !this.#node.has(key)) return undefined;
+    const work = (part: PartContext): Promise<StoredVerdict<T>> => this.#judge(part, prompt(), sample, read);
+    const recover = (error: unknown): StoredVerdict<T> | undefined => {
       const failure = this.#failed.recover(error);
       return failure === undefined ? undefined : { verdict: null, tokens: 0, failure };
     };
-    const given = await this.#node.once<Verdict<T>>(key, work, { name, recover });
-    this.#failed.count(given);
+    const given = await this.#node.once<StoredVerdict<T>>(key, work, { name, recover });
+    this.#failed.record(given);
     this.#tokens += given.tokens;
     if (given.verdict === null && given.failure === undefined) this.#faults++;
     return given.verdict;
   }
 
-  /** Asks once, and once more where the answer had not the form asked for. */
+  /** Calls the model, and once more if the answer is invalid. */
   async #judge<T extends Json>(
-    { span }: Part,
+    { span }: PartContext,
     messages: readonly ModelMessage[],
     sample: number,
     read: (text: string) => T | undefined,
-  ): Promise<Verdict<T>> {
+  ): Promise<StoredVerdict<T>> {
     const { signal } = this.#node;
     const { evaluations } = this.#context.search;
     const options = { span, signal, ...(evaluations === 1 ? {} : { sample }) };
@@ -202,7 +208,7 @@ class Jury {
     const { text } = first.thought.result;
     const verdict = read(text);
     if (verdict !== undefined) return { verdict, tokens: first.tokens };
-    const again = askForFormAgain(messages, cutText(text, MAX_SHOWN));
+    const again = askForJsonAgain(messages, cutText(text, MAX_SHOWN));
     const second = await askModel(this.#context, again, { ...options, label: "again" });
     return { verdict: read(second.thought?.result.text ?? "") ?? null, tokens: first.tokens + second.tokens };
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { askForAnswer, askForVote, type Step } from "./prompts.ts";
+import { askForAnswer, askForVote, type PathStep } from "./prompts.ts";
 
 const asked = { system: undefined, history: [], question: "Which way?" };
 
@@ -10,8 +10,8 @@ function textOf([message]: ReturnType<typeof askForVote>): string {
 }
 
 describe("a prompt", () => {
-  it("of a vote tells once what tools gave, and a step that was shown only in short", () => {
-    const shared: Step = { id: "1", text: `sum ${"x".repeat(4000)}`, actions: ["add()"], observations: ["seen"] };
+  it("for a vote shows observations once, and repeated steps shortened", () => {
+    const shared: PathStep = { id: "1", text: `sum ${"x".repeat(4000)}`, actions: ["add()"], observations: ["seen"] };
     const paths = ["a", "b", "c"].map((text, index) => [shared, { id: `1.${index + 1}`, text }]);
     const text = textOf(askForVote(asked, paths));
     expect(text.split("Observation: seen")).toHaveLength(2);
@@ -21,7 +21,7 @@ describe("a prompt", () => {
     expect(text).toContain(`\nCandidate 3:\n1. ${again}\n2. c\n`);
   });
 
-  it.each([1, 100, 1000])("has room for what %i calls gave, and no more", (count) => {
+  it.each([1, 100, 1000])("shares the space between the results of %i calls", (count) => {
     const path = Array.from({ length: count }, (_, n) => ({ text: "look", observations: [`${n}`.repeat(20_000)] }));
     expect(textOf(askForAnswer(asked, path, "unsolved")).length).toBeLessThan(60_000 + count * 40 + 1000);
   });

@@ -2,11 +2,11 @@ import { Buffer } from "node:buffer";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AssistantPart } from "../../models/model.ts";
-import { fitText, joinReadings, readProposals, readSample, type Said } from "./read-thoughts.ts";
+import { fitText, joinParsed, readProposals, readSample, type ModelOutput } from "./read-thoughts.ts";
 
 const LIMITS = { max: 16, maxCharacters: 4000, maxBytes: 16_000 };
 
-function say(...content: (string | { readonly id: string; readonly input?: object | string })[]): Said {
+function say(...content: (string | { readonly id: string; readonly input?: object | string })[]): ModelOutput {
   const parts = content.map((part): AssistantPart => {
     if (typeof part === "string") return { type: "text", text: part };
     const input = typeof part.input === "object" ? (part.input as Record<string, number>) : {};
@@ -24,7 +24,7 @@ function say(...content: (string | { readonly id: string; readonly input?: objec
             rawInput: typeof part.input === "string" ? part.input : JSON.stringify(part.input ?? {}),
           },
         ],
-  ) as Said["calls"];
+  ) as ModelOutput["calls"];
   return { content: parts, calls };
 }
 
@@ -65,7 +65,7 @@ describe("a list of next steps", () => {
     expect(readSample({ ...say(text), result: { finishReason } }, LIMITS).candidates).toHaveLength(1);
   });
 
-  it("has calls that belong to the line before, or stand for themselves", () => {
+  it("assigns calls to the line before, or makes them thoughts", () => {
     const input = { a: 1 };
     const { candidates, left } = readProposals(
       say("one\ntwo", { id: "c1", input }, { id: "c2", input }, "three", "four", { id: "c3", input: "{" }),
@@ -81,7 +81,7 @@ describe("a list of next steps", () => {
     expect(left).toEqual([]);
   });
 
-  it("says what was over the limit, but not what there was no room for", () => {
+  it("counts thoughts beyond the limit, but not those without space", () => {
     const list = Array.from({ length: 20 }, (_, index) => `step ${index}`).join("\n");
     expect(readProposals(say(list), LIMITS)).toMatchObject({ cut: 4 });
     expect(readProposals(say(list), { ...LIMITS, max: 3, tooMany: 16 })).toMatchObject({ cut: 4 });
@@ -92,13 +92,13 @@ describe("a list of next steps", () => {
     ["深", 100],
     ["\u0001", 1],
     ['"', 10],
-  ])("has room in bytes, as %j has them in a record", (mark, maxBytes) => {
+  ])("measures bytes as %j has them in a record", (mark, maxBytes) => {
     const text = fitText(mark.repeat(500), maxBytes);
     expect(text.length === 1 || Buffer.byteLength(JSON.stringify(text)) <= maxBytes).toBe(true);
     expect(fitText("ab", 4)).toBe("ab");
   });
 
-  it("holds whatever is said within its limits, and loses no call", () => {
+  it("respects its limits for any output and loses no call", () => {
     const part = fc.oneof(
       fc.array(fc.integer({ max: 0xffff, min: 0 }), { maxLength: 60 }).map((codes) => String.fromCharCode(...codes)),
       fc.constantFrom("a\nb\nc", "- x\n- x\n", "\u0000\ud800", "深".repeat(100)),
@@ -132,11 +132,11 @@ describe("a sample", () => {
     expect(readSample(say(" \n"), LIMITS).candidates).toEqual([]);
   });
 
-  it("that says the same as another is one with it, unless it calls something else", () => {
+  it("is merged with an equal one, unless its calls differ", () => {
     const one = readSample(say("x  y", { id: "c1", input: { a: 1 } }), LIMITS);
     const twin = readSample(say("x y", { id: "c2", input: { a: 1 } }), LIMITS);
     const other = readSample(say("x y", { id: "c3", input: { a: 2 } }), LIMITS);
-    expect(joinReadings([one, twin, other])).toEqual({
+    expect(joinParsed([one, twin, other])).toEqual({
       candidates: [...one.candidates, ...other.candidates],
       left: ["c2"],
       cut: 0,

@@ -1,9 +1,8 @@
 /**
- * The thoughts in what a model said when it was asked for next steps: lines of a list, or one whole answer, each with the
- * tools it calls. Pure; it knows no tree.
+ * Parses thoughts from a model's answer: the lines of a list, or one whole answer, with their tool calls.
  *
- * Invariant: however much the model said, what comes out has no more and no longer thoughts than the limits allow, no two
- * are the same, and every call is either a thought's or among those left out.
+ * Invariant: the result respects the limits and has no duplicates, and every call belongs to a thought or is listed in
+ * `left`.
  */
 import { Buffer } from "node:buffer";
 import type { AssistantPart, ModelResult, ModelToolCall } from "../../models/model.ts";
@@ -13,49 +12,52 @@ export type ThoughtCall = {
   readonly id: string;
   readonly name: string;
   readonly input: JsonObject;
-  /** The model's text, where it is no JSON object. */
+  /** Raw arguments that are not a JSON object. */
   readonly raw?: string;
 };
 
-export type Candidate = {
+export type CandidateThought = {
   readonly text: string;
   readonly calls?: readonly ThoughtCall[];
 };
 
-export type Reading = {
-  readonly candidates: readonly Candidate[];
-  /** Ids of calls that belong to none of them. */
+export type ParsedThoughts = {
+  readonly candidates: readonly CandidateThought[];
+  /** Ids of calls that belong to no thought. */
   readonly left: readonly string[];
-  /** Thoughts, parts of thoughts and calls that were over a limit. */
+  /** Number of thoughts, parts of thoughts and calls that exceeded a limit. */
   readonly cut: number;
-  /** Whether the model was stopped in the middle of it. */
+  /** Whether the model was stopped in the middle of a thought. */
   readonly isHalf: boolean;
 };
 
 export interface ThoughtLimits {
-  /** Thoughts of this answer. */
+  /** Maximum thoughts of this answer. */
   readonly max: number;
-  /** Those from this on are too many; those before it there is no room for. `max`, when absent. */
+  /** Number from which on further thoughts count as `cut`. Default: `max`. */
   readonly tooMany?: number;
-  /** Characters of each. */
+  /** Maximum characters of a thought. */
   readonly maxCharacters: number;
-  /** Bytes of each in a record, and as many of its calls with all that belongs to them. */
+  /** Maximum bytes of a thought in a record; its calls may have as many again. */
   readonly maxBytes: number;
 }
 
-/** What a model said, as `think` gives it. */
-export interface Said {
+/** The output of a model call. */
+export interface ModelOutput {
   readonly content: readonly AssistantPart[];
   readonly calls: readonly ModelToolCall[];
   readonly result?: Pick<ModelResult, "finishReason">;
 }
 
 const MAX_CALLS = 8;
-/** Characters of a call that stands where a thought's text should. */
+/** Maximum characters of a call used as the text of a thought. */
 const MAX_SIGNATURE = 200;
 
-/** Each line is a thought, unless the model was stopped in it; a call belongs to the line right before it, or is one of its own. */
-export function readProposals(said: Said, limits: ThoughtLimits): Reading {
+/**
+ * Each line is a thought, except an incomplete last line. A call belongs to the line right before it; otherwise it is a
+ * thought itself.
+ */
+export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
   const list = new CandidateList(limits);
   const last = said.content.at(-1);
   const isHalf = isStopped(said) && last?.type === "text" && !/\n\s*$/u.test(last.text);
@@ -68,32 +70,32 @@ export function readProposals(said: Said, limits: ThoughtLimits): Reading {
   return list.finish(isHalf);
 }
 
-function isStopped({ result }: Said): boolean {
+function isStopped({ result }: ModelOutput): boolean {
   return result?.finishReason === "length" || result?.finishReason === "content_filter";
 }
 
-/** The whole answer is one thought, as far as it came, with all that it calls. */
-export function readSample(said: Said, limits: ThoughtLimits): Reading {
+/** The whole answer is one thought with all its calls, even if it is incomplete. */
+export function readSample(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
   const { content, calls } = said;
   const list = new CandidateList({ ...limits, max: 1 });
   const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
   const made = content.flatMap((part) => (part.type === "tool-call" ? [readCall(part, calls)] : []));
   const [first] = made;
   if (!isEmpty(text)) list.add(text);
-  else if (first !== undefined) list.add(signCall(first));
+  else if (first !== undefined) list.add(formatCall(first));
   for (const call of made) list.attach(call);
   return list.finish(isStopped(said));
 }
 
-/** Several answers to one question as one; what was said twice is there once. */
-export function joinReadings(readings: readonly Omit<Reading, "left">[]): Reading {
+/** Joins several answers and removes duplicates. */
+export function joinParsed(readings: readonly Omit<ParsedThoughts, "left">[]): ParsedThoughts {
   const seen = new Set<string>();
-  const candidates: Candidate[] = [];
+  const candidates: CandidateThought[] = [];
   const left: string[] = [];
   for (const reading of readings) {
     for (const candidate of reading.candidates) {
       const key = JSON.stringify([
-        squeeze(candidate.text),
+        collapseSpaces(candidate.text),
         candidate.calls?.map(({ name, input, raw = null }) => [name, input, raw]) ?? [],
       ]);
       if (seen.has(key)) left.push(...(candidate.calls ?? []).map(({ id }) => id));
@@ -105,8 +107,8 @@ export function joinReadings(readings: readonly Omit<Reading, "left">[]): Readin
   return { candidates, left, cut, isHalf: readings.some(({ isHalf }) => isHalf) };
 }
 
-/** A call as a thought's text. */
-export function signCall({ name, input, raw }: ThoughtCall): string {
+/** Formats a call as text. */
+export function formatCall({ name, input, raw }: ThoughtCall): string {
   const signature = `${name}(${raw ?? JSON.stringify(input)})`;
   return signature.length <= MAX_SIGNATURE ? signature : cutText(signature, MAX_SIGNATURE);
 }
@@ -115,7 +117,7 @@ export function cutText(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).toWellFormed()}…`;
 }
 
-/** So much of a text as has these bytes in a record. */
+/** Shortens a text to this many bytes in a record. */
 export function fitText(text: string, maxBytes: number): string {
   let fitting = text;
   for (let bytes = measureBytes(text); bytes > maxBytes && fitting.length > 1; bytes = measureBytes(fitting))
@@ -134,7 +136,7 @@ class CandidateList {
   readonly #left: string[] = [];
   #cut = 0;
   #over = 0;
-  /** The last line was taken, and nothing has come after it. */
+  /** True if the last line was accepted and nothing followed it. */
   #isFresh = false;
 
   constructor(limits: ThoughtLimits) {
@@ -144,7 +146,7 @@ class CandidateList {
   add(said: string): void {
     this.#isFresh = false;
     const text = clean(said);
-    const key = squeeze(text);
+    const key = collapseSpaces(text);
     if (this.#seen.has(key)) return;
     const { max, tooMany = max, maxCharacters, maxBytes } = this.#limits;
     if (this.#candidates.length >= max) {
@@ -159,13 +161,13 @@ class CandidateList {
   }
 
   call(call: ThoughtCall): void {
-    if (!this.#isFresh) this.add(signCall(call));
+    if (!this.#isFresh) this.add(formatCall(call));
     if (this.#isFresh) this.attach(call);
     else this.#left.push(call.id);
     this.#isFresh = false;
   }
 
-  /** To the last thought. */
+  /** Adds the call to the last thought. */
   attach(call: ThoughtCall): void {
     const last = this.#candidates.at(-1);
     const size = measureBytes(call);
@@ -178,7 +180,7 @@ class CandidateList {
     this.#cut++;
   }
 
-  finish(isHalf: boolean): Reading {
+  finish(isHalf: boolean): ParsedThoughts {
     const candidates = this.#candidates.map(({ text, calls }) => ({ text, ...(calls.length === 0 ? {} : { calls }) }));
     return { candidates, left: this.#left, cut: this.#cut, isHalf };
   }
@@ -193,8 +195,8 @@ function readCall(
 }
 
 /**
- * What stands before an item of a list: a dash or a dot, a number or a letter, each with a space after it; in Chinese there
- * is none, and then the numbers that are added up in "3、8 相加" must not be taken for it.
+ * Matches a list marker: a bullet, number or letter followed by a space. Chinese markers have no space, and the pattern
+ * must not match the numbers of "3、8 相加".
  */
 const BULLET = new RegExp(
   [
@@ -206,7 +208,7 @@ const BULLET = new RegExp(
   ].join("|"),
   "iu",
 );
-/** "These are possible:" is said of what follows, and is nothing itself. */
+/** A line such as "These are possible:" introduces the list and is not a thought. */
 const LEAD_IN = /[:：]\**$/u;
 
 function* listLines(text: string): Generator<string> {
@@ -220,12 +222,12 @@ function* listLines(text: string): Generator<string> {
   if (leadIn !== undefined) yield leadIn;
 }
 
-/** Nothing but spaces, rules and marks. */
+/** True if there are no letters or digits. */
 function isEmpty(text: string): boolean {
   return !/[\p{L}\p{N}]/u.test(text);
 }
 
-/** Control characters would be six bytes each in a record, and nobody sees them. */
+/** Removes control characters, which need six bytes each in a record. */
 function clean(text: string): string {
   return text
     .replace(/[^\P{Cc}\n\t]/gu, " ")
@@ -233,6 +235,6 @@ function clean(text: string): string {
     .trim();
 }
 
-function squeeze(text: string): string {
+function collapseSpaces(text: string): string {
   return text.replace(/\s+/gu, " ");
 }

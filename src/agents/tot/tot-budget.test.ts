@@ -1,6 +1,6 @@
-// What a search may use, how much of it goes at once, and what it costs.
+// Budgets, concurrency and cost of a search.
 import { describe, expect, it } from "vitest";
-import { answerOf, eventsOf, setStage, type Stage } from "../../../test/agents/stage.ts";
+import { answerOf, eventsOf, createAgentFixture, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { MemoryLog } from "../../log/index.ts";
 import type { AgentOptions } from "../index.ts";
@@ -9,7 +9,7 @@ import { readPrompt, rebuildTree } from "./tree-script.contract.ts";
 const LONG = process.env["LOOM_LONG"] === "1";
 const SIZES = LONG ? { small: 2000, large: 15_000 } : { small: 500, large: 2000 };
 
-/** Steps without end, each as good as the other. */
+/** Endless steps of equal value. */
 function playEndless(request: ScriptedRequest): ScriptedTurn {
   const { kind } = readPrompt(request);
   if (kind === "propose") return { text: "left\nmiddle\nright" };
@@ -20,12 +20,12 @@ function playEndless(request: ScriptedRequest): ScriptedTurn {
 type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
 
 function setTot(play: (request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>, options: Options) {
-  return setStage(play, { kind: "tot", tools: [], ...options });
+  return createAgentFixture(play, { kind: "tot", tools: [], ...options });
 }
 
-async function finish(stage: Stage) {
-  const end = await (await stage.ask("Which way?")).ended;
-  const records = await stage.read();
+async function finish(fixture: AgentFixture) {
+  const end = await (await fixture.ask("Which way?")).ended;
+  const records = await fixture.read();
   return { end, records, errors: eventsOf(records, "error") };
 }
 
@@ -39,46 +39,46 @@ describe("the budget of a search", () => {
     expect(eventsOf(records, "reply")[0]?.reply).toBe("That is all.");
   });
 
-  it("of thoughts may be less than the frontier is wide", async () => {
+  it("of thoughts may be smaller than the frontier", async () => {
     const { records, errors } = await finish(await setTot(playEndless, { maxThoughts: 5, maxDepth: 50 }));
     expect(rebuildTree(records).thoughts.size).toBe(5);
     expect(errors).toHaveLength(1);
   });
 
-  it("of tokens ends it, and no call is begun that it has nothing for", async () => {
+  it("of tokens ends it, and no further call is started", async () => {
     const usage = { totalTokens: 100 };
-    const stage = await setTot((request) => ({ ...playEndless(request), usage }), {
+    const fixture = await setTot((request) => ({ ...playEndless(request), usage }), {
       maxTokens: 250,
       maxDepth: 50,
       concurrency: 1,
     });
-    const { end, records, errors } = await finish(stage);
+    const { end, records, errors } = await finish(fixture);
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "budget_spent" }]);
     expect(errors[0]?.message).toContain("250 tokens");
-    // The third thought was not judged, and nobody says it was.
+    // The third thought was not rated, and no event says it was.
     expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ ids: ["1", "2"], scores: [0.5, 0.5] }]);
-    // Three, and the answer.
-    expect(stage.model.requests).toHaveLength(4);
+    // Three calls, and the answer.
+    expect(fixture.model.requests).toHaveLength(4);
   });
 
   it("of time ends it", async () => {
     let now = 1_700_000_000_000;
-    const stage = await setStage(
+    const fixture = await createAgentFixture(
       (request) => {
         now += 1000;
         return playEndless(request);
       },
       { kind: "tot", tools: [], maxMs: 6000, maxDepth: 50, session: { now: () => now } },
     );
-    const { end, errors } = await finish(stage);
+    const { end, errors } = await finish(fixture);
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "budget_spent" }]);
     expect(errors[0]?.message).toContain("6000 ms");
-    expect(stage.model.requests.length).toBeLessThan(20);
+    expect(fixture.model.requests.length).toBeLessThan(20);
   });
 
-  it("of ways back ends it", async () => {
+  it("of backtracks ends it", async () => {
     const play = (request: ScriptedRequest): ScriptedTurn => {
       const { kind, steps } = readPrompt(request);
       if (kind === "value") return { text: JSON.stringify({ score: steps.length === 1 ? 0.5 : 0 }) };
@@ -89,15 +89,15 @@ describe("the budget of a search", () => {
       expect(end.status).toBe("completed");
       expect(eventsOf(records, "tot_backtrack")).toHaveLength(1);
       expect(errors).toMatchObject([{ code: "budget_spent" }]);
-      expect(errors[0]?.message).toContain("1 ways back");
+      expect(errors[0]?.message).toContain("1 backtracks");
     }
   });
 });
 
 describe("a spent budget", () => {
-  const tell = (stage: Stage): string => readPrompt(stage.model.requests.at(-1)!).text;
+  const tell = (fixture: AgentFixture): string => readPrompt(fixture.model.requests.at(-1)!).text;
 
-  it("is not told where the search was over anyway, nor that there are no ways back where there should be none", async () => {
+  it("is not reported if the search was over anyway, or if backtracking is off", async () => {
     const flat = (request: ScriptedRequest): ScriptedTurn =>
       readPrompt(request).steps.length > 0 && readPrompt(request).kind === "propose"
         ? { text: "" }
@@ -112,18 +112,18 @@ describe("a spent budget", () => {
     }
   });
 
-  it("does not make a dead end of what nobody has judged", async () => {
+  it("does not turn unrated thoughts into dead ends", async () => {
     const usage = { totalTokens: 100 };
-    const stage = await setTot((request) => ({ ...playEndless(request), usage }), { maxTokens: 50 });
-    const { errors } = await finish(stage);
+    const fixture = await setTot((request) => ({ ...playEndless(request), usage }), { maxTokens: 50 });
+    const { errors } = await finish(fixture);
     expect(errors).toMatchObject([{ code: "budget_spent" }]);
-    expect(tell(stage)).toContain("without a complete answer");
-    expect(tell(stage)).not.toContain("dead end");
+    expect(tell(fixture)).toContain("without a complete answer");
+    expect(tell(fixture)).not.toContain("dead end");
   });
 
-  it("begins no tool, but for a thought that solves the question", async () => {
+  it("starts no tool, except for a thought that solves the question", async () => {
     for (const isSolved of [false, true]) {
-      const stage = await setStage(
+      const fixture = await createAgentFixture(
         (request) => {
           const { kind } = readPrompt(request);
           const usage = { totalTokens: 100 };
@@ -132,16 +132,16 @@ describe("a spent budget", () => {
         },
         { kind: "tot", generate: "sample", candidates: 1, maxTokens: 150 },
       );
-      expect((await finish(stage)).end.status).toBe("completed");
-      expect(stage.ran).toHaveLength(isSolved ? 1 : 0);
+      expect((await finish(fixture)).end.status).toBe("completed");
+      expect(fixture.ran).toHaveLength(isSolved ? 1 : 0);
     }
   });
 
-  it("lets count what was judged before the process died", async () => {
+  it("counts ratings from before a crash", async () => {
     let now = 1_700_000_000_000;
     const log = new MemoryLog();
     const open = (isStalled: boolean) =>
-      setStage(
+      createAgentFixture(
         (request) => {
           const { kind, steps } = readPrompt(request);
           const turn = playEndless(request);
@@ -163,13 +163,13 @@ describe("a spent budget", () => {
     expect(eventsOf(records, "run_end")).toMatchObject([{ status: "completed" }]);
     expect(eventsOf(records, "error")).toEqual([]);
     expect(rebuildTree(records).path).toEqual(["2"]);
-    // The answer, and nothing else.
+    // Only the answer.
     expect(second.model.requests.map((request) => readPrompt(request).kind)).toEqual(["answer"]);
   });
 });
 
 describe("calls of a search", () => {
-  /** Holds every call until so many are going, or nothing more comes. */
+  /** Holds every call until this many are running, or no more arrive. */
   function createGate() {
     let going = 0;
     let most = 0;
@@ -186,7 +186,7 @@ describe("calls of a search", () => {
     };
   }
 
-  it.each([1, 2, 3, 8])("go side by side, %i at once", async (concurrency) => {
+  it.each([1, 2, 3, 8])("run in parallel, %i at a time", async (concurrency) => {
     for (const generate of ["propose", "sample"] as const) {
       const gate = createGate();
       const play = (request: ScriptedRequest): Promise<ScriptedTurn> => {
@@ -199,33 +199,33 @@ describe("calls of a search", () => {
     }
   });
 
-  it("are all ended when the run is cancelled, wherever it is", async () => {
+  it("are all closed when the run is cancelled, at any point", async () => {
     for (const kind of ["propose", "value", "answer"] as const) {
-      const stage = await setTot(
+      const fixture = await setTot(
         (request) => {
           const turn = playEndless(request);
           return readPrompt(request).kind === kind ? { ...turn, fault: { kind: "stall", after: 1 } } : turn;
         },
         { maxDepth: 2 },
       );
-      const said = stage.wait("message_chunk", ({ channel }) => kind !== "answer" || channel !== "thought");
-      const run = await stage.ask("Which way?");
+      const said = fixture.wait("message_chunk", ({ channel }) => kind !== "answer" || channel !== "thought");
+      const run = await fixture.ask("Which way?");
       await said;
       await run.cancel("enough");
-      const records = await stage.read();
+      const records = await fixture.read();
       expect(eventsOf(records, "run_end")).toMatchObject([{ status: "cancelled" }]);
       expect(eventsOf(records, "node_enter")).toHaveLength(eventsOf(records, "node_exit").length);
       expect(eventsOf(records, "llm_start")).toHaveLength(eventsOf(records, "llm_end").length);
-      for (const { abortSignal } of stage.model.requests.slice(-1)) expect(abortSignal?.aborted).toBe(true);
+      for (const { abortSignal } of fixture.model.requests.slice(-1)) expect(abortSignal?.aborted).toBe(true);
       expect(answerOf(records).length).toBeGreaterThan(0);
     }
   });
 });
 
 describe("a large tree", () => {
-  it("costs per thought what a small one does", async () => {
+  it("costs as much per thought as a small one", async () => {
     const lines = Array.from({ length: 25 }, (_, index) => `step ${index}`).join("\n");
-    // Everything is a dead end on the third level: the search goes back again and again.
+    // Everything is a dead end at the third level, so the search backtracks again and again.
     const play = (request: ScriptedRequest): ScriptedTurn => {
       const { kind, steps } = readPrompt(request);
       if (kind === "propose") return { text: lines, chunk: 1000 };
@@ -233,9 +233,9 @@ describe("a large tree", () => {
       return { text: "That is all." };
     };
     const measure = async (maxThoughts: number): Promise<number> => {
-      const stage = await setTot(play, { candidates: 25, maxThoughts, maxBacktracks: 10_000 });
+      const fixture = await setTot(play, { candidates: 25, maxThoughts, maxBacktracks: 10_000 });
       const began = process.cpuUsage();
-      expect((await (await stage.ask("Which way?")).ended).status).toBe("completed");
+      expect((await (await fixture.ask("Which way?")).ended).status).toBe("completed");
       const { user, system } = process.cpuUsage(began);
       return (user + system) / 1000 / maxThoughts;
     };

@@ -1,8 +1,8 @@
-// Kills a search's process at every place a store can be left in, and starts it again: the tree comes out the same, no
-// answer of the model that was read is asked for again, no tool runs twice, and no event of the tree is there twice.
+// Stops a search's process after every record and starts it again. The tree is the same, no stored answer is requested
+// again, no tool runs twice and no tree event is repeated.
 import { describe, expect, it } from "vitest";
 import { cutLog } from "../../../test/agents/cut-log.ts";
-import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { type EventOf, isJsonObject, type StampedRecord, type UpdatesEvent } from "../../protocol/index.ts";
@@ -23,7 +23,7 @@ const world: ScriptedTree = {
   third: { score: 0, calls: [{ id: "c-third", name: "add", input: { a: 3, b: 3 } }] },
 };
 
-/** The same without tools, for one call that lists all there is. */
+/** The same without tools, for one call that lists everything. */
 const plain: ScriptedTree = {
   first: { score: 0.5, next: { stuck: { score: 0.9 }, lost: { score: 0 } } },
   second: {
@@ -42,16 +42,19 @@ function approveAll(session: Session): void {
 }
 
 async function live(options: TotOptions, log = new MemoryLog()) {
-  const stage = await setStage((request) => playTree(options.generate === "sample" ? world : plain, request), {
-    kind: "tot",
-    log,
-    ...options,
-  });
-  approveAll(stage.session);
-  return stage;
+  const fixture = await createAgentFixture(
+    (request) => playTree(options.generate === "sample" ? world : plain, request),
+    {
+      kind: "tot",
+      log,
+      ...options,
+    },
+  );
+  approveAll(fixture.session);
+  return fixture;
 }
 
-/** Records that are in one append with the one before them: a crash leaves both or neither. */
+/** Records in one append with the one before them: a crash leaves both or neither. */
 function isJoined(records: readonly StampedRecord[], index: number): boolean {
   const type = records[index]?.event.type ?? "";
   const before = records[index - 1]?.event.type ?? "";
@@ -61,7 +64,7 @@ function isJoined(records: readonly StampedRecord[], index: number): boolean {
   return (type === "checkpoint" && before === "values") || (type === "reply" && before === "run_end");
 }
 
-/** Answers of the model that were read and kept. */
+/** Model answers that were stored. */
 function countAnswers(records: readonly StampedRecord[]): number {
   return eventsOf(records, "updates").filter(({ state, delta }: UpdatesEvent) => {
     const result = delta !== true && isJsonObject(state) ? state["result"] : undefined;
@@ -78,7 +81,7 @@ function describeTree(records: readonly StampedRecord[]): readonly unknown[] {
   return [path, [...thoughts].toSorted(([a], [b]) => (a < b ? -1 : 1))];
 }
 
-/** Every place in the long mode; else every third of all searches but the first. */
+/** Every record in the long mode; otherwise every third, except for the first search. */
 const STRIDE = process.env["LOOM_LONG"] === "1" ? 1 : 3;
 
 const SEARCHES: readonly TotOptions[] = [
@@ -88,18 +91,18 @@ const SEARCHES: readonly TotOptions[] = [
   { generate: "propose", beam: 2, evaluate: "vote", evaluations: 2, strategy: "depth" },
 ];
 
-describe("a search whose process dies", () => {
-  it.each(SEARCHES)("has written what belongs together at once: %o", async (options) => {
-    // Appends of different sizes end in different places, and never between what is one.
+describe("a search after a crash", () => {
+  it.each(SEARCHES)("writes related records in one append: %o", async (options) => {
+    // Appends of different sizes end at different records, but never split related ones.
     const ends = new Set<number>();
     for (let maxBatchRecords = 8; maxBatchRecords < 20; maxBatchRecords++) {
-      const stage = await live(options, new MemoryLog({ limits: { maxBatchRecords } }));
+      const fixture = await live(options, new MemoryLog({ limits: { maxBatchRecords } }));
       const sizes: number[] = [];
-      stage.session.onCommit((entries) => void sizes.push(entries.length));
+      fixture.session.onCommit((entries) => void sizes.push(entries.length));
       await (
-        await stage.ask("Go")
+        await fixture.ask("Go")
       ).ended;
-      const records = await stage.read();
+      const records = await fixture.read();
       let end = 0;
       for (const size of sizes) {
         end += size;
@@ -107,13 +110,13 @@ describe("a search whose process dies", () => {
         expect([maxBatchRecords, end, pair, isJoined(records, end)]).toEqual([maxBatchRecords, end, pair, false]);
         ends.add(end);
       }
-      await stage.session.close();
+      await fixture.session.close();
     }
     expect(ends.size).toBeGreaterThan(40);
   });
 
   it.each(SEARCHES)(
-    "comes out the same, wherever it was: %o",
+    "gives the same tree, at any point: %o",
     async (options) => {
       const whole = await live(options);
       await (
@@ -129,17 +132,17 @@ describe("a search whose process dies", () => {
         if (isJoined(records, length)) continue;
         if (options !== SEARCHES[0] && length % STRIDE !== 0) continue;
         const prefix = records.slice(0, length);
-        const stage = await live(options, await cutLog(prefix));
-        await stage.session.idle();
-        const after = await stage.read();
+        const fixture = await live(options, await cutLog(prefix));
+        await fixture.session.idle();
+        const after = await fixture.read();
         const where = `after record ${length}, ${prefix.at(-1)?.event.type}`;
         const { status, code } = eventsOf(after, "run_end")[0] as EventOf<"run_end">;
         if (status !== "completed") {
-          // It had not begun, or was in the middle of its answer.
+          // It had not started, or was in the middle of its answer.
           expect([where, code]).toEqual([where, "interrupted"]);
           const said = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
           expect([where, said || eventsOf(prefix, "checkpoint").length === 0]).toEqual([where, true]);
-          await stage.session.close();
+          await fixture.session.close();
           continue;
         }
         completed++;
@@ -150,12 +153,12 @@ describe("a search whose process dies", () => {
         expect([where, eventsOf(after, "reply")[0]?.reply]).toEqual([where, reply]);
         expect([where, listTreeEvents(after)]).toEqual([where, listTreeEvents(records)]);
         expect([where, describeTree(after)]).toEqual([where, describeTree(records)]);
-        const isAnswering = stage.model.requests.filter((request) => readPrompt(request).kind === "answer").length;
-        expect([where, stage.model.requests.length - isAnswering]).toEqual([where, asked - 1 - countAnswers(prefix)]);
+        const isAnswering = fixture.model.requests.filter((request) => readPrompt(request).kind === "answer").length;
+        expect([where, fixture.model.requests.length - isAnswering]).toEqual([where, asked - 1 - countAnswers(prefix)]);
         const again = eventsOf(after.slice(length), "tool_start").filter(({ call_id }) => started.has(call_id));
         expect([where, again]).toEqual([where, []]);
-        if (!unknown) expect([where, stage.ran.length]).toEqual([where, whole.ran.length - started.size]);
-        await stage.session.close();
+        if (!unknown) expect([where, fixture.ran.length]).toEqual([where, whole.ran.length - started.size]);
+        await fixture.session.close();
       }
       expect(completed).toBeGreaterThan(15);
     },

@@ -1,13 +1,10 @@
-/**
- * Tree of Thoughts as a graph: thoughts are made, judged and acted on; what came of it is observed, and the search goes
- * on, goes back to something it had left, or answers.
- */
+/** Tree of Thoughts as a graph: generate thoughts, rate them, run their tools, then continue, backtrack or answer. */
 import { defineGraph, END, type NodeContext } from "../../graph/index.ts";
 import { describeCut } from "../describe-cut.ts";
 import { isBlank } from "../compose-question.ts";
 import { actOnThoughts, listActing } from "./act-on-thoughts.ts";
 import { askModel, closeCalls, type TotContext } from "./ask-model.ts";
-import { decideNext, findEnd, goBack } from "./decide-next.ts";
+import { decideNext, findFinalThought, goBack } from "./decide-next.ts";
 import { expandThoughts } from "./expand-thoughts.ts";
 import { judgeThoughts } from "./judge-thoughts.ts";
 import { askForAnswer } from "./prompts.ts";
@@ -19,7 +16,7 @@ export function createTotGraph(context: TotContext) {
     name: "tot",
     channels,
     start: "think_expand",
-    // A round makes a thought or goes back, and each of these has its own limit, told by its own name.
+    // Each round makes a thought or backtracks; the limits of both are reached before this one.
     maxSteps: 6 * (maxThoughts + maxBacktracks + 2),
     nodes: {
       think_expand: (state, node) => expandThoughts(context, state, node),
@@ -43,11 +40,11 @@ export function createTotGraph(context: TotContext) {
 async function giveAnswer(context: TotContext, state: TotState, { span, signal }: NodeContext) {
   const { run } = context;
   context.answerNodeId = span.nodeId;
-  // Those of thoughts that did not come to it, and of answers that were cut off with their process.
+  // Calls of thoughts that were not continued, and of answers that a crash cut off.
   const open = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
-  await closeCalls(context, open, "the search was over");
+  await closeCalls(context, open, "the search ended");
   const outcome = state.outcome ?? "unsolved";
-  const end = findEnd(context, state, outcome);
+  const end = findFinalThought(context, state, outcome);
   const steps = end === null ? [] : listSteps(state, end);
   const { thought } = await askModel(context, askForAnswer(context, steps, outcome), {
     span,

@@ -1,6 +1,6 @@
-// Models that do not do what they are asked: what they say is bounded and named, and the run comes to its end.
+// Models that do not follow their prompt: their output is bounded, faults are reported, and the run ends.
 import { describe, expect, it } from "vitest";
-import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import type { CommonOptions } from "../index.ts";
 import type { TotOptions } from "./tot.ts";
@@ -11,7 +11,7 @@ type Say = (request: ScriptedRequest) => ScriptedTurn | string;
 type Options = TotOptions & Pick<CommonOptions, "callOptions">;
 
 async function search(say: Partial<{ readonly [K in QuestionKind]: Say }>, options: Options = {}) {
-  const stage = await setStage(
+  const fixture = await createAgentFixture(
     (request) => {
       const { kind } = readPrompt(request);
       const said = say[kind]?.(request) ?? (kind === "answer" ? "That is all." : kind === "value" ? VALUE : "x\ny");
@@ -19,16 +19,16 @@ async function search(say: Partial<{ readonly [K in QuestionKind]: Say }>, optio
     },
     { kind: "tot", tools: [], maxDepth: 2, ...options },
   );
-  const run = await stage.ask("Which way?");
+  const run = await fixture.ask("Which way?");
   const end = await run.ended;
-  const records = await stage.read();
-  return { stage, end, records, errors: eventsOf(records, "error") };
+  const records = await fixture.read();
+  return { fixture, end, records, errors: eventsOf(records, "error") };
 }
 
 const LITTLE = { callOptions: { maxOutputCharacters: 10_000 } };
 const VALUE = '{"score": 0.5, "solved": false}';
 
-describe("a judgement", () => {
+describe("a rating", () => {
   it.each([
     ["prose", "I think it is quite good, really."],
     ["nothing", ""],
@@ -38,21 +38,21 @@ describe("a judgement", () => {
     ["below zero", '{"score": -0.1}'],
     ["infinite", '{"score": 1e999}'],
     ["an object", '{"score": {"value": 1}}'],
-    ["something else", '{"rating": 0.5}'],
+    ["another object", '{"rating": 0.5}'],
     ["a list", "[0.5]"],
     ["cut", '{"score": 0.'],
-  ])("that is %s is asked for once more, then counts as 0, and is named once", async (_, text) => {
-    const { stage, end, records, errors } = await search({ value: () => text });
+  ])("that is %s is requested once more, then counts as 0 and is reported once", async (_, text) => {
+    const { fixture, end, records, errors } = await search({ value: () => text });
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid", recoverable: true }]);
-    expect(errors[0]?.message).toContain("2 judgements");
+    expect(errors[0]?.message).toContain("2 ratings");
     expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ scores: [0, 0], kept: [] }]);
-    const values = stage.model.requests.map((request) => readPrompt(request)).filter(({ kind }) => kind === "value");
+    const values = fixture.model.requests.map((request) => readPrompt(request)).filter(({ kind }) => kind === "value");
     expect(values).toHaveLength(4);
     expect(values.filter(({ isAgain }) => isAgain)).toHaveLength(2);
   });
 
-  it("that is put right when asked again counts, and nothing is named", async () => {
+  it("that is corrected in the second answer counts without a warning", async () => {
     const { errors, records } = await search({
       value: (request) => (readPrompt(request).isAgain ? VALUE : "Well."),
     });
@@ -63,7 +63,7 @@ describe("a judgement", () => {
   it.each([
     ["true", 1],
     ["false", 2],
-  ])("may be written with numbers and %s as text, and anything before it", async (solved, levels) => {
+  ])("may have numbers and %s as strings, and any text before it", async (solved, levels) => {
     const said = `So {hm} "…\n\`\`\`json\n{"score": "0.25", "solved": "${solved}"}\n\`\`\``;
     const { errors, records } = await search({ value: () => said });
     expect(errors).toEqual([]);
@@ -71,18 +71,21 @@ describe("a judgement", () => {
     expect(eventsOf(records, "tot_evaluate")).toHaveLength(levels);
   });
 
-  it.each([["0"], ["3"], ["1.5"], ["-1"], ['"first"'], ["null"]])("is no vote for candidate %s of 2", async (best) => {
-    const { end, errors, records } = await search(
-      { vote: () => `{"best": ${best}}` },
-      { evaluate: "vote", maxDepth: 1 },
-    );
-    expect(end.status).toBe("completed");
-    expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
-    // Nobody was voted for, and nobody is a dead end: the first stands first.
-    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 0, scores: [0, 0], kept: ["1", "2"] }]);
-  });
+  it.each([["0"], ["3"], ["1.5"], ["-1"], ['"first"'], ["null"]])(
+    "is not a vote for candidate %s of 2",
+    async (best) => {
+      const { end, errors, records } = await search(
+        { vote: () => `{"best": ${best}}` },
+        { evaluate: "vote", maxDepth: 1 },
+      );
+      expect(end.status).toBe("completed");
+      expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
+      // No candidate has votes and none is a dead end, so the first comes first.
+      expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 0, scores: [0, 0], kept: ["1", "2"] }]);
+    },
+  );
 
-  it("of more than a model may say is named, and the search goes on", async () => {
+  it("that is too long is reported, and the search continues", async () => {
     const { end, errors } = await search({ value: () => "x".repeat(20_000) }, LITTLE);
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
@@ -90,7 +93,7 @@ describe("a judgement", () => {
 });
 
 describe("thoughts", () => {
-  it("are as many as were asked for, whatever the model says", async () => {
+  it("are limited to the requested number", async () => {
     const lines = Array.from({ length: 10_000 }, (_, index) => `step ${index}`).join("\n");
     const { end, records, errors } = await search({ propose: () => lines }, { candidates: 3 });
     expect(end.status).toBe("completed");
@@ -101,7 +104,7 @@ describe("thoughts", () => {
     ]);
   });
 
-  it("are no longer than a record can hold", async () => {
+  it("are limited to what a record can hold", async () => {
     const { end, records, errors } = await search(
       { propose: () => ["深".repeat(200_000), "\u0000".repeat(100_000) + "a", "b\uD800"].join("\n") },
       { beam: 5, candidates: 16, maxDepth: 1 },
@@ -112,7 +115,7 @@ describe("thoughts", () => {
     expect(first?.candidates.map(({ length }) => length)).toEqual([4000, 1, 2]);
   });
 
-  it("of a wide level share what a record can hold", async () => {
+  it("of a wide level share the space of a record", async () => {
     const lines = Array.from({ length: 400 }, (_, index) => `${index}${"深".repeat(600)}`).join("\n");
     const { end, records } = await search(
       { propose: () => lines, vote: () => '{"best": 1}' },
@@ -122,7 +125,7 @@ describe("thoughts", () => {
     expect(rebuildTree(records).thoughts.size).toBe(1200);
   }, 20_000);
 
-  it("with calls whose names, ids and arguments are as long as may be fit into a record", async () => {
+  it("with calls of the longest names, ids and arguments fit into a record", async () => {
     const long = (text: string): string => `${text}${"水".repeat(256)}`.slice(0, 256);
     const { end, records } = await search(
       {
@@ -143,24 +146,24 @@ describe("thoughts", () => {
     expect([calls, eventsOf(records, "tool_end").length]).toEqual([480, 480]);
   });
 
-  it("that the model was stopped in are left out, and it is said", async () => {
+  it("that were cut off are left out and reported", async () => {
     const { records, errors } = await search(
       { propose: () => ({ text: "x\ny\nand th", finishReason: "length" }) },
       { maxDepth: 1 },
     );
     expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual(["x", "y"]);
     expect(errors).toMatchObject([
-      { code: "model_output_invalid", message: expect.stringContaining("stopped") as string },
+      { code: "model_output_invalid", message: expect.stringContaining("cut off") as string },
     ]);
   });
 
-  it("that a model says too much of are none", async () => {
+  it("of an answer that is too long are ignored", async () => {
     const { end, errors } = await search({ propose: () => "x\n".repeat(20_000) }, LITTLE);
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
   });
 
-  it("that are empty lead nowhere", async () => {
+  it("that are empty are dead ends", async () => {
     for (const text of ["", "\n\n---\n", "```\n```"]) {
       const { end, records } = await search({ propose: () => text });
       expect(end.status).toBe("completed");
@@ -168,14 +171,14 @@ describe("thoughts", () => {
     }
   });
 
-  it("with names that objects have of their own are thoughts like any other", async () => {
+  it("named like properties of objects are ordinary thoughts", async () => {
     const { end, records } = await search({ propose: () => "__proto__\nconstructor" });
     expect(end.status).toBe("completed");
     expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual(["__proto__", "constructor"]);
   });
 });
 
-describe("a call that the model refuses", () => {
+describe("a call that the model rejects", () => {
   const refuse = (): ScriptedTurn => ({
     fault: { kind: "throw", error: Object.assign(new Error("not this"), { statusCode: 400 }) },
   });
@@ -186,16 +189,16 @@ describe("a call that the model refuses", () => {
     ["proposal", { propose: (request) => (isOf(request, "y") ? refuse() : "x\ny") }, {}],
     ["sample", { sample: ({ seed }) => (seed === 1 ? refuse() : `s${seed}`) }, { generate: "sample" }],
     ["vote", { vote: ({ seed }) => (seed === 1 ? refuse() : '{"best": 2}') }, { evaluate: "vote" }],
-  ])("costs its own answer: a %s", async (_, say, options) => {
+  ])("loses only its own answer: a %s", async (_, say, options) => {
     const { end, errors, records } = await search(say, options);
     expect(end.status).toBe("completed");
     expect(errors.length).toBeGreaterThan(0);
     for (const error of errors) expect(error).toMatchObject({ code: "model_failed", recoverable: true });
-    expect(errors[0]?.message).toContain("1 calls of the model failed");
+    expect(errors[0]?.message).toContain("1 model calls failed");
     expect(rebuildTree(records).path).toHaveLength(2);
   });
 
-  it("costs a branch, where it was the only one of its step", async () => {
+  it("loses a branch if it was the only call of its step", async () => {
     const verdict = (score: number, solved = false): string => JSON.stringify({ score, solved });
     const { end, errors, records } = await search(
       {
@@ -209,21 +212,21 @@ describe("a call that the model refuses", () => {
     expect(rebuildTree(records).path).toEqual(["2", "2.1"]);
   });
 
-  it("ends the run where it refuses all, and not all are tried", async () => {
+  it("ends the run if all are rejected, without trying all", async () => {
     const lines = Array.from({ length: 40 }, (_, index) => `step ${index}`).join("\n");
     for (const [options, least] of [
       [{ candidates: 3 }, 3],
       [{ candidates: 40, concurrency: 1 }, 8],
     ] as const) {
-      const { stage, end } = await search({ propose: () => lines, value: refuse }, options);
+      const { fixture, end } = await search({ propose: () => lines, value: refuse }, options);
       expect(end).toMatchObject({ status: "error", code: "model_failed" });
-      expect(stage.model.requests).toHaveLength(1 + least);
+      expect(fixture.model.requests).toHaveLength(1 + least);
     }
   });
 });
 
 describe("a model that fails", () => {
-  it("ends the run by name", async () => {
+  it("ends the run with a code", async () => {
     for (const kind of ["propose", "value", "answer"] as const) {
       const { end, errors } = await search({ [kind]: () => ({ fault: { kind: "throw" } }) });
       expect(end).toMatchObject({ status: "error", code: "model_failed" });
@@ -231,13 +234,13 @@ describe("a model that fails", () => {
     }
   });
 
-  it("to say anything for an answer is answered for", async () => {
+  it("to answer gets a default reply", async () => {
     const { end, records } = await search({ answer: () => " " });
     expect(end.status).toBe("completed");
     expect(eventsOf(records, "reply")[0]?.reply).toBe("I have no answer.");
   });
 
-  it("to end its answer says so", async () => {
+  it("to finish its answer is reported", async () => {
     const { errors } = await search({ answer: () => ({ text: "Half of", finishReason: "length" }) });
     expect(errors).toMatchObject([{ code: "model_failed", recoverable: true }]);
   });

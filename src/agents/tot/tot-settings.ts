@@ -1,17 +1,14 @@
-/**
- * What a search is bound by: the options as they were given, checked, with a default for each that was not. Nothing here
- * knows how the search goes.
- */
+/** Validated options of a tree search, with defaults. */
 import { LoomError } from "../../protocol/index.ts";
 import type { TotOptions } from "./tot.ts";
 
 export type TotSettings = Required<TotOptions>;
 
-/** A level is written as one record, which may have 1 MiB. */
+/** A level is written as one record of at most 1 MiB. */
 const MAX_LEVEL = 2000;
-/** What of it the tree may have; the rest is for what stands around. */
+/** Bytes of a record for the tree itself; the rest is for its surroundings. */
 export const MAX_LEVEL_BYTES = 850_000;
-/** Ids are paths: they grow with the depth. */
+/** Ids are paths and grow with the depth. */
 const MAX_DEPTH = 100;
 const MAX_THOUGHTS = 100_000;
 const MAX_EVALUATIONS = 100;
@@ -27,7 +24,7 @@ export function readSettings(options: TotOptions): TotSettings {
     generate,
     evaluate,
     beam: options.beam ?? 5,
-    // Breadth leaves out what is hopeless; depth goes on with what is hopeful.
+    // Breadth removes hopeless thoughts; depth continues only with promising ones.
     threshold: options.threshold ?? (strategy === "breadth" ? 0.05 : 0.3),
     candidates: options.candidates ?? (generate === "propose" ? 16 : 5),
     evaluations: options.evaluations ?? (evaluate === "value" ? 1 : 3),
@@ -51,13 +48,16 @@ export function readSettings(options: TotOptions): TotSettings {
   if (typeof threshold !== "number" || !(threshold >= 0 && threshold <= 1))
     throw invalid(`\`threshold\` must be a number from 0 to 1, not ${String(threshold)}`);
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
-    throw invalid(`\`beam\` times \`candidates\` may be ${MAX_LEVEL}: a level has to fit into one record`);
+    throw invalid(`\`beam\` times \`candidates\` must be at most ${MAX_LEVEL}, so that a level fits into one record`);
   if (measureLevel(settings) > MAX_LEVEL_BYTES)
-    throw invalid("`candidates` of so great a `maxDepth` have ids too long for a level to fit into one record");
+    throw invalid("the ids of a level do not fit into one record; use a smaller `candidates` or `maxDepth`");
   return settings;
 }
 
-/** Bytes of what is written when a level was judged: each id stands there twice, with its score; those that go on thrice more. */
+/**
+ * Bytes written when a level was rated: each id appears twice, with its score, and the ids to continue with three more
+ * times.
+ */
 function measureLevel({ strategy, beam, candidates, maxDepth }: TotSettings): number {
   const parents = strategy === "breadth" ? beam : 1;
   const idBytes = maxDepth * (String(candidates).length + 1);
@@ -70,10 +70,10 @@ function assertOneOf(name: string, value: string, known: readonly string[]): voi
 
 function assertWhole(name: string, value: number, min: number, max: number): void {
   if (!Number.isSafeInteger(value) || value < min || value > max)
-    throw invalid(`\`${name}\` must be a whole number from ${min} to ${max}, not ${String(value)}`);
+    throw invalid(`\`${name}\` must be an integer from ${min} to ${max}, not ${String(value)}`);
 }
 
-/** `Infinity` is no limit. */
+/** `Infinity` means no limit. */
 function assertAmount(name: string, value: number): void {
   if (typeof value !== "number" || !(value > 0))
     throw invalid(`\`${name}\` must be a number above 0, not ${String(value)}`);

@@ -1,53 +1,54 @@
 /**
- * The tree as the state of a graph, and how it is read. Ids are paths: the third child of the first thought is "1.3".
+ * The tree as the state of a graph, and functions that read it. Ids are paths: the third child of the first thought is
+ * "1.3".
  *
- * Invariant: a step writes what is new. What is known of a thought is kept in several channels, each written when it
- * becomes known, so that no text is stored again because a score has come.
+ * Invariant: a step writes only what is new. The data of a thought is spread over several channels, so that a new score
+ * does not store its text again.
  */
 import { merge, replace, type StateOf } from "../../graph/index.ts";
-import type { Outcome, Step } from "./prompts.ts";
-import { type Candidate, signCall } from "./read-thoughts.ts";
+import type { SearchOutcome, PathStep } from "./prompts.ts";
+import { type CandidateThought, formatCall } from "./read-thoughts.ts";
 
-/** The question itself; it has no text, and no event names it. */
+/** The question. It has no text and appears in no event. */
 export const ROOT = "root";
 
 /**
- * `kept`: it went on. `open`: good enough, and not yet tried (depth). `spare`: good enough, but not among the best
- * (breadth). `pruned`: it is a dead end.
+ * `kept`: continued. `open`: promising, not tried yet (depth). `spare`: promising, but not among the best (breadth).
+ * `pruned`: a dead end.
  */
-export type Standing = "kept" | "open" | "spare" | "pruned";
+export type ThoughtStatus = "kept" | "open" | "spare" | "pruned";
 
-export type Judgement = { readonly score: number; readonly standing: Standing };
+export type ThoughtJudgement = { readonly score: number; readonly standing: ThoughtStatus };
 
-/** Thoughts of one level, and the round of an earlier one: a stack of levels, each written once. */
-export type Level = {
+/** Thoughts of one level, and the key of an earlier level: a linked stack. */
+export type TreeLevel = {
   readonly ids: readonly string[];
-  /** Null where there is none. */
+  /** Null for the first level. */
   readonly below: string | null;
 };
 
 export const channels = {
-  thoughts: merge<Candidate>(),
-  /** How many thoughts follow on one. */
+  thoughts: merge<CandidateThought>(),
+  /** Number of children by thought. */
   children: merge<number>(),
-  judged: merge<Judgement>(),
-  /** What the tools of a thought gave. */
+  judged: merge<ThoughtJudgement>(),
+  /** Results of a thought's tools. */
   observed: merge<readonly string[]>(),
-  /** Those that the search can go back to, since they have spares. */
-  levels: merge<Level>(),
-  /** The latest of them that is not used up. */
+  /** Levels with spare thoughts, to which the search can backtrack. */
+  levels: merge<TreeLevel>(),
+  /** Key of the latest level that still has spares. */
   top: replace<string | null>(null),
-  /** Thoughts that nothing goes on from while others of their level do; nobody was told yet that they are given up. */
-  ended: merge<Level>(),
+  /** Thoughts whose children are all dead ends while other branches continue. No event has reported them yet. */
+  ended: merge<TreeLevel>(),
   lastEnded: replace<string | null>(null),
-  /** Thoughts that go on, best first. */
+  /** Thoughts to continue with, best first. */
   frontier: replace<readonly string[]>([ROOT]),
-  /** Those that the latest thoughts follow on. */
+  /** Parents of the latest thoughts. */
   parents: replace<readonly string[]>([]),
   best: replace<string | null>(null),
-  /** The thought that was told last to be the chosen one; null where the latest choice was none. */
+  /** The thought last reported as chosen; null if the latest choice was none. */
   chosen: replace<string | null>(null),
-  /** Something was left out or not judged because a budget was spent: no branch is known to be dead. */
+  /** True if a budget left thoughts out or unrated, so no branch is known to be dead. */
   isShort: replace<boolean>(false),
   solved: replace<string | null>(null),
   rounds: replace<number>(0),
@@ -55,11 +56,11 @@ export const channels = {
   tokens: replace<number>(0),
   backtracks: replace<number>(0),
   startedAt: replace<number>(0),
-  /** Undecided while the search goes on. */
-  outcome: replace<Outcome | null>(null),
-  /** What `observe` has decided. */
+  /** Null while the search continues. */
+  outcome: replace<SearchOutcome | null>(null),
+  /** True if `observe` decided to backtrack. */
   isBack: replace<boolean>(false),
-  /** The model has said something for an answer. */
+  /** True if the model returned an answer. */
   isAnswered: replace<boolean>(false),
 };
 
@@ -89,15 +90,15 @@ export function listPath(id: string): readonly string[] {
   return names.map((_, index) => names.slice(0, index + 1).join("."));
 }
 
-/** The steps from the question to a thought. */
-export function listSteps({ thoughts, observed }: TotState, id: string): readonly Step[] {
+/** Steps from the question to a thought. */
+export function listSteps({ thoughts, observed }: TotState, id: string): readonly PathStep[] {
   return listPath(id).map((step) => {
     const { text = "", calls = [] } = thoughts[step] ?? {};
     const observations = observed[step];
     return {
       id: step,
       text,
-      ...(calls.length === 0 ? {} : { actions: calls.map(signCall) }),
+      ...(calls.length === 0 ? {} : { actions: calls.map(formatCall) }),
       ...(observations === undefined ? {} : { observations }),
     };
   });
@@ -107,17 +108,17 @@ export function scoreOf({ judged }: TotState, id: string): number {
   return judged[id]?.score ?? 0;
 }
 
-/** Ids of these, best first; of equals the earlier. */
+/** Best first; equal scores keep their order. */
 function sortByScore(state: TotState, ids: readonly string[]): readonly string[] {
   return ids.toSorted((a, b) => scoreOf(state, b) - scoreOf(state, a));
 }
 
-/** Where the search stands in a depth-first search: the thought it is about to leave. */
+/** The current thought of a depth-first search. */
 export function findPosition({ frontier, parents }: TotState): string {
   return frontier[0] ?? parents[0] ?? ROOT;
 }
 
-/** Depth first: the best thought not yet tried of the nearest level above that has one. */
+/** Depth first: the best untried thought of the nearest level above. */
 export function findUntried(state: TotState): string | undefined {
   for (let at = findPosition(state); at !== ROOT; at = findParent(at)) {
     const open = listChildren(state, findParent(at)).filter((id) => state.judged[id]?.standing === "open");
@@ -127,7 +128,7 @@ export function findUntried(state: TotState): string | undefined {
   return undefined;
 }
 
-/** Breadth first: those that were left out for want of room, best first, of the latest level that has any. */
+/** Breadth first: the spares of the latest level that has any, best first. */
 export function listSpares(state: TotState): readonly string[] {
   const { top, levels, judged } = state;
   const ids = top === null ? [] : (levels[top]?.ids ?? []);

@@ -1,6 +1,6 @@
-// Tools inside of thoughts: only thoughts that go on use them, and what they gave is part of the steps.
+// Tools inside thoughts: only continued thoughts use them, and their results become part of the steps.
 import { describe, expect, it } from "vitest";
-import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import { playTree, readPrompt, type ScriptedTree } from "./tree-script.contract.ts";
 
 const world: ScriptedTree = {
@@ -18,36 +18,36 @@ const world: ScriptedTree = {
 };
 
 describe("tools of a thought", () => {
-  it("run where the thought goes on, and their results are shown with it", async () => {
-    const stage = await setStage((request) => playTree(world, request), {
+  it("run if the thought is continued, and their results are shown with it", async () => {
+    const fixture = await createAgentFixture((request) => playTree(world, request), {
       kind: "tot",
       generate: "sample",
       candidates: 3,
       beam: 1,
     });
-    const { status } = await (await stage.ask("1 + 2?")).ended;
-    const records = await stage.read();
+    const { status } = await (await fixture.ask("1 + 2?")).ended;
+    const records = await fixture.read();
     expect(status).toBe("completed");
-    expect(stage.ran).toEqual([["add", { a: 1, b: 2 }]]);
+    expect(fixture.ran).toEqual([["add", { a: 1, b: 2 }]]);
     expect(eventsOf(records, "tool_end")).toMatchObject([
-      { call_id: "c-guess", is_error: true, result: "the thought was given up before it started" },
+      { call_id: "c-guess", is_error: true, result: "the thought was discarded before it started" },
       { call_id: "c-sum", result: "3", is_error: false },
-      { call_id: "c-wait", is_error: true, result: "the search was over before it started" },
+      { call_id: "c-wait", is_error: true, result: "the search ended before it started" },
     ]);
     expect(eventsOf(records, "tool_start").map(({ call_id }) => call_id)).toEqual(["c-sum"]);
     const nodes = eventsOf(records, "node_enter").flatMap(({ id, parent }) => (parent === undefined ? [id] : []));
     expect(nodes.slice(0, 5)).toEqual(["think_expand", "think_evaluate", "act", "observe", "think_expand"]);
-    const asked = stage.model.requests.map((request) => readPrompt(request));
+    const asked = fixture.model.requests.map((request) => readPrompt(request));
     const judged = asked.find(({ kind, steps }) => kind === "value" && steps.join() === "sum");
     expect(judged?.text).toContain('1. sum\n   Action: add({"a":1,"b":2})\n');
     expect(asked.at(-1)?.text).toContain('1. sum\n   Action: add({"a":1,"b":2})\n   Observation: 3\n2. done');
-    // They are offered where thoughts are made, and nowhere else.
+    // Tools are offered only where thoughts are generated.
     for (const [index, { kind }] of asked.entries())
-      expect(stage.model.requests[index]?.tools?.length ?? 0).toBe(kind === "sample" ? 4 : 0);
+      expect(fixture.model.requests[index]?.tools?.length ?? 0).toBe(kind === "sample" ? 4 : 0);
   });
 
-  it("belong to the line before them, or are thoughts of their own", async () => {
-    const stage = await setStage(
+  it("belong to the line before them, or become thoughts", async () => {
+    const fixture = await createAgentFixture(
       (request) => {
         const { kind, steps } = readPrompt(request);
         if (kind === "answer") return { text: "Done." };
@@ -69,53 +69,54 @@ describe("tools of a thought", () => {
       { kind: "tot", candidates: 4 },
     );
     await (
-      await stage.ask("1 + 2?")
+      await fixture.ask("1 + 2?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "tot_expand")[0]?.candidates).toEqual([
       "think about it",
       "add them up",
       'add({"a":3,"b":4})',
       'add({"a":)',
     ]);
-    expect(stage.ran).toEqual([
+    expect(fixture.ran).toEqual([
       ["add", { a: 1, b: 2 }],
       ["add", { a: 3, b: 4 }],
     ]);
     const ends = new Map(eventsOf(records, "tool_end").map((end) => [end.call_id, end]));
     expect(ends.get("c1")).toMatchObject({ result: "3" });
     expect(ends.get("c2")).toMatchObject({ result: "7" });
-    for (const id of ["c3", "c5"]) expect(ends.get(id)).toMatchObject({ result: "left out before it started" });
+    for (const id of ["c3", "c5"])
+      expect(ends.get(id)).toMatchObject({ result: "the call was left out before it started" });
     expect(ends.get("c4")).toMatchObject({ is_error: true, error_code: "invalid_arguments" });
     expect(eventsOf(records, "error").map(({ code }) => code)).toContain("model_output_invalid");
-    const steps = stage.model.requests.map((request) => readPrompt(request).text);
+    const steps = fixture.model.requests.map((request) => readPrompt(request).text);
     expect(steps.some((text) => text.includes("Observation: Error: "))).toBe(true);
   });
 
-  it("wait for the user, and what was refused is an observation", async () => {
+  it("wait for approval, and a rejection is an observation", async () => {
     const only: ScriptedTree = { wait: world["wait"] ?? { score: 1 } };
     for (const [decision, seen] of [
       ["approved", "removed x"],
       ["rejected", "I need it"],
     ] as const) {
-      const stage = await setStage((request) => playTree(only, request), {
+      const fixture = await createAgentFixture((request) => playTree(only, request), {
         kind: "tot",
         generate: "sample",
         candidates: 1,
       });
-      const asked = stage.wait("tool_approval");
-      const run = await stage.ask("Remove it");
+      const asked = fixture.wait("tool_approval");
+      const run = await fixture.ask("Remove it");
       await asked;
       run.answerApproval({ callId: "c-wait", decision, ...(decision === "rejected" ? { reason: "I need it" } : {}) });
       expect((await run.ended).status).toBe("completed");
-      await stage.read();
-      expect(stage.ran).toHaveLength(decision === "approved" ? 1 : 0);
-      const next = stage.model.requests.map((request) => readPrompt(request)).filter(({ steps }) => steps.length > 0);
+      await fixture.read();
+      expect(fixture.ran).toHaveLength(decision === "approved" ? 1 : 0);
+      const next = fixture.model.requests.map((request) => readPrompt(request)).filter(({ steps }) => steps.length > 0);
       expect(next.at(-1)?.text).toContain(seen);
     }
   });
 
-  it("of a thought the search goes back to run when it does", async () => {
+  it("run when the search backtracks to the thought", async () => {
     const back: ScriptedTree = {
       first: { score: 0.9, next: { nothing: { score: 0 } } },
       second: {
@@ -125,7 +126,7 @@ describe("tools of a thought", () => {
       },
     };
     for (const strategy of ["breadth", "depth"] as const) {
-      const stage = await setStage((request) => playTree(back, request), {
+      const fixture = await createAgentFixture((request) => playTree(back, request), {
         kind: "tot",
         generate: "sample",
         candidates: 2,
@@ -133,10 +134,10 @@ describe("tools of a thought", () => {
         strategy,
       });
       await (
-        await stage.ask("2 + 2?")
+        await fixture.ask("2 + 2?")
       ).ended;
-      const records = await stage.read();
-      expect(stage.ran).toEqual([["add", { a: 2, b: 2 }]]);
+      const records = await fixture.read();
+      expect(fixture.ran).toEqual([["add", { a: 2, b: 2 }]]);
       const nodes = eventsOf(records, "node_enter").flatMap(({ id, parent }) => (parent === undefined ? [id] : []));
       const at = nodes.indexOf("backtrack");
       expect(nodes.slice(at, at + 4)).toEqual(["backtrack", "act", "observe", "think_expand"]);
@@ -144,8 +145,8 @@ describe("tools of a thought", () => {
     }
   });
 
-  it("of the last level run for the first thought alone, and thousands that never ran are ended", async () => {
-    const stage = await setStage(
+  it("run only for the first thought of the last level, and thousands of others are closed", async () => {
+    const fixture = await createAgentFixture(
       (request) => {
         const { kind } = readPrompt(request);
         if (kind !== "sample") return { text: kind === "answer" ? "Done." : '{"score": 0.5}' };
@@ -154,19 +155,19 @@ describe("tools of a thought", () => {
       },
       { kind: "tot", generate: "sample", candidates: 200, maxDepth: 1 },
     );
-    expect((await (await stage.ask("Go")).ended).status).toBe("completed");
-    const records = await stage.read();
-    expect(stage.ran).toHaveLength(8);
+    expect((await (await fixture.ask("Go")).ended).status).toBe("completed");
+    const records = await fixture.read();
+    expect(fixture.ran).toHaveLength(8);
     expect(eventsOf(records, "tool_end")).toHaveLength(1600);
   });
 
-  it("give no more than a record can hold", async () => {
+  it("return no more than a record can hold", async () => {
     const calls = Array.from({ length: 40 }, (_, index) => ({
       id: `c${index}`,
       name: "add",
       input: { a: 1, b: index },
     }));
-    const stage = await setStage(
+    const fixture = await createAgentFixture(
       (request) => {
         const { kind } = readPrompt(request);
         if (kind === "sample") return { text: "all at once", calls };
@@ -175,10 +176,10 @@ describe("tools of a thought", () => {
       { kind: "tot", generate: "sample", candidates: 1 },
     );
     await (
-      await stage.ask("Go")
+      await fixture.ask("Go")
     ).ended;
-    const records = await stage.read();
-    expect(stage.ran).toHaveLength(8);
+    const records = await fixture.read();
+    expect(fixture.ran).toHaveLength(8);
     expect(eventsOf(records, "tool_end").filter(({ is_error }) => is_error)).toHaveLength(32);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eventsOf, setStage } from "../../../test/agents/stage.ts";
+import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
 import type { TotOptions } from "./tot.ts";
@@ -12,7 +12,7 @@ const tree: ScriptedTree = {
   d: { score: 0 },
 };
 
-/** Nothing leads anywhere. */
+/** Every branch is a dead end. */
 const dead: ScriptedTree = {
   a: { score: 0.9, next: { a1: { score: 0 } } },
   b: { score: 0.5, next: { b1: { score: 0.4, next: { b11: { score: 0 } } } } },
@@ -21,12 +21,16 @@ const dead: ScriptedTree = {
 const ROUND = ["think_expand", "think_evaluate", "observe"] as const;
 
 async function search(options: TotOptions, world: ScriptedTree = tree) {
-  const stage = await setStage((request) => playTree(world, request), { kind: "tot", tools: [], ...options });
-  const run = await stage.ask("Which way?");
+  const fixture = await createAgentFixture((request) => playTree(world, request), {
+    kind: "tot",
+    tools: [],
+    ...options,
+  });
+  const run = await fixture.ask("Which way?");
   const { status } = await run.ended;
-  const records = await stage.read();
-  const asked = stage.model.requests.map((request) => readPrompt(request));
-  return { stage, status, records, asked, reply: eventsOf(records, "reply")[0]?.reply };
+  const records = await fixture.read();
+  const asked = fixture.model.requests.map((request) => readPrompt(request));
+  return { fixture, status, records, asked, reply: eventsOf(records, "reply")[0]?.reply };
 }
 
 function nodesOf(records: readonly StampedRecord[]): readonly string[] {
@@ -37,7 +41,7 @@ function treeEvents(records: readonly StampedRecord[]): readonly AnyEvent[] {
   return records.flatMap(({ event }) => (event.type.startsWith("tot_") ? [event] : []));
 }
 
-/** The tree that a receiver has holds what the model said, and the scores it gave. */
+/** The tree rebuilt from events has the texts and scores of the model. */
 function expectRebuilt(records: readonly StampedRecord[], world: ScriptedTree): void {
   const { thoughts } = rebuildTree(records);
   for (const [id, { parent, depth, score }] of thoughts) {
@@ -49,7 +53,7 @@ function expectRebuilt(records: readonly StampedRecord[], world: ScriptedTree): 
 }
 
 describe("a tree of thoughts in breadth", () => {
-  it("goes level by level until a thought solves the question", async () => {
+  it("searches level by level until a thought solves the question", async () => {
     const { status, records, asked, reply } = await search({});
     expect([status, reply]).toEqual(["completed", "solved: c > c1 > c11"]);
     expect(nodesOf(records)).toEqual([...ROUND, ...ROUND, ...ROUND, "answer"]);
@@ -72,7 +76,7 @@ describe("a tree of thoughts in breadth", () => {
     ).toEqual(["1.1", "1.2", "2.1.1", "2.2", "4"]);
   });
 
-  it("says what it thinks on the channel of thoughts, and the answer on that of answers", async () => {
+  it("streams thoughts on the channel thought and the answer on the channel answer", async () => {
     const { records } = await search({});
     const chunks = records.flatMap(({ event, envelope }) =>
       event.type === "message_chunk" ? [{ ...event, node: envelope.node_id }] : [],
@@ -83,7 +87,7 @@ describe("a tree of thoughts in breadth", () => {
     expect(chunks.length).toBeGreaterThan(answer.length);
   });
 
-  it("gives every call a node run of its own, but one that is alone", async () => {
+  it("gives every call a separate node run, except a single one", async () => {
     const { records } = await search({});
     const [first, second] = records.flatMap(({ event, envelope }) =>
       event.type === "llm_start" ? [envelope.node_id ?? ""] : [],
@@ -96,7 +100,7 @@ describe("a tree of thoughts in breadth", () => {
     expect(new Set(nested.map(({ id }) => id))).toEqual(new Set(["value", "propose"]));
   });
 
-  it("goes back to what was left out for want of room, and says so", async () => {
+  it("backtracks to spares and reports it", async () => {
     const { records, reply } = await search({ beam: 1 });
     expect(reply).toBe("solved: c > c1 > c11");
     expect(treeEvents(records)).toMatchObject([
@@ -123,7 +127,7 @@ describe("a tree of thoughts in breadth", () => {
     expect(abandoned.map(([id]) => id)).toEqual(["1", "2", "2.1"]);
   });
 
-  it("names every branch it gives up", async () => {
+  it("reports every branch it abandons", async () => {
     const wide: ScriptedTree = {
       a: { score: 0.9, next: { a1: { score: 0 } } },
       b: { score: 0.8 },
@@ -136,20 +140,20 @@ describe("a tree of thoughts in breadth", () => {
     ]);
   });
 
-  it("answers with the best of the last level where none solves the question", async () => {
+  it("answers with the best of the last level if none solves the question", async () => {
     const { status, reply, records } = await search({ maxDepth: 2 });
     expect([status, reply]).toEqual(["completed", "unsolved: c > c1"]);
     expect(eventsOf(records, "error")).toEqual([]);
     expect(eventsOf(records, "tot_backtrack")).toEqual([]);
   });
 
-  it("says that there is no answer where every branch is a dead end", async () => {
+  it("reports that there is no answer if every branch is a dead end", async () => {
     const { status, reply, records } = await search({}, dead);
     expect([status, reply]).toEqual(["completed", "dead: "]);
     expect(eventsOf(records, "error")).toEqual([]);
   });
 
-  it("says so where there is no first thought", async () => {
+  it("reports that there is no answer if there is no first thought", async () => {
     const { status, reply, records } = await search({}, {});
     expect([status, reply]).toEqual(["completed", "dead: "]);
     expect(nodesOf(records)).toEqual(["think_expand", "think_evaluate", "observe", "answer"]);
@@ -157,7 +161,7 @@ describe("a tree of thoughts in breadth", () => {
 });
 
 describe("a tree of thoughts in depth", () => {
-  it("goes on with the best, and back to the next best not yet tried", async () => {
+  it("continues with the best and backtracks to the next best untried one", async () => {
     const { status, records, reply } = await search({ strategy: "depth", threshold: 0.3 });
     expect([status, reply]).toEqual(["completed", "solved: c > c1 > c11"]);
     expect(treeEvents(records)).toMatchObject([
@@ -189,44 +193,44 @@ describe("a tree of thoughts in depth", () => {
     expect(nodesOf(records).filter((id) => id === "backtrack")).toHaveLength(2);
   });
 
-  it("prunes what is below the threshold without trying it", async () => {
+  it("prunes thoughts below the threshold without trying them", async () => {
     const { asked, reply } = await search({ strategy: "depth", threshold: 0.65 });
     expect(reply).toBe("dead: ");
     const tried = asked.filter(({ kind }) => kind === "propose").map(({ steps }) => steps.join());
     expect(tried).toEqual(["", "a"]);
   });
 
-  it("takes a thought of the last level that solves nothing for a dead end, and answers with the best of them", async () => {
+  it("treats unsolved thoughts of the last level as dead ends and answers with the best", async () => {
     const { records, reply } = await search({ strategy: "depth", maxDepth: 2 });
     expect(reply).toBe("unsolved: c > c1");
     expect(eventsOf(records, "tot_backtrack").at(-1)).toMatchObject({
       from: "2.1",
       to: "3",
-      reason: "the steps are used up and the question is not answered",
+      reason: "the maximum depth is reached without an answer",
     });
   });
 
-  it("is over when all was tried", async () => {
+  it("ends when everything was tried", async () => {
     const { status, reply } = await search({ strategy: "depth" }, dead);
     expect([status, reply]).toEqual(["completed", "dead: "]);
   });
 });
 
 describe("generators and evaluators", () => {
-  it("samples each candidate by a call of its own, with another seed, and takes twins for one", async () => {
-    const { stage, records, reply } = await search({ generate: "sample", candidates: 6 });
+  it("samples each candidate in a separate call with another seed, and merges duplicates", async () => {
+    const { fixture, records, reply } = await search({ generate: "sample", candidates: 6 });
     expect(reply).toBe("solved: c > c1 > c11");
     const [first] = eventsOf(records, "tot_expand");
     expect(first?.candidates).toEqual(["a", "b", "c", "d"]);
-    const seeds = stage.model.requests.slice(0, 6).map(({ seed }) => seed);
+    const seeds = fixture.model.requests.slice(0, 6).map(({ seed }) => seed);
     expect(new Set(seeds)).toEqual(new Set([0, 1, 2, 3, 4, 5]));
     const samples = eventsOf(records, "node_enter").filter(({ id }) => id === "sample");
     expect(samples.length).toBeGreaterThan(6);
     expectRebuilt(records, tree);
   });
 
-  it("counts on from the seed that was given", async () => {
-    const stage = await setStage((request) => playTree(tree, request), {
+  it("counts on from the given seed", async () => {
+    const fixture = await createAgentFixture((request) => playTree(tree, request), {
       kind: "tot",
       tools: [],
       generate: "sample",
@@ -234,14 +238,14 @@ describe("generators and evaluators", () => {
       settings: { seed: 40 },
     });
     await (
-      await stage.ask("Which way?")
+      await fixture.ask("Which way?")
     ).ended;
-    expect(stage.model.requests.slice(0, 2).map(({ seed }) => seed)).toEqual([40, 41]);
+    expect(fixture.model.requests.slice(0, 2).map(({ seed }) => seed)).toEqual([40, 41]);
   });
 
   it("averages several values of one thought", async () => {
     const scores = [0.2, 0.6, 1];
-    const stage = await setStage(
+    const fixture = await createAgentFixture(
       (request) => {
         const { kind } = readPrompt(request);
         if (kind === "propose") return { text: "only" };
@@ -251,17 +255,17 @@ describe("generators and evaluators", () => {
       { kind: "tot", tools: [], evaluations: 3 },
     );
     await (
-      await stage.ask("Which way?")
+      await fixture.ask("Which way?")
     ).ended;
-    expect(eventsOf(await stage.read(), "tot_evaluate")[0]?.scores).toEqual([expect.closeTo(0.6)]);
+    expect(eventsOf(await fixture.read(), "tot_evaluate")[0]?.scores).toEqual([expect.closeTo(0.6)]);
   });
 
-  it("needs more than half of the judgements to be sure of a solution", async () => {
+  it("needs more than half of the ratings for a solution", async () => {
     for (const [sure, expected] of [
       [1, 8],
       [2, 1],
     ] as const) {
-      const stage = await setStage(
+      const fixture = await createAgentFixture(
         (request) => {
           const { kind } = readPrompt(request);
           if (kind === "propose") return { text: "only" };
@@ -271,15 +275,15 @@ describe("generators and evaluators", () => {
         { kind: "tot", tools: [], evaluations: 3 },
       );
       await (
-        await stage.ask("Which way?")
+        await fixture.ask("Which way?")
       ).ended;
-      expect(eventsOf(await stage.read(), "tot_evaluate")).toHaveLength(expected);
+      expect(eventsOf(await fixture.read(), "tot_evaluate")).toHaveLength(expected);
     }
   });
 
-  it("lets the thoughts of a level be compared, and scores them by their share of the votes", async () => {
+  it("compares the thoughts of a level and scores them by their share of votes", async () => {
     const { asked, records, reply } = await search({ evaluate: "vote", beam: 1 });
-    // What nobody voted for is no dead end: the search comes back to it.
+    // Thoughts without votes are not dead ends; the search backtracks to them.
     expect(reply).toBe("solved: c > c1 > c11");
     expect(asked.filter(({ kind }) => kind === "vote")[0]?.candidates).toEqual([["a"], ["b"], ["c"], ["d"]]);
     expect(eventsOf(records, "tot_evaluate")[0]).toMatchObject({ chosen: 0, scores: [1, 0, 0, 0], kept: ["1"] });
@@ -288,7 +292,7 @@ describe("generators and evaluators", () => {
   });
 
   it("counts votes that differ", async () => {
-    const stage = await setStage(
+    const fixture = await createAgentFixture(
       (request) => {
         const { kind } = readPrompt(request);
         if (kind === "propose") return { text: "x\ny\nz" };
@@ -298,9 +302,9 @@ describe("generators and evaluators", () => {
       { kind: "tot", tools: [], evaluate: "vote", evaluations: 4 },
     );
     await (
-      await stage.ask("Which way?")
+      await fixture.ask("Which way?")
     ).ended;
-    const records = await stage.read();
+    const records = await fixture.read();
     expect(eventsOf(records, "tot_evaluate")).toEqual([
       {
         type: "tot_evaluate",
@@ -334,7 +338,7 @@ describe("the options of a search", () => {
     ["maxTokens", { maxTokens: 0 }],
     ["maxMs", { maxMs: Number.NaN }],
     ["concurrency", { concurrency: 0 }],
-  ])("refuse a wrong %s by name", (name, options) => {
+  ])("reject an invalid %s", (name, options) => {
     const make = (): unknown => agent({ provider: "offline", kind: "tot", ...options });
     expect(make).toThrow(expect.objectContaining({ code: "graph_invalid" }));
     expect(make).toThrow(`\`${name}\``);

@@ -1,50 +1,51 @@
-/**
- * Tree of Thoughts: thoughts are generated, judged, kept or given up, level by level or one after the other, until one of
- * them answers the question. Here is what it can be told.
- */
+/** Tree of Thoughts: generates thoughts, rates them, and continues with the best until one answers the question. */
 import type { AgentKind } from "../agent-kind.ts";
 import type { TotContext } from "./ask-model.ts";
 import { createTotGraph } from "./tot-graph.ts";
 import { readSettings } from "./tot-settings.ts";
 
+/** Options of the kind `tot`. */
 export interface TotOptions {
   /**
-   * `breadth`: level by level, the best `beam` thoughts of each go on. `depth`: the best thought goes on; where none is
-   * as good as `threshold`, the search goes back to the next best of an earlier level.
+   * `breadth` continues with the best `beam` thoughts of each level. `depth` continues with the best thought, and
+   * backtracks to the next best if none reaches `threshold`. Default: `breadth`.
    */
   readonly strategy?: "breadth" | "depth";
-  /** Thoughts of a level that go on. Of breadth only. */
+  /** Thoughts per level that are continued; only for `breadth`. Default: 5. */
   readonly beam?: number;
-  /** Thoughts with a lower value are dead ends, from 0 to 1; a value of 0 always is one. Of `value` only. */
+  /**
+   * Lowest value of a promising thought, from 0 to 1; others are dead ends. A value of 0 is always a dead end. Only for
+   * `evaluate: "value"`. Default: 0.05 for `breadth`, 0.3 for `depth`.
+   */
   readonly threshold?: number;
-  /** `propose`: one call lists the candidates. `sample`: each candidate is a call of its own. */
+  /** `propose` lists all candidates in one call. `sample` makes one call per candidate. Default: `propose`. */
   readonly generate?: "propose" | "sample";
-  /** Candidates of one thought: at most so many are proposed, or so many are sampled. */
+  /** Maximum candidates per thought. Default: 16 for `propose`, 5 for `sample`. */
   readonly candidates?: number;
   /**
-   * `value`: each thought is judged by itself. `vote`: the thoughts of a level are compared, and ranked by their votes; none
-   * is a dead end.
+   * `value` rates each thought separately. `vote` compares the thoughts of a level and ranks them by votes; there are
+   * no dead ends. Default: `value`.
    */
   readonly evaluate?: "value" | "vote";
-  /** Model calls of one judgement: values are averaged, votes are counted. */
+  /** Model calls per rating: values are averaged, votes are counted. Default: 1 for `value`, 3 for `vote`. */
   readonly evaluations?: number;
-  /** Levels below the question. */
+  /** Maximum depth of the tree. Default: 8. */
   readonly maxDepth?: number;
   /**
-   * How often the search may go back to what it had left; 0: never, and nothing is said of it. Code `budget_spent`, like
-   * the next three: the search ends, and the best so far is answered with.
+   * Maximum number of backtracks; 0 turns backtracking off. When this or one of the next three limits is reached, the
+   * search reports `budget_spent` and answers with the best thought so far. Default: 20.
    */
   readonly maxBacktracks?: number;
-  /** Thoughts in all. */
+  /** Maximum thoughts of the tree. Default: 1,000. */
   readonly maxThoughts?: number;
-  /** Tokens of all calls, as far as the provider counts them. */
+  /** Maximum tokens of all calls, as reported by the provider. Default: 2,000,000. */
   readonly maxTokens?: number;
   /**
-   * Milliseconds from the beginning of the run; time in which the user is asked counts. Nothing new is begun after it, and
-   * what is going is not interrupted.
+   * Maximum milliseconds since the start of the run, including the time users need for approvals. Running calls are not
+   * interrupted. Default: 1,800,000.
    */
   readonly maxMs?: number;
-  /** Model calls that go at once, and thoughts whose tools run at once. */
+  /** Maximum parallel model calls, and maximum thoughts whose tools run in parallel. Default: 8. */
   readonly concurrency?: number;
 }
 
@@ -54,8 +55,8 @@ export function createTot(options: TotOptions): AgentKind {
     name: "tot",
     async answer(agentContext) {
       const context: TotContext = { ...agentContext, search, answerNodeId: undefined };
-      const { isAnswered } = await context.carryOut(createTotGraph(context), { startedAt: context.run.now() });
-      // A model that has nothing to say has still to be answered for.
+      const { isAnswered } = await context.executeGraph(createTotGraph(context), { startedAt: context.run.now() });
+      // A model that returns nothing still needs a reply.
       return isAnswered ? {} : { reply: "I have no answer.", nodeId: context.answerNodeId };
     },
   };

@@ -1,6 +1,5 @@
-// A model that knows a tree of thoughts by heart and answers from its prompt alone, so that it does so in any process:
-// what follows on which steps, what each is worth, and which of them is the answer. And a receiver that rebuilds the
-// tree from events, to hold against it.
+// A scripted model for tree tests: it answers from its prompt alone, so it works in any process. Also rebuilds the tree
+// from events, for comparison.
 import type { ScriptedCall, ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import type { AnyEvent, EventOf, StampedRecord } from "../../protocol/index.ts";
 
@@ -17,17 +16,17 @@ export interface ScriptedTree {
 
 export type QuestionKind = "propose" | "sample" | "value" | "vote" | "answer";
 
-/** What the model was asked for, and the steps it was shown. */
+/** The kind of a prompt and the steps in it. */
 export interface ReadPrompt {
   readonly kind: QuestionKind;
   readonly steps: readonly string[];
-  /** Of a vote. */
+  /** For votes. */
   readonly candidates: readonly (readonly string[])[];
   readonly text: string;
   readonly isAgain: boolean;
 }
 
-/** Characters of a delta: a test that dies after every record should not have too many of them. */
+/** Characters per delta; crash tests stop after every record, so there should be few. */
 const CHUNK = 24;
 
 const MARKS: readonly [QuestionKind, string][] = [
@@ -45,7 +44,7 @@ export function readPrompt({ prompt }: Pick<ScriptedRequest, "prompt">): ReadPro
   const text =
     asked?.role === "user" ? asked.content.map((part) => (part.type === "text" ? part.text : "")).join("") : "";
   const kind = MARKS.find(([, mark]) => text.includes(mark))?.[0];
-  if (kind === undefined) throw new Error(`nobody knows what this asks for: ${text}`);
+  if (kind === undefined) throw new Error(`unknown prompt: ${text}`);
   const [, after = ""] = text.split("Steps so far:\n");
   const blocks = text.split(/Candidate \d+:\n/u).slice(1);
   return {
@@ -66,13 +65,13 @@ export function findThought(tree: ScriptedTree, steps: readonly string[]): Scrip
   let found: ScriptedThought = { score: 1, next: tree };
   for (const step of steps) {
     const next = found.next?.[step];
-    if (next === undefined) throw new Error(`there is no thought ${steps.join(" > ")}`);
+    if (next === undefined) throw new Error(`no thought ${steps.join(" > ")}`);
     found = next;
   }
   return found;
 }
 
-/** Plays the tree. */
+/** Answers a request from the tree. */
 export function playTree(tree: ScriptedTree, request: ScriptedRequest): ScriptedTurn {
   return { chunk: CHUNK, ...playTurn(tree, request) };
 }
@@ -114,11 +113,11 @@ export interface RebuiltThought {
 
 export interface RebuiltTree {
   readonly thoughts: Map<string, RebuiltThought>;
-  /** From the question to the thought that was chosen last. */
+  /** From the question to the thought chosen last. */
   readonly path: readonly string[];
 }
 
-/** The whole tree from the events alone. What was given up stays so, unless it is taken up again. */
+/** Rebuilds the tree from events. Abandoned thoughts stay abandoned unless they are kept again. */
 export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
   const thoughts = new Map<string, RebuiltThought>();
   let chosen: string | undefined;
@@ -127,14 +126,14 @@ export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
       const { candidates, ids = [], parent, depth } = event as EventOf<"tot_expand">;
       for (const [index, text] of candidates.entries()) {
         const id = ids[index] ?? "";
-        if (thoughts.has(id)) throw new Error(`thought ${id} was made twice`);
+        if (thoughts.has(id)) throw new Error(`thought ${id} was created twice`);
         thoughts.set(id, { text, parent, depth, score: undefined, status: "open" });
       }
     } else if (event.type === "tot_evaluate") {
       const { scores, ids = [], kept = [], chosen: best } = event as EventOf<"tot_evaluate">;
       for (const [index, id] of ids.entries()) {
         const thought = thoughts.get(id);
-        if (thought === undefined) throw new Error(`thought ${id} is judged, and nobody made it`);
+        if (thought === undefined) throw new Error(`thought ${id} was rated but never created`);
         thought.score = scores[index];
         if (kept.includes(id)) thought.status = "kept";
         else if (thought.status !== "abandoned") thought.status = "pruned";
@@ -144,7 +143,7 @@ export function rebuildTree(records: readonly StampedRecord[]): RebuiltTree {
       const { from, to, to_depth } = event as EventOf<"tot_backtrack">;
       for (let id = from; id !== undefined; id = thoughts.get(id)?.parent) {
         const thought = thoughts.get(id);
-        if (thought === undefined) throw new Error(`thought ${id} is given up, and nobody made it`);
+        if (thought === undefined) throw new Error(`thought ${id} was abandoned but never created`);
         if (id === to || (thought.depth ?? 0) < to_depth) break;
         thought.status = "abandoned";
       }

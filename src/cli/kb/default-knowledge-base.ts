@@ -1,6 +1,6 @@
 /**
- * The knowledge base of the command line: where it is, and the handbook that it begins with. Whoever has removed a
- * page of the handbook, or all, does not get it again.
+ * Finds and opens the knowledge base of the command line, and keeps the handbook in the default one up to date.
+ * Handbook pages that the user removed are not added again.
  */
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
@@ -12,11 +12,11 @@ import { type Environment, findKnowledgeBase } from "../find-store.ts";
 
 export interface KnowledgeChoice {
   readonly file: string;
-  /** Somebody has named it: nothing is put into it, and it has to be there unless it `mayBeMissing`. */
+  /** The user named the file: the handbook is not added, and the file must exist unless `mayBeMissing`. */
   readonly isNamed: boolean;
-  /** It is made when it is first asked: whoever can send documents can fill it. */
+  /** The file is created on first use, because clients can add documents. */
   readonly mayBeMissing?: boolean;
-  /** Of one document; as a base has it when absent. */
+  /** Maximum size of one document; absent: the default of the knowledge base. */
   readonly maxDocumentBytes?: number;
 }
 
@@ -27,26 +27,26 @@ export function chooseKnowledgeBase(given: string | undefined, env: Environment 
   return { file: findKnowledgeBase(env), isNamed: false };
 }
 
-/** Opens it to read. The default one is made, with the handbook, where there is none. */
-export async function openChosen(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
-  assertThere(choice);
-  return openToWrite(choice, signal);
+/** Opens the knowledge base for reading. The default one is created with the handbook if it is missing. */
+export async function openForReading(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
+  assertKnowledgeBaseExists(choice);
+  return openForWriting(choice, signal);
 }
 
-/** A file that was named and is not there is a mistake, and none to be made up for by an empty one. */
-export function assertThere(choice: KnowledgeChoice): void {
+/** Throws a CliError if a named file does not exist, which is probably a mistake. */
+export function assertKnowledgeBaseExists(choice: KnowledgeChoice): void {
   const { file, mayBeMissing = false } = choice;
-  if (isMissing(choice) && !mayBeMissing)
-    throw new CliError(`there is no knowledge base \`${file}\``, `\`loom kb add --kb ${file} PATH\` makes one`);
+  if (isMissingFile(choice) && !mayBeMissing)
+    throw new CliError(`no knowledge base \`${file}\``, `create it with \`loom kb add --kb ${file} PATH\``);
 }
 
-export function isMissing({ file, isNamed }: KnowledgeChoice): boolean {
+export function isMissingFile({ file, isNamed }: KnowledgeChoice): boolean {
   return isNamed && file !== ":memory:" && !existsSync(file);
 }
 
-/** The same, and makes a named one too. Documents are their owner's alone. */
-export async function openToWrite(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
-  const base = await openPrivately(choice);
+/** Opens the knowledge base for writing, and creates it if it is missing. Only its owner can read it. */
+export async function openForWriting(choice: KnowledgeChoice, signal?: AbortSignal): Promise<KnowledgeBase> {
+  const base = await openPrivateFile(choice);
   try {
     if (!choice.isNamed) await refreshHandbook(base, { signal });
     return base;
@@ -56,74 +56,74 @@ export async function openToWrite(choice: KnowledgeChoice, signal?: AbortSignal)
   }
 }
 
-async function openPrivately({ file, maxDocumentBytes }: KnowledgeChoice): Promise<KnowledgeBase> {
+async function openPrivateFile({ file, maxDocumentBytes }: KnowledgeChoice): Promise<KnowledgeBase> {
   try {
-    if (file !== ":memory:") await makePrivately(file);
+    if (file !== ":memory:") await createPrivateFile(file);
     return await openKnowledgeBase(file, maxDocumentBytes === undefined ? {} : { maxDocumentBytes });
   } catch (error) {
-    throw describeTrouble(file, error);
+    throw describeOpenError(file, error);
   }
 }
 
-/** An empty file becomes the base, and what SQLite lays beside a base has the same rights. */
-async function makePrivately(file: string): Promise<void> {
+/** Creates an empty file, which becomes the knowledge base. SQLite gives its other files the same permissions. */
+async function createPrivateFile(file: string): Promise<void> {
   try {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     const made = await open(file, "wx", 0o600);
     await made.close();
   } catch {
-    // It is there; or it cannot be made, and opening it tells why.
+    // It exists already, or opening it will report why it cannot be created.
   }
 }
 
-/** In words about this file, and a way out; what the engine said of it is its cause. */
-function describeTrouble(file: string, error: unknown): unknown {
+/** Describes an open error for this file and says what to do; the original error is the cause. */
+function describeOpenError(file: string, error: unknown): unknown {
   if (!isLoomError(error)) return error;
-  const [what, wayOut] = TROUBLE[error.code] ?? ["cannot be opened", ANOTHER];
+  const [what, solution] = OPEN_ERRORS[error.code] ?? ["cannot be opened", OTHER_FILE_HINT];
   return new LoomError(
     error.code,
-    `the knowledge base \`${file}\` ${what}: ${wayOut}`,
+    `the knowledge base \`${file}\` ${what}; ${solution}`,
     { path: file },
     { cause: error },
   );
 }
 
-const ANOTHER = "name another one with `--kb FILE` or $LOOM_KB";
-const ANEW = `move it away, and a new one is made, to which \`loom kb add\` adds your documents again; or ${ANOTHER}`;
-const TROUBLE: { readonly [code: string]: readonly [what: string, wayOut: string] } = {
-  store_corrupt: ["is damaged, or no knowledge base", ANEW],
-  store_older: ["was made by an older version of Loom", ANEW],
-  store_newer: ["was made by a newer version of Loom", `use that version, or ${ANOTHER}`],
-  store_read_only: ["cannot be written", `let this user write it and its folder, or ${ANOTHER}`],
-  store_busy: ["is being written by somebody else for too long", "try again later"],
-  store_full: ["cannot be written, because the disk is full", "make room"],
+const OTHER_FILE_HINT = "choose another file with `--kb FILE` or $LOOM_KB";
+const RECREATE_HINT = `move it away and add your documents to a new one with \`loom kb add\`, or ${OTHER_FILE_HINT}`;
+const OPEN_ERRORS: { readonly [code: string]: readonly [what: string, solution: string] } = {
+  store_corrupt: ["is damaged or not a knowledge base", RECREATE_HINT],
+  store_older: ["was created by an older version of Loom", RECREATE_HINT],
+  store_newer: ["was created by a newer version of Loom", `update Loom, or ${OTHER_FILE_HINT}`],
+  store_read_only: ["cannot be written", `allow this user to write the file and its folder, or ${OTHER_FILE_HINT}`],
+  store_busy: ["is locked by another process", "try again later"],
+  store_full: ["cannot be written because the disk is full", "free some space"],
 };
 
-/** The handbook lies two folders up from the commands, in a checkout and in the installed package alike. */
-const FOLDER = new URL("../../../docs/handbook/", import.meta.url);
+/** The handbook is at the same relative path in a checkout and in the installed package. */
+const HANDBOOK_FOLDER = new URL("../../../docs/handbook/", import.meta.url);
 const MAX_PAGES = 200;
 
-/** The names of the pages that were put into the base, for those that somebody has removed since. */
-const NOTE = "handbook pages";
+/** Key of the note that lists the pages added so far, to recognize those the user removed. */
+const PAGES_NOTE = "handbook pages";
 
 export interface RefreshOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Where the pages lie; those of this package when absent. */
+  /** Folder with the pages; default: the handbook of this package. */
   readonly folder?: URL;
 }
 
 /**
- * Pages that have not changed cost a look; those that were noted and that the package has no longer go, and no other
- * document does, whatever its collection. A page that was put in once and is not there was removed, and stays so; where
- * it was never put in, as when the first time was cut short, it is now. Without a handbook to read, all stays as it is.
+ * Updates the handbook in a knowledge base. Unchanged pages are skipped; pages that the package no longer has are
+ * removed. Pages that the user removed stay removed, and other documents are not touched. If the handbook cannot be
+ * read, nothing changes.
  */
 export async function refreshHandbook(
   base: KnowledgeBase,
-  { signal, folder = FOLDER }: RefreshOptions = {},
+  { signal, folder = HANDBOOK_FOLDER }: RefreshOptions = {},
 ): Promise<void> {
   const listed = await base.list({ collection: HANDBOOK, after: `${HANDBOOK}/`, limit: MAX_PAGES });
   const known = new Set(listed.map(({ uri }) => uri));
-  const noted = (await base.getNote(NOTE)) ?? "";
+  const noted = (await base.getNote(PAGES_NOTE)) ?? "";
   if (noted !== "" && known.size === 0) return;
   const before = new Set(noted.split("\n"));
   const pages = await listPages(folder);
@@ -136,10 +136,10 @@ export async function refreshHandbook(
   }
   const uris = pages.map(({ uri }) => uri);
   for (const uri of known) if (before.has(uri) && !uris.includes(uri)) await base.remove(uri);
-  if (uris.length > 0 && uris.join("\n") !== noted) await base.setNote(NOTE, uris.join("\n"));
+  if (uris.length > 0 && uris.join("\n") !== noted) await base.setNote(PAGES_NOTE, uris.join("\n"));
 }
 
-/** Undefined where a part of it cannot be read: what is not seen is not gone. */
+/** Returns undefined if a folder cannot be read, since missing pages would be removed. */
 async function listPages(folder: URL): Promise<readonly { readonly uri: string; readonly url: URL }[] | undefined> {
   const pages: { uri: string; url: URL }[] = [];
   for (const language of ["en", "zh"]) {

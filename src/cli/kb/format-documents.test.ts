@@ -11,7 +11,7 @@ const hit: SearchHit = {
   title: "潮汐",
   content: "",
   collection: "sea",
-  uri: "/home/somebody/documents/潮汐.md",
+  uri: "/home/me/documents/潮汐.md",
   score: 0.5,
   snippet: "月亮吸引海水，每天两次。 The moon pulls the sea.",
   firstLine: 3,
@@ -20,13 +20,13 @@ const hit: SearchHit = {
 };
 const document = { collection: "sea", title: "潮汐", uri: hit.uri } as DocumentInfo;
 
-describe("documents in a terminal", () => {
-  it("stand in columns, and the end of a path is kept", () => {
+describe("formatting documents", () => {
+  it("uses columns and keeps the end of a path", () => {
     expect(formatDocument(document, { columns: 40, style })).toBe("sea       潮汐            …ments/潮汐.md");
     expect(formatDocument(document, { columns: undefined, style })).toBe(`sea\t潮汐\t${hit.uri}`);
   });
 
-  it("are broken where their script allows it, and no line begins with a stop", () => {
+  it("wraps where the script allows it, and starts no line with closing punctuation", () => {
     expect(formatHit(hit, 1, { columns: 16, style }).split("\n")).toEqual([
       "[1] 潮汐  sea, 0.50",
       "    …潮汐.md:3-4",
@@ -38,7 +38,7 @@ describe("documents in a terminal", () => {
     ]);
   });
 
-  it("fit, whatever is in them", () => {
+  it("fits every width", () => {
     const text = fc.string({ unit: "binary", maxLength: 80 });
     fc.assert(
       fc.property(text, text, text, fc.integer({ min: 30, max: 120 }), (title, uri, snippet, columns) => {
@@ -57,7 +57,7 @@ describe("documents in a terminal", () => {
 });
 
 describe("the commands of loom kb", () => {
-  it("are read with their arguments", () => {
+  it("parses commands and arguments", () => {
     const parsed = parseCommand(KB, ["search", "--limit", "3", "how", "to", "sail"]);
     expect([parsed.command.name, parsed.arguments, parsed.options["limit"]]).toEqual([
       "kb search",
@@ -69,18 +69,18 @@ describe("the commands of loom kb", () => {
   });
 
   it.each<[readonly string[], RegExp]>([
-    [[], /needs to be told what to do/],
-    [["ad"], /there is no `loom kb ad`/],
+    [[], /needs a command/],
+    [["ad"], /unknown command `loom kb ad`/],
     [["add"], /needs PATH/],
     [["search"], /needs QUERY/],
-    [["list", "x"], /one argument too many/],
-    [["list", "--limit", "3"], /there is no option `--limit`/],
-    [["--json", "list"], /there is no `loom kb --json`/],
-  ])("are refused with a reason: %o", (argv, message) => {
+    [["list", "x"], /unexpected argument/],
+    [["list", "--limit", "3"], /unknown option `--limit`/],
+    [["--json", "list"], /unknown command `loom kb --json`/],
+  ])("rejects %o", (argv, message) => {
     expect(() => parseCommand(KB, argv)).toThrow(message);
   });
 
-  it("have help that fits", () => {
+  it("fits the help to the window", () => {
     for (const command of [KB, ...(KB.subcommands ?? [])])
       for (const line of usageOf(command, 60)
         .split("\n")

@@ -1,18 +1,16 @@
-/** Documents and passages as lines for a terminal: whatever is in them, they fit. It reads nothing and writes nothing. */
+/** Formats documents and search hits for a terminal. Lines always fit its width. */
 import type { DocumentInfo, SearchHit } from "../../context/index.ts";
 import { cleanText, cutText, measureColumns } from "../fit-text.ts";
-import type { Terminal } from "../terminal.ts";
-
-type Screen = Pick<Terminal, "columns" | "style">;
+import type { OutputStyle } from "../terminal.ts";
 
 const INDENT = "    ";
-/** Where no terminal says how wide a line may be. */
+/** Width when the output is not a terminal. */
 const WIDEST = 100;
 const MAX_COLLECTION = 16;
 const MAX_TITLE = 40;
 
-/** Collection, title and place in columns; with tabs where no terminal is. */
-export function formatDocument({ collection, title, uri }: DocumentInfo, { columns, style }: Screen): string {
+/** Formats collection, title and URI in columns; tab-separated if the output is not a terminal. */
+export function formatDocument({ collection, title, uri }: DocumentInfo, { columns, style }: OutputStyle): string {
   if (columns === undefined) return [collection, title, uri].map((part) => cleanText(part)).join("\t");
   const narrow = Math.min(MAX_COLLECTION, Math.floor(columns / 5));
   const first = pad(cutText(collection, narrow), narrow);
@@ -22,8 +20,8 @@ export function formatDocument({ collection, title, uri }: DocumentInfo, { colum
   return `${style("dim", first)}  ${name}  ${style("cyan", cutStart(uri, room - wide))}`;
 }
 
-/** Number and title, where it is, and the words around what matched. */
-export function formatHit(hit: SearchHit, number: number, { columns = WIDEST, style }: Screen): string {
+/** Formats number and title, position, and the matching text. */
+export function formatHit(hit: SearchHit, number: number, { columns = WIDEST, style }: OutputStyle): string {
   const { title, uri, snippet, firstLine, lastLine, score, collection } = hit;
   const sign = `[${number}]`;
   const end = `${collection}, ${score.toFixed(2)}`;
@@ -42,7 +40,7 @@ function pad(text: string, width: number): string {
   return `${text}${" ".repeat(Math.max(0, width - measureColumns(text)))}`;
 }
 
-/** The end of a path says more than its beginning. */
+/** Cuts the start of a path, since its end says more. */
 function cutStart(text: string, width: number): string {
   const clean = cleanText(text);
   if (measureColumns(clean) <= width) return clean;
@@ -56,7 +54,7 @@ function cutStart(text: string, width: number): string {
 
 const CLOSING = /^[，。！？；：、）」』”》]$/u;
 
-/** Breaks at spaces, and between characters of scripts that have none. */
+/** Wraps at spaces, and between characters of scripts without spaces. */
 function wrapColumns(text: string, width: number): readonly string[] {
   const pieces =
     text.match(
@@ -68,7 +66,7 @@ function wrapColumns(text: string, width: number): readonly string[] {
   for (const piece of pieces.flatMap((one) => splitLong(one, width))) {
     const columns = measureColumns(piece);
     if (used + columns > width) {
-      // No line begins with a stop: the character before it comes along.
+      // A line must not start with closing punctuation, so the character before it moves along.
       const last = CLOSING.test(piece) ? (Array.from(line).at(-1) ?? "") : "";
       lines.push(line.slice(0, line.length - last.length).trimEnd());
       [line, used] = [last, measureColumns(last)];
@@ -80,7 +78,7 @@ function wrapColumns(text: string, width: number): readonly string[] {
   return line.trim() === "" ? lines : [...lines, line.trimEnd()];
 }
 
-/** A word that is longer than a line, such as an address. */
+/** Splits a word that is longer than a line, for example a URL. */
 function splitLong(piece: string, width: number): readonly string[] {
   if (measureColumns(piece) <= width) return [piece];
   const parts: string[] = [];

@@ -12,8 +12,8 @@ let count = 0;
 const newChoice = (): KnowledgeChoice => ({ file: join(folder, `${count++}.db`), isNamed: false });
 const options = { limit: 3, signal: new AbortController().signal };
 
-describe("a knowledge base that is opened late", () => {
-  it("is opened by its first search, and not before", async () => {
+describe("LazyKnowledgeBase", () => {
+  it("opens the file at the first search", async () => {
     const choice = newChoice();
     await using base = new LazyKnowledgeBase(choice, () => undefined);
     expect(existsSync(choice.file)).toBe(false);
@@ -22,7 +22,7 @@ describe("a knowledge base that is opened late", () => {
     expect(await base.search("部署", { ...options, collection: "none" })).toEqual([]);
   });
 
-  it("is made by the first document, with as long ones as were allowed", async () => {
+  it("creates the file with the first document, with the configured size limit", async () => {
     const choice = { ...newChoice(), maxDocumentBytes: 20_000 };
     await using base = new LazyKnowledgeBase(choice, () => undefined);
     const bytes = new TextEncoder().encode("# Tides\n\nThe moon pulls the sea.");
@@ -36,14 +36,14 @@ describe("a knowledge base that is opened late", () => {
     expect(await base.removeDocument("tides.md")).toBe(false);
   });
 
-  it("is made where it was named and may be missing, and holds what is put into it alone", async () => {
+  it("creates a named file that may be missing, without the handbook", async () => {
     await using base = new LazyKnowledgeBase({ ...newChoice(), isNamed: true, mayBeMissing: true }, () => undefined);
     expect(await base.list()).toEqual([]);
     await using other = new LazyKnowledgeBase({ ...newChoice(), isNamed: true }, () => undefined);
-    await expect(other.list()).rejects.toThrow("there is no knowledge base");
+    await expect(other.list()).rejects.toThrow("no knowledge base");
   });
 
-  it("tells once of one that cannot be opened, and is there when it can", async () => {
+  it("reports an open error once, and retries at the next request", async () => {
     const onFailure = vi.fn<(error: unknown) => void>();
     const choice = newChoice();
     mkdirSync(choice.file);

@@ -1,7 +1,4 @@
-/**
- * The knowledge base of the command line, opened when it is first asked: a run that searches nothing pays nothing, and a
- * server begins without it. It knows no file but by its choice.
- */
+/** A knowledge base that is opened on first use, so that runs without a search and server starts do not pay for it. */
 import {
   type AddedDocument,
   type ByteDocument,
@@ -15,7 +12,7 @@ import {
 } from "../../context/index.ts";
 import type { ServedKnowledge } from "../../server/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
-import { type KnowledgeChoice, openChosen } from "./default-knowledge-base.ts";
+import { type KnowledgeChoice, openForReading } from "./default-knowledge-base.ts";
 
 export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, AsyncDisposable {
   readonly name = "knowledge base";
@@ -23,9 +20,11 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
   #base: Promise<KnowledgeBase> | undefined;
-  #isTold = false;
+  #isFailureReported = false;
 
-  /** `onFailure` is told once of a base that cannot be opened. Whoever asks it fails, and the next one tries again. */
+  /**
+   * `onFailure` is called once if the knowledge base cannot be opened. The request fails, and the next one tries again.
+   */
   constructor(choice: KnowledgeChoice, onFailure: (error: unknown) => void) {
     this.#choice = choice;
     this.#onFailure = onFailure;
@@ -56,17 +55,17 @@ export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, A
   }
 
   #open(): Promise<KnowledgeBase> {
-    this.#base ??= this.#openAnew();
+    this.#base ??= this.#openBase();
     return this.#base;
   }
 
-  async #openAnew(): Promise<KnowledgeBase> {
+  async #openBase(): Promise<KnowledgeBase> {
     try {
-      return await openChosen(this.#choice);
+      return await openForReading(this.#choice);
     } catch (error) {
       this.#base = undefined;
-      if (!this.#isTold) this.#onFailure(error);
-      this.#isTold = true;
+      if (!this.#isFailureReported) this.#onFailure(error);
+      this.#isFailureReported = true;
       throw error;
     }
   }

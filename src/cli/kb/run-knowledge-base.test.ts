@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), "loom-kb-run-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let places = 0;
 
-/** A folder with two documents, and the command on streams that remember. */
+/** Creates a folder with two documents, and runs the command on captured streams. */
 function newPlace(columns?: number) {
   const docs = join(folder, `${places}`, "docs");
   const own = join(folder, `${places++}`, "own.db");
@@ -44,7 +44,7 @@ const readLines = (text: string): readonly unknown[] =>
     .map((line) => JSON.parse(line) as unknown);
 
 describe("loom kb", () => {
-  it("adds what changed, lists, finds and removes", async () => {
+  it("adds changes, lists, searches and removes", async () => {
     const { docs, run } = newPlace();
     const added = { code: 0, out: "2 added, 0 updated, 0 unchanged, 0 removed\n", err: "" };
     expect(await run("add", docs)).toEqual(added);
@@ -57,14 +57,14 @@ describe("loom kb", () => {
     expect((await run("list")).out).toBe(`default\tTides\t${join(docs, "tides.md")}\n`);
     const found = await run("search", "sun", "and", "moon");
     expect(found.out).toMatch(/^\[1\] Tides {2}default, \d\.\d\d\n {4}.*tides\.md:1-3\n {4}.*sun\.\n$/);
-    expect(await run("remove", docs)).toEqual({ code: 0, out: `1 document removed: ${docs}\n`, err: "" });
-    expect(await run("search", "moon")).toEqual({ code: 1, out: "", err: "nothing was found\n" });
+    expect(await run("remove", docs)).toEqual({ code: 0, out: `removed 1 document: ${docs}\n`, err: "" });
+    expect(await run("search", "moon")).toEqual({ code: 1, out: "", err: "no matches\n" });
     const gone = await run("remove", docs);
     expect([gone.code, gone.out]).toEqual([2, ""]);
-    expect(gone.err).toContain("there is no document");
+    expect(gone.err).toContain("no document");
   });
 
-  it("speaks JSON, and Chinese", async () => {
+  it("prints JSON and finds Chinese text", async () => {
     const { docs, run } = newPlace();
     const added = await run("add", "--collection", "sea", "--json", docs);
     expect(readLines(added.out)).toEqual([expect.objectContaining({ path: docs, added: 2, failed: [] })]);
@@ -75,40 +75,40 @@ describe("loom kb", () => {
     expect(readLines((await run("remove", "--json", docs)).out)).toEqual([{ path: docs, removed: 2 }]);
   });
 
-  it("shows how far it is, and takes it back", async () => {
+  it("shows and clears the progress", async () => {
     const { docs, run } = newPlace(60);
     const { out, err } = await run("add", docs);
     expect(out).toBe("2 added, 0 updated, 0 unchanged, 0 removed\n");
     expect(err).toMatch(/^1 of 2 \(50 %\) .*\r\p{Cc}\[K$/su);
   });
 
-  it("says where there is nothing to add", async () => {
+  it("reports a folder without documents", async () => {
     const { docs, run } = newPlace();
     mkdirSync(join(docs, "empty"));
     const { code, err } = await run("add", join(docs, "empty"));
-    expect([code, err]).toEqual([0, `there is no document in ${join(docs, "empty")}\n`]);
+    expect([code, err]).toEqual([0, `no documents in ${join(docs, "empty")}\n`]);
   });
 
-  it("goes on with the rest where one of them fails, and says which", async () => {
+  it("continues after a failure and reports it", async () => {
     const { docs, run } = newPlace();
     const [tides, nowhere] = [join(docs, "tides.md"), join(docs, "nowhere")];
     const added = await run("add", tides, nowhere, join(docs, "潮汐.md"));
     expect(added).toMatchObject({ code: 1, out: "2 added, 0 updated, 0 unchanged, 0 removed, 1 failed\n" });
-    expect(added.err).toMatch(/no file or folder: .*nowhere\n$/);
+    expect(added.err).toMatch(/No such file or folder: .*nowhere\n$/);
     const told = await run("add", "--json", nowhere);
     expect(told.code).toBe(2);
     expect(readLines(told.out)).toMatchObject([{ path: nowhere, added: 0, failed: [{ code: "unreadable_document" }] }]);
-    expect(await run("remove", nowhere, tides)).toMatchObject({ code: 1, out: `1 document removed: ${tides}\n` });
+    expect(await run("remove", nowhere, tides)).toMatchObject({ code: 1, out: `removed 1 document: ${tides}\n` });
     expect((await run("list")).out).toContain("潮汐");
   });
 
-  it("refuses what it cannot do, with a reason", async () => {
+  it("rejects invalid arguments with a reason", async () => {
     const { docs, own, run } = newPlace();
-    await expect(run("list")).rejects.toThrow("there is no knowledge base");
+    await expect(run("list")).rejects.toThrow("no knowledge base");
     await run("add", docs);
     await expect(run("search", "--limit", "0", "x")).rejects.toThrow(/not a number from 1 to 50/);
     rmSync(own);
-    writeFileSync(own, "This is no database at all.".repeat(100));
+    writeFileSync(own, "This is not a database at all.".repeat(100));
     await expect(run("list")).rejects.toBeInstanceOf(CliError);
   });
 });

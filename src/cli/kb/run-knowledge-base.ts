@@ -1,25 +1,25 @@
-/** `loom kb`: adds documents to a knowledge base, lists, finds and removes them. */
+/** `loom kb`: adds, lists, searches and removes documents of a knowledge base. */
 import { resolve, sep } from "node:path";
 import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { cleanText, cutText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { chooseKnowledgeBase, openChosen, openToWrite } from "./default-knowledge-base.ts";
+import { chooseKnowledgeBase, openForReading, openForWriting } from "./default-knowledge-base.ts";
 import { formatDocument, formatHit } from "./format-documents.ts";
 import { KB_ADD, KB_LIST, KB_REMOVE, KB_SEARCH } from "./kb-commands.ts";
 
 const STOPPED = 130;
 const MAX_HITS = 50;
 const PAGE = 500;
-/** Milliseconds between two looks at how far an import is. */
+/** Interval of progress updates in milliseconds. */
 const PROGRESS_MS = 100;
 
 export async function runKnowledgeBase(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const choice = chooseKnowledgeBase(textOption(parsed, "kb"));
   const isAdding = parsed.command === KB_ADD;
   try {
-    await using base = await (isAdding ? openToWrite(choice) : openChosen(choice));
+    await using base = await (isAdding ? openForWriting(choice) : openForReading(choice));
     switch (parsed.command) {
       case KB_ADD:
         return await add(base, parsed, terminal);
@@ -30,7 +30,7 @@ export async function runKnowledgeBase(parsed: ParsedCommand, terminal: Terminal
       case KB_REMOVE:
         return await remove(base, parsed, terminal);
       default:
-        throw new CliError(`\`loom ${parsed.command.name}\` is not known`);
+        throw new CliError(`unknown command \`loom ${parsed.command.name}\``);
     }
   } catch (error) {
     if (!isLoomError(error)) throw error;
@@ -38,7 +38,7 @@ export async function runKnowledgeBase(parsed: ParsedCommand, terminal: Terminal
   }
 }
 
-type Totals = Pick<AddReport, "added" | "updated" | "unchanged" | "removed" | "failedCount">;
+type ImportTotals = Pick<AddReport, "added" | "updated" | "unchanged" | "removed" | "failedCount">;
 
 async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const collection = textOption(parsed, "collection");
@@ -56,31 +56,31 @@ async function add(base: KnowledgeBase, parsed: ParsedCommand, terminal: Termina
       });
       terminal.progress(undefined);
       for (const name of COUNTED) totals[name] += report[name];
-      await tellReport(path, report, isJson, terminal);
+      await printReport(path, report, isJson, terminal);
     }
   } catch (error) {
     terminal.progress(undefined);
     if (!stop.signal.aborted) throw error;
-    terminal.warn("stopped; what was added until now is kept");
+    terminal.warn("stopped; documents added so far are kept");
     return STOPPED;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   }
   if (!isJson) await terminal.write(`${describeTotals(totals)}\n`);
   const { failedCount, ...done } = totals;
-  return chooseCode(
+  return chooseExitCode(
     Object.values(done).some((count) => count > 0),
     failedCount > 0,
   );
 }
 
-/** 1 where a part of it was done, 2 where nothing could be. */
-function chooseCode(isSomeDone: boolean, hasFailed: boolean): number {
+/** 0: everything succeeded, 1: a part failed, 2: everything failed. */
+function chooseExitCode(isSomeDone: boolean, hasFailed: boolean): number {
   if (!hasFailed) return 0;
   return isSomeDone ? 1 : 2;
 }
 
-/** A path that is nothing, or cannot be read, is a failure like that of a file in a folder: the others are added. */
+/** A path that cannot be read counts as one failed file, so the other paths are still added. */
 async function addOne(base: KnowledgeBase, path: string, options: AddOptions): Promise<AddReport> {
   try {
     return await base.add(path, options);
@@ -104,20 +104,20 @@ function createProgress(terminal: Terminal): (done: number, total: number, path:
   };
 }
 
-async function tellReport(path: string, report: AddReport, isJson: boolean, terminal: Terminal): Promise<void> {
+async function printReport(path: string, report: AddReport, isJson: boolean, terminal: Terminal): Promise<void> {
   if (isJson) return terminal.write(writeLine({ path, ...report }));
   for (const { path: file, message } of report.failed) {
-    // Most messages name the file themselves.
+    // Most messages name the file.
     const text = message.includes(file) ? message : `${file}: ${message}`;
     terminal.warn(`${terminal.styleError("red", "✗")} ${cleanText(text)}`);
   }
-  const untold = report.failedCount - report.failed.length;
-  if (untold > 0) terminal.warn(`and ${plural(untold, "file")} more`);
+  const unlisted = report.failedCount - report.failed.length;
+  if (unlisted > 0) terminal.warn(`and ${plural(unlisted, "more file")}`);
   const isNothing = COUNTED.every((name) => report[name] === 0);
-  if (isNothing) terminal.warn(`there is no document in ${cleanText(path)}`);
+  if (isNothing) terminal.warn(`no documents in ${cleanText(path)}`);
 }
 
-function describeTotals({ added, updated, unchanged, removed, failedCount }: Totals): string {
+function describeTotals({ added, updated, unchanged, removed, failedCount }: ImportTotals): string {
   const parts = [`${added} added`, `${updated} updated`, `${unchanged} unchanged`, `${removed} removed`];
   if (failedCount > 0) parts.push(`${failedCount} failed`);
   return parts.join(", ");
@@ -151,7 +151,7 @@ async function search(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
   if (parsed.options["json"] === true) await terminal.write(hits.map(writeLine).join(""));
   else if (hits.length > 0)
     await terminal.write(`${hits.map((hit, index) => formatHit(hit, index + 1, terminal)).join("\n\n")}\n`);
-  if (hits.length === 0) terminal.warn("nothing was found");
+  if (hits.length === 0) terminal.warn("no matches");
   return hits.length === 0 ? 1 : 0;
 }
 
@@ -166,31 +166,31 @@ async function remove(base: KnowledgeBase, parsed: ParsedCommand, terminal: Term
   let isSomeDone = false;
   let hasFailed = false;
   for (const path of parsed.arguments) {
-    const doubt = await findDoubt(base, path);
-    const removed = doubt === undefined ? await base.remove(path) : 0;
+    const ambiguity = await findAmbiguity(base, path);
+    const removed = ambiguity === undefined ? await base.remove(path) : 0;
     if (removed > 0) isSomeDone = true;
     else hasFailed = true;
-    if (doubt !== undefined) terminal.warn(doubt);
+    if (ambiguity !== undefined) terminal.warn(ambiguity);
     if (isJson) await terminal.write(writeLine({ path, removed }));
-    else if (removed > 0) await terminal.write(`${plural(removed, "document")} removed: ${cleanText(path)}\n`);
-    else if (doubt === undefined)
-      terminal.warn(`there is no document \`${cleanText(path)}\`; \`loom kb list\` shows what there is`);
+    else if (removed > 0) await terminal.write(`removed ${plural(removed, "document")}: ${cleanText(path)}\n`);
+    else if (ambiguity === undefined)
+      terminal.warn(`no document \`${cleanText(path)}\`; run \`loom kb list\` for a list`);
   }
-  return chooseCode(isSomeDone, hasFailed);
+  return chooseExitCode(isSomeDone, hasFailed);
 }
 
-/** A name that is both in the base and a place on the disk: nobody knows which of them is meant. */
-async function findDoubt(base: KnowledgeBase, path: string): Promise<string | undefined> {
+/** Detects a path that matches both a URI in the knowledge base and a file on disk that was added. */
+async function findAmbiguity(base: KnowledgeBase, path: string): Promise<string | undefined> {
   const place = resolve(path);
-  if (place === path || !(await isThere(base, path)) || !(await isThere(base, place))) return undefined;
+  if (place === path || !(await hasDocuments(base, path)) || !(await hasDocuments(base, place))) return undefined;
   const named = cleanText(path);
   return (
-    `\`${named}\` may mean two things in the knowledge base: \`${named}\` itself, and \`${cleanText(place)}\`;\n` +
-    `neither was removed: write the whole path, or \`${named}/\` followed by the name of a document`
+    `\`${named}\` is ambiguous: it matches \`${named}\` and \`${cleanText(place)}\` in the knowledge base;\n` +
+    `nothing was removed: use the absolute path, or \`${named}/\` followed by the name of a document`
   );
 }
 
-async function isThere(base: KnowledgeBase, uri: string): Promise<boolean> {
+async function hasDocuments(base: KnowledgeBase, uri: string): Promise<boolean> {
   const folder = /[/\\]$/.test(uri) ? uri : `${uri}${uri.includes("/") ? "/" : sep}`;
   const [below] = await base.list({ after: folder, limit: 1 });
   return below?.uri.startsWith(folder) === true || (await base.get(uri))?.uri === uri;

@@ -2,10 +2,10 @@ import { describe, expect, test, vi } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { Approver, type ApproverOptions } from "./approver.ts";
-import type { Decision } from "./ask-person.ts";
-import type { Question } from "./open-questions.ts";
+import type { ToolDecision } from "./prompt-for-approval.ts";
+import type { WaitingCall } from "./pending-approvals.ts";
 
-const question = (callId: string): Question => ({
+const waitingCall = (callId: string): WaitingCall => ({
   runId: "r",
   callId,
   name: "rm",
@@ -13,7 +13,7 @@ const question = (callId: string): Question => ({
   expiresAt: undefined,
 });
 
-/** A run that waits for the answers to these calls. */
+/** Creates a run whose calls wait for approval. */
 async function setUp(callIds: readonly string[], options: Partial<ApproverOptions>) {
   const log = new MemoryLog();
   const session = await openSession(log, "s");
@@ -23,13 +23,17 @@ async function setUp(callIds: readonly string[], options: Partial<ApproverOption
     void node.emit({ type: "tool_call", call_id: callId, name: "rm", arguments: { path: callId } });
     return run.requestApproval({ callId, name: "rm", arguments: { path: callId } }, node);
   });
-  const told = { onGone: vi.fn<() => void>(), onRefused: vi.fn<() => void>(), onFailed: vi.fn<() => void>() };
-  const decide = (): Decision => ({ decision: "approved" });
-  return { answers, told, approver: new Approver({ log, sessionId: "s", decide, ...told, ...options }) };
+  const callbacks = {
+    onInputClosed: vi.fn<() => void>(),
+    onRefused: vi.fn<() => void>(),
+    onFailed: vi.fn<() => void>(),
+  };
+  const decide = (): ToolDecision => ({ decision: "approved" });
+  return { answers, callbacks, approver: new Approver({ log, sessionId: "s", decide, ...callbacks, ...options }) };
 }
 
 describe("Approver", () => {
-  test("answers each question once, however often it is told of it", async () => {
+  test("decides on each call once, even if it is reported repeatedly", async () => {
     const asked: string[] = [];
     const { answers, approver } = await setUp(["a", "b"], {
       decide: ({ callId }) => {
@@ -39,7 +43,7 @@ describe("Approver", () => {
           : { decision: "rejected", reason: "no" };
       },
     });
-    for (let n = 0; n < 5; n++) approver.update([question("a"), question("b")]);
+    for (let n = 0; n < 5; n++) approver.update([waitingCall("a"), waitingCall("b")]);
     expect(await Promise.all(answers)).toMatchObject([
       { decision: "approved", arguments: { path: "x" } },
       { decision: "rejected", reason: "no" },
@@ -48,34 +52,34 @@ describe("Approver", () => {
     expect(asked).toEqual(["a", "b"]);
   });
 
-  test("asks one after the other, and withdraws what somebody else has answered", async () => {
-    const open = new Map<string, PromiseWithResolvers<Decision | undefined>>();
-    const { answers, approver, told } = await setUp(["a", "b"], {
+  test("asks one call at a time, and withdraws a call decided elsewhere", async () => {
+    const open = new Map<string, PromiseWithResolvers<ToolDecision | undefined>>();
+    const { answers, approver, callbacks } = await setUp(["a", "b"], {
       decide: ({ callId }, signal) => {
-        const asked = Promise.withResolvers<Decision | undefined>();
+        const asked = Promise.withResolvers<ToolDecision | undefined>();
         signal.addEventListener("abort", () => asked.resolve(undefined));
         open.set(callId, asked);
         return asked.promise;
       },
     });
-    approver.update([question("a"), question("b")]);
+    approver.update([waitingCall("a"), waitingCall("b")]);
     await vi.waitFor(() => expect([...open.keys()]).toEqual(["a"]));
-    approver.update([question("b")]);
+    approver.update([waitingCall("b")]);
     await vi.waitFor(() => expect([...open.keys()]).toEqual(["a", "b"]));
     open.get("b")?.resolve({ decision: "approved" });
     expect(await answers[1]).toMatchObject({ decision: "approved" });
-    expect(told.onGone).not.toHaveBeenCalled();
+    expect(callbacks.onInputClosed).not.toHaveBeenCalled();
   });
 
-  test("gives up when the person goes away, and says what was not taken", async () => {
-    const gone = await setUp(["a", "b"], { decide: () => Promise.resolve(undefined) });
-    gone.approver.update([question("a"), question("b")]);
-    await vi.waitFor(() => expect(gone.told.onGone).toHaveBeenCalledOnce());
-    const { approver, told } = await setUp(["a"], {});
-    approver.update([{ ...question("a"), name: "another" }]);
-    await vi.waitFor(() => expect(told.onRefused).toHaveBeenCalledOnce());
+  test("stops when the input is closed, and reports rejected decisions and errors", async () => {
+    const closed = await setUp(["a", "b"], { decide: () => Promise.resolve(undefined) });
+    closed.approver.update([waitingCall("a"), waitingCall("b")]);
+    await vi.waitFor(() => expect(closed.callbacks.onInputClosed).toHaveBeenCalledOnce());
+    const { approver, callbacks } = await setUp(["a"], {});
+    approver.update([{ ...waitingCall("a"), name: "another" }]);
+    await vi.waitFor(() => expect(callbacks.onRefused).toHaveBeenCalledOnce());
     const failing = await setUp(["a"], { decide: () => Promise.reject(new Error("tty")) });
-    failing.approver.update([question("a")]);
-    await vi.waitFor(() => expect(failing.told.onFailed).toHaveBeenCalledOnce());
+    failing.approver.update([waitingCall("a")]);
+    await vi.waitFor(() => expect(failing.callbacks.onFailed).toHaveBeenCalledOnce());
   });
 });

@@ -1,58 +1,58 @@
 /**
- * Answers the questions of a run, as the user chose: by asking a person, one question at a time, or by itself. Answers
- * are commands, so it does not matter which process carries the run out, nor who else is asked.
+ * Decides on the tool calls of a run that wait for approval, by asking the user one call at a time or by a fixed rule.
+ * Decisions are sent as commands, so any process may run the agent, and other clients may decide too.
  */
 import { randomUUID } from "node:crypto";
 import { sendCommand } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { Decision } from "./ask-person.ts";
-import type { Question } from "./open-questions.ts";
+import type { ToolDecision } from "./prompt-for-approval.ts";
+import type { WaitingCall } from "./pending-approvals.ts";
 
 export interface ApproverOptions {
   readonly log: Log;
   readonly sessionId: string;
-  /** Undefined where the person went away, or the question was withdrawn. */
-  readonly decide: (question: Question, signal: AbortSignal) => Promise<Decision | undefined> | Decision;
-  /** The person went away: nothing more is answered here. */
-  readonly onGone: () => void;
-  /** An answer was not taken. */
-  readonly onRefused: (question: Question, message: string) => void;
+  /** Returns undefined if the user closed the input or the call no longer waits. */
+  readonly decide: (call: WaitingCall, signal: AbortSignal) => Promise<ToolDecision | undefined> | ToolDecision;
+  /** The user closed the input: no further decisions are made here. */
+  readonly onInputClosed: () => void;
+  /** The run rejected a decision. */
+  readonly onRefused: (call: WaitingCall, message: string) => void;
   readonly onFailed: (error: unknown) => void;
 }
 
-/** What became of an answer that somebody else gave first, or that came too late, is told by the run's own records. */
-const TOO_LATE: readonly string[] = ["done", "already_answered", "unknown_call", "run_ended", "unknown_run"];
+/** Outcomes that need no message: the decision came too late, which the records of the run show. */
+const IGNORED_OUTCOMES: readonly string[] = ["done", "already_answered", "unknown_call", "run_ended", "unknown_run"];
 
 export class Approver {
   readonly #options: ApproverOptions;
-  /** By call: those that wait here, the one that is asked included. */
-  readonly #open = new Map<string, { readonly question: Question; readonly withdrawn: AbortController }>();
-  /** Calls that were answered here, until their answer is seen. */
+  /** Calls that wait for a decision here, by call id, including the one being asked about. */
+  readonly #open = new Map<string, { readonly call: WaitingCall; readonly withdrawn: AbortController }>();
+  /** Calls decided here whose decision is not in the log yet. */
   readonly #answered = new Set<string>();
   #isAsking = false;
-  #isGone = false;
+  #isClosed = false;
 
   constructor(options: ApproverOptions) {
     this.#options = options;
   }
 
-  /** The questions that are open now. */
-  update(waiting: readonly Question[]): void {
+  /** Sets the calls that wait now. */
+  update(waiting: readonly WaitingCall[]): void {
     const ids = new Set(waiting.map(({ callId }) => callId));
     for (const [callId, { withdrawn }] of this.#open) if (!ids.has(callId)) this.#withdraw(callId, withdrawn);
     for (const callId of this.#answered) if (!ids.has(callId)) this.#answered.delete(callId);
-    if (this.#isGone) return;
-    for (const question of waiting) {
-      const { callId } = question;
+    if (this.#isClosed) return;
+    for (const call of waiting) {
+      const { callId } = call;
       if (this.#open.has(callId) || this.#answered.has(callId)) continue;
-      this.#open.set(callId, { question, withdrawn: new AbortController() });
+      this.#open.set(callId, { call, withdrawn: new AbortController() });
     }
     void this.#askAll();
   }
 
-  /** Withdraws everything. */
+  /** Withdraws all calls. */
   close(): void {
-    this.#isGone = true;
+    this.#isClosed = true;
     for (const [callId, { withdrawn }] of this.#open) this.#withdraw(callId, withdrawn);
   }
 
@@ -66,8 +66,8 @@ export class Approver {
     this.#isAsking = true;
     try {
       for (let next = this.#open.values().next(); next.done !== true; next = this.#open.values().next()) {
-        await this.#ask(next.value.question, next.value.withdrawn.signal);
-        if (this.#isGone) return;
+        await this.#ask(next.value.call, next.value.withdrawn.signal);
+        if (this.#isClosed) return;
       }
     } catch (error) {
       this.#options.onFailed(error);
@@ -76,20 +76,21 @@ export class Approver {
     }
   }
 
-  async #ask(question: Question, withdrawn: AbortSignal): Promise<void> {
-    const { log, sessionId, decide, onGone, onRefused } = this.#options;
-    const { runId, callId, name, digest } = question;
-    const decision = await decide(question, withdrawn);
+  async #ask(call: WaitingCall, withdrawn: AbortSignal): Promise<void> {
+    const { log, sessionId, decide, onInputClosed, onRefused } = this.#options;
+    const { runId, callId, name, digest } = call;
+    const decision = await decide(call, withdrawn);
     this.#open.delete(callId);
     if (withdrawn.aborted) return;
     if (decision === undefined) {
       this.close();
-      onGone();
+      onInputClosed();
       return;
     }
     this.#answered.add(callId);
     const body = { run_id: runId, call_id: callId, name, ...(digest === undefined ? {} : { digest }), ...decision };
     const { outcome } = await sendCommand(log, { commandId: randomUUID(), sessionId, kind: "approve", body });
-    if (outcome !== undefined && !TOO_LATE.includes(outcome.code)) onRefused(question, outcome.message ?? outcome.code);
+    if (outcome !== undefined && !IGNORED_OUTCOMES.includes(outcome.code))
+      onRefused(call, outcome.message ?? outcome.code);
   }
 }

@@ -1,24 +1,24 @@
-/** The agent of `loom run`: what it was asked to be, with its equipment. */
+/** Creates the agent of `loom run` from the options of the command. */
 import { agent, type Agent } from "../../agents/index.ts";
-import { openEquipment } from "../equipment.ts";
+import { openAgentResources } from "../agent-resources.ts";
 import type { RunOptions } from "./read-run-options.ts";
 
-/** Disposed of, it ends what was started for the tools. */
-export interface Assembled extends AsyncDisposable {
+/** Disposing stops the MCP servers and closes the knowledge base. */
+export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
-  /** What the user should know of servers that did not start. */
+  /** Problems of MCP servers. */
   readonly warnings: readonly string[];
 }
 
-/** Throws for a model that cannot be had, a folder that is not there, servers that are described wrongly. */
+/** Throws if the model is not available, the workspace is not a folder, or the MCP configuration is invalid. */
 export async function assembleAgent(
   options: RunOptions,
   onError: (error: unknown, errorId: string) => void,
   onWarning: (warning: string) => void = () => undefined,
-): Promise<Assembled> {
+): Promise<AssembledAgent> {
   const { system } = options;
-  const equipment = await openEquipment(options, onWarning);
-  const { model, tools, retriever, warnings } = equipment;
+  const resources = await openAgentResources(options, onWarning);
+  const { model, tools, retriever, warnings } = resources;
   return {
     agent: agent({
       ...options.agent,
@@ -29,6 +29,6 @@ export async function assembleAgent(
       ...(retriever === undefined ? {} : { retriever }),
     }),
     warnings,
-    [Symbol.asyncDispose]: () => equipment[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => resources[Symbol.asyncDispose](),
   };
 }

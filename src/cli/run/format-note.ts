@@ -1,9 +1,11 @@
-/** Short lines about a run: a sign, a name, words, and an end that is never cut off. Whatever they say, they fit. */
+/**
+ * Formats one line about a run: a sign, a name, text, and an end that is never cut off. The line always fits the width.
+ */
 import { cutText, measureColumns } from "../fit-text.ts";
 import type { Style } from "../terminal.ts";
 
 export interface Note {
-  /** Levels it is moved to the right. */
+  /** Indentation levels; default: 0. */
   readonly indent?: number;
   readonly style?: "cyan" | "green" | "red" | "yellow" | "dim";
   readonly sign: string;
@@ -12,7 +14,7 @@ export interface Note {
   readonly end?: string;
 }
 
-/** However deep something is, it has most of the line. */
+/** The indentation takes at most this fraction of the line: 1/4. */
 const INDENT_SHARE = 4;
 
 export function formatNote(

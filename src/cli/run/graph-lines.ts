@@ -1,6 +1,6 @@
 /**
- * A graph of thoughts in lines: the plan, then each node as it begins, is done, fails or is skipped, and what was added
- * on the way under the node it was added to. It writes nothing, and what it keeps is bounded, however large the graph.
+ * Formats a graph of thoughts as lines: the plan, then each node as it starts, completes, fails or is skipped. Added
+ * nodes are indented below the node that added them. Memory is bounded.
  */
 import { BoundedMap, type EventOf } from "../../protocol/index.ts";
 import { plural } from "../fit-text.ts";
@@ -8,29 +8,29 @@ import { formatDuration, type Note } from "./format-note.ts";
 
 const MAX_NODES = 10_000;
 const MAX_TEXT = 300;
-/** Nodes of one plan, and what one of them needs. */
+/** Nodes shown of one plan, and dependencies shown of one node. */
 const SHOWN_NODES = 15;
 const SHOWN_NEEDS = 4;
 
-interface Node {
+interface ShownNode {
   readonly label: string;
-  /** Expansions it is inside of. */
+  /** Nesting depth of the expansion it belongs to. */
   readonly level: number;
   readonly status: "planned" | "running" | "ended";
   readonly startedAt?: number | undefined;
 }
 
-type GraphEvent = EventOf<"got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand">;
+type GraphLineEvent = EventOf<"got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand">;
 type Edges = readonly (readonly string[])[];
 
-const STRANGER: Node = { label: "", level: 0, status: "planned" };
+const UNKNOWN_NODE: ShownNode = { label: "", level: 0, status: "planned" };
 
 export class GraphLines {
-  readonly #nodes = new BoundedMap<Node>(MAX_NODES);
+  readonly #nodes = new BoundedMap<ShownNode>(MAX_NODES);
   #running = 0;
   #ended = 0;
 
-  describe(event: GraphEvent, ts: number | undefined): readonly Note[] {
+  describe(event: GraphLineEvent, ts: number | undefined): readonly Note[] {
     switch (event.type) {
       case "got_plan": {
         const { node_ids: ids, edges, labels } = event;
@@ -41,7 +41,7 @@ export class GraphLines {
         const { node_id, nodes_added, nodes = [], edges, labels } = event;
         const level = this.findLevel(node_id) + 1;
         const title: Note = { indent: level, style: "cyan", sign: "+", name: plural(nodes_added, "task") };
-        // That they come after the node they are in, and are named after it, need not be said.
+        // Edges from the expanded node itself are implied.
         const inner = edges?.filter(([from]) => from !== node_id);
         return [{ ...title, text: `in ${node_id}` }, ...this.#add(nodes, labels, inner, level, `${node_id}.`)];
       }
@@ -52,7 +52,7 @@ export class GraphLines {
       case "got_node_complete": {
         const { level, startedAt } = this.#change(event.id, "ended");
         const end = ts === undefined || startedAt === undefined ? "" : `(${formatDuration(ts - startedAt)})`;
-        // A heading is as good a summary as any, without its mark.
+        // A summary that is a Markdown heading is shown without its mark.
         const summary = event.result_summary.replace(/^#{1,6} +/, "");
         return [{ indent: level, style: "green", sign: "✓", ...nameNode(event.id, summary), end }];
       }
@@ -64,25 +64,25 @@ export class GraphLines {
     }
   }
 
-  /** The node run it was begun in is over: it is begun again, unless it has ended. */
-  describeLostTry(id: string, reason: string): readonly Note[] {
+  /** Notes that an attempt at a node failed and will be retried. Returns no note if the node is not running. */
+  describeFailedAttempt(id: string, reason: string): readonly Note[] {
     if (this.#nodes.get(id)?.status !== "running") return [];
     const { level } = this.#change(id, "planned");
-    return [{ indent: level, style: "yellow", sign: "↻", ...nameNode(id, `this try failed: ${reason}`) }];
+    return [{ indent: level, style: "yellow", sign: "↻", ...nameNode(id, `attempt failed: ${reason}`) }];
   }
 
-  /** Expansions that a node is inside of. */
+  /** Nesting depth of a node. */
   findLevel(id: string): number {
-    return (this.#nodes.get(id) ?? STRANGER).level;
+    return (this.#nodes.get(id) ?? UNKNOWN_NODE).level;
   }
 
-  /** How far it is, in a few words. */
+  /** Progress in a few words. */
   get summary(): string {
-    return `${this.#ended} of ${plural(this.#nodes.size, "task")} ended, ${this.#running} at work`;
+    return `${this.#ended} of ${plural(this.#nodes.size, "task")} finished, ${this.#running} running`;
   }
 
-  #change(id: string, status: Node["status"], startedAt?: number): Node {
-    const before = this.#nodes.get(id) ?? STRANGER;
+  #change(id: string, status: ShownNode["status"], startedAt?: number): ShownNode {
+    const before = this.#nodes.get(id) ?? UNKNOWN_NODE;
     this.#running += Number(status === "running") - Number(before.status === "running");
     this.#ended += Number(status === "ended") - Number(before.status === "ended");
     const node = { ...before, status, startedAt: startedAt ?? before.startedAt };
@@ -98,7 +98,7 @@ export class GraphLines {
     prefix = "",
   ): readonly Note[] {
     for (const [i, id] of ids.entries()) {
-      // One that has ended and is planned again is another.
+      // A finished node that is planned again starts over.
       const before = this.#nodes.get(id)?.status;
       if (before === "ended") this.#ended--;
       if (before === undefined || before === "ended")

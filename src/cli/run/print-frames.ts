@@ -1,6 +1,6 @@
 /**
- * A run as specification 001 has it: its frames, then its reply, one JSON object per line. A frame is on disk before it
- * is printed.
+ * Prints a run as specification 001 defines it: its frames, then its reply, as NDJSON. A frame is stored before it is
+ * printed.
  */
 import { encodeNdjson } from "../../framing/index.ts";
 import { type Log, openStream } from "../../log/index.ts";
@@ -10,13 +10,13 @@ import type { Terminal } from "../terminal.ts";
 
 export interface PrintFramesOptions {
   readonly modes: StreamModes;
-  /** Resolves to the id of the run's first record, or to undefined when it never begins. */
+  /** Resolves to the id of the run's first record, or to undefined if the run never starts. */
   readonly firstId: Promise<number | undefined>;
-  /** What is there is still printed, then it ends: the run is left as it is. */
+  /** Stops following: the frames stored so far are printed, and the run continues. */
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the run's last frame is written. Throws `OutputClosed` when nobody reads any more. */
+/** Resolves when the last frame is written. Throws `OutputClosed` if standard output was closed. */
 export async function printFrames(
   log: Log,
   sessionId: string,
@@ -25,14 +25,14 @@ export async function printFrames(
 ): Promise<void> {
   const first = await firstId;
   if (first === undefined) return;
-  // What models say must not repaint a terminal; escaped, it still means the same.
+  // On a terminal, unsafe characters are escaped.
   const isScreen = terminal.columns !== undefined;
   let cursor: string | undefined;
   const findLast = createEndFinder();
-  /** True when the last frame was written. */
+  /** Returns true if the last frame was written. */
   const print = async (waiting: { readonly follow: boolean; readonly signal?: AbortSignal }): Promise<boolean> => {
-    const place = cursor === undefined ? { after: first - 1 } : { cursor };
-    for await (const frames of openStream(log, sessionId, { dialect: "loom", modes, ...place, ...waiting })) {
+    const start = cursor === undefined ? { after: first - 1 } : { cursor };
+    for await (const frames of openStream(log, sessionId, { dialect: "loom", modes, ...start, ...waiting })) {
       const last = frames.findIndex(({ text }) => findLast(text));
       const shown = last < 0 ? frames : frames.slice(0, last + 1);
       await terminal.write(shown.map(({ text }) => encodeNdjson(isScreen ? escapeJson(text) : text)).join(""));
@@ -44,7 +44,7 @@ export async function printFrames(
   if (!(await print({ follow: true, signal }))) await print({ follow: false });
 }
 
-/** True for the frame that is the run's last: its reply, or a `run_end` that none follows. */
+/** Recognizes the last frame of the run: the reply, or a `run_end` without a reply. */
 function createEndFinder(): (text: string) => boolean {
   let isCompleted = false;
   return (text) => {

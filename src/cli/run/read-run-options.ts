@@ -1,4 +1,4 @@
-/** What `loom run` was asked for: options, environment and standard input, read and checked before anything is opened. */
+/** Reads and validates the options of `loom run`, the environment and standard input before anything is opened. */
 import { randomBytes } from "node:crypto";
 import { isLoomError, readStreamModes, STREAM_MODES, type StreamModes } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
@@ -6,35 +6,35 @@ import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
-import { AGENT_OPTIONS, type AgentChoice, chooseOne, readAgentChoice } from "./read-agent-choice.ts";
+import { AGENT_OPTIONS, type RunAgentOptions, readChoice, readAgentOptions } from "./read-agent-options.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
 
 export interface RunOptions {
-  /** Undefined to go on with the run that is there. */
+  /** Undefined to resume a run. */
   readonly message: string | undefined;
   readonly sessionId: string;
-  /** The session was given a name here. */
+  /** The session id was generated here. */
   readonly isNewSession: boolean;
-  readonly agent: AgentChoice;
+  readonly agent: RunAgentOptions;
   readonly model: string;
   readonly baseURL: string | undefined;
   readonly system: string | undefined;
   readonly workspace: string | undefined;
   readonly mcp: string | undefined;
   readonly allowFetch: boolean;
-  /** Undefined for a run without. */
+  /** Undefined: no knowledge base. */
   readonly knowledge: (KnowledgeChoice & { readonly isAutomatic: boolean }) | undefined;
   readonly approve: ApprovalChoice;
   readonly store: string;
-  /** Undefined for words instead of frames. */
+  /** Undefined: text output instead of frames. */
   readonly modes: StreamModes | undefined;
-  /** What to type to go on with the run, with the same model and tools, and with those that are missing. */
+  /** Returns the command that resumes the run with the same options, plus the options that enable `missingTools`. */
   readonly describeResume: (missingTools?: readonly string[]) => string;
 }
 
 const APPROVALS: readonly string[] = ["ask", "always", "never"] satisfies readonly ApprovalChoice[];
-/** A message is one record of the log, with something around it. */
+/** A message is stored in one record, with some overhead. */
 export const MAX_MESSAGE_BYTES = 1000 * 1000;
 
 export async function readRunOptions(
@@ -46,14 +46,13 @@ export async function readRunOptions(
   const resume = parsed.options["resume"] === true;
   const session = text("session");
   if (resume && session === undefined)
-    throw new CliError("`--resume` needs `--session ID`: which run is to go on?", "the id was printed when it began");
-  if (resume && parsed.argument !== undefined)
-    throw new CliError("`--resume` goes on with the run that is there, and takes no message");
+    throw new CliError("`--resume` needs `--session ID`", "the session id was printed when the run started");
+  if (resume && parsed.argument !== undefined) throw new CliError("`--resume` does not take a message");
   const sessionId = session ?? randomBytes(6).toString("hex");
   const options = {
     sessionId,
     isNewSession: session === undefined,
-    agent: readAgentChoice(parsed),
+    agent: readAgentOptions(parsed),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
     system: text("system"),
@@ -61,7 +60,7 @@ export async function readRunOptions(
     mcp: text("mcp"),
     allowFetch: parsed.options["allow-fetch"] === true,
     knowledge: readKnowledge(parsed, env),
-    approve: chooseOne("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
+    approve: readChoice("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
     store: text("store") ?? findStore(env),
     modes: readModes(parsed.options["json"] === true, text("modes")),
     describeResume: (missingTools: readonly string[] = []) => describeResume(parsed, sessionId, missingTools),
@@ -69,8 +68,8 @@ export async function readRunOptions(
   return { ...options, message: resume ? undefined : await readMessage(parsed.argument, terminal) };
 }
 
-/** Options that make a run what it is: without them it would not find its tools again. */
-const KEPT = [
+/** Options to repeat when the run is resumed, since they are not stored. */
+const RESUME_OPTIONS = [
   "store",
   ...AGENT_OPTIONS,
   "model",
@@ -85,27 +84,27 @@ const KEPT = [
 ];
 
 function describeResume({ options }: ParsedCommand, sessionId: string, missingTools: readonly string[]): string {
-  const kept = KEPT.flatMap((name) => {
+  const kept = RESUME_OPTIONS.flatMap((name) => {
     const value = options[name];
     if (value === undefined || value === false) return [];
     return value === true ? [`--${name}`] : [quoteOption(name, value)];
   });
-  // An option that is there already did not bring the tool.
-  const lacking = new Set(missingTools.map(findOption).filter((name) => options[name] === undefined));
+  // An option that was given did not provide the tool.
+  const lacking = new Set(missingTools.map(findOptionForTool).filter((name) => options[name] === undefined));
   const added = [...lacking].map((name) => `--${name}${PLACEHOLDERS[name]}`);
   return ["loom run", quoteOption("session", sessionId), ...kept, ...added, "--resume"].join(" ");
 }
 
 const PLACEHOLDERS = { kb: " FILE", workspace: " DIR", mcp: " FILE", "allow-fetch": "" };
 
-/** The option that brings a tool. */
-function findOption(tool: string): keyof typeof PLACEHOLDERS {
+/** The option that enables a tool. */
+function findOptionForTool(tool: string): keyof typeof PLACEHOLDERS {
   if (tool === "http_fetch") return "allow-fetch";
   if (tool === "search_knowledge_base") return "kb";
   return /^(?:read|write|delete|list)_files?$/.test(tool) ? "workspace" : "mcp";
 }
 
-/** As shells read it, and as the command reads what begins like an option. */
+/** Quotes a value for a shell. A value that starts with `-` needs `=`. */
 function quoteOption(name: string, value: string): string {
   const word = /^[\w@%+:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`;
   return `--${name}${value.startsWith("-") ? "=" : " "}${word}`;
@@ -116,23 +115,23 @@ function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["kno
   const isAutomatic = parsed.options["retrieve"] === true;
   if (parsed.options["no-kb"] !== true) return { ...chooseKnowledgeBase(given, env), isAutomatic };
   if (given === undefined && !isAutomatic) return undefined;
-  throw new CliError(`\`--no-kb\` leaves nothing to search for \`--${isAutomatic ? "retrieve" : "kb"}\``);
+  throw new CliError(`\`--no-kb\` and \`--${isAutomatic ? "retrieve" : "kb"}\` cannot be used together`);
 }
 
 function readModes(isJson: boolean, list: string | undefined): StreamModes | undefined {
-  if (!isJson && list !== undefined) throw new CliError("`--modes` chooses frames, and needs `--json`");
+  if (!isJson && list !== undefined) throw new CliError("`--modes` needs `--json`");
   if (!isJson || list === undefined) return isJson ? "all" : undefined;
   try {
     return readStreamModes(list.split(",").map((name) => name.trim()));
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    throw new CliError(error.message, `choose of ${[...STREAM_MODES, "all"].join(", ")}`);
+    throw new CliError(error.message, `choose from ${[...STREAM_MODES, "all"].join(", ")}`);
   }
 }
 
 async function readMessage(argument: string | undefined, terminal: Terminal): Promise<string> {
   if (argument === undefined && terminal.stdin.isTTY)
-    throw new CliError("there is no message", 'say what you want: `loom run "What is 6*7?"`');
+    throw new CliError("no message", 'pass one, for example: `loom run "What is 6*7?"`');
   const message = argument === undefined || argument === "-" ? await readInput(terminal) : argument;
   if (message.trim() === "") throw new CliError("the message is empty");
   if (Buffer.byteLength(message) > MAX_MESSAGE_BYTES) throw tooLong();

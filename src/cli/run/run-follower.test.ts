@@ -1,11 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { openSession } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
-import { type Outcome, RunFollower } from "./run-follower.ts";
-import type { Question } from "./open-questions.ts";
+import { type FollowOutcome, RunFollower } from "./run-follower.ts";
+import type { WaitingCall } from "./pending-approvals.ts";
 
-/** A run with two questions, of which the first was answered; and one who follows it, record by record. */
-async function setUp({ canAnswer, canGoOn = true }: { readonly canAnswer: boolean; readonly canGoOn?: boolean }) {
+/** Creates a run with two calls, of which the first is decided, and a follower that reads one record at a time. */
+async function setUp({
+  canAnswer,
+  canContinue = true,
+}: {
+  readonly canAnswer: boolean;
+  readonly canContinue?: boolean;
+}) {
   const log = new MemoryLog({ limits: { maxPageRecords: 1 } });
   const session = await openSession(log, "s");
   const run = await session.startRun({ runId: "r" });
@@ -28,10 +34,10 @@ async function setUp({ canAnswer, canGoOn = true }: { readonly canAnswer: boolea
     signal: stop.signal,
     recovered: Promise.resolve(),
     onRecord: async () => undefined,
-    onOther: () => undefined,
-    canGoOn: () => canGoOn,
-    onQuestions: (questions: readonly Question[]) => {
-      seen.push(questions.map(({ callId }) => callId));
+    onOtherRun: () => undefined,
+    canContinue: () => canContinue,
+    onApprovals: (calls: readonly WaitingCall[]) => {
+      seen.push(calls.map(({ callId }) => callId));
       return canAnswer;
     },
   });
@@ -39,10 +45,10 @@ async function setUp({ canAnswer, canGoOn = true }: { readonly canAnswer: boolea
 }
 
 describe("RunFollower", () => {
-  test("asks nothing that was answered further on", async () => {
+  test("skips calls that were decided later in the log", async () => {
     const { follower, run, seen } = await setUp({ canAnswer: true });
     const following = follower.follow();
-    await follower.began;
+    await follower.firstId;
     while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
     expect(seen[0]).toEqual(["b"]);
     await run.cancel("enough");
@@ -50,25 +56,25 @@ describe("RunFollower", () => {
     expect(seen.flat()).not.toContain("a");
   });
 
-  test("ends where the run waits and nobody answers", async () => {
+  test("ends if the run waits and no decision is made here", async () => {
     const { follower } = await setUp({ canAnswer: false });
-    const outcome: Outcome = await follower.follow();
-    expect(outcome).toMatchObject({ kind: "waiting", questions: [{ callId: "b", runId: "r" }] });
-    expect(follower.hasBegun).toBe(true);
+    const outcome: FollowOutcome = await follower.follow();
+    expect(outcome).toMatchObject({ kind: "waiting", calls: [{ callId: "b", runId: "r" }] });
+    expect(follower.hasStarted).toBe(true);
   });
 
-  test("shows no question whose answer would end the run, though other calls seem to go on", async () => {
-    const { follower, node, seen } = await setUp({ canAnswer: true, canGoOn: false });
+  test("does not report calls whose approval would end the run", async () => {
+    const { follower, node, seen } = await setUp({ canAnswer: true, canContinue: false });
     await node.emit({ type: "tool_call", call_id: "c", name: "ls", arguments: {} });
     expect(await follower.follow()).toMatchObject({
       kind: "waiting",
-      questions: [{ callId: "b" }],
+      calls: [{ callId: "b" }],
       neededTools: ["rm"],
     });
     expect(seen.flat()).toEqual([]);
   });
 
-  test("asks nothing before it is known who goes on with the run", async () => {
+  test("reports no calls before the session is recovered", async () => {
     const { log, seen, stop } = await setUp({ canAnswer: true });
     const recovered = Promise.withResolvers<void>();
     const follower = new RunFollower({
@@ -79,12 +85,12 @@ describe("RunFollower", () => {
       signal: stop.signal,
       recovered: recovered.promise,
       onRecord: async () => undefined,
-      onOther: () => undefined,
-      canGoOn: () => true,
-      onQuestions: (questions) => seen.push(questions.map(({ callId }) => callId)) > 0,
+      onOtherRun: () => undefined,
+      canContinue: () => true,
+      onApprovals: (calls) => seen.push(calls.map(({ callId }) => callId)) > 0,
     });
     const following = follower.follow();
-    await follower.began;
+    await follower.firstId;
     for (let n = 0; n < 20; n++) await new Promise(setImmediate);
     expect(seen.flat()).toEqual([]);
     recovered.resolve();
@@ -94,7 +100,7 @@ describe("RunFollower", () => {
     await following;
   });
 
-  test("stops when it is told to, and says that a run has not begun", async () => {
+  test("stops on abort before the run has started", async () => {
     const { log, stop } = await setUp({ canAnswer: true });
     const other = new RunFollower({
       log,
@@ -104,12 +110,12 @@ describe("RunFollower", () => {
       signal: stop.signal,
       recovered: Promise.resolve(),
       onRecord: async () => undefined,
-      onOther: () => undefined,
-      canGoOn: () => true,
-      onQuestions: () => true,
+      onOtherRun: () => undefined,
+      canContinue: () => true,
+      onApprovals: () => true,
     });
     const following = other.follow();
     setTimeout(() => stop.abort(), 10);
-    expect([await following, await other.began]).toEqual([{ kind: "stopped" }, undefined]);
+    expect([await following, await other.firstId]).toEqual([{ kind: "stopped" }, undefined]);
   });
 });

@@ -1,13 +1,13 @@
 /**
- * Follows a session until one of its runs has ended, or waits for consent that nobody here can give. It reads records
- * and nothing else, so it does not matter which process carries the run out.
+ * Follows a session until a run ends or waits for an approval that this process cannot give. It only reads records, so
+ * any process may run the agent.
  */
 import { followRecords, type Log } from "../../log/index.ts";
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
 import { isTerminal } from "../../protocol/index.ts";
-import { OpenQuestions, type Question } from "./open-questions.ts";
+import { PendingApprovals, type WaitingCall } from "./pending-approvals.ts";
 
-export type Outcome =
+export type FollowOutcome =
   | {
       readonly kind: "ended";
       readonly status: EventOf<"run_end">["status"];
@@ -16,117 +16,119 @@ export type Outcome =
     }
   | {
       readonly kind: "waiting";
-      readonly questions: readonly Question[];
-      /** The tools of calls that were asked about. */
+      readonly calls: readonly WaitingCall[];
+      /** Tools of the calls that asked for approval. */
       readonly neededTools: readonly string[];
     }
-  /** It was told to stop. */
+  /** The signal was aborted. */
   | { readonly kind: "stopped" };
 
 export interface RunFollowerOptions {
   readonly log: Log;
   readonly sessionId: string;
   readonly runId: string;
-  /** The record after which to begin. */
+  /** The record after which to start. */
   readonly after: number;
   readonly signal: AbortSignal;
-  /** Resolves when what a dead process left in the session was put right. */
+  /** Resolves when the session is held and recovered after a crash. */
   readonly recovered: Promise<void>;
-  /** A record of the run. */
+  /** Receives the records of the run. */
   readonly onRecord: (record: StampedRecord) => Promise<void>;
-  /** Another run comes before it. */
-  readonly onOther: (record: StampedRecord) => void;
-  /** False where these tools would be needed here, and are not all there: the run would end if it were answered. */
-  readonly canGoOn: (neededTools: readonly string[]) => boolean;
-  /** All questions that can be answered now, of whichever run. False where nobody answers them here. */
-  readonly onQuestions: (questions: readonly Question[]) => boolean;
+  /** Receives records of other runs, which come first. */
+  readonly onOtherRun: (record: StampedRecord) => void;
+  /**
+   * Returns false if this process would have to continue the run but lacks these tools: a decision would end the run.
+   */
+  readonly canContinue: (neededTools: readonly string[]) => boolean;
+  /** Receives all calls, of any run, that can be decided now. Returns false if no decision is made here. */
+  readonly onApprovals: (calls: readonly WaitingCall[]) => boolean;
 }
 
 export class RunFollower {
   readonly #options: RunFollowerOptions;
-  readonly #questions = new OpenQuestions();
-  readonly #began = Promise.withResolvers<number | undefined>();
-  readonly #blocked = Promise.withResolvers<Outcome>();
-  #hasBegun = false;
+  readonly #approvals = new PendingApprovals();
+  readonly #firstId = Promise.withResolvers<number | undefined>();
+  readonly #blocked = Promise.withResolvers<FollowOutcome>();
+  #hasStarted = false;
   #readTo = 0;
 
   constructor(options: RunFollowerOptions) {
     this.#options = options;
   }
 
-  /** Resolves to the id of the run's first record; to undefined when it is not followed any more before that. */
-  get began(): Promise<number | undefined> {
-    return this.#began.promise;
+  /** Resolves to the id of the run's first record, or to undefined if following ends before the run starts. */
+  get firstId(): Promise<number | undefined> {
+    return this.#firstId.promise;
   }
 
-  get hasBegun(): boolean {
-    return this.#hasBegun;
+  get hasStarted(): boolean {
+    return this.#hasStarted;
   }
 
-  /** False where an answer would end the run, since nobody here could go on with it. */
-  get canGoOn(): boolean {
-    return this.#options.canGoOn(this.#questions.neededTools);
+  /** False if a decision would end the run, because this process lacks tools to continue it. */
+  get canContinue(): boolean {
+    return this.#options.canContinue(this.#approvals.neededTools);
   }
 
-  async follow(): Promise<Outcome> {
+  async follow(): Promise<FollowOutcome> {
     try {
       return await Promise.race([this.#read(), this.#blocked.promise]);
     } finally {
-      this.#began.resolve(undefined);
+      this.#firstId.resolve(undefined);
     }
   }
 
   /**
-   * Looks whether it goes on without an answer; also to be called when whoever answers has gone. True when it does not:
-   * it is left waiting.
+   * Checks whether the run waits for a decision that is not made here; also called when the user stops deciding.
+   * Returns true if so: the run is left waiting.
    */
-  async checkQuestions(): Promise<boolean> {
-    const { log, sessionId, recovered, onQuestions } = this.#options;
-    // Before that it is not known who goes on with the run.
-    if (this.#questions.waiting.length > 0) await recovered;
-    const { canGoOn } = this;
-    const { waiting, neededTools } = this.#questions;
-    if (onQuestions(canGoOn ? waiting : []) && canGoOn) return false;
-    // Where nobody goes on with it, nothing else happens either.
-    const questions = canGoOn ? this.#questions.listBlocking(Date.now()) : waiting;
+  async checkApprovals(): Promise<boolean> {
+    const { log, sessionId, recovered, onApprovals } = this.#options;
+    // Until then it is unknown which process continues the run.
+    if (this.#approvals.waiting.length > 0) await recovered;
+    const { canContinue } = this;
+    const { waiting, neededTools } = this.#approvals;
+    if (onApprovals(canContinue ? waiting : []) && canContinue) return false;
+    // If this process cannot continue the run, nothing else will happen.
+    const calls = canContinue ? this.#approvals.listBlocking(Date.now()) : waiting;
     const info = await log.getSession(sessionId);
-    if (questions.length === 0 || info?.lastId !== this.#readTo) return false;
-    this.#blocked.resolve({ kind: "waiting", questions, neededTools });
+    if (calls.length === 0 || info?.lastId !== this.#readTo) return false;
+    this.#blocked.resolve({ kind: "waiting", calls, neededTools });
     return true;
   }
 
-  async #read(): Promise<Outcome> {
+  async #read(): Promise<FollowOutcome> {
     const { log, sessionId, after, signal } = this.#options;
-    // A question that was asked before may have been answered before, further on.
+    // A later record may contain the decision on an earlier call.
     const { lastId: caughtUp = 0 } = (await log.getSession(sessionId)) ?? {};
     let end: EventOf<"run_end"> | undefined;
     for await (const page of followRecords(log, sessionId, { after, follow: true, signal })) {
       for (const record of page.records) {
-        this.#questions.add(record);
-        await this.#tell(record);
+        this.#approvals.add(record);
+        await this.#deliver(record);
         if (record.envelope.run_id !== this.#options.runId) continue;
         if (record.event.type === "run_end") end = record.event as EventOf<"run_end">;
         if (end !== undefined && isTerminal(record.event)) return describeEnd(end);
       }
       this.#readTo = page.lastId;
-      if (page.lastId >= caughtUp) await this.checkQuestions();
+      if (page.lastId >= caughtUp) await this.checkApprovals();
     }
     return { kind: "stopped" };
   }
 
-  async #tell(record: StampedRecord): Promise<void> {
-    const { runId, onRecord, onOther } = this.#options;
+  async #deliver(record: StampedRecord): Promise<void> {
+    const { runId, onRecord, onOtherRun } = this.#options;
     const { run_id, event_id } = record.envelope;
-    if (run_id === runId && !this.#hasBegun) {
-      this.#hasBegun = true;
-      this.#began.resolve(event_id);
+    if (run_id === runId && !this.#hasStarted) {
+      this.#hasStarted = true;
+      this.#firstId.resolve(event_id);
     }
     if (run_id === runId) await onRecord(record);
-    else onOther(record);
+    else onOtherRun(record);
   }
 }
 
-function describeEnd({ status, reason, code }: EventOf<"run_end">): Outcome {
+function describeEnd({ status, reason, code }: EventOf<"run_end">): FollowOutcome {
   return {
     kind: "ended",
     status,

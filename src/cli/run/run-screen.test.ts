@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, test } from "vitest";
-import { createScreen, readLeft, show } from "../../../test/cli-screen.ts";
+import { createScreen, readVisibleLines, show } from "../../../test/cli-screen.ts";
 
 const say = (content: string, at = "think-1") => ({ type: "message_chunk", content, id: "think", at });
 const think = (content: string) => ({ type: "reasoning_chunk", content, id: "think" });
@@ -20,11 +20,11 @@ const RUN = [
 ];
 
 describe("RunScreen", () => {
-  test("tells a run on a terminal, each thing in lines of its own", async () => {
+  test("shows each step on its own line", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, ...RUN);
     await screen.end();
-    expect(readLeft(written.all)).toEqual([
+    expect(readVisibleLines(written.all)).toEqual([
       "Hm. A product.",
       "Let me see.",
       '→ calculator {"expression":"6*7"}',
@@ -35,7 +35,7 @@ describe("RunScreen", () => {
     ]);
   });
 
-  test("gives a pipe the answer as it is, and nothing but", async () => {
+  test("writes only the answer to a pipe", async () => {
     const { screen, written } = createScreen({});
     await show(screen, ...RUN, say("\u001B[1mbold\u001B[0m\r\n", "think-3"));
     await screen.end();
@@ -43,14 +43,14 @@ describe("RunScreen", () => {
     expect(written.err).toBe("");
   });
 
-  test("keeps the lines and tabs of what is said", async () => {
+  test("keeps line breaks and tabs of the answer", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, say("if:\r\n\tgo()\u0007\n"));
     await screen.end();
     expect(written.out).toBe("if:\n\tgo()\uFFFD\n");
   });
 
-  test("says the reply where nothing was streamed", async () => {
+  test("writes a reply that was not streamed", async () => {
     const { screen, written } = createScreen({});
     await show(screen, say("Looking."), { type: "reply", reply: "{}", at: "act-2" });
     await screen.end();
@@ -61,7 +61,7 @@ describe("RunScreen", () => {
     ["in the same node run", "think-1"],
     ["in another", "think-2"],
     ["in none", undefined],
-  ])("says a reply that was not streamed, after text that was: %s", async (_where, at) => {
+  ])("writes a reply that was not streamed after streamed text: %s", async (_where, at) => {
     const { screen, written } = createScreen({});
     const reply = { type: "reply", reply: "I have no answer.", ...(at === undefined ? {} : { at }) };
     await show(screen, say("Let me check."), reply);
@@ -69,7 +69,7 @@ describe("RunScreen", () => {
     expect(written.out).toBe("Let me check.\nI have no answer.\n");
   });
 
-  test("knows a long reply again that was streamed, though another node run spoke between", async () => {
+  test("recognizes a long streamed reply after text of another node run", async () => {
     const { screen, written } = createScreen({});
     const words = Array.from({ length: 500 }, (_, n) => `word ${n} `);
     await show(screen, ...words.map((word) => say(word)), say("aside", "think-2"), say("end."));
@@ -78,36 +78,33 @@ describe("RunScreen", () => {
     expect(written.out).toBe(`${words.join("")}\naside\nend.\n`);
   });
 
-  test.each([40, 60, 120])(
-    "fits %d columns and cannot be repainted, whatever models and tools say",
-    async (columns) => {
-      const evil = "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20);
-      const { screen, written } = createScreen({ out: columns, err: columns });
-      await show(
-        screen,
-        think(evil),
-        say(evil),
-        { type: "tool_call", call_id: "c", name: evil, arguments: { evil } },
-        { type: "tool_start", call_id: "c", name: evil },
-        { type: "tool_output", call_id: "c", name: evil, content: evil },
-        { type: "tool_end", call_id: "c", name: evil, result: evil, is_error: true, duration_ms: 1 },
-        { type: "error", message: evil, code: "model_failed" },
-        { type: "data", data_type: "dataframe", data: { name: evil, columns: [evil], rows: [[evil], [null], [1]] } },
-        { type: "todo_list", list_id: "l", title: evil, items: [{ id: "1", text: evil, completed: true }] },
-        { type: "image", url: evil },
-      );
-      await screen.end();
-      const [, ...escapes] = written.all.split("\u001B");
-      expect(escapes.filter((rest) => !/^\[(?:\d+m|K)/.test(rest))).toEqual([]);
-      expect(written.all).not.toMatch(/[\u009B\u202E]/);
-      const lines = written.err.slice(written.err.indexOf("→")).split(/[\n\r]/);
-      const wide = (line: string) =>
-        Array.from(stripVTControlCharacters(line)).reduce((sum, one) => sum + (/[\u3000-\uFFEF]/.test(one) ? 2 : 1), 0);
-      expect(lines.filter((line) => wide(line) > columns)).toEqual([]);
-    },
-  );
+  test.each([40, 60, 120])("fits %d columns and removes control characters", async (columns) => {
+    const evil = "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20);
+    const { screen, written } = createScreen({ out: columns, err: columns });
+    await show(
+      screen,
+      think(evil),
+      say(evil),
+      { type: "tool_call", call_id: "c", name: evil, arguments: { evil } },
+      { type: "tool_start", call_id: "c", name: evil },
+      { type: "tool_output", call_id: "c", name: evil, content: evil },
+      { type: "tool_end", call_id: "c", name: evil, result: evil, is_error: true, duration_ms: 1 },
+      { type: "error", message: evil, code: "model_failed" },
+      { type: "data", data_type: "dataframe", data: { name: evil, columns: [evil], rows: [[evil], [null], [1]] } },
+      { type: "todo_list", list_id: "l", title: evil, items: [{ id: "1", text: evil, completed: true }] },
+      { type: "image", url: evil },
+    );
+    await screen.end();
+    const [, ...escapes] = written.all.split("\u001B");
+    expect(escapes.filter((rest) => !/^\[(?:\d+m|K)/.test(rest))).toEqual([]);
+    expect(written.all).not.toMatch(/[\u009B\u202E]/);
+    const lines = written.err.slice(written.err.indexOf("→")).split(/[\n\r]/);
+    const wide = (line: string) =>
+      Array.from(stripVTControlCharacters(line)).reduce((sum, one) => sum + (/[\u3000-\uFFEF]/.test(one) ? 2 : 1), 0);
+    expect(lines.filter((line) => wide(line) > columns)).toEqual([]);
+  });
 
-  test("keeps still while a question is on the screen, and says it all afterwards", async () => {
+  test("holds output back while a prompt is shown", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, say("One"));
     screen.hold();
@@ -122,15 +119,15 @@ describe("RunScreen", () => {
     expect(stripVTControlCharacters(written.all)).toMatch(/… 1002 events not shown\n$/);
   });
 
-  test("takes what passes off the line before a question comes", async () => {
+  test("removes the progress line before a prompt", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, { type: "tool_progress", call_id: "c", name: "a", progress: 1, message: "at work" });
-    expect(readLeft(written.all).join("")).toContain("at work");
+    expect(readVisibleLines(written.all).join("")).toContain("at work");
     screen.hold();
-    expect(readLeft(written.all)).toEqual([""]);
+    expect(readVisibleLines(written.all)).toEqual([""]);
   });
 
-  test("knows which error was shown in full", async () => {
+  test("remembers the last error that was shown completely", async () => {
     const { screen } = createScreen({ out: 40, err: 40 });
     await show(screen, { type: "error", message: "short", recoverable: true });
     expect(screen.lastError).toBe("short");

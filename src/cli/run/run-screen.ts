@@ -1,20 +1,20 @@
 /**
- * A run on a terminal: the answer on standard output, and on standard error, where that is a terminal, short lines about
- * what happens meanwhile. What models and tools say is made harmless before a terminal gets it.
+ * Shows a run on a terminal: the answer on standard output, progress lines on standard error if that is a terminal.
+ * Text from models and tools is cleaned before it is shown.
  */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
 import { cleanText, cutText, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { describeShown } from "./describe-shown.ts";
+import { describeContent } from "./describe-content.ts";
 import { formatNote, type Note } from "./format-note.ts";
-import { describeEnd, describePassing, type Place, StepLines } from "./step-lines.ts";
+import { describeEnd, describeTransient, type StepPosition, StepLines } from "./step-lines.ts";
 import { ThoughtScreen } from "./thought-screen.ts";
 
-/** Records and lines that wait while a question is on the screen; more are only counted. */
+/** Records and lines held while a prompt is shown; further ones are only counted. */
 const MAX_HELD = 1000;
-/** Lines of a list that are a part of the answer. */
+/** Lines of a to-do list shown as part of the answer. */
 const MAX_WRITTEN = 200;
-/** How much of what was said last is kept, to know it again in the reply. */
+/** Characters kept of the streamed text, to recognize it in the reply. */
 const KEPT_CHARACTERS = 200;
 
 export class RunScreen {
@@ -22,14 +22,14 @@ export class RunScreen {
   readonly #thoughts: ThoughtScreen;
   readonly #steps = new StepLines();
   /** The node run whose text was written last, and the end of that text. */
-  #speaker: string | undefined;
-  #spoken = "";
+  #lastNodeId: string | undefined;
+  #lastText = "";
   #lastError: string | undefined;
-  /** Something stands in the line, on either stream. */
+  /** The cursor is inside a line, on either stream. */
   #isAnswerOpen = false;
   #isThoughtOpen = false;
   #held: (EventRecord | string)[] | undefined;
-  #leftOut = 0;
+  #omitted = 0;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
@@ -43,12 +43,12 @@ export class RunScreen {
     });
   }
 
-  /** The message of the last error that was shown in full. */
+  /** Message of the last error that was shown completely. */
   get lastError(): string | undefined {
     return this.#lastError;
   }
 
-  /** Nothing is written until `release`: a question is on the screen. */
+  /** Holds back all output until `release`, while a prompt is shown. */
   hold(): void {
     this.#held ??= [];
     this.#terminal.progress(undefined);
@@ -57,9 +57,9 @@ export class RunScreen {
 
   async release(): Promise<void> {
     const held = this.#held ?? [];
-    const leftOut = this.#leftOut;
+    const leftOut = this.#omitted;
     this.#held = undefined;
-    this.#leftOut = 0;
+    this.#omitted = 0;
     for (const item of held) {
       if (typeof item === "string") this.line(item);
       else await this.show(item);
@@ -67,32 +67,32 @@ export class RunScreen {
     if (leftOut > 0) this.line(this.#dim(`… ${plural(leftOut, "event")} not shown`));
   }
 
-  /** Throws `OutputClosed` when nobody reads any more. */
+  /** Throws `OutputClosed` if standard output was closed. */
   async show(record: EventRecord): Promise<void> {
-    // What would have passed by has done so meanwhile.
-    if (this.#held !== undefined && this.#thoughts.isPassing(record)) return;
+    // Progress text is outdated by the time it could be shown.
+    if (this.#held !== undefined && this.#thoughts.isTransient(record)) return;
     if (!this.#isHeld(record)) await this.#show(record);
   }
 
-  /** A line on standard error, whatever that is. */
+  /** Writes a line to standard error. */
   line(text: string): void {
     if (this.#isHeld(text)) return;
     this.#startLine();
     this.#terminal.warn(text);
   }
 
-  /** Ends the line the answer stands in. */
+  /** Ends the current line of the answer. */
   async end(): Promise<void> {
     this.#terminal.progress(undefined);
     if (this.#isThoughtOpen) this.#endThought();
     if (this.#isAnswerOpen) await this.#writeAnswer("\n");
   }
 
-  /** True when there is a question on the screen, and this has to wait. */
+  /** Holds the item back if a prompt is shown, and returns true. */
   #isHeld(item: EventRecord | string): boolean {
     if (this.#held === undefined) return false;
     if (this.#held.length < MAX_HELD) this.#held.push(item);
-    else this.#leftOut++;
+    else this.#omitted++;
     return true;
   }
 
@@ -112,50 +112,51 @@ export class RunScreen {
         return this.#endThought();
       case "reply": {
         const { reply } = event as EventOf<"reply">;
-        const isSpoken = this.#spoken !== "" && this.#speaker === envelope.node_id && reply.endsWith(this.#spoken);
+        const isSpoken =
+          this.#lastText !== "" && this.#lastNodeId === envelope.node_id && reply.endsWith(this.#lastText);
         if (!isSpoken) await this.#reply(reply, envelope.node_id);
         return;
       }
       default:
         if (this.#terminal.errorColumns !== undefined) this.#describe(event, this.#thoughts.locate(envelope.node_id));
-        else await this.#writeShown(event);
+        else await this.#writeContent(event);
     }
   }
 
-  #describe(event: EventRecord["event"], place: Place | undefined): void {
-    const passing = describePassing(event);
-    if (passing !== undefined) return this.#progress(passing);
+  #describe(event: EventRecord["event"], position: StepPosition | undefined): void {
+    const progress = describeTransient(event);
+    if (progress !== undefined) return this.#progress(progress);
     if (event.type === "run_end") return this.line(this.#dim(describeEnd(event as EventOf<"run_end">)));
-    const note = this.#steps.describe(event, place);
+    const note = this.#steps.describe(event, position);
     const line = note === undefined ? "" : this.#note(note);
     if (event.type === "error") {
       const { message } = event as EventOf<"error">;
       if (line.includes(message)) this.#lastError = message;
     }
-    for (const text of describeShown(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
+    for (const text of describeContent(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
   }
 
-  /** Where no terminal shows it, a list is a part of the answer. */
-  async #writeShown(event: EventRecord["event"]): Promise<void> {
+  /** If standard error is not a terminal, a to-do list is part of the answer. */
+  async #writeContent(event: EventRecord["event"]): Promise<void> {
     if (event.type !== "todo_list") return;
     if (this.#isAnswerOpen) await this.#writeAnswer("\n");
-    const lines = describeShown(event, MAX_WRITTEN).map((line) => cleanText(line));
+    const lines = describeContent(event, MAX_WRITTEN).map((line) => cleanText(line));
     await this.#writeAnswer(`${lines.join("\n")}\n\n`);
   }
 
   async #speak(text: string, nodeId: string | undefined): Promise<void> {
     if (text === "") return;
     this.#endThought();
-    if (this.#speaker !== nodeId) {
+    if (this.#lastNodeId !== nodeId) {
       if (this.#isAnswerOpen) await this.#writeAnswer("\n");
-      this.#spoken = "";
+      this.#lastText = "";
     }
-    this.#speaker = nodeId;
-    this.#spoken = (this.#spoken + text).slice(-KEPT_CHARACTERS);
+    this.#lastNodeId = nodeId;
+    this.#lastText = (this.#lastText + text).slice(-KEPT_CHARACTERS);
     await this.#writeAnswer(this.#terminal.columns === undefined ? text : cleanLines(text));
   }
 
-  /** A reply that nobody has streamed. */
+  /** Writes a reply that was not streamed. */
   async #reply(text: string, nodeId: string | undefined): Promise<void> {
     if (text !== "" && this.#isAnswerOpen) await this.#writeAnswer("\n");
     await this.#speak(text, nodeId);
@@ -186,7 +187,7 @@ export class RunScreen {
     this.#terminal.writeError("\n");
   }
 
-  /** The line it became. */
+  /** Returns the formatted line. */
   #note(note: Note): string {
     if (this.#terminal.errorColumns === undefined) return "";
     const line = formatNote(note, this.#width, this.#terminal.styleError);
@@ -209,7 +210,7 @@ export class RunScreen {
   }
 }
 
-/** Harmless text of several lines; tabs stay, since programs are indented by them. */
+/** Cleans text of several lines; tabs are kept for indented code. */
 function cleanLines(text: string): string {
   return text
     .replaceAll("\r", "")

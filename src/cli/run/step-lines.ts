@@ -1,23 +1,23 @@
-/** What a run does, in lines: tools that are called and what they gave, errors, and how it ended. It writes nothing. */
+/** Formats the steps of a run as lines: tool calls and results, retrievals, errors, and the end. */
 import { type AnyEvent, BoundedMap, type EventOf, type JsonObject } from "../../protocol/index.ts";
 import { plural } from "../fit-text.ts";
 import { formatDuration, type Note } from "./format-note.ts";
 
-/** Where something happens within a search. */
-export interface Place {
+/** Position of a step within a search. */
+export interface StepPosition {
   readonly indent: number;
-  /** The node of the graph. */
+  /** Id of the graph node. */
   readonly name: string | undefined;
 }
 
-/** Calls that were made and have not started. */
+/** Calls kept until they start. */
 const MAX_CALLS = 1000;
 
 export class StepLines {
   readonly #inputs = new BoundedMap<JsonObject>(MAX_CALLS);
 
-  /** Undefined where there is nothing to say. */
-  describe(event: AnyEvent, place: Place | undefined): Note | undefined {
+  /** Returns undefined for events that are not shown. */
+  describe(event: AnyEvent, position: StepPosition | undefined): Note | undefined {
     switch (event.type) {
       case "tool_call": {
         const { call_id = "", arguments: input } = event as EventOf<"tool_call">;
@@ -25,31 +25,31 @@ export class StepLines {
         return undefined;
       }
       case "tool_approval_result":
-        return this.#describeDecision(event as EventOf<"tool_approval_result">, place);
+        return this.#describeDecision(event as EventOf<"tool_approval_result">, position);
       case "tool_start": {
         const { call_id = "", name } = event as EventOf<"tool_start">;
         const input = this.#inputs.get(call_id) ?? {};
         this.#inputs.delete(call_id);
-        return { style: "cyan", sign: "→", ...nameIn(place, name), text: JSON.stringify(input) };
+        return { style: "cyan", sign: "→", ...nameStep(position, name), text: JSON.stringify(input) };
       }
       case "tool_end": {
         const { call_id = "", name, result, is_error, duration_ms } = event as EventOf<"tool_end">;
         this.#inputs.delete(call_id);
         const end = duration_ms === undefined ? "" : `(${formatDuration(duration_ms)})`;
         const [style, sign] = is_error ? (["red", "✗"] as const) : (["green", "←"] as const);
-        return { style, sign, ...nameIn(place, name), text: result, end };
+        return { style, sign, ...nameStep(position, name), text: result, end };
       }
       case "retrieval_complete": {
         const { doc_count, sources = [] } = event as EventOf<"retrieval_complete">;
         const titles = sources.map(({ title, ref }) => (ref === undefined ? title : `[${ref}] ${title}`)).join(", ");
-        return { style: "cyan", sign: "≡", ...nameIn(place, plural(doc_count, "passage")), text: titles };
+        return { style: "cyan", sign: "≡", ...nameStep(position, plural(doc_count, "passage")), text: titles };
       }
       case "error": {
         const { message, code, call_id } = event as EventOf<"error">;
-        // What went wrong in a tool was told as its result.
+        // The error of a tool call is shown with its result.
         if (call_id !== undefined) return undefined;
         const end = code === undefined ? "" : `(${code})`;
-        return { style: "red", sign: "✗", ...nameIn(place, "error"), text: message, end };
+        return { style: "red", sign: "✗", ...nameStep(position, "error"), text: message, end };
       }
       default:
         return undefined;
@@ -58,18 +58,18 @@ export class StepLines {
 
   #describeDecision(
     { call_id = "", name = "", decision, arguments: input }: EventOf<"tool_approval_result">,
-    place: Place | undefined,
+    position: StepPosition | undefined,
   ): Note | undefined {
     if (input !== undefined) this.#inputs.set(call_id, input);
-    // Of any other decision the call's result tells.
+    // Other decisions are shown with the result of the call.
     if (decision !== "approved") return undefined;
     const text = input === undefined ? decision : `${decision}, edited`;
-    return { style: "green", sign: "✓", ...nameIn(place, name), text };
+    return { style: "green", sign: "✓", ...nameStep(position, name), text };
   }
 }
 
-/** What a tool at work says: it is there until the next. Undefined for other events. */
-export function describePassing(event: AnyEvent): string | undefined {
+/** Formats tool output and progress, each of which replaces the one before. Returns undefined for other events. */
+export function describeTransient(event: AnyEvent): string | undefined {
   if (event.type === "tool_output") {
     const { name, content } = event as EventOf<"tool_output">;
     return `${name} ${content.trim().split("\n").at(-1) ?? ""}`;
@@ -89,8 +89,8 @@ export function describeEnd({ status, summary = {} }: EventOf<"run_end">): strin
   return parts.join(", ");
 }
 
-/** What happens in a node of the graph names the node, and stands under it. */
-function nameIn(place: Place | undefined, name: string): Pick<Note, "name" | "indent"> {
-  if (place === undefined) return { name };
-  return { name: place.name === undefined ? name : `${place.name} › ${name}`, indent: place.indent };
+/** Within a graph, the step is indented and named after its node. */
+function nameStep(position: StepPosition | undefined, name: string): Pick<Note, "name" | "indent"> {
+  if (position === undefined) return { name };
+  return { name: position.name === undefined ? name : `${position.name} › ${name}`, indent: position.indent };
 }

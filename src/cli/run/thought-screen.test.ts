@@ -1,21 +1,21 @@
-// Searches on a terminal: the vectors as a person sees them, and searches that are large, hostile or without ids.
+// Searches on a terminal: the vectors, and searches that are large, hostile or without ids.
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createScreen, readLeft, show } from "../../../test/cli-screen.ts";
+import { createScreen, readVisibleLines, show } from "../../../test/cli-screen.ts";
 import { frameText, readVector, VECTORS } from "../../../test/vectors.ts";
 import { DIALECTS } from "../../dialects/index.ts";
 import { measureColumns } from "../fit-text.ts";
 
-/** What is left on a terminal of so many columns when a vector was shown on it. */
+/** Lines left on a terminal of this width after a vector was shown. */
 async function showVector(name: string, columns: number): Promise<readonly string[]> {
   const { screen, written } = createScreen({ out: columns, err: columns });
   const decoder = DIALECTS.loom.createDecoder();
   for (const frame of readVector(join(VECTORS, "runs", `${name}.json`)).frames)
     for (const record of decoder.decode(frameText(frame)).records) await screen.show(record);
   await screen.end();
-  return readLeft(written.all);
+  return readVisibleLines(written.all);
 }
 
 const TOT = { type: "run_start", agent: "tot" };
@@ -24,23 +24,23 @@ const enter = (id: string, more: object = {}) => ({ type: "node_enter", id, at: 
 const think = (content: string, at: string) => ({ type: "message_chunk", content, id: at, channel: "thought", at });
 
 describe("a tree of thoughts on a terminal", () => {
-  test("grows line by line, with scores, the way back and the path", async () => {
+  test("shows expansions, scores, backtracking and the chosen path", async () => {
     expect(await showVector("tot-backtrack", 80)).toEqual([
       "+ 3 thoughts",
       "  ★ 0.70 ▰▰▰▰▰▰▰▱▱▱ 8 + 8 = 16 (left: 4 7 16)",
       "  • 0.60 ▰▰▰▰▰▰▱▱▱▱ 8 / 8 = 1 (left: 1 4 7)",
       "  … 1 dropped",
-      "  + 2 thoughts after 8 + 8 = 16 (left: 4 7 16)",
-      "    – none kept: 2 dropped, the best had 0.10",
-      "  ↩ back to depth 1: neither 4 9 nor 7 20 can make 24",
+      "  + 2 thoughts from 8 + 8 = 16 (left: 4 7 16)",
+      "    – none kept: 2 dropped, best score 0.10",
+      "  ↩ backtrack to depth 1: neither 4 9 nor 7 20 can make 24",
       "  ★ 0.80 ▰▰▰▰▰▰▰▰▱▱ 8 / 8 = 1 (left: 1 4 7)",
       "  … 1 dropped",
-      "  + 2 thoughts after 8 / 8 = 1 (left: 1 4 7)",
+      "  + 2 thoughts from 8 / 8 = 1 (left: 1 4 7)",
       "    ★ 1.00 ▰▰▰▰▰▰▰▰▰▰ 7 - 1 = 6 (left: 4 6)",
       "    … 1 dropped",
-      "    + 1 thought after 7 - 1 = 6 (left: 4 6)",
+      "    + 1 thought from 7 - 1 = 6 (left: 4 6)",
       "      ★ 1.00 ▰▰▰▰▰▰▰▰▰▰ 4 * 6 = 24",
-      "★ path taken",
+      "★ chosen path",
       "  1. 8 / 8 = 1 (left: 1 4 7)",
       "  2. 7 - 1 = 6 (left: 4 6)",
       "  3. 4 * 6 = 24",
@@ -50,7 +50,7 @@ describe("a tree of thoughts on a terminal", () => {
     ]);
   });
 
-  test("is told without ids, too, and branches that are left together are one line", async () => {
+  test("works without ids, and merges branches abandoned together", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const back = { type: "tot_backtrack", reason: "dead", to_depth: 0 };
     await show(
@@ -63,18 +63,18 @@ describe("a tree of thoughts on a terminal", () => {
       { ...back, reason: "also dead" },
       { type: "tot_evaluate", chosen: 7, scores: [3, Number.NaN] },
     );
-    expect(readLeft(written.all)).toEqual([
+    expect(readVisibleLines(written.all)).toEqual([
       "+ 2 thoughts",
       "  ★ 12.25 b",
       "  … 1 dropped",
-      "↩ back to the start: dead",
-      "↩ back to the start: also dead",
+      "↩ backtrack to the start: dead",
+      "↩ backtrack to the start: also dead",
       "– none kept: 2 dropped",
       "",
     ]);
   });
 
-  test("takes so many lines and no more", async () => {
+  test("bounds the number of lines", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, TOT, enter("think_expand"));
     for (let depth = 1; depth <= 500; depth++) {
@@ -88,7 +88,7 @@ describe("a tree of thoughts on a terminal", () => {
     }
     await show(screen, enter("answer"), { type: "message_chunk", content: "Done.", id: "answer", at: "answer" });
     await screen.end();
-    const left = readLeft(written.all);
+    const left = readVisibleLines(written.all);
     expect(left).toHaveLength(300 + 1 + 1 + 12 + 1 + 1);
     expect(left[300]).toBe("… 3200 more lines: 15000 thoughts, depth 500");
     expect(left.slice(-4)).toEqual(["  499. 499.29", "  500. 500.29", "Done.", ""]);
@@ -96,7 +96,7 @@ describe("a tree of thoughts on a terminal", () => {
 });
 
 describe("a graph of thoughts on a terminal", () => {
-  test("is the plan and then its nodes, in Chinese too", async () => {
+  test("shows the plan and its nodes, also in Chinese", async () => {
     expect(await showVector("got-failure", 40)).toEqual([
       "◆ plan 6 tasks",
       "  ◦ cost: 存储与机器成本",
@@ -125,7 +125,7 @@ describe("a graph of thoughts on a terminal", () => {
     ]);
   });
 
-  test("has what was added under the node it was added to", async () => {
+  test("indents added nodes below the node that added them", async () => {
     expect((await showVector("agot-expand", 80)).slice(4, 17)).toEqual([
       "▶ venue: Where it happens",
       "▶ programme: What happens when",
@@ -143,7 +143,7 @@ describe("a graph of thoughts on a terminal", () => {
     ]);
   });
 
-  test("names the node in which a tool works, an error comes up or a task is skipped", async () => {
+  test("names the node of tool calls, errors and skipped tasks", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const at = "run-try-4";
     await show(
@@ -163,7 +163,7 @@ describe("a graph of thoughts on a terminal", () => {
       { type: "got_node_failed", id: "a", error: "gave up", at: "run-a-3" },
       { type: "got_node_failed", id: "b", error: "a has no result", skipped: true },
     );
-    expect(readLeft(written.all)).toEqual([
+    expect(readVisibleLines(written.all)).toEqual([
       "◆ plan 2 tasks",
       "  ◦ a",
       "  ◦ b ← a",
@@ -177,7 +177,7 @@ describe("a graph of thoughts on a terminal", () => {
     ]);
   });
 
-  test("takes so many lines and no more", async () => {
+  test("bounds the number of lines", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const ids = Array.from({ length: 1000 }, (_, n) => `n${n}`);
     const edges = ids.flatMap((id) => (id === "n0" ? [] : [[id, "n0"]]));
@@ -185,15 +185,15 @@ describe("a graph of thoughts on a terminal", () => {
     for (const id of ids) await show(screen, { type: "got_node_start", id });
     for (const id of ids.slice(1)) await show(screen, { type: "got_node_complete", id, result_summary: "x" });
     await show(screen, { type: "run_end", status: "cancelled" });
-    const left = readLeft(written.all);
+    const left = readVisibleLines(written.all);
     expect(left.slice(1, 3)).toEqual(["  ◦ n0 ← n1, n2, n3, n4 and 995 more", "  ◦ n1"]);
     expect(left[15]).toBe("  … 986 more");
-    expect(left.slice(300)).toEqual(["… 1715 more lines: 999 of 1000 tasks ended, 1 at work", "cancelled", ""]);
+    expect(left.slice(300)).toEqual(["… 1715 more lines: 999 of 1000 tasks finished, 1 running", "cancelled", ""]);
   });
 });
 
 describe("a search on a terminal", () => {
-  test("lets the words of the moment pass, and those of the answer stay", async () => {
+  test("shows thoughts as progress and keeps the answer", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, TOT, enter("think_evaluate"), think("One line\nand ", "think_evaluate"));
     await show(screen, enter("answer"), {
@@ -205,21 +205,21 @@ describe("a search on a terminal", () => {
     await show(screen, { type: "message_chunk", content: "42", id: "answer", at: "answer" });
     await screen.end();
     expect(stripVTControlCharacters(written.err)).toContain("think_evaluate and");
-    expect(readLeft(written.all)).toEqual(["Now say it.", "42", ""]);
+    expect(readVisibleLines(written.all)).toEqual(["Now say it.", "42", ""]);
     expect(written.out).toBe("42\n");
   });
 
-  test("loses no line to words that came while a question was on the screen", async () => {
+  test("loses no line to text that arrived during a prompt", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     await show(screen, GOT, enter("a"));
     screen.hold();
     for (let n = 0; n < 2000; n++) await show(screen, think("hm", "a"));
     await show(screen, { type: "got_node_complete", id: "a", result_summary: "done" });
     await screen.release();
-    expect(readLeft(written.all)).toEqual(["✓ a: done", ""]);
+    expect(readVisibleLines(written.all)).toEqual(["✓ a: done", ""]);
   });
 
-  test("gives a pipe the answer and nothing else", async () => {
+  test("writes only the answer to a pipe", async () => {
     const { screen, written } = createScreen({});
     await show(
       screen,
@@ -235,17 +235,17 @@ describe("a search on a terminal", () => {
     expect([written.out, written.err]).toEqual(["42\n", ""]);
   });
 
-  test("says why a task is begun again", async () => {
+  test("shows why a task is retried", async () => {
     const { screen, written } = createScreen({ out: 80, err: 80 });
     const begin = [enter("a"), { type: "got_node_start", id: "a", at: "a" }];
     const leave = (Err: string) => ({ type: "node_exit", id: "a", result: { Err }, at: "a" });
     const failed = { type: "got_node_failed", id: "a", error: "gone", at: "a" };
     await show(screen, GOT, ...begin, leave("busy"), ...begin, failed, leave("gone"));
     await screen.end();
-    expect(readLeft(written.all)).toEqual(["▶ a", "↻ a: this try failed: busy", "▶ a", "✗ a: gone", ""]);
+    expect(readVisibleLines(written.all)).toEqual(["▶ a", "↻ a: attempt failed: busy", "▶ a", "✗ a: gone", ""]);
   });
 
-  test("knows judged thoughts without ids by where the search is, and says nothing where it cannot tell", async () => {
+  test("finds evaluated thoughts without ids by depth, and shows nothing if it cannot", async () => {
     const { screen, written } = createScreen({ out: 50, err: 50 });
     const grow = (candidates: string[], depth: number) => ({ type: "tot_expand", candidates, depth });
     const judge = (...scores: number[]) => ({ type: "tot_evaluate", chosen: 1, scores });
@@ -253,11 +253,11 @@ describe("a search on a terminal", () => {
     await show(screen, TOT, grow(["a", "b"], 1), judge(0, 1), grow(["c"], 2), grow(["d"], 2), judge(0, 1));
     await show(screen, back, judge(0, 0.5), judge(1, 2, 3));
     await screen.end();
-    const stars = readLeft(written.all).filter((line) => line.includes("★"));
+    const stars = readVisibleLines(written.all).filter((line) => line.includes("★"));
     expect(stars.map((line) => line.trim())).toEqual(["★ 1.00 b", "★ 1.00 d", "★ 0.50 b"]);
   });
 
-  test("fits the line and cannot repaint the terminal, whatever it is told", async () => {
+  test("fits the width and removes control characters", async () => {
     const evil = fc.constantFrom(
       "\u001B[2J\u009B31m\u202E京都的天气晴朗 and so on ".repeat(20),
       "x".repeat(100_000),

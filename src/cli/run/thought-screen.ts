@@ -1,40 +1,40 @@
 /**
- * A search at work on a terminal. The thoughts of many node runs come all at once, which nobody could read; here they are
- * short lines about what became of them, and one line that passes with the words of the moment.
+ * Shows a search (tot, got) on a terminal. The thoughts of parallel node runs would be unreadable as text, so it prints
+ * one line per step, and one progress line with the latest words.
  *
- * Invariant: a search of any size takes so many lines and no more.
+ * Invariant: the number of printed lines is bounded.
  */
 import { BoundedMap, type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
 import { plural } from "../fit-text.ts";
 import type { Note } from "./format-note.ts";
 import { GraphLines } from "./graph-lines.ts";
-import type { Place } from "./step-lines.ts";
+import type { StepPosition } from "./step-lines.ts";
 import { TreeLines } from "./tree-lines.ts";
 
 export interface ThoughtOutput {
   readonly width: number;
-  /** A line that stays. */
+  /** Prints a permanent line. */
   note(note: Note): void;
-  /** A line that passes. */
+  /** Replaces the progress line. */
   progress(text: string): void;
 }
 
-/** Agents whose thoughts come from many node runs at once. */
+/** Agents whose thoughts come from several node runs at once. */
 const SEARCHES: ReadonlySet<string> = new Set(["tot", "got"]);
-/** The node whose words are for the user. */
+/** Name of the node whose text is the answer. */
 const ANSWER = "answer";
 const MAX_LINES = 300;
 const MAX_SPANS = 10_000;
-/** Node runs inside each other. */
+/** Maximum nesting of node runs. */
 const MAX_NESTING = 20;
-/** How often the passing line changes, and what it has of the words that came last. */
+/** Interval of the progress line in milliseconds, and characters shown of the latest words. */
 const PROGRESS_MS = 120;
 const TAIL_CHARACTERS = 200;
 
 interface Span {
   readonly name: string;
   readonly parent: string | undefined;
-  /** The node of the graph that was begun in it. */
+  /** The graph node started in this span. */
   graphNode?: string;
   tail: string;
 }
@@ -47,14 +47,14 @@ export class ThoughtScreen {
   #isSearch = false;
   #hasTree = false;
   #lines = 0;
-  #leftOut = 0;
+  #omitted = 0;
   #lastProgress = -Infinity;
 
   constructor(output: ThoughtOutput) {
     this.#output = output;
   }
 
-  /** True when the record is shown, or need not be: nothing is left to do for others. */
+  /** Returns true if the record needs no further output. */
   take({ envelope: { node_id, ts }, event }: EventRecord): boolean {
     if (!isKnownEvent(event)) return false;
     switch (event.type) {
@@ -66,10 +66,10 @@ export class ThoughtScreen {
         if (this.#isSearch && event.id === ANSWER) this.#conclude();
         return false;
       case "node_exit":
-        this.#leave(node_id, event, ts);
+        this.#exitNode(node_id, event, ts);
         return false;
       case "run_end":
-        if (this.#isSearch) this.#tellLeftOut();
+        if (this.#isSearch) this.#printOmitted();
         return false;
       case "message_chunk":
         return event.channel === "thought" && this.#think(node_id, event.content, ts);
@@ -84,7 +84,7 @@ export class ThoughtScreen {
         this.#print(this.#tree.describe(event, this.#output.width), ts);
         return true;
       case "got_node_start":
-        this.#begin(node_id, event);
+        this.#startNode(node_id, event);
         this.#print(this.#graph.describe(event, ts), ts);
         return true;
       case "got_plan":
@@ -98,16 +98,16 @@ export class ThoughtScreen {
     }
   }
 
-  /** Words that are not to stay. */
-  isPassing({ envelope: { node_id }, event }: EventRecord): boolean {
+  /** True for text that is only shown as progress. */
+  isTransient({ envelope: { node_id }, event }: EventRecord): boolean {
     const isThought =
       event.type === "reasoning_chunk" ||
       (event.type === "message_chunk" && (event as EventOf<"message_chunk">).channel === "thought");
     return isThought && this.#isInner(node_id);
   }
 
-  /** Where a record of this node run belongs; undefined outside of searches. */
-  locate(nodeId: string | undefined): Place | undefined {
+  /** Position of a step of this node run; undefined outside a search. */
+  locate(nodeId: string | undefined): StepPosition | undefined {
     if (!this.#isInner(nodeId)) return undefined;
     let span = this.#spans.get(nodeId ?? "");
     for (let i = 0; span !== undefined && i < MAX_NESTING; i++) {
@@ -118,18 +118,19 @@ export class ThoughtScreen {
     return { indent: this.#tree.depth + 1, name: undefined };
   }
 
-  #leave(nodeId = "", { result }: EventOf<"node_exit">, ts: number | undefined): void {
+  #exitNode(nodeId = "", { result }: EventOf<"node_exit">, ts: number | undefined): void {
     const { graphNode } = this.#spans.get(nodeId) ?? {};
     this.#spans.delete(nodeId);
-    if (graphNode !== undefined && result !== "Ok") this.#print(this.#graph.describeLostTry(graphNode, result.Err), ts);
+    if (graphNode !== undefined && result !== "Ok")
+      this.#print(this.#graph.describeFailedAttempt(graphNode, result.Err), ts);
   }
 
-  #begin(nodeId: string | undefined, { id }: EventOf<"got_node_start">): void {
+  #startNode(nodeId: string | undefined, { id }: EventOf<"got_node_start">): void {
     const span = this.#spans.get(nodeId ?? "");
     if (span !== undefined) span.graphNode = id;
   }
 
-  /** It belongs to the search, and not to the answer. */
+  /** True if the node run belongs to the search and not to the answer. */
   #isInner(nodeId: string | undefined): boolean {
     return this.#isSearch && this.#spans.get(nodeId ?? "")?.name !== ANSWER;
   }
@@ -139,11 +140,11 @@ export class ThoughtScreen {
     const span = this.#spans.get(nodeId ?? "");
     if (span !== undefined) span.tail = (span.tail + text.slice(-TAIL_CHARACTERS)).slice(-TAIL_CHARACTERS);
     const { name = span?.name ?? "" } = this.locate(nodeId) ?? {};
-    this.#pass(() => `${name} ${lastLine(span?.tail ?? text)}`, ts);
+    this.#showProgress(() => `${name} ${lastLine(span?.tail ?? text)}`, ts);
     return true;
   }
 
-  #pass(describe: () => string, ts = 0): void {
+  #showProgress(describe: () => string, ts = 0): void {
     if (ts - this.#lastProgress < PROGRESS_MS) return;
     this.#lastProgress = ts;
     this.#output.progress(describe());
@@ -152,14 +153,14 @@ export class ThoughtScreen {
   #print(notes: readonly Note[], ts: number | undefined): void {
     for (const note of notes) {
       if (this.#lines++ < MAX_LINES) this.#output.note(note);
-      else this.#leftOut++;
+      else this.#omitted++;
     }
-    if (this.#leftOut > 0) this.#pass(() => this.#summary, ts);
+    if (this.#omitted > 0) this.#showProgress(() => this.#summary, ts);
   }
 
-  /** The search is over. */
+  /** Prints the path that the search took. */
   #conclude(): void {
-    this.#tellLeftOut();
+    this.#printOmitted();
     for (const note of this.#tree.describePath()) this.#output.note(note);
   }
 
@@ -167,15 +168,15 @@ export class ThoughtScreen {
     return this.#hasTree ? this.#tree.summary : this.#graph.summary;
   }
 
-  #tellLeftOut(): void {
-    if (this.#leftOut > 0)
+  #printOmitted(): void {
+    if (this.#omitted > 0)
       this.#output.note({
         style: "dim",
         sign: "…",
         name: "",
-        text: `${plural(this.#leftOut, "more line")}: ${this.#summary}`,
+        text: `${plural(this.#omitted, "more line")}: ${this.#summary}`,
       });
-    this.#leftOut = 0;
+    this.#omitted = 0;
   }
 }
 

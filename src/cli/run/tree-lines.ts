@@ -1,68 +1,71 @@
 /**
- * A tree of thoughts in lines, as it grows: how many thoughts there are, which of them stay and how good they are, where
- * the search goes back. It writes nothing, and what it keeps is bounded, however large the tree.
+ * Formats a tree of thoughts as lines: new thoughts, which of them are kept with their scores, and backtracking. Memory
+ * is bounded.
  */
 import { BoundedMap, type EventOf } from "../../protocol/index.ts";
 import { plural } from "../fit-text.ts";
 import type { Note } from "./format-note.ts";
 
-/** Thoughts that are remembered, to be named when they are judged. */
+/** Thoughts kept, to show their text with the score. */
 const MAX_THOUGHTS = 10_000;
 const MAX_DEPTHS = 100;
 const MAX_TEXT = 300;
-/** Of one judgement, and of the path. */
+/** Thoughts shown of one evaluation, and steps shown of the path. */
 const SHOWN = 5;
 const SHOWN_STEPS = 12;
 const BAR_CELLS = 10;
-/** Narrower lines have no room for bars. */
+/** Narrower lines show no score bars. */
 const BAR_COLUMNS = 60;
 
-interface Thought {
+interface ShownThought {
   readonly text: string;
   readonly depth: number;
   readonly parent: string | undefined;
 }
 
-type TreeEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
+type TreeLineEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
 
 export class TreeLines {
-  readonly #thoughts = new BoundedMap<Thought>(MAX_THOUGHTS);
-  /** For scores that name no thoughts: the ids of each depth, of the last expansion, and of all since the last scores. */
+  readonly #thoughts = new BoundedMap<ShownThought>(MAX_THOUGHTS);
+  /**
+   * For evaluations without ids: the thoughts of each depth, of the last expansion, and of all expansions since the
+   * last evaluation.
+   */
   readonly #atDepth = new BoundedMap<string[]>(MAX_DEPTHS);
   #batch: readonly string[] = [];
   #unjudged: string[] = [];
   #count = 0;
   #depth = 0;
-  /** The best thought, as long as the search stays with it. */
+  /** The best thought, until the search backtracks. */
   #best: string | undefined;
-  /** What was said of the last event, where that went back. */
-  #lastBack: string | undefined;
+  /** The last backtracking, if it was the last event. */
+  #lastBacktrack: string | undefined;
 
-  describe(event: TreeEvent, width: number): readonly Note[] {
-    if (event.type === "tot_backtrack") return this.#goBack(event);
-    // After a way back, thoughts that were shown before are judged again: only where it goes on is new.
-    const isBack = this.#lastBack !== undefined;
-    this.#lastBack = undefined;
+  describe(event: TreeLineEvent, width: number): readonly Note[] {
+    if (event.type === "tot_backtrack") return this.#backtrack(event);
+    // After backtracking, thoughts that were shown before are evaluated again; only the best one is shown.
+    const isBack = this.#lastBacktrack !== undefined;
+    this.#lastBacktrack = undefined;
     if (event.type === "tot_expand") return [this.#expand(event)];
     const ids = event.ids ?? this.#findJudged(event.scores.length, isBack);
     this.#unjudged = [];
-    // Nobody can tell which thoughts they are of.
+    // Without ids, it is unknown which thoughts were evaluated.
     return ids === undefined ? [] : this.#evaluate({ ...event, ids }, isBack ? 1 : SHOWN, width);
   }
 
-  /** Where the search is; the root is 0. */
+  /** Current depth of the search; the root is 0. */
   get depth(): number {
     return this.#depth;
   }
 
-  /** The same, in a few words. */
+  /** Progress in a few words. */
   get summary(): string {
     return `${plural(this.#count, "thought")}, depth ${this.#depth}`;
   }
 
-  /** The thoughts that lead to the best one; none where the search has given it up. */
+  /** Formats the path to the best thought; none if the search abandoned it. */
   describePath(): readonly Note[] {
-    const steps: Thought[] = [];
+    const steps: ShownThought[] = [];
     const seen = new Set<string>();
     for (let id = this.#best; id !== undefined && !seen.has(id);) {
       const thought = this.#thoughts.get(id);
@@ -75,18 +78,18 @@ export class TreeLines {
     const shown = steps.slice(0, SHOWN_STEPS).toReversed();
     const before = (shown[0]?.depth ?? 1) - 1;
     return [
-      { sign: "★", style: "green", name: "path taken", text: before > 0 ? `… after ${plural(before, "step")}` : "" },
+      { sign: "★", style: "green", name: "chosen path", text: before > 0 ? `… after ${plural(before, "step")}` : "" },
       ...shown.map(({ text, depth }): Note => ({ indent: 1, sign: `${depth}.`, name: "", text })),
     ];
   }
 
-  /** Branches that are left together, for the same reason, are one line. */
-  #goBack({ reason, to_depth }: EventOf<"tot_backtrack">): readonly Note[] {
+  /** Branches abandoned together for the same reason share one line. */
+  #backtrack({ reason, to_depth }: EventOf<"tot_backtrack">): readonly Note[] {
     this.#depth = to_depth;
     this.#best = undefined;
-    const name = to_depth === 0 ? "back to the start:" : `back to depth ${to_depth}:`;
-    const isSame = this.#lastBack === `${name}${reason}`;
-    this.#lastBack = `${name}${reason}`;
+    const name = to_depth === 0 ? "backtrack to the start:" : `backtrack to depth ${to_depth}:`;
+    const isSame = this.#lastBacktrack === `${name}${reason}`;
+    this.#lastBacktrack = `${name}${reason}`;
     return isSame ? [] : [{ indent: to_depth, style: "yellow", sign: "↩", name, text: reason }];
   }
 
@@ -108,11 +111,14 @@ export class TreeLines {
       style: "cyan",
       sign: "+",
       name: plural(candidates.length, "thought"),
-      ...(above === undefined ? {} : { text: `after ${above.text}` }),
+      ...(above === undefined ? {} : { text: `from ${above.text}` }),
     };
   }
 
-  /** After a way back the level it led to, else those since the last scores, or of the last expansion. */
+  /**
+   * Finds the thoughts of an evaluation without ids: after backtracking those of the level, otherwise those since the
+   * last evaluation, or those of the last expansion.
+   */
   #findJudged(count: number, isBack: boolean): readonly string[] | undefined {
     const level = isBack ? this.#atDepth.get(`${this.#depth || 1}`) : undefined;
     return [level ?? [], this.#unjudged, this.#batch].find(({ length }) => length === count);
@@ -130,7 +136,7 @@ export class TreeLines {
     const indent = this.#depth;
     const judged = ids.map((id, i) => ({ id, score: scores[i] ?? 0 }));
     const staying = judged.filter(({ id }) => stay.has(id));
-    // The chosen one leads, whatever the others have.
+    // The chosen thought comes first, whatever its score.
     staying.sort((a, b) => Number(b.id === best) - Number(a.id === best) || b.score - a.score);
     const notes = staying.slice(0, shown).map(({ id, score }): Note => {
       const [sign, style] = id === best ? (["★", "green"] as const) : (["•", "dim"] as const);
@@ -143,7 +149,7 @@ export class TreeLines {
     );
     if (staying.length === 0) {
       const score = scores[chosen];
-      const text = best === undefined || score === undefined ? rest : `${rest}, the best had ${formatScore(score)}`;
+      const text = best === undefined || score === undefined ? rest : `${rest}, best score ${formatScore(score)}`;
       notes.push({ indent, style: "dim", sign: "–", name: "none kept:", text });
     } else if (rest !== "") notes.push({ indent, style: "dim", sign: "…", name: "", text: rest });
     return notes;
@@ -152,7 +158,7 @@ export class TreeLines {
   #describe(id: string, score: number, width: number): string {
     const text = this.#thoughts.get(id)?.text ?? id;
     if (width < BAR_COLUMNS || score < 0 || score > 1) return text;
-    // Only what is certain has a full bar.
+    // Only a score of 1 fills the bar.
     const full = Math.floor(score * BAR_CELLS);
     return `${"▰".repeat(full)}${"▱".repeat(BAR_CELLS - full)} ${text}`;
   }

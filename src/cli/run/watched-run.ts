@@ -1,7 +1,7 @@
 /**
- * A run that is shown, asked about, and cancelled from this process, whichever carries it out.
+ * Shows a run, asks for approvals and cancels it from this process, whichever process runs it.
  *
- * Invariant: it ends with an exit code, and every signal listener of its own is gone again.
+ * Invariant: it returns an exit code and removes its signal listeners.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,46 +10,46 @@ import { CliError } from "../command.ts";
 import { cutText, wrapText } from "../fit-text.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
-import { askPerson, findPerson, type Person } from "./ask-person.ts";
-import type { Question } from "./open-questions.ts";
+import { promptForApproval, findPromptTerminal, type PromptTerminal } from "./prompt-for-approval.ts";
+import type { WaitingCall } from "./pending-approvals.ts";
 import { printFrames } from "./print-frames.ts";
 import type { RunOptions } from "./read-run-options.ts";
-import { type Outcome, RunFollower } from "./run-follower.ts";
+import { type FollowOutcome, RunFollower } from "./run-follower.ts";
 import { RunScreen } from "./run-screen.ts";
-import type { SessionKeeper } from "./session-keeper.ts";
+import type { SessionHolder } from "./session-holder.ts";
 
-/** The run that is meant. */
-export interface Target {
+/** The run to watch. */
+export interface WatchTarget {
   readonly runId: string;
-  /** The record after which to read. */
+  /** The record after which to start reading. */
   readonly after: number;
-  /** The message's command, where it has not begun. */
+  /** Id of the message's command, if the run has not started. */
   readonly commandId?: string;
 }
 
 const EXIT_CODES = { completed: 0, error: 1, waiting: 3, cancelled: 130 };
 const OUTPUT_CLOSED = 141;
-/** Columns that the reason of a failed run may take, over several lines. */
+/** Columns of the reason of a failed run, over several lines. */
 const MAX_REASON = 4000;
-/** How often to ask what became of a message that has not begun. */
-const LOOK_MS = 500;
-/** A shorter wait is not worth a word. */
-const TELL_MS = 500;
+/** Interval of checks whether a queued message was rejected, in milliseconds. */
+const POLL_MS = 500;
+/** Delay before a notice about waiting is shown, in milliseconds. */
+const NOTICE_DELAY_MS = 500;
 
 export class WatchedRun {
   readonly #log: Log;
   readonly #options: RunOptions;
-  readonly #target: Target;
-  readonly #keeper: SessionKeeper;
+  readonly #target: WatchTarget;
+  readonly #holder: SessionHolder;
   readonly #terminal: Terminal;
   readonly #stop = new AbortController();
   readonly #failed = Promise.withResolvers<never>();
   readonly #screen: RunScreen;
   readonly #follower: RunFollower;
   readonly #approver: Approver;
-  readonly #person: Person | undefined;
-  /** Whoever was to answer here does not any more. */
-  #isGone = false;
+  readonly #promptTerminal: PromptTerminal | undefined;
+  /** No further decisions are made here. */
+  #isInputClosed = false;
   #isOutputClosed = false;
   #isOver = false;
   #interrupts = 0;
@@ -58,29 +58,29 @@ export class WatchedRun {
   constructor(
     log: Log,
     options: RunOptions,
-    target: Target,
-    keeper: SessionKeeper,
+    target: WatchTarget,
+    holder: SessionHolder,
     terminal: Terminal,
-    person = options.approve === "ask" ? findPerson() : undefined,
+    promptTerminal = options.approve === "ask" ? findPromptTerminal() : undefined,
   ) {
     const { sessionId, modes } = options;
     this.#log = log;
     this.#options = options;
     this.#target = target;
-    this.#keeper = keeper;
+    this.#holder = holder;
     this.#terminal = terminal;
     this.#failed.promise.catch(() => undefined);
     this.#screen = new RunScreen(terminal);
-    this.#person = person;
+    this.#promptTerminal = promptTerminal;
     this.#approver = new Approver({
       log,
       sessionId,
-      decide: (question, signal) => this.#decide(question, signal),
-      onGone: () => {
-        this.#isGone = true;
-        void this.#follower.checkQuestions().catch(this.#failed.reject);
+      decide: (call, signal) => this.#decide(call, signal),
+      onInputClosed: () => {
+        this.#isInputClosed = true;
+        void this.#follower.checkApprovals().catch(this.#failed.reject);
       },
-      onRefused: ({ name }, message) => this.#say(`the answer for ${cutText(name, 60)} was not taken: ${message}`),
+      onRefused: ({ name }, message) => this.#say(`the decision on ${cutText(name, 60)} was rejected: ${message}`),
       onFailed: this.#failed.reject,
     });
     this.#follower = new RunFollower({
@@ -88,18 +88,18 @@ export class WatchedRun {
       sessionId,
       ...target,
       signal: this.#stop.signal,
-      recovered: keeper.ready,
+      recovered: holder.ready,
       onRecord: async (record) =>
         modes === undefined ? this.#guard(async () => this.#screen.show(record)) : undefined,
-      onOther: ({ envelope: { run_id } }) => {
-        if (run_id === undefined || run_id === this.#other || this.#follower.hasBegun) return;
+      onOtherRun: ({ envelope: { run_id } }) => {
+        if (run_id === undefined || run_id === this.#other || this.#follower.hasStarted) return;
         this.#other = run_id;
-        this.#say("another run of this session comes first");
+        this.#say("waiting for an earlier run of this session");
       },
-      canGoOn: (neededTools) => !keeper.isHolding || keeper.findMissing(neededTools).length === 0,
-      onQuestions: (questions) => {
-        const isAnswered = this.#mayAnswer(questions);
-        this.#approver.update(isAnswered ? questions : []);
+      canContinue: (neededTools) => !holder.isHolding || holder.findMissing(neededTools).length === 0,
+      onApprovals: (calls) => {
+        const isAnswered = this.#mayAnswer(calls);
+        this.#approver.update(isAnswered ? calls : []);
         return isAnswered;
       },
     });
@@ -115,8 +115,8 @@ export class WatchedRun {
       const outcome = await Promise.race([
         this.#follower.follow(),
         this.#failed.promise,
-        this.#waitForRefusal(),
-        this.#keeper.going.then(() => this.#failed.promise),
+        this.#waitForRejection(),
+        this.#holder.finished.then(() => this.#failed.promise),
       ]);
       this.#approver.close();
       if (outcome.kind !== "ended") this.#stop.abort();
@@ -126,37 +126,40 @@ export class WatchedRun {
     } finally {
       this.#stop.abort();
       this.#approver.close();
-      this.#person?.close();
+      this.#promptTerminal?.close();
       await printing.catch(() => undefined);
       process.off("SIGINT", interrupt).off("SIGTERM", terminate);
     }
   }
 
-  async #conclude(outcome: Outcome): Promise<number> {
+  async #conclude(outcome: FollowOutcome): Promise<number> {
     if (this.#isOutputClosed) return OUTPUT_CLOSED;
     if (outcome.kind === "stopped") return EXIT_CODES.cancelled;
     if (outcome.kind === "waiting") {
-      this.#tellWaiting(outcome);
+      this.#printWaiting(outcome);
       return EXIT_CODES.waiting;
     }
-    const { status, reason = "it gave no reason", code } = outcome;
+    const { status, reason = "no reason given", code } = outcome;
     if (status === "error" && this.#screen.lastError !== reason) {
       const why = `${cutText(reason, MAX_REASON)}${code === undefined ? "" : ` (${code})`}`;
       this.#say(
         wrapText(`${this.#red("loom:")} the run failed: ${why}`, this.#terminal.errorColumns ?? Infinity, "  "),
       );
     }
-    await this.#serveOthers();
+    await this.#finishOtherRuns();
     return EXIT_CODES[status];
   }
 
-  /** What others have sent to the session meanwhile may have begun already, and would be cut off. */
-  async #serveOthers(): Promise<void> {
+  /** Other clients may have sent messages to this session; their runs would be cut off if the process ended now. */
+  async #finishOtherRuns(): Promise<void> {
     this.#isOver = true;
-    const timer = setTimeout(() => this.#say("carrying out what others have sent; Ctrl-C leaves it"), TELL_MS);
+    const timer = setTimeout(
+      () => this.#say("running messages of other clients; press Ctrl-C to stop"),
+      NOTICE_DELAY_MS,
+    );
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#stop.signal.addEventListener("abort", () => resolve(), { once: true });
-    await Promise.race([this.#keeper.idle(), promise]);
+    await Promise.race([this.#holder.idle(), promise]);
     clearTimeout(timer);
   }
 
@@ -166,13 +169,13 @@ export class WatchedRun {
     await this.#guard(async () =>
       printFrames(this.#log, sessionId, this.#terminal, {
         modes,
-        firstId: this.#follower.began,
+        firstId: this.#follower.firstId,
         signal: this.#stop.signal,
       }),
     );
   }
 
-  /** Nobody reads the output any more: the run is cancelled, and followed to its end without a word. */
+  /** If standard output is closed, the run is cancelled and followed to its end silently. */
   async #guard(write: () => Promise<void>): Promise<void> {
     if (this.#isOutputClosed) return;
     try {
@@ -180,42 +183,42 @@ export class WatchedRun {
     } catch (error) {
       if (!(error instanceof OutputClosed)) throw error;
       this.#isOutputClosed = true;
-      await this.#cancel("nobody reads the output");
+      await this.#cancel("standard output was closed");
     }
   }
 
-  /** Consent that was given beforehand was given to one run: the questions of another are for a person. */
-  #mayAnswer(questions: readonly Question[]): boolean {
-    if (this.#isGone) return false;
-    if (this.#options.approve === "ask") return this.#person !== undefined;
-    return questions.every(({ runId }) => runId === this.#target.runId);
+  /** `--approve always` and `never` apply to one run; calls of other runs are left to the user. */
+  #mayAnswer(calls: readonly WaitingCall[]): boolean {
+    if (this.#isInputClosed) return false;
+    if (this.#options.approve === "ask") return this.#promptTerminal !== undefined;
+    return calls.every(({ runId }) => runId === this.#target.runId);
   }
 
-  async #decide(question: Question, signal: AbortSignal) {
+  async #decide(call: WaitingCall, signal: AbortSignal) {
     const { approve } = this.#options;
     if (approve === "always") return { decision: "approved" } as const;
-    if (approve === "never" || this.#person === undefined)
-      return { decision: "rejected", reason: "no tool that needs consent may run here" } as const;
+    if (approve === "never" || this.#promptTerminal === undefined)
+      return { decision: "rejected", reason: "tools that need approval are disabled" } as const;
     this.#screen.hold();
     try {
-      return await askPerson(this.#person, question, { signal, onInterrupt: () => this.#interrupt() });
+      return await promptForApproval(this.#promptTerminal, call, { signal, onInterrupt: () => this.#interrupt() });
     } finally {
       await this.#guard(async () => this.#screen.release());
     }
   }
 
-  /** Told to end, as when a machine goes down: a run that waits for consent can wait without this process. */
+  /** On SIGTERM, a run that waits for approval is left waiting; it needs no process. */
   async #terminate(): Promise<void> {
-    if (this.#follower.hasBegun && this.#interrupts === 0 && !this.#isOver) {
-      this.#isGone = true;
-      if (await this.#follower.checkQuestions()) return;
+    if (this.#follower.hasStarted && this.#interrupts === 0 && !this.#isOver) {
+      this.#isInputClosed = true;
+      if (await this.#follower.checkApprovals()) return;
     }
     this.#interrupt();
   }
 
   #interrupt(): void {
     this.#interrupts++;
-    // oxlint-disable-next-line unicorn/no-process-exit -- whoever says so twice does not want to wait for anything
+    // oxlint-disable-next-line unicorn/no-process-exit -- a second signal must end the process immediately
     if (this.#interrupts > 1) process.exit(EXIT_CODES.cancelled);
     if (this.#isOver) {
       this.#stop.abort();
@@ -223,8 +226,8 @@ export class WatchedRun {
     }
     this.#approver.close();
     const cancelling = this.#cancel("cancelled by the user");
-    // A message whose turn has not come is cancelled when it comes.
-    if (this.#follower.hasBegun) this.#say("cancelling; Ctrl-C again ends it at once");
+    // A run that has not started is cancelled when it starts.
+    if (this.#follower.hasStarted) this.#say("cancelling; press Ctrl-C again to exit immediately");
     else void cancelling.then(() => this.#stop.abort());
     cancelling.catch(this.#failed.reject);
   }
@@ -235,29 +238,29 @@ export class WatchedRun {
     await this.#log.submit({ commandId: randomUUID(), sessionId, kind: "cancel", body });
   }
 
-  /** Rejects when the message was refused, so that no run will ever begin. */
-  async #waitForRefusal(): Promise<never> {
+  /** Rejects if the message was rejected, so that no run will start. */
+  async #waitForRejection(): Promise<never> {
     const { commandId } = this.#target;
     const { sessionId } = this.#options;
     if (commandId === undefined) return this.#failed.promise;
-    while (!this.#follower.hasBegun && !this.#stop.signal.aborted) {
+    while (!this.#follower.hasStarted && !this.#stop.signal.aborted) {
       const { outcome } = (await this.#log.getCommand(sessionId, commandId)) ?? {};
       if (outcome !== undefined && outcome.code !== "done")
-        throw new CliError(`the message was refused: ${outcome.message ?? outcome.code}`);
-      // It must not keep the process when all is over.
-      await pause(LOOK_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
+        throw new CliError(`the message was rejected: ${outcome.message ?? outcome.code}`);
+      // The timer must not keep the process alive.
+      await pause(POLL_MS, undefined, { signal: this.#stop.signal }).catch(() => undefined);
     }
     return this.#failed.promise;
   }
 
-  #tellWaiting({ questions, neededTools }: Extract<Outcome, { kind: "waiting" }>): void {
-    for (const { name, callId, runId } of questions)
-      this.#say(`${cutText(name, 60)} waits for consent\n  call ${cutText(callId, 80)} of run ${runId}`);
-    if (!this.#follower.hasBegun) this.#say("your message comes after it");
-    const missing = this.#keeper.findMissing(neededTools);
-    if (!this.#follower.canGoOn)
-      this.#say(`it cannot go on here without its tools: ${cutText(missing.join(", "), 200)}`);
-    this.#say(`the run is left waiting; to go on:\n  ${cutText(this.#options.describeResume(missing), 2000)}`);
+  #printWaiting({ calls, neededTools }: Extract<FollowOutcome, { kind: "waiting" }>): void {
+    for (const { name, callId, runId } of calls)
+      this.#say(`${cutText(name, 60)} is waiting for approval\n  call ${cutText(callId, 80)} of run ${runId}`);
+    if (!this.#follower.hasStarted) this.#say("your message runs after it");
+    const missing = this.#holder.findMissing(neededTools);
+    if (!this.#follower.canContinue)
+      this.#say(`it needs tools that are not available here: ${cutText(missing.join(", "), 200)}`);
+    this.#say(`the run is left waiting; to continue it:\n  ${cutText(this.#options.describeResume(missing), 2000)}`);
   }
 
   #say(text: string): void {

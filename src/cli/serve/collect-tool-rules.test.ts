@@ -12,7 +12,7 @@ describe("the setting tool-rules", () => {
     [["write_file=deny", "react:write_file=allow"], { write_file: "deny" }],
     [["write_file=allow", "react:write_file=ask", "*=deny"], { write_file: "ask", "*": "deny" }],
     [["github__delete=deny"], { github__delete: "deny" }],
-  ])("%j is %j for react", (items, rules) => {
+  ])("%j gives %j for react", (items, rules) => {
     expect(items.every(isToolRule)).toBe(true);
     expect(collectToolRules(items, { agent: "react", tools })).toEqual(rules);
   });
@@ -22,13 +22,13 @@ describe("the setting tool-rules", () => {
     "write_file=",
     "write_file=no",
     "=deny",
-    "nobody:write_file=deny",
+    "unknown:write_file=deny",
     "write file=deny",
     "a:b:c=ask",
-  ])("%j is none", (item) => expect(isToolRule(item)).toBe(false));
+  ])("rejects %j", (item) => expect(isToolRule(item)).toBe(false));
 
-  it("is refused where it names a tool that is not there, also of another agent", () => {
+  it("rejects an unknown tool, also in a rule of another agent", () => {
     for (const item of ["wrtie_file=deny", "tot:wrtie_file=deny"])
-      expect(() => collectToolRules([item], { agent: "react", tools })).toThrow(/there is no tool wrtie_file/);
+      expect(() => collectToolRules([item], { agent: "react", tools })).toThrow(/unknown tool wrtie_file/);
   });
 });

@@ -1,29 +1,28 @@
 /**
- * The log of a server, on standard error: lines for people, or JSON by pino. What is not told at the level that was chosen
- * costs nothing, and secrets are taken out of what is: those that look like one, and those this process was given.
+ * The log of a server on standard error: plain lines, or JSON written by pino. Secrets are redacted: values that look
+ * like secrets, and the secrets in the environment of this process. Disabled levels cost nothing.
  */
 import { Writable } from "node:stream";
 import type { LoggerLike } from "../../observe/index.ts";
 import { redactLogger } from "../../observe/logs/redact-logger.ts";
 import { createSecretNames } from "../../observe/logs/secret-names.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
+import type { Environment } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Settings } from "./settings.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-/** In a line for people the message and the time say it; JSON has all. */
-const UNTOLD: ReadonlySet<string> = new Set(["event", "event_id", "node_id", "ts"]);
-/** Characters of one value in a line for people. */
+/** Fields left out of plain lines; JSON has them all. */
+const HIDDEN_FIELDS: ReadonlySet<string> = new Set(["event", "event_id", "node_id", "ts"]);
+/** Characters shown of one value in a plain line. */
 const MAX_SHOWN = 200;
-/** What is shorter is a word like others. */
+/** Shorter values are not treated as secrets. */
 const MIN_SECRET = 8;
-/** Folders, whatever their names sound like. */
-const NO_SECRETS: ReadonlySet<string> = new Set(["PWD", "OLDPWD"]);
+/** Variables whose names match a secret but hold a folder. */
+const NOT_SECRETS: ReadonlySet<string> = new Set(["PWD", "OLDPWD"]);
 
-type Environment = { readonly [name: string]: string | undefined };
-
-/** Refused as `missing_package` where JSON is asked for and pino is not there. */
+/** Throws `missing_package` if JSON is requested and pino is not installed. */
 export async function createLogger(
   settings: Pick<Settings, "log-level" | "log-format"> & Partial<Pick<Settings, "api-key">>,
   terminal: Terminal,
@@ -33,16 +32,16 @@ export async function createLogger(
   const least = chosen === "silent" ? LEVELS.length : LEVELS.indexOf(chosen);
   const logger = await openLogger(settings, terminal);
   return redactLogger(logger, {
-    isTold: (level) => LEVELS.indexOf(level) >= least,
+    isLevelEnabled: (level) => LEVELS.indexOf(level) >= least,
     patterns: listSecrets({ ...env, "api-key": apiKey }).map(toPattern),
   });
 }
 
-/** What this process was given under the name of a secret. */
+/** Values of variables whose name marks them as a secret. */
 function listSecrets(env: Environment): readonly string[] {
   const names = createSecretNames([]);
   const secrets = Object.entries(env).flatMap(([name, value = ""]) =>
-    value.length >= MIN_SECRET && !NO_SECRETS.has(name) && names.isSecret(name) ? [value] : [],
+    value.length >= MIN_SECRET && !NOT_SECRETS.has(name) && names.isSecret(name) ? [value] : [],
   );
   return [...new Set(secrets)];
 }
@@ -75,7 +74,7 @@ function createPlainLogger(terminal: Terminal): LoggerLike {
     (fields: object, message: string): void => {
       const time = new Date().toISOString().slice(11, 19);
       const parts = Object.entries(fields).flatMap(([name, value]) =>
-        value === undefined || UNTOLD.has(name) ? [] : [`${name}=${showValue(value)}`],
+        value === undefined || HIDDEN_FIELDS.has(name) ? [] : [`${name}=${showValue(value)}`],
       );
       const mark = level === "warn" || level === "error" ? ` ${level}:` : "";
       terminal.warn(terminal.styleError("dim", `${time}${mark} ${cleanText([message, ...parts].join(" "))}`));

@@ -1,4 +1,4 @@
-/** Tells whoever runs a server of pages and names that it turned away, with the setting to add where they are welcome. */
+/** Logs requests rejected because of their Host or Origin header, with the setting that would allow them. */
 import type { LoggerLike } from "../../observe/index.ts";
 import type { Notice, Notify } from "../../server/index.ts";
 import type { Settings } from "./settings.ts";
@@ -9,10 +9,10 @@ export function createNotifier(logger: LoggerLike, settings: Pick<Settings, "ori
   };
 }
 
-/** The setting is whole: it can be copied as it is. */
-function describeNotice({ what, name, option, allow }: Notice, allowed: readonly string[]): string {
-  const who = what === "host_refused" ? "asked by the name" : "asked by a page of";
-  const refused = `refused: ${who} ${allow ?? JSON.stringify(name)}`;
+/** The suggested setting includes the current values, so it can be copied as is. */
+function describeNotice({ kind, name, option, allow }: Notice, allowed: readonly string[]): string {
+  const header = kind === "host_refused" ? "host" : "origin";
+  const refused = `rejected a request: ${header} ${allow ?? JSON.stringify(name)} is not allowed`;
   if (allow === undefined) return refused;
-  return `${refused}; if that is right, set LOOM_${option.toUpperCase()}=${[...allowed, allow].join(",")}`;
+  return `${refused}; to allow it, set LOOM_${option.toUpperCase()}=${[...allowed, allow].join(",")}`;
 }

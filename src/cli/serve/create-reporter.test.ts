@@ -10,11 +10,11 @@ function report(error: unknown, isDebug = false): readonly unknown[] {
   return logged;
 }
 
-it("says where a fault is that nobody foresaw, and what of ours was not told", () => {
+it("logs the stack of unexpected errors, and code and cause of Loom errors", () => {
   const stack = expect.stringContaining("create-reporter.test.ts") as string;
-  expect(report(new TypeError("x is no function"))).toEqual([
+  expect(report(new TypeError("x is not a function"))).toEqual([
     { error_id: "e1", error: "TypeError", stack },
-    "x is no function",
+    "x is not a function",
   ]);
   const full = new LoomError("store_full", "no room", { path: "/data/loom.db" }, { cause: new Error("disk full") });
   const about = { error_id: "e1", error: "LoomError", code: "store_full", details: full.details, cause: "disk full" };

@@ -1,11 +1,11 @@
-/** What went wrong in a server, for its log; users see the id alone. */
+/** Logs server errors under the id that the client received. */
 import type { LoggerLike } from "../../observe/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
-/** Causes of causes. */
+/** Maximum depth of `cause`. */
 const MAX_CAUSES = 4;
 
-/** Where it happened is told of what nobody foresaw; of the rest for those who look for faults. */
+/** The stack is logged for unexpected errors, and with `isDebug` for every error. */
 export function createReporter(logger: LoggerLike, isDebug: boolean): (error: unknown, errorId: string) => void {
   return (error, errorId) => {
     const { name, message, stack, cause } = error instanceof Error ? error : new Error(String(error));

@@ -1,22 +1,22 @@
-/** What a server says of itself when it has begun: where it is, and lines to try. */
+/** Builds the text a server prints after it has started: its URL and commands to try. */
 import type { Terminal } from "../terminal.ts";
 
 export interface ServerDescription {
   readonly url: string;
   readonly store: string;
   readonly model: string;
-  /** Everybody is asked who they are. */
-  readonly isAsking: boolean;
+  /** Requests need a credential. */
+  readonly requiresAuth: boolean;
 }
 
-export function describeServer({ url, store, model, isAsking }: ServerDescription, terminal: Terminal): string {
+export function describeServer({ url, store, model, requiresAuth }: ServerDescription, terminal: Terminal): string {
   const isOffline = model === "offline" || model.startsWith("offline/");
-  const note = isOffline ? " (an embedded program, no language model; choose one with --model)" : "";
-  const bearer = isAsking ? ` -H "authorization: Bearer $TOKEN"` : "";
+  const note = isOffline ? " (offline demo, not a language model; choose one with --model)" : "";
+  const bearer = requiresAuth ? ` -H "authorization: Bearer $TOKEN"` : "";
   const rows: readonly (readonly [string, string])[] = [
     ["page", `${url}/`],
-    ...(isAsking
-      ? [["sign in", "with a token, on the page or as $TOKEN below; `loom token create NAME` makes one"] as const]
+    ...(requiresAuth
+      ? [["sign in", "with a token, on the page or as $TOKEN below; create one with `loom token create NAME`"] as const]
       : []),
     [
       "ask",
@@ -27,6 +27,6 @@ export function describeServer({ url, store, model, isAsking }: ServerDescriptio
     ["store", store],
   ];
   const lines = rows.map(([name, text]) => `  ${terminal.style("dim", name.padEnd(7))} ${text}\n`);
-  // Programs wait for the first line, and read the address from it.
+  // The first line is parsed by programs that wait for the URL.
   return `listening on ${terminal.style("bold", url)}\n${lines.join("")}`;
 }

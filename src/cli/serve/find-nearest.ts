@@ -1,12 +1,12 @@
-/** What somebody probably meant: of some names, the one that the fewest changes lead to; none where all are far. */
-const MOST_CHANGES = 3;
+/** Finds the name most similar to a misspelled word (edit distance), or undefined if none is similar. */
+const MAX_CHANGES = 3;
 
 export function findNearest(word: string, names: readonly string[]): string | undefined {
-  const plain = toPlain(word.slice(0, 60));
+  const plain = normalize(word.slice(0, 60));
   let nearest: string | undefined;
-  let fewest = Math.min(MOST_CHANGES, Math.ceil(plain.length / 2)) + 1;
+  let fewest = Math.min(MAX_CHANGES, Math.ceil(plain.length / 2)) + 1;
   for (const name of names) {
-    const changes = countChanges(plain, toPlain(name));
+    const changes = countChanges(plain, normalize(name));
     if (changes >= fewest) continue;
     fewest = changes;
     nearest = name;
@@ -14,12 +14,12 @@ export function findNearest(word: string, names: readonly string[]): string | un
   return nearest;
 }
 
-/** `maxBody`, `max_body` and `MAX-BODY` mean the same. */
-function toPlain(name: string): string {
+/** Ignores case and separators: `maxBody`, `max_body` and `MAX-BODY` are equal. */
+function normalize(name: string): string {
   return name.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** Letters put in, left out or changed. */
+/** Levenshtein distance. */
 function countChanges(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   for (let i = 0; i < from.length; i++) {

@@ -1,4 +1,4 @@
-// Who is asked who they are: every combination of where it listens, what it is told, and what there is to come in with.
+// When a server requires authentication: every combination of address, settings and credentials.
 import { mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,33 +14,33 @@ const folder = mkdtempSync(join(tmpdir(), "loom-auth-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let count = 0;
 
-type Tokens = "none" | "good" | "revoked" | "over";
+type Tokens = "none" | "active" | "revoked" | "expired";
 
 function newStore(tokens: Tokens): string {
   const store = join(mkdtempSync(join(folder, `${++count}-`)), "loom.db");
   if (tokens === "none") return store;
   const now = Date.now();
   const credentials = openCredentials(`${store}-auth`, { now: () => now - 1000 });
-  credentials.createToken({ name: "a", ...(tokens === "over" ? { expiresAt: now - 1 } : {}) });
+  credentials.createToken({ name: "a", ...(tokens === "expired" ? { expiresAt: now - 1 } : {}) });
   if (tokens === "revoked") credentials.revokeToken("a");
   credentials.close();
   return store;
 }
 
-interface Told {
-  readonly outcome: "open" | "asks" | "refused";
-  readonly said: string;
+interface StartResult {
+  readonly outcome: "open" | "required" | "rejected";
+  readonly messages: string;
 }
 
-function start(store: string, argv: readonly string[], env = {}): Told {
+function start(store: string, argv: readonly string[], env = {}): StartResult {
   const { values } = readSettings(parseCommand(SERVE, argv), {});
   try {
     const { options, warnings, close } = openAuth(values, store, env);
     close();
-    return { outcome: options === undefined ? "open" : "asks", said: warnings.join("\n") };
+    return { outcome: options === undefined ? "open" : "required", messages: warnings.join("\n") };
   } catch (error) {
     if (!(error instanceof CliError)) throw error;
-    return { outcome: "refused", said: `${error.message}\n${error.hint ?? ""}` };
+    return { outcome: "rejected", messages: `${error.message}\n${error.hint ?? ""}` };
   }
 }
 
@@ -49,55 +49,67 @@ const PUBLIC = ["--host", "0.0.0.0"];
 const ALLOWED = [...PUBLIC, "--allow-public"];
 
 describe("openAuth", () => {
-  // By where it listens, for tokens: none, good, revoked, over; and for none, with JWT.
-  it.each<[string, readonly string[], readonly Told["outcome"][]]>([
-    ["auto here", [], ["open", "asks", "asks", "asks", "asks"]],
-    ["on here", ["--auth", "on"], ["asks", "asks", "asks", "asks", "asks"]],
-    ["off here", ["--auth", "off"], ["open", "open", "open", "open", "refused"]],
-    ["auto for others", PUBLIC, ["refused", "asks", "refused", "refused", "asks"]],
-    ["on for others", [...PUBLIC, "--auth", "on"], ["refused", "asks", "refused", "refused", "asks"]],
-    ["off for others", [...PUBLIC, "--auth", "off"], ["refused", "refused", "refused", "refused", "refused"]],
-    ["auto for all", ALLOWED, ["open", "asks", "refused", "refused", "asks"]],
-    ["on for all", [...ALLOWED, "--auth", "on"], ["refused", "asks", "refused", "refused", "asks"]],
-    ["off for all", [...ALLOWED, "--auth", "off"], ["open", "open", "open", "open", "refused"]],
+  // Expected outcomes for these tokens: none, active, revoked, expired; then without tokens but with JWT.
+  it.each<[string, readonly string[], readonly StartResult["outcome"][]]>([
+    ["auto on localhost", [], ["open", "required", "required", "required", "required"]],
+    ["on on localhost", ["--auth", "on"], ["required", "required", "required", "required", "required"]],
+    ["off on localhost", ["--auth", "off"], ["open", "open", "open", "open", "rejected"]],
+    ["auto on a public address", PUBLIC, ["rejected", "required", "rejected", "rejected", "required"]],
+    [
+      "on on a public address",
+      [...PUBLIC, "--auth", "on"],
+      ["rejected", "required", "rejected", "rejected", "required"],
+    ],
+    [
+      "off on a public address",
+      [...PUBLIC, "--auth", "off"],
+      ["rejected", "rejected", "rejected", "rejected", "rejected"],
+    ],
+    ["auto with --allow-public", ALLOWED, ["open", "required", "rejected", "rejected", "required"]],
+    [
+      "on with --allow-public",
+      [...ALLOWED, "--auth", "on"],
+      ["rejected", "required", "rejected", "rejected", "required"],
+    ],
+    ["off with --allow-public", [...ALLOWED, "--auth", "off"], ["open", "open", "open", "open", "rejected"]],
   ])("%s", (_, argv, outcomes) => {
-    const tokens: readonly Tokens[] = ["none", "good", "revoked", "over"];
-    const told = [...tokens.map((each) => start(newStore(each), argv)), start(newStore("none"), [...argv, ...JWT])];
-    expect(told.map(({ outcome }) => outcome)).toEqual(outcomes);
+    const tokens: readonly Tokens[] = ["none", "active", "revoked", "expired"];
+    const results = [...tokens.map((each) => start(newStore(each), argv)), start(newStore("none"), [...argv, ...JWT])];
+    expect(results.map(({ outcome }) => outcome)).toEqual(outcomes);
   });
 
-  it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost"])("knows %s for this machine", (host) => {
+  it.each(["127.0.0.1", "127.9.9.9", "::1", "localhost"])("treats %s as this machine", (host) => {
     expect(start(newStore("none"), ["--host", host]).outcome).toBe("open");
   });
 
   it.each(["0.0.0.0", "::", "192.168.1.5", "localhost.example.com", "::ffff:10.0.0.1", "my-laptop"])(
-    "takes %s for what others can reach",
-    (host) => expect(start(newStore("none"), ["--host", host]).outcome).toBe("refused"),
+    "treats %s as public",
+    (host) => expect(start(newStore("none"), ["--host", host]).outcome).toBe("rejected"),
   );
 
-  it("says what to type, as it was started", () => {
+  it("suggests the command to create a token", () => {
     const store = newStore("none");
-    const typed = (env: object): string | undefined => /with `(.*?)`/.exec(start(store, PUBLIC, env).said)?.[1];
+    const typed = (env: object): string | undefined => /with `(.*?)`/.exec(start(store, PUBLIC, env).messages)?.[1];
     expect(typed({})).toBe(`loom token create NAME --store ${store}`);
     expect(typed({ LOOM_STORE: store })).toBe("loom token create NAME");
     expect(typed({ LOOM_STORE: store, npm_lifecycle_event: "start" })).toBe(
       "npm run --silent loom -- token create NAME",
     );
-    expect(start(newStore("revoked"), PUBLIC).said).toContain("every token is revoked or over");
+    expect(start(newStore("revoked"), PUBLIC).messages).toContain("every token is revoked or expired");
   });
 
-  it("makes nothing where nobody is asked, or where it does not start", () => {
+  it("creates no file if authentication is off or the server does not start", () => {
     const store = newStore("none");
     for (const argv of [[], PUBLIC, ALLOWED, ["--auth", "off"], [...PUBLIC, "--auth", "on"]]) start(store, argv);
     expect(readdirSync(join(store, ".."))).toEqual([]);
     expect(start(store, ["--auth", "on"])).toEqual({
-      outcome: "asks",
-      said: expect.stringContaining("nobody can come in yet, there is no token yet") as string,
+      outcome: "required",
+      messages: expect.stringContaining("no client can sign in yet because no token exists yet") as string,
     });
     expect(readdirSync(join(store, ".."))).toEqual(["loom.db-auth"]);
   });
 
-  it("does not take what it cannot read for nothing", () => {
+  it("throws if the credentials exist but cannot be read", () => {
     const store = newStore("none");
     symlinkSync(join(folder, "nowhere"), `${store}-auth`);
     expect(() => start(store, [])).toThrow(expect.objectContaining({ code: "store_failed" }) as Error);
@@ -108,23 +120,23 @@ describe("openAuth", () => {
     }
   });
 
-  it("warns where others seem to be meant, and nobody is asked", () => {
+  it("warns if a proxy is configured without authentication", () => {
     const store = newStore("none");
-    expect(start(store, []).said).toBe("");
-    expect(start(store, ["--hosts", "agents.example.com"]).said).toContain("though `hosts` means others");
-    expect(start(store, ["--trusted-proxies", "loopback"]).said).toContain("though `trusted-proxies` means others");
-    expect(start(store, ["--hosts", "agents.example.com", "--auth", "off"]).said).toBe("");
-    expect(start(newStore("good"), ["--hosts", "agents.example.com"]).said).toBe("");
+    expect(start(store, []).messages).toBe("");
+    expect(start(store, ["--hosts", "agents.example.com"]).messages).toContain("although `hosts` is set");
+    expect(start(store, ["--trusted-proxies", "loopback"]).messages).toContain("although `trusted-proxies` is set");
+    expect(start(store, ["--hosts", "agents.example.com", "--auth", "off"]).messages).toBe("");
+    expect(start(newStore("active"), ["--hosts", "agents.example.com"]).messages).toBe("");
   });
 
-  it("has all that JWT need, or none of it", () => {
+  it("requires all JWT settings or none", () => {
     const store = newStore("none");
-    expect(start(store, JWT.slice(0, 4)).said).toMatch(/^jwt-audience: JWT are taken with all of/);
-    expect(start(store, JWT.slice(2)).said).toMatch(/^jwks: /);
-    expect(start(store, ["--jwt-scopes", "read"]).said).toMatch(/^jwt-scopes: there are no JWT/);
+    expect(start(store, JWT.slice(0, 4)).messages).toMatch(/^jwt-audience missing: JWT need/);
+    expect(start(store, JWT.slice(2)).messages).toMatch(/^jwks missing: /);
+    expect(start(store, ["--jwt-scopes", "read"]).messages).toMatch(/^jwt-scopes: no JWT issuer/);
   });
 
-  it("hands on the limits and the keys", () => {
+  it("passes on limits and JWT settings", () => {
     const argv = ["--runs-per-minute", "3", "--tokens-per-day", "1000", "--jwt-scopes", "read,run", ...JWT];
     const { values } = readSettings(parseCommand(SERVE, argv), {});
     const { options, close } = openAuth(values, newStore("none"), {});

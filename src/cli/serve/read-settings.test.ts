@@ -1,4 +1,4 @@
-// Settings: where each comes from, what wins, and how a bad one is refused.
+// Settings: sources, precedence and errors.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,18 +23,18 @@ function writeFile(content: unknown): string {
 const read = (argv: readonly string[] = [], env: { readonly [name: string]: string } = {}) =>
   readSettings(parseCommand(SERVE, argv), env);
 
-function refusal(argv: readonly string[], env: { readonly [name: string]: string } = {}): string {
+function rejection(argv: readonly string[], env: { readonly [name: string]: string } = {}): string {
   try {
     read(argv, env);
   } catch (error) {
     if (error instanceof CliError) return [error.message, error.hint].filter(Boolean).join(" | ");
     throw error;
   }
-  throw new Error("it was taken");
+  throw new Error("the settings were accepted");
 }
 
-describe("settings", () => {
-  it("have defaults", () => {
+describe("readSettings", () => {
+  it("returns defaults", () => {
     const { values, sources, file, warnings } = read();
     expect(values).toMatchObject({ host: "127.0.0.1", port: 10_338, "allow-public": false, model: "offline" });
     expect(values).toMatchObject({ compression: true, heartbeat: 15_000, "max-body": 256 * 1024, store: undefined });
@@ -42,7 +42,7 @@ describe("settings", () => {
     expect([file, warnings]).toEqual([undefined, []]);
   });
 
-  it("come from flags, then the environment, then the file", () => {
+  it("prefers flags to the environment and the environment to the file", () => {
     const file = writeFile({
       port: 1,
       model: "ollama/x",
@@ -58,7 +58,7 @@ describe("settings", () => {
     expect(read([], { LOOM_PORT: " " }).values.port).toBe(10_338);
   });
 
-  it("that are switches are turned on and off everywhere", () => {
+  it("reads boolean settings from every source", () => {
     expect(read(["--allow-fetch", "--no-images"]).values).toMatchObject({ "allow-fetch": true, images: false });
     expect(read([], { LOOM_ALLOW_FETCH: "1", LOOM_IMAGES: "off" }).values).toMatchObject({
       "allow-fetch": true,
@@ -74,7 +74,7 @@ describe("settings", () => {
     expect(describeSettings(back, 120)).toMatch(/allow-fetch +false {2}\(--no-allow-fetch\)/);
   });
 
-  it("that are paths are taken from where the file lies", () => {
+  it("resolves paths in the file relative to the file", () => {
     const file = writeFile({ store: "data/loom.db", kb: "none", workspace: "/srv", mcp: "none" });
     expect(read(["--config", file]).values).toMatchObject({
       mcp: join(folder, "none"),
@@ -89,7 +89,7 @@ describe("settings", () => {
     ["64KB", 65_536],
     ["2mb", 2 * 1024 ** 2],
     ["1000", 1000],
-  ])("have sizes as %s", (given, expected) => {
+  ])("reads the size %s", (given, expected) => {
     expect(read(["--max-body", given]).values["max-body"]).toBe(expected);
   });
 
@@ -98,61 +98,61 @@ describe("settings", () => {
     ["15s", 15_000],
     ["10 m", 600_000],
     ["0", 0],
-  ])("have times as %s", (given, expected) => {
+  ])("reads the duration %s", (given, expected) => {
     expect(read(["--grace", given]).values.grace).toBe(expected);
   });
 
   it.each<[readonly string[], { readonly [name: string]: string }, string]>([
-    [[], { LOOM_PORT: "70000" }, "LOOM_PORT: 70000 is not a port, a number from 0 to 65535"],
-    [["--port", "http"], {}, "--port: http is not a port, a number from 0 to 65535"],
-    [["--port", "1.5"], {}, "--port: 1.5 is not a port, a number from 0 to 65535"],
+    [[], { LOOM_PORT: "70000" }, "LOOM_PORT: 70000 is not a port number from 0 to 65535"],
+    [["--port", "http"], {}, "--port: http is not a port number from 0 to 65535"],
+    [["--port", "1.5"], {}, "--port: 1.5 is not a port number from 0 to 65535"],
     [["--agent", "x"], {}, "--agent: x is not one of react, tot, got, agot"],
     [
       ["--origins", "https://a.example/path"],
       {},
-      "--origins: https://a.example/path is not a list of origins, with commas between",
+      "--origins: https://a.example/path is not a comma-separated list of origins",
     ],
-    [["--hosts", "a b"], {}, "--hosts: a b is not a list of hosts, with commas between"],
-    [["--grace", "soon"], {}, "--grace: soon is not a time as 500ms, 15s or 10m, or 0 for none"],
-    [["--max-body", "-1"], {}, "--max-body: -1 is not a size as 64KB or 10MB"],
-    [["--max-body", "--port", "1"], {}, "`--max-body` needs a value | `loom serve --help` lists what it takes"],
-    [["--max-body", "0"], {}, "--max-body: 0 is not a size as 64KB or 10MB"],
-    [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an address that begins with http:// or https://"],
+    [["--hosts", "a b"], {}, "--hosts: a b is not a comma-separated list of hosts"],
+    [["--grace", "soon"], {}, "--grace: soon is not a duration such as 500ms, 15s or 10m, or 0"],
+    [["--max-body", "-1"], {}, "--max-body: -1 is not a size such as 64KB or 10MB"],
+    [["--max-body", "--port", "1"], {}, "`--max-body` needs a value | run `loom serve --help` for usage"],
+    [["--max-body", "0"], {}, "--max-body: 0 is not a size such as 64KB or 10MB"],
+    [["--base-url", "ftp://x"], {}, "--base-url: ftp://x is not an http:// or https:// URL"],
     [[], { LOOM_ALLOW_FETCH: "maybe" }, "LOOM_ALLOW_FETCH: maybe is not true or false"],
     [[], { LOOM_DEBUG: "constructor" }, "LOOM_DEBUG: constructor is not true or false"],
-    [["--images", "--no-images"], {}, "--no-images and --images cannot both be"],
-    [["--host", " "], {}, "--host:   is not a text"],
-    [["--base-path", "a b"], {}, "--base-path: a b is not a path like /agents"],
+    [["--images", "--no-images"], {}, "--no-images and --images cannot be used together"],
+    [["--host", " "], {}, "--host:   is not a non-empty string"],
+    [["--base-path", "a b"], {}, "--base-path: a b is not a path such as /agents"],
     [
       ["--trusted-proxies", "loopback,me"],
       {},
-      "--trusted-proxies: loopback,me is not a list of addresses, ranges like 10.0.0.0/8, or loopback, with commas between",
+      "--trusted-proxies: loopback,me is not a comma-separated list of IP addresses, CIDR ranges or the word loopback",
     ],
-    [["--api-key", "sk-secret"], {}, "there is no option `--api-key` | `loom serve --help` lists what it takes"],
-    [["--nonsense"], {}, "there is no option `--nonsense` | `loom serve --help` lists what it takes"],
-  ])("are refused by name: %j %j", (argv, env, message) => {
-    expect(refusal(argv, env)).toBe(message);
+    [["--api-key", "sk-secret"], {}, "unknown option `--api-key` | run `loom serve --help` for usage"],
+    [["--nonsense"], {}, "unknown option `--nonsense` | run `loom serve --help` for usage"],
+  ])("rejects %j %j by name", (argv, env, message) => {
+    expect(rejection(argv, env)).toBe(message);
   });
 
-  it("of a file are refused by name and file, with what was probably meant", () => {
-    const refuse = (content: unknown): string => {
+  it("rejects settings of a file with name, file and a suggestion", () => {
+    const reject = (content: unknown): string => {
       const file = writeFile(content);
-      return refusal(["--config", file]).replaceAll(file, "FILE");
+      return rejection(["--config", file]).replaceAll(file, "FILE");
     };
-    expect(refuse({ prot: 1 })).toBe('FILE: there is no setting "prot" | did you mean "port"?');
-    expect(refuse({ maxBody: 1 })).toBe('FILE: there is no setting "maxBody" | did you mean "max-body"?');
-    expect(refuse({ wholly_different_thing: 1 })).toContain("`loom serve --help` lists all");
-    expect(refuse({ port: "x" })).toBe('"port" in FILE: x is not a port, a number from 0 to 65535');
-    expect(refuse({ port: [1] })).toMatch(/^"port" in FILE: .* is not a port/);
-    expect(refuse({ debug: ["on"] })).toMatch(/^"debug" in FILE: .* is not true or false/);
-    expect(refuse({ "api-key": 12_345_678 })).toBe('"api-key" in FILE: what is given is not a text');
-    expect(refuse('{"api-key": "sk-secret-value"')).not.toContain("secret");
-    expect(refuse([])).toContain("one JSON object");
-    expect(refusal(["--config", join(folder, "missing.json")])).toContain("(ENOENT)");
-    expect(refuse({ __proto__: 1, constructor: 1 })).toContain('there is no setting "constructor"');
+    expect(reject({ prot: 1 })).toBe('FILE: unknown setting "prot" | did you mean "port"?');
+    expect(reject({ maxBody: 1 })).toBe('FILE: unknown setting "maxBody" | did you mean "max-body"?');
+    expect(reject({ wholly_different_thing: 1 })).toContain("run `loom serve --help` for a list");
+    expect(reject({ port: "x" })).toBe('"port" in FILE: x is not a port number from 0 to 65535');
+    expect(reject({ port: [1] })).toMatch(/^"port" in FILE: .* is not a port/);
+    expect(reject({ debug: ["on"] })).toMatch(/^"debug" in FILE: .* is not true or false/);
+    expect(reject({ "api-key": 12_345_678 })).toBe('"api-key" in FILE: the given value is not a non-empty string');
+    expect(reject('{"api-key": "sk-secret-value"')).not.toContain("secret");
+    expect(reject([])).toContain("one JSON object");
+    expect(rejection(["--config", join(folder, "missing.json")])).toContain("(ENOENT)");
+    expect(reject({ __proto__: 1, constructor: 1 })).toContain('unknown setting "constructor"');
   });
 
-  it("that are models are names, or none", () => {
+  it("reads a list of models or none", () => {
     expect(read().values).toMatchObject({ models: undefined, "offline-delay": 20 });
     expect(read(["--models", "offline, openai/gpt-5"]).values.models).toEqual(["offline", "openai/gpt-5"]);
     expect(read([], { LOOM_MODELS: "none", LOOM_OFFLINE_DELAY: "0" }).values).toMatchObject({
@@ -160,15 +160,15 @@ describe("settings", () => {
       "offline-delay": 0,
     });
     expect(read(["--config", writeFile({ models: [] })]).values.models).toEqual([]);
-    expect(refusal(["--models", "a b"])).toBe("--models: a b is not a list of models, with commas between");
-    expect(refusal(["--models", "/x"])).toContain("is not a list of models");
+    expect(rejection(["--models", "a b"])).toBe("--models: a b is not a comma-separated list of models");
+    expect(rejection(["--models", "/x"])).toContain("is not a comma-separated list of models");
     const env = { ANTHROPIC_API_KEY: "sk-secret" };
     const printed = describeSettings(read([], env), 120, env);
     expect(printed).toMatch(/^ {2}models +offline,anthropic\/claude-sonnet-4-5 {2}\(default\)$/m);
     expect(printed).not.toContain("secret");
   });
 
-  it("that are secret come from the environment or the file, and are never shown", () => {
+  it("reads secrets from the environment or the file and never prints them", () => {
     const file = writeFile({ "api-key": "sk-secret" });
     const known = [read(["--config", file]), read([], { LOOM_API_KEY: "sk-secret" })];
     for (const one of known) {
@@ -183,7 +183,7 @@ describe("settings", () => {
     expect(read(["--config", file]).warnings).toEqual([expect.stringContaining(`chmod 600 ${file}`)]);
   });
 
-  it("that are misspelt in the environment are told of, with what was probably meant", () => {
+  it("warns about unknown variables with a suggestion", () => {
     const { warnings } = read([], {
       LOOM_POTR: "1",
       LOOM_WHOLLY_DIFFERENT: "1",
@@ -194,12 +194,12 @@ describe("settings", () => {
       PORT: "1",
     });
     expect(warnings).toEqual([
-      "LOOM_POTR is no setting and is ignored: did you mean LOOM_PORT?",
-      "LOOM_WHOLLY_DIFFERENT is no setting and is ignored: `loom serve --help` lists all",
+      "ignored the unknown setting LOOM_POTR: did you mean LOOM_PORT?",
+      "ignored the unknown setting LOOM_WHOLLY_DIFFERENT: run `loom serve --help` for a list",
     ]);
   });
 
-  it("are printed as they are in force where the environment decides", () => {
+  it("prints defaults that depend on the environment", () => {
     const env = { XDG_DATA_HOME: "/data" };
     const printed = describeSettings(read([], env), 120, env);
     expect(printed).toMatch(/^ {2}store +\/data\/loom\/loom\.db {2}\(default\)$/m);
@@ -207,11 +207,11 @@ describe("settings", () => {
     expect(describeSettings(read(["--kb", "none"], env), 120, env)).toMatch(/^ {2}kb +none {2}\(--kb\)$/m);
     const table = settingsTable();
     expect(table).toMatch(/^\| `store` .*\| `~\/\.local\/share\/loom\/loom\.db` \|/m);
-    expect(table).toMatch(/^\| `kb` .*\| `knowledge\.db` beside the default store \|/m);
-    expect(usageOf(SERVE, 400)).toContain("(default knowledge.db beside the default store); LOOM_KB");
+    expect(table).toMatch(/^\| `kb` .*\| `knowledge\.db` next to the default store \|/m);
+    expect(usageOf(SERVE, 400)).toContain("(default: knowledge.db next to the default store; env: LOOM_KB)");
   });
 
-  it("are printed with where they come from", () => {
+  it("prints settings with their source", () => {
     const file = writeFile({ host: "localhost" });
     const printed = describeSettings(read(["--no-images", "--config", file], { LOOM_PORT: "0" }), 120);
     expect(printed).toMatch(/^ {2}host +localhost {2}\(.*\.json\)$/m);
@@ -221,7 +221,7 @@ describe("settings", () => {
     for (const key of SETTING_KEYS) expect(printed).toContain(`  ${key}`);
   });
 
-  it("are all in the usage text and in the table of the docs", () => {
+  it("lists every setting in the help and in the docs", () => {
     const usage = usageOf(SERVE, 100);
     const table = settingsTable();
     for (const key of SETTING_KEYS) {
@@ -232,17 +232,17 @@ describe("settings", () => {
     }
   });
 
-  it("read back what they show", () => {
+  it("parses every printed default", () => {
     for (const key of SETTING_KEYS) {
-      const { kind, fallback } = SETTINGS[key] as Setting<unknown>;
-      if (fallback !== undefined && !Array.isArray(fallback))
-        expect(kind.read(kind.show(fallback)), key).toEqual(fallback);
+      const { kind, defaultValue } = SETTINGS[key] as Setting<unknown>;
+      if (defaultValue !== undefined && !Array.isArray(defaultValue))
+        expect(kind.read(kind.show(defaultValue)), key).toEqual(defaultValue);
     }
   });
 });
 
 describe("findNearest", () => {
-  it("finds what is near, and nothing where all is far", () => {
+  it("finds a similar name, or none", () => {
     expect(findNearest("hots", ["host", "port"])).toBe("host");
     expect(findNearest("LOG_LEVEL", ["log-level"])).toBe("log-level");
     expect(findNearest("x", ["host", "port"])).toBeUndefined();

@@ -1,7 +1,9 @@
 /**
- * The settings of a server from where they may come: flags, then the environment, then the file, then the defaults. What
- * is wrong is told with its name and its source before anything is opened. A file is read only where it is named: one
- * that happens to lie in the folder must not choose which programs are started.
+ * Reads the settings of a server from flags, the environment, the configuration file and the defaults, in this order.
+ * An invalid value is reported with its name and source before anything is opened.
+ *
+ * The file is read only if it is named: a file that happens to be in the current folder must not choose which programs
+ * are started.
  */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -9,7 +11,7 @@ import { isJsonObject } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { type Environment, readVariable } from "../find-store.ts";
 import { findNearest } from "./find-nearest.ts";
-import { describeGiven, NONE, type Setting } from "./setting.ts";
+import { describeGivenValue, NONE, type Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, type Settings, variableOf } from "./settings.ts";
 
 export type SettingSource = "flag" | "environment" | "file" | "default";
@@ -17,15 +19,15 @@ export type SettingSource = "flag" | "environment" | "file" | "default";
 export interface ReadSettings {
   readonly values: Settings;
   readonly sources: { readonly [K in SettingKey]: SettingSource };
-  /** The file that was read. */
+  /** The configuration file, if one was read. */
   readonly file: string | undefined;
   readonly warnings: readonly string[];
 }
 
-interface Given {
+interface GivenValue {
   readonly value: unknown;
   readonly source: SettingSource;
-  /** As whoever gave it wrote it: `--port`, `LOOM_PORT`, `"port" in FILE`. */
+  /** The name as the user wrote it: `--port`, `LOOM_PORT`, `"port" in FILE`. */
   readonly name: string;
 }
 
@@ -39,14 +41,14 @@ export function readSettings(parsed: ParsedCommand, env: Environment = process.e
   for (const key of SETTING_KEYS) {
     const given = findGiven(key, parsed, env, written, file);
     const setting = SETTINGS[key] as Setting<unknown>;
-    values[key] = given === undefined ? setting.fallback : readGiven(setting, given, file);
+    values[key] = given === undefined ? setting.defaultValue : readGiven(setting, given, file);
     sources[key] = given?.source ?? "default";
   }
   return {
     values: values as unknown as Settings,
     sources: sources as ReadSettings["sources"],
     file,
-    warnings: [...(file === undefined ? [] : findOpenSecrets(file, written)), ...findUnknownVariables(env)],
+    warnings: [...(file === undefined ? [] : findReadableSecrets(file, written)), ...findUnknownVariables(env)],
   };
 }
 
@@ -56,15 +58,15 @@ function findGiven(
   env: Environment,
   written: { readonly [key: string]: unknown },
   file: string | undefined,
-): Given | undefined {
+): GivenValue | undefined {
   const flags = [flagOf(key), otherFlagOf(key)].filter(
     (flag) => flag !== undefined && parsed.options[flag] !== undefined,
   );
   const [flag, other] = flags;
-  if (other !== undefined) throw new CliError(`--${flag ?? ""} and --${other} cannot both be`);
+  if (other !== undefined) throw new CliError(`--${flag ?? ""} and --${other} cannot be used together`);
   if (flag !== undefined) {
     const flagged = parsed.options[flag];
-    // Of a switch, the one that has its name turns it on.
+    // Of the two flags of a boolean setting, the one with its name means true.
     return { value: flagged === true ? flag === key : flagged, source: "flag", name: `--${flag}` };
   }
   const variable = variableOf(key);
@@ -74,22 +76,22 @@ function findGiven(
   return own == null ? undefined : { value: own, source: "file", name: `"${key}" in ${file ?? ""}` };
 }
 
-function readGiven(setting: Setting<unknown>, { value, source, name }: Given, file: string | undefined): unknown {
+function readGiven(setting: Setting<unknown>, { value, source, name }: GivenValue, file: string | undefined): unknown {
   const { kind, isSecret = false } = setting;
   const read = kind.read(value);
-  if (read === undefined) throw new CliError(`${name}: ${describeGiven(value, isSecret)} is not ${kind.form}`);
+  if (read === undefined) throw new CliError(`${name}: ${describeGivenValue(value, isSecret)} is not ${kind.expected}`);
   const isFromFile = source === "file" && kind.isPath === true && file !== undefined;
   return isFromFile && !(kind.allowsNone === true && read === NONE) ? resolve(dirname(file), read as string) : read;
 }
 
 function readFile(file: string): { readonly [key: string]: unknown } {
   const content = parseFile(file);
-  if (!isJsonObject(content)) throw new CliError(`${file}: settings are one JSON object, as {"port": 10338}`);
+  if (!isJsonObject(content)) throw new CliError(`${file}: settings must be one JSON object, such as {"port": 10338}`);
   for (const key of Object.keys(content)) {
     if (Object.hasOwn(SETTINGS, key)) continue;
     const nearest = findNearest(key, SETTING_KEYS);
-    const hint = nearest === undefined ? "`loom serve --help` lists all" : `did you mean "${nearest}"?`;
-    throw new CliError(`${file}: there is no setting "${key.slice(0, 60)}"`, hint);
+    const hint = nearest === undefined ? "run `loom serve --help` for a list" : `did you mean "${nearest}"?`;
+    throw new CliError(`${file}: unknown setting "${key.slice(0, 60)}"`, hint);
   }
   return content;
 }
@@ -97,19 +99,19 @@ function readFile(file: string): { readonly [key: string]: unknown } {
 function parseFile(file: string): unknown {
   let content: string;
   try {
-    if (statSync(file).size > MAX_FILE_BYTES) throw new CliError(`${file}: no settings are larger than 1 MB`);
+    if (statSync(file).size > MAX_FILE_BYTES) throw new CliError(`${file}: the file is larger than 1 MB`);
     content = readFileSync(file, "utf8");
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { code } = error as { readonly code?: string };
-    throw new CliError(`the settings cannot be read from ${file} (${code ?? "?"})`);
+    throw new CliError(`cannot read the settings in ${file} (${code ?? "?"})`);
   }
   try {
     return JSON.parse(content.replace(/^\ufeff/, "")) as unknown;
   } catch (error) {
-    // What stands there may be a secret: only where it is wrong is told.
+    // The content may be a secret, so only the line is reported.
     const where = /line (?<line>\d+)/.exec(String(error))?.groups?.["line"] ?? findLine(content, error);
-    throw new CliError(`${file}: it is not JSON${where === undefined ? "" : `, see line ${where}`}`);
+    throw new CliError(`${file}: invalid JSON${where === undefined ? "" : ` on line ${where}`}`);
   }
 }
 
@@ -118,7 +120,7 @@ function findLine(content: string, error: unknown): string | undefined {
   return position === undefined ? undefined : String(content.slice(0, Number(position)).split("\n").length);
 }
 
-/** What is read elsewhere: the file itself, and what the tests of a checkout are told. */
+/** Variables that are not settings: the name of the file, and variables of the tests. */
 const OTHER_VARIABLES: ReadonlySet<string> = new Set([
   "LOOM_CONFIG",
   "LOOM_NODE_RERUN",
@@ -130,7 +132,7 @@ const OTHER_VARIABLES: ReadonlySet<string> = new Set([
 ]);
 const MAX_UNKNOWN = 10;
 
-/** Told and no more: the environment is not ours alone, as the file is. */
+/** A warning only: other programs may also use the prefix LOOM_. */
 function findUnknownVariables(env: Environment): readonly string[] {
   const known = SETTING_KEYS.map(variableOf);
   const unknown = Object.keys(env).filter(
@@ -141,14 +143,15 @@ function findUnknownVariables(env: Environment): readonly string[] {
     .slice(0, MAX_UNKNOWN)
     .map((name) => {
       const nearest = findNearest(name.slice(5), SETTING_KEYS);
-      const hint = nearest === undefined ? "`loom serve --help` lists all" : `did you mean ${variableOf(nearest)}?`;
-      return `${name.slice(0, 60)} is no setting and is ignored: ${hint}`;
+      const hint =
+        nearest === undefined ? "run `loom serve --help` for a list" : `did you mean ${variableOf(nearest)}?`;
+      return `ignored the unknown setting ${name.slice(0, 60)}: ${hint}`;
     });
 }
 
-/** Others on this machine must not read a key. */
-function findOpenSecrets(file: string, written: { readonly [key: string]: unknown }): readonly string[] {
+/** Warns if other users of this machine can read a secret in the file. */
+function findReadableSecrets(file: string, written: { readonly [key: string]: unknown }): readonly string[] {
   const secrets = SETTING_KEYS.filter((key) => (SETTINGS[key] as Setting<unknown>).isSecret === true && key in written);
   if (secrets.length === 0 || process.platform === "win32" || (statSync(file).mode & 0o077) === 0) return [];
-  return [`${file} holds ${secrets.join(", ")}, and others on this machine can read it: chmod 600 ${file}`];
+  return [`${file} contains ${secrets.join(", ")} and is readable by other users; run chmod 600 ${file}`];
 }

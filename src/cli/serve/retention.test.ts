@@ -1,4 +1,4 @@
-// Retention: it looks now and then, tells what it did, survives a store that fails, and stops when it is told to.
+// Retention: pruning intervals, log messages, failures and disposal.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { RetentionPolicy } from "../../log/index.ts";
 import { startRetention } from "./retention.ts";
@@ -7,7 +7,7 @@ describe("startRetention", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("looks soon, then as often as it is told, also after a failure, until it is disposed of", async () => {
+  it("prunes soon after the start, then at the interval, also after a failure, until it is disposed", async () => {
     const asked: RetentionPolicy[] = [];
     const lines: string[] = [];
     const write = (_fields: object, message: string): void => void lines.push(message);
@@ -26,7 +26,7 @@ describe("startRetention", () => {
     expect(asked).toEqual([{ maxAgeMs: 5000 }]);
     await vi.advanceTimersByTimeAsync(120_000);
     expect(asked).toHaveLength(3);
-    expect(lines).toEqual(["old runs were forgotten", "nothing was forgotten"]);
+    expect(lines).toEqual(["deleted old runs", "could not delete old runs"]);
     await retention[Symbol.asyncDispose]();
     await vi.advanceTimersByTimeAsync(600_000);
     expect(asked).toHaveLength(3);

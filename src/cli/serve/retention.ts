@@ -1,9 +1,9 @@
-/** Forgets, now and then, what is to be forgotten: old runs where that was asked for, and answers to old commands always. */
+/** Prunes the store periodically: old runs according to the retention settings, and outcomes of old commands always. */
 import type { Log } from "../../log/index.ts";
 import type { LoggerLike } from "../../observe/index.ts";
 import type { Settings } from "./settings.ts";
 
-/** A server that has just been started has other things to do. */
+/** Delay of the first pruning after the start. */
 const FIRST_MS = 30_000;
 
 export function startRetention(
@@ -18,11 +18,11 @@ export function startRetention(
   const prune = async (): Promise<void> => {
     try {
       const { runs, bytes, damaged = [] } = await log.prune(policy);
-      if (runs > 0) logger.info({ runs, bytes }, "old runs were forgotten");
-      if (damaged.length > 0) logger.warn({ sessions: damaged.slice(0, 10) }, "damaged sessions were passed over");
+      if (runs > 0) logger.info({ runs, bytes }, "deleted old runs");
+      if (damaged.length > 0) logger.warn({ sessions: damaged.slice(0, 10) }, "skipped damaged sessions");
     } catch (error) {
       if (!isStopped)
-        logger.warn({ error: error instanceof Error ? error.message : String(error) }, "nothing was forgotten");
+        logger.warn({ error: error instanceof Error ? error.message : String(error) }, "could not delete old runs");
     }
     schedule(every);
   };

@@ -1,6 +1,6 @@
 /**
- * The server of `loom serve`: opens the store, equips the agents, serves until it is told to stop, and stops in good order.
- * It decides nothing about requests.
+ * Runs the server of `loom serve`: opens the store, creates the agents, serves until a signal arrives, and shuts down.
+ * It does not handle requests.
  */
 import { LOG_LIMITS, type SqliteLog } from "../../log/index.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
@@ -10,40 +10,40 @@ import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
 import { readLimits } from "../../server/server-limits.ts";
 import { CliError } from "../command.ts";
-import { type Equipment, openEquipment } from "../equipment.ts";
+import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { findStore } from "../find-store.ts";
 import { cutText } from "../fit-text.ts";
-import { isMissing } from "../kb/default-knowledge-base.ts";
+import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
-import { chooseServedBase } from "./choose-served-base.ts";
+import { chooseServerKnowledgeBase } from "./choose-server-knowledge-base.ts";
 import { createAgents } from "./create-agents.ts";
 import { createLogger } from "./create-logger.ts";
 import { createNotifier } from "./create-notifier.ts";
 import { createReporter } from "./create-reporter.ts";
 import { describeServer } from "./describe-server.ts";
-import { openFurtherModels } from "./further-models.ts";
+import { openAdditionalModels } from "./additional-models.ts";
 import { openAuth } from "./open-auth.ts";
 import { startRetention } from "./retention.ts";
 import { LIMIT_SETTINGS, type SettingKey, SETTINGS, type Settings } from "./settings.ts";
 import { waitForSignal } from "./wait-for-signal.ts";
 
-/** Throws a CliError for what the user can put right. */
+/** Throws a CliError for errors that the user can fix. */
 export async function runServer(settings: Settings, terminal: Terminal): Promise<number> {
   try {
     return await serve(settings, terminal);
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    const setting = BLAMED[error.code];
+    const setting = SETTING_BY_ERROR[error.code];
     throw new CliError(
-      `${setting === undefined ? "" : `${setting}: `}${nameSettings(error.message)}`,
+      `${setting === undefined ? "" : `${setting}: `}${toSettingNames(error.message)}`,
       HINTS[error.code],
     );
   }
 }
 
-/** Whose value is to blame, where the message does not say so. */
-const BLAMED: { readonly [code: string]: SettingKey } = {
+/** The setting to name in the error, for messages that do not name one. */
+const SETTING_BY_ERROR: { readonly [code: string]: SettingKey } = {
   unknown_model: "model",
   missing_key: "model",
   mcp_failed: "mcp",
@@ -53,45 +53,48 @@ const HINTS: { readonly [code: string]: string } = {
   listen_failed: "choose another address with `--host` and `--port`, or LOOM_HOST and LOOM_PORT",
   store_read_only: "choose another store with `--store FILE` or LOOM_STORE",
   store_failed: "choose another store with `--store FILE` or LOOM_STORE",
-  unknown_model: "choose another with `--model` or LOOM_MODEL; `--base-url` or LOOM_BASE_URL say where a provider is",
-  missing_key: "LOOM_API_KEY does as well",
+  unknown_model:
+    "choose a model with `--model` or LOOM_MODEL; set the URL of a provider with `--base-url` or LOOM_BASE_URL",
+  missing_key: "or set LOOM_API_KEY",
   mcp_failed: "choose another file with `--mcp` or LOOM_MCP",
 };
 
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
-  // Before anything else is opened.
+  // Checked before anything else is opened.
   const auth = openAuth(values, store);
-  // From here on: a start that takes long, or that must not be broken off, can be told to stop too.
-  using signal = waitForSignal(() => terminal.warn("stopping; once more, and it ends at once"));
+  // Signals are handled from here on, so a slow start can also be stopped.
+  using signal = waitForSignal(() => terminal.warn("stopping; press Ctrl-C again to exit immediately"));
   await using stack = new AsyncDisposableStack();
   stack.defer(() => auth.close());
   for (const warning of auth.warnings) terminal.warn(warning);
   const logger = await createLogger(values, terminal);
-  const equipment = stack.use(await equip(values, (warning) => terminal.warn(cutText(warning, 500))));
-  for (const warning of equipment.warnings) terminal.warn(cutText(warning, 500));
-  const first = { name: formatModelName(parseModelName(values.model)), model: equipment.model };
-  const further = await openFurtherModels(collectModels(values), (warning) => terminal.warn(cutText(warning, 500)));
-  if (signal.isTold) return 0;
+  const resources = stack.use(await openResources(values, (warning) => terminal.warn(cutText(warning, 500))));
+  for (const warning of resources.warnings) terminal.warn(cutText(warning, 500));
+  const first = { name: formatModelName(parseModelName(values.model)), model: resources.model };
+  const additional = await openAdditionalModels(collectModels(values), (warning) =>
+    terminal.warn(cutText(warning, 500)),
+  );
+  if (signal.isStopping) return 0;
   const limits = collectLimits(values);
   const log = await openLog(store, limits);
   stack.defer(() => log.close());
-  if (signal.isTold) return 0;
-  // Named after the store: two in one folder have nothing to do with each other.
+  if (signal.isStopping) return 0;
+  // Named after the store, since several stores may share a folder.
   const blobs = await openBlobStore(`${store}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
   const prometheus = values.metrics ? await openMetrics() : undefined;
   const server = await startLoomServer({
     log,
-    agents: createAgents(equipment, [first, ...further], values, onError),
+    agents: createAgents(resources, [first, ...additional], values, onError),
     defaultAgent: values.agent,
     host: values.host,
     port: values.port,
     allowPublic: values["allow-public"],
     ...(values["base-path"] === undefined ? {} : { basePath: values["base-path"] }),
     blobs,
-    ...(equipment.knowledge === undefined ? {} : { knowledge: equipment.knowledge }),
+    ...(resources.knowledge === undefined ? {} : { knowledge: resources.knowledge }),
     limits,
     origins: values.origins,
     hosts: values.hosts,
@@ -109,19 +112,19 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger));
   await terminal.write(
-    describeServer({ url: server.url, store, model: values.model, isAsking: auth.options !== undefined }, terminal),
+    describeServer({ url: server.url, store, model: values.model, requiresAuth: auth.options !== undefined }, terminal),
   );
   await signal.first;
   await server.close();
   return 0;
 }
 
-function equip(values: Settings, onWarning: (warning: string) => void): Promise<Equipment> {
+function openResources(values: Settings, onWarning: (warning: string) => void): Promise<AgentResources> {
   const { workspace, mcp } = values;
-  const base = chooseServedBase(values);
-  if (base !== undefined && isMissing(base))
-    onWarning(`kb: \`${base.file}\` is not there yet; it is made when it is first asked`);
-  return openEquipment(
+  const base = chooseServerKnowledgeBase(values);
+  if (base !== undefined && isMissingFile(base))
+    onWarning(`kb: \`${base.file}\` does not exist yet; it is created on first use`);
+  return openAgentResources(
     {
       ...collectModels(values),
       workspace,
@@ -143,7 +146,7 @@ function collectLimits(values: Settings): ServerLimits {
   return readLimits(Object.fromEntries(given) as Partial<ServerLimits>);
 }
 
-/** A message is a command, and what JSON makes of it is longer than it is. */
+/** A message is stored as a command, and its JSON encoding is longer than the message. */
 function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): Promise<SqliteLog> {
   return openStore(store, {
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
@@ -151,7 +154,7 @@ function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): 
   });
 }
 
-/** Nothing where prom-client is not installed. */
+/** Returns undefined if prom-client is not installed. */
 async function openMetrics(): Promise<PrometheusObserver | undefined> {
   try {
     return await createPrometheusObserver();
@@ -161,8 +164,8 @@ async function openMetrics(): Promise<PrometheusObserver | undefined> {
   }
 }
 
-/** What the server says of its options, in the words of the settings. */
-function nameSettings(message: string): string {
+/** Replaces option names of the server API in an error message with setting names. */
+function toSettingNames(message: string): string {
   return message.replaceAll(/`(?:limits\.)?(\w+)`/g, (quoted, word: string) => {
     const limit = Object.entries(LIMIT_SETTINGS).find(([, name]) => name === word)?.[0];
     const key = limit ?? word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

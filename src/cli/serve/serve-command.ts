@@ -1,30 +1,30 @@
-/** What `loom serve` takes, from the settings; and the settings as a table, for the docs and for `--print-config`. */
-import type { Command, Option } from "../command.ts";
+/** Declares `loom serve`, and prints its settings for `--print-config` and docs/configuration.md. */
+import type { CliCommand, CliOption } from "../command.ts";
 import { listRows } from "../command.ts";
 import type { Environment } from "../find-store.ts";
 import type { ReadSettings } from "./read-settings.ts";
 import type { Setting } from "./setting.ts";
 import { flagOf, otherFlagOf, SETTING_KEYS, type SettingKey, SETTINGS, variableOf } from "./settings.ts";
 
-function describeSetting(key: SettingKey): Option {
+function describeSetting(key: SettingKey): CliOption {
   const { kind, about } = SETTINGS[key] as Setting<unknown>;
-  const fallback = showFallback(key).replaceAll("`", "");
+  const defaultValue = showDefault(key).replaceAll("`", "");
   const notes = [
-    ...(kind.placeholder === "WORD" ? [kind.form] : []),
-    ...(fallback === "" || fallback === "on" || fallback === "off" ? [] : [`default ${fallback}`]),
+    ...(kind.placeholder === "CHOICE" ? [kind.expected] : []),
+    ...(defaultValue === "" || defaultValue === "on" || defaultValue === "off" ? [] : [`default: ${defaultValue}`]),
+    `env: ${variableOf(key)}`,
   ];
-  const more = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
   const isOff = flagOf(key) === `no-${key}`;
-  const text = `${isOff ? "do not " : ""}${about}${more}; ${variableOf(key)}`;
+  const text = `${isOff ? "do not " : ""}${about} (${notes.join("; ")})`;
   return kind.placeholder === undefined ? { about: text } : { value: kind.placeholder, about: text };
 }
 
-/** In Markdown. Empty where there is none, and `about` says what then. */
-function showFallback(key: SettingKey): string {
-  const { kind, fallback, standIn } = SETTINGS[key] as Setting<unknown>;
-  if (standIn !== undefined) return standIn.words;
-  if (typeof fallback === "boolean") return fallback ? "`on`" : "`off`";
-  const shown = fallback === undefined ? "" : kind.show(fallback);
+/** Returns the default in Markdown, or an empty string if there is none. */
+function showDefault(key: SettingKey): string {
+  const { kind, defaultValue, defaultLabel } = SETTINGS[key] as Setting<unknown>;
+  if (defaultLabel !== undefined) return defaultLabel;
+  if (typeof defaultValue === "boolean") return defaultValue ? "`on`" : "`off`";
+  const shown = defaultValue === undefined ? "" : kind.show(defaultValue);
   return shown === "" ? "" : `\`${shown}\``;
 }
 
@@ -38,22 +38,22 @@ const FLAGS = SETTING_KEYS.flatMap((key) => {
 });
 const SECRETS = SETTING_KEYS.filter((key) => flagOf(key) === undefined);
 
-export const SERVE: Command = {
+export const SERVE: CliCommand = {
   name: "serve",
-  summary: "Serve agents, sessions and their streams over HTTP and WebSocket.",
+  summary: "Serve agents and sessions over HTTP and WebSocket.",
   options: {
-    config: { value: "FILE", about: "settings in a JSON file; LOOM_CONFIG" },
-    "print-config": { about: "print every setting and where it comes from, and end" },
+    config: { value: "FILE", about: "JSON file with settings (env: LOOM_CONFIG)" },
+    "print-config": { about: "print every setting with its source, then exit" },
     ...Object.fromEntries(FLAGS),
   },
   notes: [
-    "Every setting may come from its flag, from the variable named with it, or from the file under its name, as port or metrics; the first of these wins. A path in the file is taken from where the file lies. A file is read only where it is named.",
-    `Secrets have no flag, since others on this machine can see flags: ${SECRETS.map((key) => `${variableOf(key)} or "${key}" in the file`).join(", ")}. The keys of providers are read from their own variables too, as OPENAI_API_KEY.`,
-    "Sizes are written as 64KB or 10MB, times as 500ms, 15s, 10m, 24h or 30d, lists with commas. Switches are true or false in the environment and in the file; every one has a second flag for the opposite, as --no-debug and --metrics.",
-    "Without a model the offline model answers, which needs no key and says what it is. Agents: react, tot, got, and agot, which is got with tasks that may become graphs.",
-    "It listens on this machine only, and asks nobody there who they are until somebody has made a token (`loom token create NAME`) or named the keys of JWT (--jwks). To be reached by others (--host) it needs one of these; --allow-public lets everybody in where there is neither, or --auth is off.",
-    "SIGINT and SIGTERM stop it in good order: nothing new is taken, runs may end within --grace, readers are told to come back, and what is left goes on with the next start. A second signal ends it at once.",
-    "Exit code: 0 it was stopped, 2 it could not be started, 130 it was ended at once.",
+    'A setting is read from its flag, its environment variable or its key in the file, such as "port"; the first of these wins. Paths in the file are relative to the file. No file is read unless --config or LOOM_CONFIG names it.',
+    `Secrets have no flag, because other users of this machine can see flags: set ${SECRETS.map((key) => `${variableOf(key)}, or "${key}" in the file`).join("; ")}. Provider keys are also read from their own variables, such as OPENAI_API_KEY.`,
+    "Sizes: 64KB, 10MB. Durations: 500ms, 15s, 10m, 24h, 30d. Lists: comma-separated. Boolean settings are true or false in the environment and in the file, and have a second flag for the opposite, such as --no-debug or --metrics.",
+    "Without --model, the offline model answers: it needs no key and is not a language model. Agents: react, tot, got, and agot (adaptive got).",
+    "By default the server listens on localhost without authentication. Authentication turns on once you create a token (`loom token create NAME`) or set --jwks. A public --host requires one of these; --allow-public serves a public address without authentication.",
+    "SIGINT and SIGTERM shut the server down: it accepts no new requests, gives live runs the --grace period to finish and asks clients to reconnect. Unfinished runs continue at the next start. A second signal exits immediately.",
+    "Exit codes: 0 stopped, 2 could not start, 130 stopped by a second signal.",
   ],
   examples: [
     "loom serve",
@@ -64,15 +64,15 @@ export const SERVE: Command = {
   ],
 };
 
-/** One line for each setting: its name, its value, and its source. */
+/** Returns one line per setting: name, value and source. */
 export function describeSettings(
   { values, sources, file }: ReadSettings,
   width: number,
   env: Environment = process.env,
 ): string {
   const rows = SETTING_KEYS.map((key) => {
-    const { kind, isSecret = false, standIn } = SETTINGS[key] as Setting<unknown>;
-    const value = values[key] ?? standIn?.find(env);
+    const { kind, isSecret = false, findDefault } = SETTINGS[key] as Setting<unknown>;
+    const value = values[key] ?? findDefault?.(env);
     const shown = value === undefined ? "-" : isSecret ? "(hidden)" : kind.show(value);
     return { name: key, about: `${shown === "" ? '""' : shown}  (${describeSource(key, sources[key], value, file)})` };
   });
@@ -85,7 +85,7 @@ function describeSource(key: SettingKey, source: string, value: unknown, file: s
   return source === "file" ? (file ?? "") : "default";
 }
 
-/** The table of docs/configuration.md. */
+/** Returns the table of docs/configuration.md. */
 export function settingsTable(): string {
   const lines: string[] = [];
   let group = "";
@@ -97,17 +97,17 @@ export function settingsTable(): string {
         "",
         `### ${group}`,
         "",
-        "| setting | flag | variable | value | default | what |",
+        "| setting | flag | variable | value | default | description |",
         "| --- | --- | --- | --- | --- | --- |",
       );
     }
     const flag = flagOf(key);
     const cells = [
       `\`${key}\``,
-      flag === undefined ? "none: a secret" : `\`--${flag}\``,
+      flag === undefined ? "none (secret)" : `\`--${flag}\``,
       `\`${variableOf(key)}\``,
-      setting.kind.form,
-      showFallback(key) === "" ? "none" : showFallback(key),
+      setting.kind.expected,
+      showDefault(key) === "" ? "none" : showDefault(key),
       setting.about,
     ];
     lines.push(`| ${cells.join(" | ")} |`);

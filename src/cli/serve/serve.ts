@@ -1,4 +1,4 @@
-/** `loom serve`: reads the settings and shows them, or has the server run. It loads no server for what needs none. */
+/** `loom serve`: reads the settings, then prints them or runs the server. The server is loaded only if it runs. */
 import type { ParsedCommand } from "../command.ts";
 import type { Terminal } from "../terminal.ts";
 import { readSettings } from "./read-settings.ts";

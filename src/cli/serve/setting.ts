@@ -1,61 +1,63 @@
 /**
- * The kinds of settings: how each is written, read and shown. A value comes as text (a flag, a variable) or as JSON (the
- * file); it is read in one way. It knows no setting by name.
+ * The kinds of settings: how a value is parsed and printed. A value is text (from a flag or a variable) or JSON (from
+ * the configuration file). This module does not know individual settings.
  */
 import { describeValue } from "../../protocol/index.ts";
 import type { Environment } from "../find-store.ts";
 
 export interface SettingKind<T> {
-  /** What stands for the value in the usage text; absent for a switch. */
+  /** Placeholder of the value in the help text; absent for a boolean. */
   readonly placeholder?: string;
-  /** Undefined for what is no such value. */
+  /** Returns undefined if the value is invalid. */
   read(given: unknown): T | undefined;
-  /** The end of "…is not": `a port, a number from 0 to 65535`. */
-  readonly form: string;
-  /** As it would be written. */
+  /** Completes the error "VALUE is not …", for example `a port number from 0 to 65535`. */
+  readonly expected: string;
+  /** Formats a value so that `read` accepts it. */
   show(value: T): string;
-  /** Relative to the file it is written in. */
+  /** In the configuration file, the path is relative to that file. */
   readonly isPath?: boolean;
-  /** The word `none` is no path. */
+  /** The value `none` is not a path. */
   readonly allowsNone?: boolean;
 }
 
 export interface Setting<T> {
   readonly kind: SettingKind<T>;
   readonly about: string;
-  /** Undefined: there is none, and what that means is said by `about`. */
-  readonly fallback: T | undefined;
-  /** What is in force where there is none, and the environment decides: in words, and as it is here. */
-  readonly standIn?: { readonly words: string; find(env: Environment): T };
-  /** Never taken from a flag, where everybody sees it, and never shown. */
+  /** Undefined if there is none; `defaultLabel` then says what applies. */
+  readonly defaultValue: T | undefined;
+  /** Text shown as the default in Markdown, for a setting without a `defaultValue`. */
+  readonly defaultLabel?: string;
+  /** Computes the default from the environment. */
+  readonly findDefault?: (env: Environment) => T;
+  /** Has no flag, because other users can see flags, and is never printed. */
   readonly isSecret?: boolean;
   readonly group: string;
 }
 
 export const text: SettingKind<string> = {
   placeholder: "TEXT",
-  form: "a text",
+  expected: "a non-empty string",
   read: (given) => (typeof given === "string" && given.trim() !== "" ? given : undefined),
   show: (value) => value,
 };
 
-/** A text of a form of its own. */
-export function textOf(placeholder: string, form: string, isRight: (text: string) => boolean): SettingKind<string> {
+/** A string that must pass `isValid`. */
+export function textOf(placeholder: string, form: string, isValid: (text: string) => boolean): SettingKind<string> {
   return {
     ...text,
     placeholder,
-    form,
-    read: (given) => (typeof given === "string" && isRight(given) ? given : undefined),
+    expected: form,
+    read: (given) => (typeof given === "string" && isValid(given) ? given : undefined),
   };
 }
 
-export const path: SettingKind<string> = { ...text, placeholder: "PATH", form: "a path", isPath: true };
+export const path: SettingKind<string> = { ...text, placeholder: "PATH", expected: "a path", isPath: true };
 
-/** For a path that may be left out: without one. */
+/** Value of a path setting that turns the feature off. */
 export const NONE = "none";
-export const pathOrNone: SettingKind<string> = { ...path, form: "a path, or none", allowsNone: true };
+export const pathOrNone: SettingKind<string> = { ...path, expected: "a path or none", allowsNone: true };
 
-/** An http or https address. A name and a password in it are nobody's to read. */
+/** An http or https URL. `show` hides the user name and password. */
 export const url: SettingKind<string> = {
   ...text,
   show(value) {
@@ -66,7 +68,7 @@ export const url: SettingKind<string> = {
     return shown.href;
   },
   placeholder: "URL",
-  form: "an address that begins with http:// or https://",
+  expected: "an http:// or https:// URL",
   read: (given) =>
     typeof given === "string" && /^https?:$/.test(URL.parse(given)?.protocol ?? "") ? given : undefined,
 };
@@ -77,25 +79,25 @@ const WORDS: ReadonlyMap<unknown, boolean> = new Map([
 ]);
 
 export const toggle: SettingKind<boolean> = {
-  form: "true or false",
+  expected: "true or false",
   read: (given) => (typeof given === "boolean" ? given : WORDS.get(typeof given === "string" && given.toLowerCase())),
   show: String,
 };
 
 export function chooseOf<T extends string>(...values: readonly T[]): SettingKind<T> {
   return {
-    placeholder: "WORD",
-    form: `one of ${values.join(", ")}`,
+    placeholder: "CHOICE",
+    expected: `one of ${values.join(", ")}`,
     read: (given) => values.find((value) => value === given),
     show: (value) => value,
   };
 }
 
-export function wholeNumber(what: string, least: number, most = Number.MAX_SAFE_INTEGER): SettingKind<number> {
-  const range = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
+export function wholeNumber(noun: string, least: number, most = Number.MAX_SAFE_INTEGER): SettingKind<number> {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
   return {
     placeholder: "N",
-    form: `${what}, a number ${range}`,
+    expected: `${noun} ${range}`,
     read: (given) => bound(typeof given === "string" && /^\d{1,16}$/.test(given) ? Number(given) : given, least, most),
     show: String,
   };
@@ -114,12 +116,18 @@ const TIMES: readonly (readonly [unit: string, size: number])[] = [
   ["ms", 1],
 ];
 
-/** Plain numbers are bytes. */
-export const bytes = measure("SIZE", "a size as 64KB or 10MB", BYTES, 1);
-/** Plain numbers are milliseconds. A longer one than a timer can wait would be none. */
-export const duration = measure("TIME", "a time as 500ms, 15s, 10m, 24h or 30d", TIMES, 1);
-export const durationOrNone = measure("TIME", "a time as 500ms, 15s or 10m, or 0 for none", TIMES, 0, 2 ** 31 - 1);
-export const timer = measure("TIME", "a time as 500ms, 15s, 10m or 24h, of at most 24 days", TIMES, 1, 2 ** 31 - 1);
+/** A number without a unit is in bytes. */
+export const bytes = measure("SIZE", "a size such as 64KB or 10MB", BYTES, 1);
+/** A number without a unit is in milliseconds. */
+export const duration = measure("TIME", "a duration such as 500ms, 15s, 10m, 24h or 30d", TIMES, 1);
+export const durationOrNone = measure("TIME", "a duration such as 500ms, 15s or 10m, or 0", TIMES, 0, 2 ** 31 - 1);
+export const timer = measure(
+  "TIME",
+  "a duration such as 500ms, 15s, 10m or 24h, at most 24 days",
+  TIMES,
+  1,
+  2 ** 31 - 1,
+);
 
 function measure(
   placeholder: string,
@@ -130,7 +138,7 @@ function measure(
 ): SettingKind<number> {
   return {
     placeholder,
-    form,
+    expected: form,
     read(given) {
       if (typeof given !== "string") return bound(given, least, most);
       const parts = /^(?<count>\d{1,16})\s*(?<unit>[a-z]*)$/i.exec(given)?.groups ?? {};
@@ -150,11 +158,11 @@ function bound(value: unknown, least: number, most: number): number | undefined 
   return value >= least && value <= most ? value : undefined;
 }
 
-/** As text with commas between, as JSON a list. */
-export function listOf(what: string, isItem: (item: string) => boolean): SettingKind<readonly string[]> {
+/** A comma-separated list as text, an array in JSON. */
+export function listOf(noun: string, isItem: (item: string) => boolean): SettingKind<readonly string[]> {
   return {
     placeholder: "LIST",
-    form: `a list of ${what}, with commas between`,
+    expected: `a comma-separated list of ${noun}`,
     read(given) {
       const items: readonly unknown[] | undefined =
         typeof given === "string"
@@ -162,15 +170,15 @@ export function listOf(what: string, isItem: (item: string) => boolean): Setting
           : Array.isArray(given)
             ? given
             : undefined;
-      const isRight = (item: unknown): item is string => typeof item === "string" && item !== "" && isItem(item);
-      return items?.every(isRight) === true ? items : undefined;
+      const isValid = (item: unknown): item is string => typeof item === "string" && item !== "" && isItem(item);
+      return items?.every(isValid) === true ? items : undefined;
     },
     show: (value) => value.join(","),
   };
 }
 
-/** For people, short, and never a secret. */
-export function describeGiven(given: unknown, isSecret: boolean): string {
-  if (isSecret) return "what is given";
+/** Formats an invalid value for an error message: shortened, and never a secret. */
+export function describeGivenValue(given: unknown, isSecret: boolean): string {
+  if (isSecret) return "the given value";
   return typeof given === "string" ? given.slice(0, 60) : describeValue(given);
 }

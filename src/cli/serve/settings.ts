@@ -1,17 +1,19 @@
 /**
- * All settings of `loom serve`, each declared once: flags, variables, the file, the usage text and the table of the docs
- * follow from it. A setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`; a switch has two flags,
- * `--debug` and `--no-debug`; a secret has none.
+ * Declares every setting of `loom serve`. Flags, environment variables, file keys, the help text and the table in
+ * docs/configuration.md are derived from it.
+ *
+ * The setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`. A boolean setting has two flags, `--debug`
+ * and `--no-debug`. A secret has no flag.
  */
-import { isKeysAddress } from "../../server/auth/jwt/is-keys-address.ts";
-import { USUAL_LIMITS } from "../../server/auth/principal.ts";
+import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
+import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
-import { listUsualModels } from "./list-usual-models.ts";
+import { listDefaultModels } from "./list-default-models.ts";
 import {
   bytes,
   chooseOf,
@@ -30,18 +32,18 @@ import {
 } from "./setting.ts";
 
 const ADDRESS = "Address";
-const ACCESS = "Who may come in";
+const AUTHENTICATION = "Authentication";
 const STORE = "Store";
 const AGENTS = "Agents";
-const LIMITS = "Limits and times";
-const WATCHING = "Watching";
+const LIMITS = "Limits and timeouts";
+const OBSERVABILITY = "Observability";
 
 export const AGENT_NAMES = ["react", "tot", "got", "agot"] as const;
 
 const isOrigin = (item: string): boolean => /^https?:/.test(item) && URL.parse(item)?.origin === item;
 const isHost = (item: string): boolean => /^[^\s/@]+$/.test(item) && URL.parse(`http://${item}`) !== null;
 
-function isTaken(read: () => unknown): boolean {
+function isAccepted(read: () => unknown): boolean {
   try {
     read();
     return true;
@@ -51,28 +53,33 @@ function isTaken(read: () => unknown): boolean {
 }
 
 const isModel = (item: string): boolean => /^[^\s/]+(?:\/\S+)?$/.test(item);
-const isBasePath = (text: string): boolean => isTaken(() => readBasePath(text));
+const isBasePath = (text: string): boolean => isAccepted(() => readBasePath(text));
 const isScope = (item: string): item is Scope => SCOPES.some((scope) => scope === item);
-const isProxy = (item: string): boolean => isTaken(() => readProxies([item]));
+const isProxy = (item: string): boolean => isAccepted(() => readProxies([item]));
 
-interface Closed<T> extends Setting<T> {
-  readonly fallback: T;
+interface SettingWithDefault<T> extends Setting<T> {
+  readonly defaultValue: T;
 }
 
-interface Open<T> extends Setting<T> {
-  readonly fallback: undefined;
+interface OptionalSetting<T> extends Setting<T> {
+  readonly defaultValue: undefined;
 }
 
-function define<T>(group: string, kind: Setting<T>["kind"], fallback: T, about: string): Closed<T> {
-  return { group, kind, fallback, about };
+function define<T>(group: string, kind: Setting<T>["kind"], defaultValue: T, about: string): SettingWithDefault<T> {
+  return { group, kind, defaultValue, about };
 }
 
-/** One that need not have a value. */
-function defineOpen<T>(group: string, kind: Setting<T>["kind"], about: string): Open<T> {
-  return { group, kind, fallback: undefined, about };
+/** Defines a setting without a default value. */
+function defineOptional<T>(
+  group: string,
+  kind: Setting<T>["kind"],
+  about: string,
+  defaultLabel?: string,
+): OptionalSetting<T> {
+  return { group, kind, defaultValue: undefined, about, ...(defaultLabel === undefined ? {} : { defaultLabel }) };
 }
 
-/** The settings that are a limit of the server, and which. */
+/** Settings that are server limits, with the name of the limit. */
 export const LIMIT_SETTINGS = {
   heartbeat: "heartbeatMs",
   ping: "pingMs",
@@ -95,181 +102,195 @@ export const LIMIT_SETTINGS = {
   "max-connections": "maxConnections",
 } as const satisfies { readonly [setting: string]: keyof ServerLimits };
 
-function limit(name: keyof typeof LIMIT_SETTINGS, kind: Setting<number>["kind"], about: string): Closed<number> {
+function limit(
+  name: keyof typeof LIMIT_SETTINGS,
+  kind: Setting<number>["kind"],
+  about: string,
+): SettingWithDefault<number> {
   return define(LIMITS, kind, SERVER_LIMITS[LIMIT_SETTINGS[name]], about);
 }
 
-const amount = (what: string) => wholeNumber(what, 1);
+const count = wholeNumber("a number", 1);
 
 export const SETTINGS = {
-  host: define(ADDRESS, text, "127.0.0.1", "address or name to listen on"),
-  port: define(ADDRESS, wholeNumber("a port", 0, 65_535), 10_338, "port to listen on; 0 for any that is free"),
-  "allow-public": define(
+  host: define(ADDRESS, text, "127.0.0.1", "address or host name to listen on"),
+  port: define(ADDRESS, wholeNumber("a port number", 0, 65_535), 10_338, "port to listen on; 0 picks a free port"),
+  "allow-public": define(ADDRESS, toggle, false, "listen on a public address without authentication"),
+  "base-path": defineOptional(
     ADDRESS,
-    toggle,
-    false,
-    "listen where others can reach it, though nobody is asked who they are",
-  ),
-  "base-path": defineOpen(
-    ADDRESS,
-    textOf("PATH", "a path like /agents", isBasePath),
-    "what stands before every path, as /agents",
+    textOf("PATH", "a path such as /agents", isBasePath),
+    "URL prefix for every route, such as /agents",
+    "`/`",
   ),
   hosts: define(
     ADDRESS,
     listOf("hosts", isHost),
     [],
-    "more names by which the server may be asked, as agents.example.com",
+    "additional host names that clients may use, such as agents.example.com",
   ),
   origins: define(
     ADDRESS,
     listOf("origins", isOrigin),
     [],
-    "other sites whose pages may ask, as https://app.example.com",
+    "web origins that may call the API, such as https://app.example.com",
   ),
   "trusted-proxies": define(
     ADDRESS,
-    listOf("addresses, ranges like 10.0.0.0/8, or loopback", isProxy),
+    listOf("IP addresses, CIDR ranges or the word loopback", isProxy),
     [],
-    "proxies whose X-Forwarded-* headers are believed: addresses, ranges, or loopback",
+    "proxies whose X-Forwarded-* headers are trusted: IP addresses, CIDR ranges such as 10.0.0.0/8, or loopback",
   ),
 
   auth: define(
-    ACCESS,
+    AUTHENTICATION,
     chooseOf("auto", "on", "off"),
     "auto",
-    "ask everybody who they are; auto: where a token was ever made, keys are named, or others can reach it",
+    "authentication; auto turns it on once a token was created or `jwks` is set",
   ),
-  jwks: defineOpen(
-    ACCESS,
-    textOf("URL", "an https address, or an http address of this machine", isKeysAddress),
-    "where the keys are that JWT of somebody else are signed with",
+  jwks: defineOptional(
+    AUTHENTICATION,
+    textOf("URL", "an https URL, or an http URL on this machine", isJwksUrl),
+    "JWKS URL of the token issuer",
   ),
-  "jwt-issuer": defineOpen(ACCESS, text, "who issues them: their `iss`, to the letter"),
-  "jwt-audience": defineOpen(ACCESS, text, "whom they are for: their `aud`"),
+  "jwt-issuer": defineOptional(AUTHENTICATION, text, "expected `iss` claim of a JWT, matched exactly"),
+  "jwt-audience": defineOptional(AUTHENTICATION, text, "expected `aud` claim of a JWT"),
   "jwt-scopes": define(
-    ACCESS,
+    AUTHENTICATION,
     listOf(`scopes (${SCOPES.join(", ")})`, isScope),
     [],
-    "what those may do that name none",
+    "scopes of a JWT that names none",
   ),
   "requests-per-minute": define(
-    ACCESS,
-    amount("an amount"),
-    USUAL_LIMITS.requestsPerMinute,
-    "requests of one credential in a minute",
+    AUTHENTICATION,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.requestsPerMinute,
+    "requests per minute for each credential",
   ),
   "runs-per-minute": define(
-    ACCESS,
-    amount("an amount"),
-    USUAL_LIMITS.runsPerMinute,
-    "runs that one credential may begin in a minute",
+    AUTHENTICATION,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.runsPerMinute,
+    "run starts per minute for each credential",
   ),
   "max-runs-per-token": define(
-    ACCESS,
-    amount("an amount"),
-    USUAL_LIMITS.maxRuns,
-    "runs of one credential at once, those that wait included",
+    AUTHENTICATION,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxRuns,
+    "concurrent runs of each credential, including queued runs",
   ),
   "max-streams-per-token": define(
-    ACCESS,
-    amount("an amount"),
-    USUAL_LIMITS.maxStreams,
-    "streams and WebSockets of one credential at once",
+    AUTHENTICATION,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxStreams,
+    "concurrent streams and WebSockets of each credential",
   ),
-  "tokens-per-day": defineOpen(
-    ACCESS,
-    amount("an amount"),
-    "tokens of models that the runs of one credential may use up in a day of UTC (default: no limit)",
+  "tokens-per-day": defineOptional(
+    AUTHENTICATION,
+    count,
+    "model tokens that the runs of each credential may use per UTC day",
+    "no limit",
   ),
 
   store: {
-    ...defineOpen(STORE, path, "where sessions are kept; blobs lie beside it, in FILE-blobs, and tokens, in FILE-auth"),
-    standIn: { words: "`~/.local/share/loom/loom.db`", find: findStore },
+    ...defineOptional(STORE, path, "session store; blobs are kept in PATH-blobs, tokens in PATH-auth"),
+    defaultLabel: "`~/.local/share/loom/loom.db`",
+    findDefault: findStore,
   },
-  "retention-age": defineOpen(STORE, duration, "forget runs that ended longer ago than this (default: keep all)"),
-  "retention-bytes": defineOpen(STORE, bytes, "forget the oldest runs beyond this size of all (default: keep all)"),
-  "retention-every": define(STORE, timer, 600_000, "how often to look for what is to be forgotten"),
+  "retention-age": defineOptional(STORE, duration, "age at which finished runs are deleted", "keep all"),
+  "retention-bytes": defineOptional(
+    STORE,
+    bytes,
+    "total size of all runs above which the oldest are deleted",
+    "keep all",
+  ),
+  "retention-every": define(STORE, timer, 600_000, "interval between two deletions of old runs"),
 
-  agent: define(AGENTS, chooseOf(...AGENT_NAMES), "react", "the agent that answers messages which name none"),
-  model: define(AGENTS, text, "offline", "provider and model of the agents, as openai/gpt-5"),
+  agent: define(AGENTS, chooseOf(...AGENT_NAMES), "react", "agent for messages that name none"),
+  model: define(AGENTS, text, "offline", "provider and model, such as openai/gpt-5"),
   models: {
-    ...defineOpen(
+    ...defineOptional(
       AGENTS,
       listOf("models", isModel),
-      "further models that people may choose, as offline,openai/gpt-5; or none",
+      "additional models that users can choose, such as offline,openai/gpt-5, or none",
     ),
-    standIn: { words: "`offline`, and of every provider whose key is there its usual model", find: listUsualModels },
+    defaultLabel: "`offline`, and the default model of each provider with a key",
+    findDefault: listDefaultModels,
   },
-  "base-url": defineOpen(AGENTS, url, "where the provider is, for servers that speak like OpenAI"),
+  "base-url": defineOptional(AGENTS, url, "base URL of an OpenAI-compatible provider"),
   "api-key": {
-    ...defineOpen(AGENTS, text, "key of the provider; its own variable, as OPENAI_API_KEY, does as well"),
+    ...defineOptional(
+      AGENTS,
+      text,
+      "API key of the provider; the provider's own variable, such as OPENAI_API_KEY, also works",
+    ),
     isSecret: true,
   },
   "offline-delay": define(
     AGENTS,
     durationOrNone,
     20,
-    "before each word of the offline model, so that people can watch it; quicker in a search",
+    "delay before each word of the offline model; shorter during a search",
   ),
-  system: defineOpen(AGENTS, text, "what the model is told before everything else"),
-  compression: define(AGENTS, toggle, true, "make prompts fit the model when a conversation grows too long"),
-  workspace: defineOpen(AGENTS, path, "folder whose files may be read, and with consent written"),
-  mcp: defineOpen(AGENTS, path, "MCP servers to use, as `mcpServers` in a JSON file"),
+  system: defineOptional(AGENTS, text, "system prompt"),
+  compression: define(AGENTS, toggle, true, "compress prompts that do not fit the context window of the model"),
+  workspace: defineOptional(AGENTS, path, "folder whose files agents may read, and write after approval"),
+  mcp: defineOptional(AGENTS, path, "JSON file with the MCP servers to use, under `mcpServers`"),
   "tool-rules": define(
     AGENTS,
-    listOf("rules like write_file=ask or react:http_fetch=deny", isToolRule),
+    listOf("rules such as write_file=ask or react:http_fetch=deny", isToolRule),
     [],
-    "what agents may do with tools, as write_file=ask,http_fetch=deny; * is for the others, react: before it for one agent",
+    "tool permissions, such as write_file=ask,http_fetch=deny; * matches all other tools, a prefix such as react: limits a rule to one agent",
   ),
-  "allow-fetch": define(AGENTS, toggle, false, "let agents fetch public web pages"),
+  "allow-fetch": define(AGENTS, toggle, false, "allow agents to fetch public web pages"),
   kb: {
-    ...defineOpen(AGENTS, pathOrNone, "knowledge base to search, or none"),
-    standIn: { words: "`knowledge.db` beside the default store", find: findKnowledgeBase },
+    ...defineOptional(AGENTS, pathOrNone, "knowledge base to search, or none"),
+    defaultLabel: "`knowledge.db` next to the default store",
+    findDefault: findKnowledgeBase,
   },
-  images: define(AGENTS, toggle, true, "fetch https images for the page, which may not load them itself"),
+  images: define(AGENTS, toggle, true, "fetch https images on behalf of the page, which cannot load them itself"),
 
-  heartbeat: limit("heartbeat", durationOrNone, "a sign of life in streams that are silent"),
-  ping: limit("ping", durationOrNone, "between two pings of a WebSocket"),
-  grace: limit("grace", durationOrNone, "how long runs may go on when the server stops"),
+  heartbeat: limit("heartbeat", durationOrNone, "interval between heartbeats on idle streams"),
+  ping: limit("ping", durationOrNone, "interval between WebSocket pings"),
+  grace: limit("grace", durationOrNone, "time for live runs to finish when the server stops"),
   "command-timeout": limit(
     "command-timeout",
     durationOrNone,
-    "how long a command is waited for before the answer is that it waits",
+    "time to wait for the outcome of a command before answering that it is pending",
   ),
-  "max-sessions": define(LIMITS, amount("an amount"), 4000, "sessions that are worked on at once; more wait"),
-  "max-body": limit("max-body", bytes, "size of a request in JSON"),
-  "max-message": limit("max-message", bytes, "characters of one message of a WebSocket"),
-  "max-frame": limit("max-frame", bytes, "size of one frame that is sent"),
-  "max-ingest": limit("max-ingest", bytes, "size of a run that is streamed in"),
-  "max-blob": limit("max-blob", bytes, "size of one image or file"),
-  "max-session-blobs": limit("max-session-blobs", bytes, "size of all images and files of a session"),
-  "max-image": limit("max-image", bytes, "size of an image that is fetched for the page"),
-  "max-document": limit("max-document", bytes, "size of a document for the knowledge base"),
-  "max-outbound": limit("max-outbound", bytes, "what may be on its way to one reader"),
-  "max-lag": limit("max-lag", bytes, "how far a reader may fall behind before it is told to come back"),
-  "max-stall": limit("max-stall", timer, "how long a reader may take nothing at all"),
-  "max-readers": limit("max-readers", amount("an amount"), "streams that are read at once"),
-  "max-sockets": limit("max-sockets", amount("an amount"), "WebSockets at once"),
-  "max-subscriptions": limit("max-subscriptions", amount("an amount"), "streams on one WebSocket"),
-  "max-connections": limit("max-connections", amount("an amount"), "connections at once"),
+  "max-sessions": define(LIMITS, count, 4000, "maximum number of active sessions; further ones wait"),
+  "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
+  "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),
+  "max-frame": limit("max-frame", bytes, "maximum size of an outgoing frame"),
+  "max-ingest": limit("max-ingest", bytes, "maximum size of an ingested run"),
+  "max-blob": limit("max-blob", bytes, "maximum size of an image or file"),
+  "max-session-blobs": limit("max-session-blobs", bytes, "maximum total size of the images and files of a session"),
+  "max-image": limit("max-image", bytes, "maximum size of an image fetched for the page"),
+  "max-document": limit("max-document", bytes, "maximum size of a document for the knowledge base"),
+  "max-outbound": limit("max-outbound", bytes, "maximum unsent data of one stream"),
+  "max-lag": limit("max-lag", bytes, "maximum data a client may lag behind before its stream is closed"),
+  "max-stall": limit("max-stall", timer, "maximum time a client may accept no data before its stream is closed"),
+  "max-readers": limit("max-readers", count, "maximum number of open streams"),
+  "max-sockets": limit("max-sockets", count, "maximum number of open WebSockets"),
+  "max-subscriptions": limit("max-subscriptions", count, "maximum number of streams on one WebSocket"),
+  "max-connections": limit("max-connections", count, "maximum number of open connections"),
 
-  metrics: define(WATCHING, toggle, true, "show /metrics, where prom-client is installed"),
+  metrics: define(OBSERVABILITY, toggle, true, "expose /metrics; requires prom-client"),
   "log-level": define(
-    WATCHING,
+    OBSERVABILITY,
     chooseOf("silent", "error", "warn", "info", "debug"),
     "info",
-    "what is logged to standard error: runs at info, each step at debug",
+    "log level on standard error; runs are logged at info, their steps at debug",
   ),
-  "log-format": define(WATCHING, chooseOf("plain", "json"), "plain", "lines to read, or JSON, which needs pino"),
-  debug: define(WATCHING, toggle, false, "log stack traces, and show them in the dialect engine"),
+  "log-format": define(OBSERVABILITY, chooseOf("plain", "json"), "plain", "log format; json requires pino"),
+  debug: define(OBSERVABILITY, toggle, false, "log stack traces and include them in the engine dialect"),
 } as const;
 
 export type SettingKey = keyof typeof SETTINGS;
 
-type ValueOf<S> = S extends Closed<infer T> ? T : S extends Open<infer T> ? T | undefined : never;
+type ValueOf<S> =
+  S extends SettingWithDefault<infer T> ? T : S extends OptionalSetting<infer T> ? T | undefined : never;
 
-/** The values of all settings, checked. */
+/** Validated values of all settings. */
 export type Settings = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> };
 
 export const SETTING_KEYS = Object.keys(SETTINGS) as readonly SettingKey[];
@@ -278,16 +299,21 @@ export function variableOf(key: string): string {
   return `LOOM_${key.toUpperCase().replaceAll("-", "_")}`;
 }
 
-/** Undefined for a secret. Of a switch the one that changes what is so by itself. */
+/**
+ * Returns the flag listed in the help, or undefined for a secret. For a boolean setting this is the flag that changes
+ * the default.
+ */
 export function flagOf(key: SettingKey): string | undefined {
-  const { isSecret = false, fallback } = SETTINGS[key] as Setting<unknown>;
+  const { isSecret = false, defaultValue } = SETTINGS[key] as Setting<unknown>;
   if (isSecret) return undefined;
-  return fallback === true ? `no-${key}` : key;
+  return defaultValue === true ? `no-${key}` : key;
 }
 
-/** The other flag of a switch: it says what is so by itself, where the environment or the file say otherwise. */
+/**
+ * Returns the second flag of a boolean setting, which restores the default when the environment or the file changed it.
+ */
 export function otherFlagOf(key: SettingKey): string | undefined {
-  const { fallback } = SETTINGS[key] as Setting<unknown>;
-  if (typeof fallback !== "boolean") return undefined;
-  return fallback ? key : `no-${key}`;
+  const { defaultValue } = SETTINGS[key] as Setting<unknown>;
+  if (typeof defaultValue !== "boolean") return undefined;
+  return defaultValue ? key : `no-${key}`;
 }

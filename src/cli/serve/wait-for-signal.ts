@@ -1,28 +1,28 @@
-/** Waits to be told to stop: the first signal is waited for, the second ends the process at once. */
+/** Waits for SIGINT or SIGTERM. The first signal is reported; the second ends the process immediately. */
 export interface SignalWait extends Disposable {
   readonly first: Promise<NodeJS.Signals>;
-  /** The first has come. */
-  readonly isTold: boolean;
+  /** The first signal has arrived. */
+  readonly isStopping: boolean;
 }
 
 const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
-const ENDED_AT_ONCE = 130;
+const SECOND_SIGNAL_EXIT_CODE = 130;
 
 export function waitForSignal(onFirst: () => void): SignalWait {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
-  let isTold = false;
+  let isStopping = false;
   const onSignal = (signal: NodeJS.Signals): void => {
-    // oxlint-disable-next-line unicorn/no-process-exit -- whoever says so twice does not want to wait for anything
-    if (isTold) process.exit(ENDED_AT_ONCE);
-    isTold = true;
+    // oxlint-disable-next-line unicorn/no-process-exit -- a second signal must end the process immediately
+    if (isStopping) process.exit(SECOND_SIGNAL_EXIT_CODE);
+    isStopping = true;
     onFirst();
     resolve(signal);
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
   return {
     first: promise,
-    get isTold() {
-      return isTold;
+    get isStopping() {
+      return isStopping;
     },
     [Symbol.dispose]() {
       for (const signal of SIGNALS) process.off(signal, onSignal);

@@ -1,21 +1,23 @@
-/** A token as a line for people, and as JSON. There is no secret to show. */
+/** Formats tokens as text and as JSON, without their secrets. */
 import type { TokenInfo } from "../../server/auth/credentials/credentials.ts";
 import { cleanText, cutText, measureColumns } from "../fit-text.ts";
-import type { Terminal } from "../terminal.ts";
-
-type Screen = Pick<Terminal, "columns" | "style">;
+import type { OutputStyle } from "../terminal.ts";
 
 const MAX_NAME = 24;
 const MAX_OWNER = 20;
 
-/** Name, id, owner, what became of it, and scopes: in columns, or with tabs where no terminal is. */
-export function formatTokens(tokens: readonly TokenInfo[], now: number, { columns, style }: Screen): readonly string[] {
+/** Formats name, id, owner, state and permissions in columns; tab-separated if the output is not a terminal. */
+export function formatTokens(
+  tokens: readonly TokenInfo[],
+  now: number,
+  { columns, style }: OutputStyle,
+): readonly string[] {
   const rows = tokens.map((token) => [
     token.name,
     token.tokenId,
     token.owner,
     describeState(token, now),
-    ...describeRest(token),
+    ...describePermissions(token),
   ]);
   if (columns === undefined) return rows.map((row) => row.map((part) => cleanText(part)).join("\t"));
   const most = [MAX_NAME, 12, MAX_OWNER];
@@ -28,14 +30,14 @@ export function formatTokens(tokens: readonly TokenInfo[], now: number, { column
   });
 }
 
-/** Of one that was just made. */
+/** Describes a token that was just created. */
 export function describeToken(token: TokenInfo, now: number): string {
   const { name, tokenId, owner } = token;
-  const parts = [`owner ${owner}`, describeEnd(token, now), ...describeRest(token)];
+  const parts = [`owner ${owner}`, describeEnd(token, now), ...describePermissions(token)];
   return cleanText(`token \`${name}\` (${tokenId}): ${parts.join("; ")}`);
 }
 
-export function writeToken(token: TokenInfo): { readonly [field: string]: unknown } {
+export function toTokenJson(token: TokenInfo): { readonly [field: string]: unknown } {
   const time = (at: number | undefined): string | undefined =>
     at === undefined ? undefined : new Date(at).toISOString();
   const limits = Object.entries(token.limits).map(([name, value]) => [
@@ -80,7 +82,7 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-function describeRest({ scopes, agents, tools = {}, limits }: TokenInfo): readonly string[] {
+function describePermissions({ scopes, agents, tools = {}, limits }: TokenInfo): readonly string[] {
   const rules = Object.entries(tools).map(([tool, rule]) => `${tool}=${rule}`);
   const bounds = Object.entries(limits).map(([name, value]) => `${name}=${String(value)}`);
   return [

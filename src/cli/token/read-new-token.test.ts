@@ -6,7 +6,7 @@ import { TOKEN } from "./token-commands.ts";
 const NOW = 1_000_000;
 const read = (...args: readonly string[]) => readNewToken(parseCommand(TOKEN, ["create", ...args]), NOW);
 
-it("reads what a token is to be made with", () => {
+it("reads the options of a new token", () => {
   expect(read("ci")).toEqual({ name: "ci", limits: {} });
   const lists = ["--scopes", "run, read", "--agents", "react,tot", "--tools", "write_file=deny, *=ask"];
   expect(read("ci", "--owner", "team", "--expires", "12h", ...lists, "--max-streams", "3")).toEqual({
@@ -22,19 +22,19 @@ it("reads what a token is to be made with", () => {
 
 it.each<[readonly string[], string]>([
   [[], "needs a NAME"],
-  [["a", "b"], "`b` is one argument too many"],
-  [["a", "--scopes", "read,root"], "there is no scope `root`"],
-  [["a", "--scopes", "read,,run"], "`--scopes` is a list with commas between"],
-  [["a", "--expires", "30"], "`--expires 30` is not a time"],
-  [["a", "--expires", "-1d"], "is not a time"],
-  [["a", "--expires", "99999d"], "of at most 100 years"],
-  [["a", "--tools", "fetch=maybe"], "`fetch=maybe` is no rule"],
-  [["a", "--tools", "fetch"], "`fetch` is no rule"],
+  [["a", "b"], "unexpected argument `b`"],
+  [["a", "--scopes", "read,root"], "unknown scope `root`"],
+  [["a", "--scopes", "read,,run"], "`--scopes` must be a comma-separated list"],
+  [["a", "--expires", "30"], "`--expires 30` is not a duration"],
+  [["a", "--expires", "-1d"], "is not a duration"],
+  [["a", "--expires", "99999d"], "at most 100 years"],
+  [["a", "--tools", "fetch=maybe"], "`fetch=maybe` is not a rule"],
+  [["a", "--tools", "fetch"], "`fetch` is not a rule"],
   [["a", "--tools", "fetch=ask,fetch=deny"], "two rules for `fetch`"],
-  [["a", "--max-runs", "0"], "`--max-runs 0` is not a number from 1 on"],
+  [["a", "--max-runs", "0"], "`--max-runs 0` is not a number of at least 1"],
   [["a", "--tokens-per-day", "1e6"], "`--tokens-per-day 1e6` is not a number"],
-  [["a", "--agents", ","], "is a list with commas between"],
-])("refuses %j", (args, message) => {
+  [["a", "--agents", ","], "must be a comma-separated list"],
+])("rejects %j", (args, message) => {
   expect(() => read(...args)).toThrow(CliError);
   expect(() => read(...args)).toThrow(message);
 });

@@ -1,4 +1,4 @@
-/** What a token is to be made with, from the options of the command. What is wrong is told with the option's name. */
+/** Reads the options of `loom token create`. Errors name the option. */
 import { isToolRules, type ToolRule, type ToolRules } from "../../protocol/index.ts";
 import type { NewToken } from "../../server/auth/credentials/credentials.ts";
 import type { PrincipalLimits } from "../../server/auth/principal.ts";
@@ -17,7 +17,10 @@ const LIMITS: { readonly [option: string]: keyof PrincipalLimits } = {
 export function readNewToken(parsed: ParsedCommand, now: number): NewToken {
   const { argument: name } = parsed;
   if (name === undefined)
-    throw new CliError("`loom token create` needs a NAME", "by it the token is known in lists, and revoked");
+    throw new CliError(
+      "`loom token create` needs a NAME",
+      "the name identifies the token in lists and when it is revoked",
+    );
   const [expires, tools] = [textOption(parsed, "expires"), textOption(parsed, "tools")];
   return {
     name,
@@ -34,24 +37,24 @@ function readList(parsed: ParsedCommand, option: string): readonly string[] | un
   const items = textOption(parsed, option)
     ?.split(",")
     .map((item) => item.trim());
-  if (items?.includes("") === true) throw new CliError(`\`--${option}\` is a list with commas between`);
+  if (items?.includes("") === true) throw new CliError(`\`--${option}\` must be a comma-separated list`);
   return items;
 }
 
 function readScope(word: string): Scope {
   const scope = SCOPES.find((one) => one === word);
   if (scope !== undefined) return scope;
-  throw new CliError(`\`--scopes\`: there is no scope \`${word}\``, `choose of ${SCOPES.join(", ")}`);
+  throw new CliError(`\`--scopes\`: unknown scope \`${word}\``, `choose from ${SCOPES.join(", ")}`);
 }
 
-/** `*` is for tools that are not named. */
+/** `*` applies to tools that are not named. */
 function readRules(text: string): ToolRules {
   const rules = text.split(",").map((part): [string, ToolRule] => {
     const [tool = "", rule = "", ...more] = part.split("=").map((word) => word.trim());
     if (tool !== "" && isToolRules({ [tool]: rule }) && more.length === 0) return [tool, rule as ToolRule];
     throw new CliError(
-      `\`--tools\`: \`${part.trim()}\` is no rule`,
-      "write them as write_file=deny,http_fetch=ask,*=allow",
+      `\`--tools\`: \`${part.trim()}\` is not a rule`,
+      "write rules as write_file=deny,http_fetch=ask,*=allow",
     );
   });
   const names = rules.map(([tool]) => tool);
@@ -71,14 +74,14 @@ function readLimits(parsed: ParsedCommand): PrincipalLimits {
 function readNumber(option: string, text: string): number {
   const value = /^\d{1,15}$/.test(text) ? Number(text) : 0;
   if (value >= 1) return value;
-  throw new CliError(`\`--${option} ${text}\` is not a number from 1 on`);
+  throw new CliError(`\`--${option} ${text}\` is not a number of at least 1`);
 }
 
-/** A number alone would be milliseconds, which nobody means. */
+/** A number without a unit would be milliseconds, which is never intended. */
 function readExpiry(text: string): number {
   const time = /^\d+$/.test(text) ? undefined : duration.read(text);
   if (time !== undefined && time <= MAX_EXPIRY_MS) return time;
-  throw new CliError(`\`--expires ${text}\` is not a time as 30m, 12h or 30d, of at most 100 years`);
+  throw new CliError(`\`--expires ${text}\` is not a duration such as 30m, 12h or 30d (at most 100 years)`);
 }
 
 const MAX_EXPIRY_MS = 100 * 366 * 86_400_000;

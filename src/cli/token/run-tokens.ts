@@ -1,11 +1,13 @@
-/** `loom token`: makes tokens, lists and revokes them, in the file beside a store. Any server that uses it knows at once. */
+/**
+ * `loom token`: creates, lists and revokes tokens in the file next to a store. Running servers see changes immediately.
+ */
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { findStore } from "../find-store.ts";
 import { cleanText, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
-import { describeToken, formatTokens, isLive, writeToken } from "./format-token.ts";
-import { findCredentialsOf, openCredentialsOf } from "./open-credentials-of.ts";
+import { describeToken, formatTokens, isLive, toTokenJson } from "./format-token.ts";
+import { findStoreCredentials, openStoreCredentials } from "./store-credentials.ts";
 import { readNewToken } from "./read-new-token.ts";
 import { TOKEN_CREATE, TOKEN_LIST } from "./token-commands.ts";
 
@@ -23,12 +25,12 @@ export async function runTokens(parsed: ParsedCommand, terminal: Terminal): Prom
 async function create(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
   const now = Date.now();
   const wanted = readNewToken(parsed, now);
-  const credentials = openCredentialsOf(store);
+  const credentials = openStoreCredentials(store);
   try {
     const isFirst = !credentials.hasTokens;
     const { secret, info } = credentials.createToken(wanted);
     if (parsed.options["json"] === true) {
-      await terminal.write(writeLine({ ...writeToken(info), secret }));
+      await terminal.write(writeLine({ ...toTokenJson(info), secret }));
       return 0;
     }
     await terminal.write(`${secret}\n`);
@@ -36,14 +38,14 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
     const others = credentials.listTokens().filter(({ owner, name }) => owner === info.owner && name !== info.name);
     if (wanted.owner === undefined && others.some((token) => isLive(token, now)))
       terminal.warn(
-        `it sees the same sessions as the other tokens of the owner \`${info.owner}\`; --owner NAME keeps people apart`,
+        `it can access the same sessions as the other tokens of owner \`${info.owner}\`; use --owner NAME to separate users`,
       );
     terminal.warn(
-      "keep it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or sign in on the page with it",
+      "save it now, it is not shown again; send it as `Authorization: Bearer TOKEN`, or use it to sign in on the page",
     );
     if (isFirst)
       terminal.warn(
-        "it is the first of this store: from its next start on, `loom serve` asks everybody who they are, unless --auth is off",
+        "this is the first token of the store: `loom serve` requires authentication from its next start, unless --auth is off",
       );
     return 0;
   } finally {
@@ -52,11 +54,11 @@ async function create(parsed: ParsedCommand, store: string, terminal: Terminal):
 }
 
 async function list(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
-  const credentials = findCredentialsOf(store);
+  const credentials = findStoreCredentials(store);
   try {
     const tokens = credentials?.listTokens() ?? [];
     if (parsed.options["json"] === true) {
-      await terminal.write(tokens.map((token) => writeLine(writeToken(token))).join(""));
+      await terminal.write(tokens.map((token) => writeLine(toTokenJson(token))).join(""));
       return 0;
     }
     const now = Date.now();
@@ -65,9 +67,9 @@ async function list(parsed: ParsedCommand, store: string, terminal: Terminal): P
         .map((line) => `${line}\n`)
         .join(""),
     );
-    const good = tokens.filter((token) => isLive(token, now)).length;
-    const said = `${plural(tokens.length, "token")}, ${good} of them good, for ${cleanText(store)}`;
-    terminal.warn(terminal.styleError("dim", said));
+    const active = tokens.filter((token) => isLive(token, now)).length;
+    const summary = `${plural(tokens.length, "token")} (${active} active) of ${cleanText(store)}`;
+    terminal.warn(terminal.styleError("dim", summary));
     return 0;
   } finally {
     credentials?.close();
@@ -76,7 +78,7 @@ async function list(parsed: ParsedCommand, store: string, terminal: Terminal): P
 
 async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal): Promise<number> {
   const isJson = parsed.options["json"] === true;
-  const credentials = findCredentialsOf(store);
+  const credentials = findStoreCredentials(store);
   try {
     let done = 0;
     for (const given of parsed.arguments) {
@@ -85,7 +87,7 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
       if (isRevoked) done += 1;
       if (isJson) await terminal.write(writeLine({ token: word, revoked: isRevoked }));
       else if (isRevoked) await terminal.write(`revoked: ${cleanText(word)}\n`);
-      else terminal.warn(`there is no token \`${cleanText(word)}\` to revoke; \`loom token list\` shows what there is`);
+      else terminal.warn(`no token \`${cleanText(word)}\` to revoke; run \`loom token list\` for a list`);
     }
     if (done === parsed.arguments.length) return 0;
     return done > 0 ? 1 : 2;
@@ -94,7 +96,7 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
   }
 }
 
-/** Somebody may have only the token itself, found where it should not be: its id does, and is all that is said of it. */
+/** Replaces a token by its id, so that a leaked token can be revoked without being printed. */
 function hideSecret(word: string): string {
   return /^loom_tok_(?<id>[a-z0-9]{12})_/.exec(word)?.groups?.["id"] ?? word;
 }

@@ -1,37 +1,41 @@
-/** What `loom token` takes. */
-import { SCOPES, USUAL_SCOPES } from "../../server/auth/scopes.ts";
-import type { Command } from "../command.ts";
+/** Declares `loom token`. */
+import { SCOPES, DEFAULT_SCOPES } from "../../server/auth/scopes.ts";
+import type { CliCommand } from "../command.ts";
 
 const STORE = {
   store: {
     value: "FILE",
-    about: "the store of sessions they are for (default $LOOM_STORE, or ~/.local/share/loom/loom.db)",
+    about: "session store of the tokens (default: $LOOM_STORE, or ~/.local/share/loom/loom.db)",
   },
 };
 
-export const TOKEN_CREATE: Command = {
+export const TOKEN_CREATE: CliCommand = {
   name: "token create",
-  summary: "Make a token, and print it once.",
+  summary: "Create a token and print it once.",
   argument: "NAME",
   options: {
-    owner: { value: "WHO", about: "whose sessions it sees and makes (default local: those made on this machine)" },
-    scopes: { value: "LIST", about: `what it is for (default ${USUAL_SCOPES.join(",")})` },
-    expires: { value: "TIME", about: "when it ends, as 12h or 30d from now (default never)" },
-    agents: { value: "LIST", about: "the only agents it may start (default all)" },
-    tools: { value: "RULES", about: "what its runs may do with tools, as write_file=deny,http_fetch=ask,*=allow" },
-    "requests-per-minute": { value: "N", about: "requests in a minute (default that of the server)" },
-    "runs-per-minute": { value: "N", about: "runs that it may begin in a minute" },
-    "max-runs": { value: "N", about: "runs at once, those that wait included" },
-    "max-streams": { value: "N", about: "streams and WebSockets at once" },
-    "tokens-per-day": { value: "N", about: "tokens of models that its runs may use up in a day of UTC" },
+    owner: {
+      value: "NAME",
+      about:
+        "owner of the sessions it can access and create (default: local, the owner of sessions created on this machine)",
+    },
+    scopes: { value: "LIST", about: `permissions of the token (default: ${DEFAULT_SCOPES.join(",")})` },
+    expires: { value: "TIME", about: "lifetime, such as 12h or 30d (default: does not expire)" },
+    agents: { value: "LIST", about: "agents it may start (default: all)" },
+    tools: { value: "RULES", about: "tool permissions of its runs, such as write_file=deny,http_fetch=ask,*=allow" },
+    "requests-per-minute": { value: "N", about: "requests per minute (default: server setting)" },
+    "runs-per-minute": { value: "N", about: "run starts per minute (default: server setting)" },
+    "max-runs": { value: "N", about: "concurrent runs, including queued runs (default: server setting)" },
+    "max-streams": { value: "N", about: "concurrent streams and WebSockets (default: server setting)" },
+    "tokens-per-day": { value: "N", about: "model tokens its runs may use per UTC day (default: server setting)" },
     ...STORE,
     json: { about: "print JSON, with the token in `secret`" },
   },
   notes: [
-    "The token goes to standard output, all else to standard error. It is not kept, only what it is recognised by: who loses it makes another. Servers that ask who comes know it at once.",
-    `Scopes: ${SCOPES.join(", ")}. \`admin\` sees and changes the sessions of everybody, and allows all the others do. \`approve\` answers tools that ask for consent, \`ingest\` streams in runs of other programs, \`metrics\` reads /metrics.`,
-    "Rules of tools: allow leaves it as the tool has it, ask needs consent for every call, deny refuses them all; * is for those that are not named.",
-    "Exit code: 0 it was made, 2 it was not.",
+    "The token is printed to standard output, everything else to standard error. Only a hash of the token is stored: if you lose it, create a new one. Running servers with authentication accept it immediately.",
+    `Scopes: ${SCOPES.join(", ")}. \`admin\` includes all other scopes and accesses the sessions of every owner. \`approve\` decides on tool calls that wait for approval, \`ingest\` streams in runs of other programs, \`metrics\` reads /metrics.`,
+    "Tool rules: allow keeps the default of the tool, ask requires approval for every call, deny rejects every call. * matches all other tools.",
+    "Exit codes: 0 created, 2 not created.",
   ],
   examples: [
     "TOKEN=$(loom token create laptop)",
@@ -40,33 +44,33 @@ export const TOKEN_CREATE: Command = {
   ],
 };
 
-export const TOKEN_LIST: Command = {
+export const TOKEN_LIST: CliCommand = {
   name: "token list",
-  summary: "List the tokens, and what became of them.",
-  options: { ...STORE, json: { about: "print JSON, one object per line" } },
-  notes: ["No secret is shown: none is kept."],
+  summary: "List tokens and their state.",
+  options: { ...STORE, json: { about: "print NDJSON" } },
+  notes: ["Secrets are not stored and cannot be listed."],
   examples: ["loom token list", "loom token list --json"],
 };
 
-const TOKEN_REVOKE: Command = {
+const TOKEN_REVOKE: CliCommand = {
   name: "token revoke",
-  summary: "End tokens, and whatever is open by them.",
+  summary: "Revoke tokens and close their connections.",
   argument: "NAME|ID",
   takesMany: true,
-  options: { ...STORE, json: { about: "print JSON, one object per line" } },
+  options: { ...STORE, json: { about: "print NDJSON" } },
   notes: [
-    "Streams and WebSockets that were opened with it end within seconds, browsers that signed in with it are signed out. Runs that it began go on. Its name may be given anew.",
-    "Exit code: 0 all were revoked, 1 only some of them, 2 none.",
+    "Streams and WebSockets of a revoked token are closed within seconds, and browsers signed in with it are signed out. Runs it started continue. Its name can be used again.",
+    "Exit codes: 0 all revoked, 1 some not found, 2 none revoked.",
   ],
   examples: ["loom token revoke ci", "loom token revoke k3x9q0a1b2c3"],
 };
 
-export const TOKEN: Command = {
+export const TOKEN: CliCommand = {
   name: "token",
-  summary: "Say who may come in: make tokens, list and revoke them.",
+  summary: "Manage access tokens: create, list and revoke them.",
   options: {},
   subcommands: [TOKEN_CREATE, TOKEN_LIST, TOKEN_REVOKE],
   notes: [
-    "Tokens belong to a store of sessions, and are kept beside it, in FILE-auth. Once there was one, `loom serve` with that store asks everybody who they are, unless it is started with --auth off.",
+    "Tokens belong to a session store and are kept next to it, in FILE-auth. Once a token was created, `loom serve` requires authentication for that store, unless it is started with --auth off.",
   ],
 };

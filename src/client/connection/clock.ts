@@ -1,15 +1,16 @@
-/**
- * Time as a connection knows it, so that a test can be its own clock. Also waiting that somebody can cut short.
- */
+/** The clock of a connection, replaceable in tests, and a pause that can be ended early. */
+
+/** A source of time and randomness. */
 export interface Clock {
-  /** Milliseconds since any moment; never goes back. */
+  /** Monotonic time in milliseconds, from an arbitrary origin. */
   now(): number;
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
-  /** At least 0, less than 1. */
+  /** At least 0 and less than 1. */
   random(): number;
 }
 
+/** The real clock. */
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   setTimeout: (callback, ms) => setTimeout(callback, ms),
@@ -17,7 +18,9 @@ export const SYSTEM_CLOCK: Clock = {
   random: () => Math.random(),
 };
 
-/** One pause at a time. Leaves neither timer nor listener behind. */
+/**
+ * A pause that can be ended early. It leaves no timer or listener behind. Starting a new pause ends the previous one.
+ */
 export class Pause {
   readonly #clock: Clock;
   #end: (() => void) | undefined;
@@ -26,7 +29,7 @@ export class Pause {
     this.#clock = clock;
   }
 
-  /** Resolves after so long, when woken, or when the machine is online again: whatever is first. */
+  /** Resolves after `ms` milliseconds, on `wake()`, or when the device comes online, whichever is first. */
   wait(ms: number): Promise<void> {
     this.wake();
     return new Promise((resolve) => {
@@ -47,7 +50,7 @@ export class Pause {
   }
 }
 
-/** Only pages and workers are told; elsewhere nothing happens. */
+/** Only pages and workers have the `online` event; elsewhere this does nothing. */
 function onOnline(callback: () => void): () => void {
   if (typeof globalThis.addEventListener !== "function") return () => undefined;
   globalThis.addEventListener("online", callback);

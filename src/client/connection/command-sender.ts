@@ -1,35 +1,37 @@
 /**
- * Commands that survive a lost connection: asked again, with the same id, until there is an answer or it has taken too
- * long. The id makes that safe. Whatever the transport does, nothing here rejects.
+ * Sends commands and retries them with the same ID until the server answers or the time limit is reached. The ID makes
+ * retries safe. `send` never rejects, even if the transport throws.
  */
-import type { ClientCommand, CommandOutcome, Transport } from "../transport.ts";
+import type { ClientCommand, CommandResult, Transport } from "../transport.ts";
 import { untilAborted } from "../transport/until-aborted.ts";
-import { computePause, type ReconnectOptions } from "./back-off.ts";
+import { computeBackoff, type ReconnectOptions } from "./backoff.ts";
 import { type Clock, Pause } from "./clock.ts";
-import { isPassingRefusal } from "./passing-refusal.ts";
+import { isTemporaryRefusal } from "./temporary-refusal.ts";
 
 export interface CommandSenderOptions {
   readonly transport: Transport;
   readonly reconnect: ReconnectOptions;
-  /** How long one command is asked again. */
+  /** How long one command is retried, in milliseconds. */
   readonly commandLimitMs: number;
   readonly clock: Clock;
 }
 
+/** Sends the commands of one connection. */
 export class CommandSender {
   readonly #options: CommandSenderOptions;
   readonly #pauses = new Set<Pause>();
   readonly #closing = new AbortController();
-  #hasWorked = false;
+  #wasReachable = false;
 
   constructor(options: CommandSenderOptions) {
     this.#options = options;
   }
 
-  async send(command: ClientCommand): Promise<CommandOutcome> {
+  /** Sends a command. Resolves with its result, or `lost` after the time limit or `close()`. */
+  async send(command: ClientCommand): Promise<CommandResult> {
     const { reconnect, commandLimitMs, clock } = this.#options;
     const closing = this.#closing.signal;
-    if (closing.aborted) return lose("connection_lost", "the connection was closed");
+    if (closing.aborted) return createLostResult("connection_lost", "the connection was closed");
     const pause = new Pause(clock);
     const late = new AbortController();
     const timer = clock.setTimeout(() => {
@@ -38,17 +40,17 @@ export class CommandSender {
     }, commandLimitMs);
     const stop = AbortSignal.any([closing, late.signal]);
     this.#pauses.add(pause);
-    let outcome: CommandOutcome | undefined;
-    const giveUp = (): CommandOutcome =>
+    let outcome: CommandResult | undefined;
+    const giveUp = (): CommandResult =>
       outcome ??
       (closing.aborted
-        ? lose("connection_lost", "the connection was closed")
-        : lose("command_timeout", `not answered within ${commandLimitMs} ms`));
+        ? createLostResult("connection_lost", "the connection was closed")
+        : createLostResult("command_timeout", `the server did not answer the command within ${commandLimitMs} ms`));
     try {
       for (let sends = 1; ; sends++) {
-        outcome = await untilAborted(stop, this.#ask(command, stop), giveUp);
+        outcome = await untilAborted(stop, this.#sendOnce(command, stop), giveUp);
         if (outcome.kind !== "lost" || stop.aborted) return outcome;
-        await pause.wait(computePause(sends, reconnect, clock.random(), outcome.retryAfterMs));
+        await pause.wait(computeBackoff(sends, reconnect, clock.random(), outcome.retryAfterMs));
         if (stop.aborted) return outcome;
       }
     } finally {
@@ -57,40 +59,41 @@ export class CommandSender {
     }
   }
 
-  /** The server is there: whatever waits to be sent again is sent now. */
-  noteHeard(): void {
-    this.#hasWorked = true;
+  /** Notes that the server is reachable, and sends waiting commands now. */
+  noteReachable(): void {
+    this.#wasReachable = true;
     this.wake();
   }
 
-  /** Whatever waits to be sent again is sent now. */
+  /** Sends waiting commands now instead of after their delay. */
   wake(): void {
     for (const pause of this.#pauses) pause.wake();
   }
 
-  /** Whatever is unanswered is lost. */
+  /** Ends all pending commands as lost. */
   close(): void {
     this.#closing.abort();
     this.wake();
   }
 
-  async #ask(command: ClientCommand, signal: AbortSignal): Promise<CommandOutcome> {
+  async #sendOnce(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
     try {
       const outcome = await this.#options.transport.send(command, signal);
-      const isPassing = outcome.kind === "refused" && outcome.isForeign && isPassingRefusal(outcome, this.#hasWorked);
-      return isPassing ? lose("connection_lost", outcome.message) : outcome;
+      const isPassing =
+        outcome.kind === "refused" && outcome.isForeign && isTemporaryRefusal(outcome, this.#wasReachable);
+      return isPassing ? createLostResult("connection_lost", outcome.message) : outcome;
     } catch (error) {
-      // No transport should throw, but one that does must not make its user handle it.
-      return lose("connection_lost", String(error));
+      // Transports should not throw, but a faulty one must not break the caller.
+      return createLostResult("connection_lost", String(error));
     }
   }
 }
 
-function lose(code: "connection_lost" | "command_timeout", message: string): CommandOutcome {
+function createLostResult(code: "connection_lost" | "command_timeout", message: string): CommandResult {
   return { kind: "lost", code, message };
 }
 
-/** A name nobody else has. Pages that are not served securely have no `randomUUID`. */
+/** Creates a random command ID. `randomUUID` is missing on pages that are not served over HTTPS. */
 export function createCommandId(): string {
   if (typeof globalThis.crypto?.randomUUID === "function") return globalThis.crypto.randomUUID();
   const word = (): string =>

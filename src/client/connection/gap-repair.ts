@@ -1,138 +1,138 @@
 /**
- * Fetches what is missing beside the stream that is running. It decides when asking is of no more use, and leaves to
- * its owner what follows then.
+ * Fetches missing frames with separate requests while the main stream continues. It decides when further requests are
+ * pointless; the owner decides what happens then.
  *
- *   at rest ── start ──▶ asking ── filled ──▶ at rest
- *                          ├── still missing ──▶ pause ──▶ asking, at most so often in a row without progress
- *                          └── refused, or asked often enough ──▶ `onVain`, at rest
+ *   idle ── start ──▶ requesting ── filled ──▶ idle
+ *                       ├── still missing ──▶ pause ──▶ requesting, up to MAX_ATTEMPTS times without progress
+ *                       └── refused, or too many attempts ──▶ `onUnfilled`, idle
  *
  * Invariants:
- * - It asks one thing at a time, and never twice without a pause between.
- * - Progress is what is missing becoming less. Frames of other streams, however many, are none.
+ * - One request at a time, with a pause between two requests.
+ * - Progress means that the gap changed. Frames of other streams do not count.
  */
 import type { DialectName } from "../../dialects/index.ts";
 import type { StreamModes } from "../../protocol/index.ts";
-import type { Track } from "../track.ts";
+import type { SessionFeed } from "../session-feed.ts";
 import type { FrameSink, Transport } from "../transport.ts";
-import { computePause, type ReconnectOptions } from "./back-off.ts";
+import { computeBackoff, type ReconnectOptions } from "./backoff.ts";
 import { type Clock, Pause } from "./clock.ts";
-import { isPassingRefusal } from "./passing-refusal.ts";
-import { StreamTry, type TryOutcome } from "./stream-try.ts";
+import { isTemporaryRefusal } from "./temporary-refusal.ts";
+import { StreamAttempt, type AttemptOutcome } from "./stream-attempt.ts";
 
 export interface GapRepairOptions {
   readonly transport: Transport;
-  readonly track: Pick<Track, "sessionId" | "place" | "missing" | "take">;
+  readonly feed: Pick<SessionFeed, "sessionId" | "position" | "missing" | "take">;
   readonly dialect: DialectName;
   readonly modes?: StreamModes | undefined;
   readonly reconnect: ReconnectOptions;
   readonly heartbeatMs: number;
   readonly clock: Clock;
-  /** It began, or is over. */
-  readonly onChange: (isAtWork: boolean) => void;
-  /** Asking did not help; `what` is the same as long as the same is missing. Called before it is over. */
-  readonly onVain: (what: string) => void;
+  /** Called when a repair starts (true) or ends (false). */
+  readonly onChange: (isActive: boolean) => void;
+  /** Called when the gap could not be filled. `gap` stays the same as long as the same frames are missing. */
+  readonly onUnfilled: (gap: string) => void;
 }
 
-/** Questions in a row that brought nothing. */
-const MAX_TRIES = 3;
+/** Consecutive requests without progress. */
+const MAX_ATTEMPTS = 3;
 
+/** Fetches the missing frames of one stream. */
 export class GapRepair {
   readonly #options: GapRepairOptions;
   readonly #pause: Pause;
   readonly #sink: FrameSink;
   #work: Promise<void> | undefined;
-  #try: StreamTry | undefined;
-  /** Counts what was stopped, so that what was begun before knows it. */
-  #life = 0;
-  /** Asking did not help the last time: then there is no hurry. */
-  #wasVain = false;
+  #attempt: StreamAttempt | undefined;
+  /** Incremented by `start` and `stop`, so that a stopped repair notices. */
+  #generation = 0;
+  /** The last repair failed, so the next one waits before its first request. */
+  #lastFailed = false;
 
   constructor(options: GapRepairOptions) {
     this.#options = options;
     this.#pause = new Pause(options.clock);
     this.#sink = {
-      frame: (text, cursor) => options.track.take(text, cursor),
+      frame: (text, cursor) => options.feed.take(text, cursor),
       alive: () => undefined,
-      // What cannot be read here stays missing; the stream itself tells of it.
+      // Unreadable frames stay missing; the main stream reports them.
       fault: (reason, detail) => {
-        if (reason === "invalid_control") this.#try?.lose(detail);
+        if (reason === "invalid_control") this.#attempt?.markLost(detail);
       },
     };
   }
 
-  /** Resolves when it is at rest. */
+  /** Resolves when no repair is running. */
   get settled(): Promise<void> {
     return this.#work ?? Promise.resolve();
   }
 
-  get isAtWork(): boolean {
+  get isActive(): boolean {
     return this.#work !== undefined;
   }
 
-  /** `waits`: what is missing may be on its way already. */
-  start({ waits }: { readonly waits: boolean }): void {
+  /** With `delayed`, waits before the first request, because the missing frames may already be on their way. */
+  start({ delayed }: { readonly delayed: boolean }): void {
     if (this.#work !== undefined) return;
-    const life = ++this.#life;
-    this.#work = this.#ask(life, waits);
+    const generation = ++this.#generation;
+    this.#work = this.#repair(generation, delayed);
     this.#options.onChange(true);
   }
 
   stop(): void {
     if (this.#work === undefined) return;
-    this.#life++;
-    this.#rest();
-    this.#try?.stop();
+    this.#generation++;
+    this.#finish();
+    this.#attempt?.stop();
     this.#pause.wake();
   }
 
-  #rest(): void {
+  #finish(): void {
     this.#work = undefined;
     this.#options.onChange(false);
   }
 
-  async #ask(life: number, waits: boolean): Promise<void> {
-    const { track, reconnect, clock } = this.#options;
-    const isStopped = (): boolean => life !== this.#life;
-    // What came in one piece with the frame after the gap is taken before anything is asked.
+  async #repair(generation: number, delayed: boolean): Promise<void> {
+    const { feed, reconnect, clock } = this.#options;
+    const isStopped = (): boolean => generation !== this.#generation;
+    // Frames of the same chunk may fill the gap, so let them be processed first.
     await Promise.resolve();
-    let mustWait = waits || this.#wasVain;
-    let vain = 0;
-    while (vain < MAX_TRIES && !isStopped()) {
-      if (mustWait) await this.#pause.wait(computePause(Math.max(vain, 1), reconnect, clock.random()));
+    let mustWait = delayed || this.#lastFailed;
+    let failures = 0;
+    while (failures < MAX_ATTEMPTS && !isStopped()) {
+      if (mustWait) await this.#pause.wait(computeBackoff(Math.max(failures, 1), reconnect, clock.random()));
       if (isStopped()) return;
-      if (track.missing === undefined) break;
-      const before = this.#describeMissing();
-      const outcome = await this.#askOnce(track.missing.count, vain);
+      if (feed.missing === undefined) break;
+      const before = this.#describeGap();
+      const outcome = await this.#requestFrames(feed.missing.count, failures);
       if (isStopped()) return;
-      if (this.#describeMissing() !== before) vain = 0;
-      else vain = isFinal(outcome) ? MAX_TRIES : vain + 1;
-      // Filled: no need to wait to find that out.
-      if (track.missing === undefined) break;
+      if (this.#describeGap() !== before) failures = 0;
+      else failures = isPermanent(outcome) ? MAX_ATTEMPTS : failures + 1;
+      if (feed.missing === undefined) break;
       mustWait = true;
     }
     if (isStopped()) return;
-    this.#wasVain = vain === MAX_TRIES;
-    if (this.#wasVain) this.#options.onVain(this.#describeMissing());
-    if (!isStopped()) this.#rest();
+    this.#lastFailed = failures === MAX_ATTEMPTS;
+    if (this.#lastFailed) this.#options.onUnfilled(this.#describeGap());
+    if (!isStopped()) this.#finish();
   }
 
-  #askOnce(count: number | undefined, vain: number): Promise<TryOutcome> {
-    const { transport, track, dialect, modes, heartbeatMs, clock } = this.#options;
-    // A count that did not help may be wrong: then everything that follows is asked for.
-    const limit = count === undefined || vain > 0 ? {} : { limit: count };
-    const request = { session: track.sessionId, dialect, modes, from: track.place, follow: false, ...limit };
-    this.#try = new StreamTry({ transport, request, sink: this.#sink, clock, heartbeatMs });
-    return this.#try.outcome;
+  #requestFrames(count: number | undefined, failures: number): Promise<AttemptOutcome> {
+    const { transport, feed, dialect, modes, heartbeatMs, clock } = this.#options;
+    // A count that did not help may be wrong, so request everything from the gap on.
+    const limit = count === undefined || failures > 0 ? {} : { limit: count };
+    const request = { session: feed.sessionId, dialect, modes, from: feed.position, follow: false, ...limit };
+    this.#attempt = new StreamAttempt({ transport, request, sink: this.#sink, clock, heartbeatMs });
+    return this.#attempt.outcome;
   }
 
-  /** The same as long as the same is missing. */
-  #describeMissing(): string {
-    const { missing, place } = this.#options.track;
-    return missing === undefined ? "" : JSON.stringify([missing.count, place.after, place.skip]);
+  /** Identifies the current gap; the same text as long as the same frames are missing. */
+  #describeGap(): string {
+    const { missing, position } = this.#options.feed;
+    return missing === undefined ? "" : JSON.stringify([missing.count, position.after, position.skip]);
   }
 }
 
-/** The stream goes on beside it, so the server is there and knows us. */
-function isFinal(outcome: TryOutcome): boolean {
-  return outcome.kind === "refused" && !isPassingRefusal(outcome, true);
+/** The main stream is connected, so the server has accepted this client before. */
+function isPermanent(outcome: AttemptOutcome): boolean {
+  return outcome.kind === "refused" && !isTemporaryRefusal(outcome, true);
 }

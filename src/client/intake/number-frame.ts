@@ -1,30 +1,30 @@
 /**
- * Where a frame stands: which session and stream it says it is of, and its number there. Read before decoding, because
- * a decoder must be shown the frames in order. Knows the names of these few fields and nothing else of a dialect.
+ * Reads the session, stream and number of a frame before it is decoded, because decoders need frames in order. Knows
+ * only these few fields of each dialect.
  */
 import type { DialectName } from "../../dialects/index.ts";
 import { type EventRecord, isJsonObject, type JsonObject, type RunStartEvent } from "../../protocol/index.ts";
 import type { Numbered } from "./sequence.ts";
 
-/** A frame, or a record that was decoded elsewhere, on its way in. */
-export interface Incoming extends Numbered {
+/** A received frame, or a record decoded elsewhere, with its number. */
+export interface IncomingFrame extends Numbered {
   readonly text: string;
   readonly frame: JsonObject | undefined;
   readonly record: EventRecord | undefined;
   readonly cursor: string | undefined;
 }
 
-/** The session a frame says it belongs to; undefined where it does not say. */
-export function sessionOf(dialect: DialectName, frame: JsonObject): string | undefined {
+/** Returns the session the frame names, or undefined. */
+export function readSessionId(dialect: DialectName, frame: JsonObject): string | undefined {
   if (dialect === "loom") return textOf(frame["session_id"]);
-  // In 004 a socket is of one session until another such frame; what other frames say of it is not to be trusted.
+  // In 004 a socket belongs to one session until the next session_id frame; other frames are not reliable.
   if (dialect === "lumine") return frame["type"] === "session_id" ? textOf(frame["session_id"]) : undefined;
   if (dialect !== "engine" || frame["type"] !== "session_start") return undefined;
   return textOf(isJsonObject(frame["data"]) ? frame["data"]["session_id"] : frame["session_id"]);
 }
 
-/** The numbered stream within the session: one per request in `engine`, one in all elsewhere. */
-export function streamOf(dialect: DialectName, frame: JsonObject): string {
+/** Returns the key of the numbered stream: the request ID in `engine`, the empty string in other dialects. */
+export function readStreamKey(dialect: DialectName, frame: JsonObject): string {
   if (dialect !== "engine") return "";
   const { metadata, data, type } = frame;
   const named = isJsonObject(metadata) ? textOf(metadata["request_id"]) : undefined;
@@ -32,20 +32,20 @@ export function streamOf(dialect: DialectName, frame: JsonObject): string {
   return textOf(isJsonObject(data) ? data["request_id"] : undefined) ?? "";
 }
 
-/** The frame with its number; undefined where it has none, and is taken in the order of arrival. */
+/** Returns the frame with its number, or undefined if it has none and is taken in order of arrival. */
 export function numberFrame(
   dialect: DialectName,
   frame: JsonObject,
   text: string,
   cursor: string | undefined,
-): Incoming | undefined {
+): IncomingFrame | undefined {
   if (dialect === "loom") {
     const { event_id, prev_event_id, type } = frame;
     if (!isNumber(event_id)) return undefined;
     return {
       number: event_id,
       previous: isNumber(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
-      print: printOf(frame["ts"], frame),
+      fingerprint: computeFingerprint(frame["ts"], frame),
       contiguous: type === "run_start" ? frame["contiguous"] === true : undefined,
       size: text.length,
       text,
@@ -60,7 +60,7 @@ export function numberFrame(
   return {
     number: metadata["sequence"],
     previous: undefined,
-    print: printOf(metadata["timestamp"], isJsonObject(frame["data"]) ? frame["data"] : frame),
+    fingerprint: computeFingerprint(metadata["timestamp"], isJsonObject(frame["data"]) ? frame["data"] : frame),
     contiguous: undefined,
     size: text.length,
     text,
@@ -70,17 +70,17 @@ export function numberFrame(
   };
 }
 
-/** A record with its number; undefined where it has none. */
-export function numberRecord(record: EventRecord): Incoming | undefined {
+/** Returns the record with its number, or undefined if it has none. */
+export function numberRecord(record: EventRecord): IncomingFrame | undefined {
   const { envelope, event } = record;
   if (!isNumber(envelope.event_id)) return undefined;
   const { event_id, prev_event_id } = envelope;
   return {
     number: event_id,
     previous: isNumber(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
-    print: printOf(envelope.ts, event as JsonObject),
+    fingerprint: computeFingerprint(envelope.ts, event as JsonObject),
     contiguous: event.type === "run_start" ? (event as RunStartEvent).contiguous === true : undefined,
-    // Not measured: what is held is bounded by its number as well.
+    // An estimate; the number of held records is limited too.
     size: 256,
     text: "",
     frame: undefined,
@@ -90,11 +90,12 @@ export function numberRecord(record: EventRecord): Incoming | undefined {
 }
 
 /**
- * Tells apart two frames with one number, cheaply: by their time, and by the length and beginning of what they say. Never
- * wrong about the same frame; nearly always right about another.
+ * Computes a cheap fingerprint from the time and from the length and first character of the content. Equal frames
+ * always have equal fingerprints; different frames nearly always have different ones.
  */
-export function printOf(ts: unknown, said: JsonObject): number {
-  const text = said["content"] ?? said["arguments_delta"] ?? said["reply"] ?? said["run_id"] ?? said["id"];
+export function computeFingerprint(ts: unknown, payload: JsonObject): number {
+  const text =
+    payload["content"] ?? payload["arguments_delta"] ?? payload["reply"] ?? payload["run_id"] ?? payload["id"];
   const time = typeof ts === "number" ? ts % 1e9 : 0;
   return typeof text === "string"
     ? time * 1e6 + (text.length % 1e4) * 100 + (text.charCodeAt(0) % 100 || 0)

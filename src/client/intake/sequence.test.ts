@@ -1,13 +1,21 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Numbered, Sequence, type Verdict } from "./sequence.ts";
+import { type Numbered, Sequence, type InsertResult } from "./sequence.ts";
 
 interface Item extends Numbered {
   readonly name: string;
 }
 
 function item(number: number, more: Partial<Item> = {}): Item {
-  return { number, previous: undefined, print: number, contiguous: undefined, size: 1, name: `#${number}`, ...more };
+  return {
+    number,
+    previous: undefined,
+    fingerprint: number,
+    contiguous: undefined,
+    size: 1,
+    name: `#${number}`,
+    ...more,
+  };
 }
 
 function start(number: number, contiguous = true): Item {
@@ -39,7 +47,7 @@ function createTrial({
   });
   return {
     sequence,
-    push: (...items: Item[]): Verdict[] => items.map((each) => sequence.place(each)),
+    push: (...items: Item[]): InsertResult[] => items.map((each) => sequence.insert(each)),
     get taken() {
       return taken;
     },
@@ -53,14 +61,14 @@ function createTrial({
 }
 
 describe("Sequence", () => {
-  it("takes what comes in order, and is sure of it", () => {
+  it("takes items in order and is sure", () => {
     const trial = createTrial();
     expect(trial.push(start(1), item(2), item(3))).toEqual(["taken", "taken", "taken"]);
     expect(trial.taken).toEqual(["#1", "#2", "#3"]);
     expect(trial.sure).toEqual([true, true, true]);
   });
 
-  it("holds what comes too early and takes it in its turn", () => {
+  it("holds early items and takes them in order", () => {
     const trial = createTrial();
     expect(trial.push(start(1), item(3), item(4))).toEqual(["taken", "held", "held"]);
     expect(trial.taken).toEqual(["#1"]);
@@ -71,40 +79,40 @@ describe("Sequence", () => {
     expect(trial.sequence.missing).toBeUndefined();
   });
 
-  it("tells a double from another frame with the same number", () => {
+  it("distinguishes a duplicate from another frame with the same number", () => {
     const trial = createTrial();
-    expect(trial.push(start(1), item(2), item(2), item(2, { print: 99 }))).toEqual([
+    expect(trial.push(start(1), item(2), item(2), item(2, { fingerprint: 99 }))).toEqual([
       "taken",
       "taken",
-      "double",
+      "duplicate",
       "conflict",
     ]);
-    expect(trial.push(item(4), item(4), item(4, { print: 99 }))).toEqual(["held", "double", "conflict"]);
+    expect(trial.push(item(4), item(4), item(4, { fingerprint: 99 }))).toEqual(["held", "duplicate", "conflict"]);
     expect(trial.taken).toEqual(["#1", "#2"]);
   });
 
-  it("lets numbers jump where the sender promised nothing, and is not sure", () => {
+  it("allows jumps if the sender promised nothing, and is not sure", () => {
     const trial = createTrial();
     expect(trial.push(start(0, false), item(1), item(5), item(8))).toEqual(["taken", "taken", "taken", "taken"]);
     expect(trial.sure).toEqual([false, false, false, false]);
   });
 
-  it("puts such a stream in order anew when a number that was jumped over comes", () => {
+  it("reorders such a stream when a skipped number arrives", () => {
     const trial = createTrial();
     trial.push(start(0, false), item(5), item(3));
     expect(trial.taken).toEqual(["#0", "#3", "#5"]);
     expect(trial.resets).toBe(1);
-    expect(trial.push(item(3), item(5))).toEqual(["double", "double"]);
+    expect(trial.push(item(3), item(5))).toEqual(["duplicate", "duplicate"]);
   });
 
-  it("finds the beginning that came second", () => {
+  it("reorders when the start arrives second", () => {
     const trial = createTrial();
     trial.push(item(2), start(1), item(3));
     expect(trial.taken).toEqual(["#1", "#2", "#3"]);
     expect(trial.sure).toEqual([true, true, true]);
   });
 
-  it("follows the chain of a stream that leaves frames out", () => {
+  it("follows the predecessors in a filtered stream", () => {
     const trial = createTrial();
     trial.push(start(1), item(5, { previous: 1 }), item(9, { previous: 6 }));
     expect(trial.taken).toEqual(["#1", "#5"]);
@@ -113,31 +121,31 @@ describe("Sequence", () => {
     expect(trial.sure).toEqual([true, true, true, true]);
   });
 
-  it("takes a frame whose left out predecessor lies behind it", () => {
+  it("takes a frame whose stated predecessor was passed", () => {
     const trial = createTrial();
     expect(trial.push(start(1), item(2), item(5, { previous: 1 }))).toEqual(["taken", "taken", "taken"]);
     expect(trial.sure).toEqual([true, true, false]);
   });
 
-  it("expects the first number where it is known", () => {
+  it("expects the first number if it is known", () => {
     const trial = createTrial({ first: 0 });
     expect(trial.push(item(1), item(0), item(2))).toEqual(["held", "taken", "taken"]);
     expect(trial.taken).toEqual(["#0", "#1", "#2"]);
   });
 
-  it("gives up what is missing when told to, and what comes after that is late", () => {
+  it("gives up missing numbers on request, and reports later arrivals as late", () => {
     const trial = createTrial();
     trial.push(start(1), item(4), item(6), item(5));
     expect(trial.sequence.skip()).toBe(2);
     expect(trial.taken).toEqual(["#1", "#4", "#5", "#6"]);
     expect(trial.sure).toEqual([true, false, true, true]);
-    expect(trial.push(item(2), item(4), item(7))).toEqual(["late", "double", "taken"]);
+    expect(trial.push(item(2), item(4), item(7))).toEqual(["late", "duplicate", "taken"]);
   });
 
   it.each([
     ["frames", { maxHeld: 2 }],
     ["characters", { maxHeldCharacters: 2 }],
-  ])("holds no more than so many %s", (_what, limits) => {
+  ])("holds at most this many %s", (_what, limits) => {
     const trial = createTrial(limits);
     expect(trial.push(start(1), item(3), item(4), item(5))).toEqual(["taken", "held", "held", "full"]);
     trial.sequence.skip();
@@ -145,7 +153,7 @@ describe("Sequence", () => {
     expect(trial.taken).toEqual(["#1", "#3", "#4", "#5"]);
   });
 
-  it("stops putting in order anew after so many times", () => {
+  it("stops reordering after the limit", () => {
     const trial = createTrial({ maxHeld: 1000 });
     trial.push(start(0, false), item(200));
     const verdicts = trial.push(...Array.from({ length: 100 }, (_, i) => item(100 - i)));
@@ -153,7 +161,7 @@ describe("Sequence", () => {
     expect(trial.resets).toBe(64);
   });
 
-  it("advances only when nothing can be in the way", () => {
+  it("advances only if nothing is held or kept", () => {
     const { sequence, push } = createTrial();
     expect(sequence.advance(1, 1)).toBe(false);
     push(start(1));
@@ -163,7 +171,7 @@ describe("Sequence", () => {
     expect(sequence.advance(3, 3)).toBe(false);
   });
 
-  it("takes every number once and in order, whatever the order, doubles included", () => {
+  it("takes every number once and in order, for any order with duplicates", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 40 }),

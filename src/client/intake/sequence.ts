@@ -1,58 +1,67 @@
 /**
- * Puts the frames of one numbered stream in order: takes each number once, holds what came too early, and says what is
- * missing. It knows numbers, not what a frame says.
+ * Orders the frames of one numbered stream: takes each number once, holds frames that arrive early, and reports what is
+ * missing. It knows numbers, not the content of frames.
  *
- *   arrives ──▶ next in order ──▶ taken, and with it what was held for it
- *          ├──▶ too early ──▶ held ──▶ taken later, or given up with `skip`
- *          ├──▶ had before ──▶ double, or conflict when it is not the same frame
- *          └──▶ jumped over ──▶ late: the stream is put in order anew while its frames are still kept, else it is lost
+ *   insert ──▶ next number ──▶ taken, followed by held items that are now in order
+ *         ├──▶ too early ──▶ held ──▶ taken later, or after `skip`
+ *         ├──▶ known number ──▶ duplicate, or conflict if the content differs
+ *         └──▶ skipped number ──▶ late: all items are reordered while they are still kept, otherwise it is lost
  *
- * Invariant: items are taken in the order of their numbers; what was not taken though it came is told.
+ * Invariant: items are taken in the order of their numbers, and every item that is not taken is reported.
  */
+
+/** An item with a number. */
 export interface Numbered {
   readonly number: number;
-  /** The number before this one, where the sender says so; otherwise it is one less. */
+  /** The preceding number, if the sender states it; otherwise `number - 1`. */
   readonly previous: number | undefined;
-  /** Tells two frames with one number apart: a time, or a length. */
-  readonly print: number;
-  /** Begins a stretch in which numbers grow by exactly 1 (true) or may jump (false); undefined within a stretch. */
+  /** Distinguishes two different frames with the same number. */
+  readonly fingerprint: number;
+  /**
+   * Set on the first item of a section: true if its numbers increase by exactly 1, false if they may jump. Undefined
+   * within a section.
+   */
   readonly contiguous: boolean | undefined;
-  /** Characters it occupies while it is held. */
+  /** Number of characters while held. */
   readonly size: number;
 }
 
-export type Verdict = "taken" | "held" | "double" | "conflict" | "late" | "full";
+/** What `insert` did with an item; see the diagram above. */
+export type InsertResult = "taken" | "held" | "duplicate" | "conflict" | "late" | "full";
 
 export interface SequenceOptions<T> {
   readonly maxHeld: number;
   readonly maxHeldCharacters: number;
-  /** The first number there can be, where it is known: a stream that begins later has lost its beginning. */
+  /** The first possible number, if known. A stream that starts later has lost its beginning. */
   readonly first?: number;
-  /** Takes an item in its turn. `sure`: nothing can be missing between it and the one before. */
+  /** Takes the next item in order. `sure` is true if nothing can be missing before it. */
   take(item: T, sure: boolean): void;
-  /** Forgets everything that was taken: the same items follow again, in a better order. False where that cannot be. */
+  /**
+   * Discards everything taken so far, because the same items follow in a better order. Returns false if not possible.
+   */
   reset(): boolean;
 }
 
-/** Marks of the last numbers taken, and of where stretches began, to tell a double from a conflict. */
-const PRINTS = 1024;
+/** Number of recent fingerprints kept, to tell a duplicate from a conflict. */
+const MAX_FINGERPRINTS = 1024;
 const MAX_STARTS = 10_000;
 const MAX_SKIPPED = 1000;
-/** Each costs as much as the frames that are kept. */
+/** Each reordering costs as much as all kept items. */
 const MAX_REORDERINGS = 64;
 
+/** The ordered items of one numbered stream. */
 export class Sequence<T extends Numbered> {
   readonly #options: SequenceOptions<T>;
-  /** By the number each waits for. */
+  /** Held items, by the number each is waiting for. */
   readonly #held = new Map<number, T>();
   #heldCharacters = 0;
   #last: number | undefined;
   #contiguous: boolean;
-  readonly #prints: (number | undefined)[] = [];
+  readonly #fingerprints: (number | undefined)[] = [];
   readonly #starts = new Map<number, number>();
-  /** Numbers that were jumped over, as ranges; the oldest are forgotten first. */
+  /** Skipped numbers as ranges; the oldest are forgotten first. */
   #skipped: [first: number, last: number][] = [];
-  /** What was taken so far, while the order may still turn out to be another; undefined once it cannot or is too much. */
+  /** Items taken so far, while a reordering is still possible; undefined once it is not, or there are too many. */
   #kept: T[] | undefined = [];
   #keptCharacters = 0;
   #reorderings = 0;
@@ -75,7 +84,7 @@ export class Sequence<T extends Numbered> {
     return this.#held.size;
   }
 
-  /** How many are missing before the first that is held, where numbers tell. */
+  /** How many numbers are missing before the first held item, if known. */
   get missing(): number | undefined {
     if (this.#held.size === 0 || this.#last === undefined) return undefined;
     let lowest = Number.POSITIVE_INFINITY;
@@ -88,51 +97,53 @@ export class Sequence<T extends Numbered> {
   }
 
   /**
-   * The short way, for the next in line when nothing waits and nothing is kept: true when it was that, and the caller
-   * takes it himself. Anything else goes through `place`.
+   * Fast path for the next number when nothing is held or kept. Returns true if it applied; the caller then takes the
+   * item. Otherwise use `insert`.
    */
   advance(number: number, print: number): boolean {
     if (this.#last === undefined || number !== this.#last + 1 || this.#kept !== undefined || this.#held.size > 0)
       return false;
     this.#last = number;
-    this.#prints[number % PRINTS] = print;
+    this.#fingerprints[number % MAX_FINGERPRINTS] = print;
     return true;
   }
 
-  place(item: T): Verdict {
+  /** Takes, holds or rejects an item. */
+  insert(item: T): InsertResult {
     const { number } = item;
     const last = this.#last;
     if (last === undefined) {
       this.#take(item, item.contiguous === true);
-      // A stream may begin anywhere, but none begins before 0, and ours begin with 1.
+      // A stream may be joined anywhere, but nothing precedes number 1, where Loom streams start.
       if (number <= 1 && item.contiguous === true) this.#kept = undefined;
       return "taken";
     }
     const waitsFor = item.previous ?? number - 1;
     if (waitsFor === last && number > last) {
-      // Those left out may come from somebody who leaves nothing out: not to be taken for others of long ago.
-      for (let left = last + 1; left < number && left <= last + PRINTS; left++) this.#prints[left % PRINTS] = undefined;
-      // The commonest case by far: next in line, and nothing waits.
+      // Skipped numbers may still arrive from an unfiltered source; do not compare them with old fingerprints.
+      for (let left = last + 1; left < number && left <= last + MAX_FINGERPRINTS; left++)
+        this.#fingerprints[left % MAX_FINGERPRINTS] = undefined;
+      // The most common case: the next number, with nothing held.
       this.#take(item, this.#contiguous || item.contiguous === true);
       if (this.#held.size > 0) this.#release();
       return "taken";
     }
-    if (number <= last) return this.#placeBehind(item, last);
-    return this.#placeAhead(item, waitsFor);
+    if (number <= last) return this.#insertBehind(item, last);
+    return this.#insertAhead(item, waitsFor);
   }
 
-  #placeAhead(item: T, waitsFor: number): Verdict {
+  #insertAhead(item: T, waitsFor: number): InsertResult {
     const strict = this.#held.size > 0 || (this.#contiguous && item.contiguous !== false);
-    // Where its predecessor lies behind us, a sender that left some out has sent all it will.
+    // If the stated predecessor was already passed, the sender has filtered the numbers in between.
     if (!strict || waitsFor < (this.#last as number)) {
       this.#skipTo(item.number - 1);
       this.#take(item, item.contiguous === true);
       return "taken";
     }
     const held = this.#held.get(waitsFor);
-    if (held !== undefined) return held.print === item.print ? "double" : "conflict";
+    if (held !== undefined) return held.fingerprint === item.fingerprint ? "duplicate" : "conflict";
     const { maxHeld, maxHeldCharacters } = this.#options;
-    // What is put in order anew was held or kept before: nothing is added.
+    // Items being reordered were already held or kept, so the limit does not apply.
     const isFull = this.#held.size >= maxHeld || this.#heldCharacters + item.size > maxHeldCharacters;
     if (isFull && !this.#isReordering) return "full";
     this.#held.set(waitsFor, item);
@@ -140,19 +151,21 @@ export class Sequence<T extends Numbered> {
     return "held";
   }
 
-  #placeBehind(item: T, last: number): Verdict {
+  #insertBehind(item: T, last: number): InsertResult {
     const { number } = item;
     if (this.#wasSkipped(number)) return this.#kept === undefined ? "late" : this.#reorder(item);
-    if (last - number < PRINTS) {
-      const print = this.#prints[number % PRINTS];
-      return print !== undefined && print !== item.print ? "conflict" : "double";
+    if (last - number < MAX_FINGERPRINTS) {
+      const print = this.#fingerprints[number % MAX_FINGERPRINTS];
+      return print !== undefined && print !== item.fingerprint ? "conflict" : "duplicate";
     }
-    // Too long ago to remember each, but whoever begins anew under an old name shows it by his first frame.
+    // Too old for a fingerprint, but a section start is remembered longer and reveals a reused ID.
     const isStart = item.contiguous !== undefined || number === this.#options.first;
-    return isStart && this.#starts.size < MAX_STARTS && this.#starts.get(number) !== item.print ? "conflict" : "double";
+    return isStart && this.#starts.size < MAX_STARTS && this.#starts.get(number) !== item.fingerprint
+      ? "conflict"
+      : "duplicate";
   }
 
-  /** Numbers that were not taken although higher ones were: jumped over, or before the first that came. */
+  /** True for numbers that were not taken although a higher one was. */
   #wasSkipped(number: number): boolean {
     for (let i = this.#skipped.length - 1; i >= 0; i--) {
       const [first, last] = this.#skipped[i] as [number, number];
@@ -167,9 +180,9 @@ export class Sequence<T extends Numbered> {
     if (this.#last === undefined && number > 0) this.#skipped.push([0, number - 1]);
     if (item.contiguous !== undefined) this.#contiguous = item.contiguous;
     this.#last = number;
-    this.#prints[number % PRINTS] = item.print;
+    this.#fingerprints[number % MAX_FINGERPRINTS] = item.fingerprint;
     if ((item.contiguous !== undefined || number === this.#options.first) && this.#starts.size < MAX_STARTS)
-      this.#starts.set(number, item.print);
+      this.#starts.set(number, item.fingerprint);
     if (this.#kept !== undefined) this.#keep(item);
     this.#options.take(item, sure);
   }
@@ -198,8 +211,8 @@ export class Sequence<T extends Numbered> {
     if (this.#skipped.length > MAX_SKIPPED) this.#skipped.shift();
   }
 
-  /** Everything taken so far is taken again, with `item` in its place. */
-  #reorder(item: T): Verdict {
+  /** Takes all kept items again, with `item` in the right order. */
+  #reorder(item: T): InsertResult {
     if (++this.#reorderings > MAX_REORDERINGS || !this.#options.reset()) {
       this.#kept = undefined;
       return "late";
@@ -208,25 +221,25 @@ export class Sequence<T extends Numbered> {
     this.#last = undefined;
     this.#contiguous = false;
     this.#skipped = [];
-    this.#prints.length = 0;
+    this.#fingerprints.length = 0;
     this.#held.clear();
     this.#heldCharacters = 0;
     this.#kept = [];
     this.#keptCharacters = 0;
     this.#starts.clear();
     this.#isReordering = true;
-    for (const each of all) this.place(each);
+    for (const each of all) this.insert(each);
     this.#isReordering = false;
     return "taken";
   }
 
-  /** Forgets what is held: it will come again. */
+  /** Discards the held items, because they will be sent again. */
   drop(): void {
     this.#held.clear();
     this.#heldCharacters = 0;
   }
 
-  /** Nothing before this number will come any more. */
+  /** Continues at this number, because nothing before it will arrive. */
   jumpTo(number: number): void {
     this.skip();
     if (this.#last === undefined || number - 1 <= this.#last) return;
@@ -235,19 +248,21 @@ export class Sequence<T extends Numbered> {
     this.#last = number - 1;
   }
 
-  /** It has taken this very frame, as far as it remembers. */
-  hasTaken({ number, print }: Numbered): boolean {
+  /** True if exactly this frame was taken, as far as remembered. */
+  hasTaken({ number, fingerprint: print }: Numbered): boolean {
     const last = this.#last ?? -1;
-    return number <= last && last - number < PRINTS && this.#prints[number % PRINTS] === print;
+    return (
+      number <= last && last - number < MAX_FINGERPRINTS && this.#fingerprints[number % MAX_FINGERPRINTS] === print
+    );
   }
 
-  /** Gives up what is missing: goes on with what is held, in order. Says how many numbers were given up. */
+  /** Gives up the missing numbers and takes the held items in order. Returns how many numbers were given up. */
   skip(): number {
     let lost = 0;
     const waiting = [...this.#held.values()].sort((a, b) => a.number - b.number);
     this.#held.clear();
     this.#heldCharacters = 0;
-    // What was lost cannot come in its place any more.
+    // Lost numbers rule out a later reordering.
     if (waiting.length > 0) this.#kept = undefined;
     for (const item of waiting) {
       const waitsFor = item.previous ?? item.number - 1;

@@ -1,38 +1,45 @@
 /**
- * A command on its way up, and what became of it, from the control frame that answers it, however that frame came.
- * Nothing here throws: what cannot be said is refused before it is sent.
+ * Encodes commands and reads their results from control frames, for all transports. Nothing here throws: a command that
+ * cannot be encoded is refused before it is sent.
  */
 import { type AckControl, encodeControl, type RefusalControl } from "../../protocol/control/index.ts";
-import type { ClientCommand, CommandOutcome, Refusal } from "../transport.ts";
+import type { ClientCommand, CommandResult, Refusal } from "../transport.ts";
 import { readRefusal, refuse } from "./refusal.ts";
 
-/** Characters of a command. What servers take unless told otherwise; a longer one could not even be answered. */
+/** Default maximum length of a command in characters; also the default limit of the server. */
 export const MAX_COMMAND_LENGTH = 64 * 1024;
 
-/** How long one asking may go unanswered. Servers wait ten seconds for what may take its time before they say so. */
+/** Default time to wait for one response. Servers answer slow commands with a pending response after 10 seconds. */
 export const COMMAND_TIMEOUT_MS = 15_000;
 
-/** The text of the frame, or why there is none. */
+/** Returns the text of the control frame, or a refusal if the command is too long or not serializable. */
 export function encodeCommand(command: ClientCommand, maxLength: number): string | Refusal {
   try {
     const text = encodeControl(command);
     if (text.length <= maxLength) return text;
-    return refuse("invalid_command", `a command has at most ${maxLength} characters, not ${text.length}`);
+    return refuse("invalid_command", `the command has ${text.length} characters; the limit is ${maxLength}`);
   } catch (error) {
-    return refuse("invalid_command", `it cannot be written: ${error instanceof Error ? error.message : "no JSON"}`);
+    return refuse(
+      "invalid_command",
+      `the command cannot be encoded: ${error instanceof Error ? error.message : "not serializable as JSON"}`,
+    );
   }
 }
 
-export function readAnswer(answer: AckControl | RefusalControl): CommandOutcome {
+export function readCommandResult(answer: AckControl | RefusalControl): CommandResult {
   if (answer.type === "refusal") return readRefusal(answer, answer.message);
   if (answer.pending === true) return { kind: "accepted" };
   return { kind: "done", ...(answer.result !== undefined && { result: answer.result }) };
 }
 
-export function loseCommand(message: string, retryAfterMs?: number): CommandOutcome {
+export function createLostCommand(message: string, retryAfterMs?: number): CommandResult {
   return { kind: "lost", code: "connection_lost", message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
-export function expireCommand(timeoutMs: number): CommandOutcome {
-  return { kind: "lost", code: "command_timeout", message: `not answered within ${timeoutMs} ms` };
+export function createTimedOutCommand(timeoutMs: number): CommandResult {
+  return {
+    kind: "lost",
+    code: "command_timeout",
+    message: `the server did not answer the command within ${timeoutMs} ms`,
+  };
 }

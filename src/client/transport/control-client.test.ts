@@ -1,15 +1,15 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ToldSink } from "../../../test/client/told-sink.ts";
+import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import { CONTROL_VERSION, type DownFrame } from "../../protocol/control/index.ts";
-import type { ClientCommand, CommandOutcome, StreamOutcome, StreamRequest } from "../transport.ts";
+import type { ClientCommand, CommandResult, StreamOutcome, StreamRequest } from "../transport.ts";
 import { ControlClient } from "./control-client.ts";
 
 const NEVER = new AbortController().signal;
 const REQUEST: StreamRequest = { session: "a", dialect: "loom", from: {}, follow: true };
 const COMMAND: ClientCommand = { type: "cancel", id: "c1", session: "a", run_id: "r1" };
 
-/** A client whose server is the test. */
+/** Creates a client; the test acts as its server. */
 function begin() {
   const sent: Record<string, unknown>[] = [];
   let idle = 0;
@@ -21,7 +21,7 @@ function begin() {
   });
   const say = (frame: DownFrame): void => client.receive(JSON.stringify(frame));
   const open = (request: Partial<StreamRequest> = {}, signal = NEVER) => {
-    const sink = new ToldSink();
+    const sink = new RecordingSink();
     let outcome: StreamOutcome | undefined;
     void client.open({ ...REQUEST, ...request }, sink, signal).then((ended) => (outcome = ended));
     const { id } = sent.at(-1) as { id: string };
@@ -30,7 +30,7 @@ function begin() {
     return { sink, id, flow, outcome: () => outcome };
   };
   const send = (command: Partial<ClientCommand> = {}, signal = NEVER) => {
-    let outcome: CommandOutcome | undefined;
+    let outcome: CommandResult | undefined;
     void client.send({ ...COMMAND, ...command } as ClientCommand, signal).then((answer) => (outcome = answer));
     return { outcome: () => outcome };
   };
@@ -50,7 +50,7 @@ afterEach(() => {
 });
 
 describe("a stream", () => {
-  it("is asked for with its place", () => {
+  it("is requested with its position", () => {
     const { open, sent } = begin();
     const { id: a } = open({ from: { after: "x", skip: 2 }, follow: false, limit: 5 });
     const { id: b } = open({ session: "b", from: { after: "y", skip: 0, of: "z" } });
@@ -70,7 +70,7 @@ describe("a stream", () => {
     ]);
   });
 
-  it("gives its own frames, the last of each message with the cursor", async () => {
+  it("delivers its own frames, the last of each message with the cursor", async () => {
     const { open, frames, say } = begin();
     const a = open();
     const b = open({ session: "b" });
@@ -78,7 +78,7 @@ describe("a stream", () => {
     b.flow();
     frames("a", ["1", "2"], "c2");
     frames("b", ["x"], "cx");
-    frames("nobody", ["y"]);
+    frames("unknown", ["y"]);
     say({ type: "frames", session: "a", dialect: "engine", frames: ["z"], cursor: "cz" });
     frames("a", ["3"], "c3");
     frames("a", [], "c3");
@@ -94,7 +94,7 @@ describe("a stream", () => {
     expect(b.outcome()).toBeUndefined();
   });
 
-  it("waits until the server has ended the one before it", async () => {
+  it("waits until the server has ended the previous one", async () => {
     const { open, say, sent } = begin();
     for (const settle of ["ack", "refusal"] as const) {
       const stop = new AbortController();
@@ -117,7 +117,7 @@ describe("a stream", () => {
     }
   });
 
-  it("takes nothing that was said before it was granted", async () => {
+  it("ignores frames before it is subscribed", async () => {
     const { open, frames, say, sent } = begin();
     const stop = new AbortController();
     const before = open({}, stop.signal);
@@ -138,7 +138,7 @@ describe("a stream", () => {
     expect(again.outcome()).toBeUndefined();
   });
 
-  it("ends at once when it is aborted, in the middle of a message too", async () => {
+  it("ends at once when aborted, also within a message", async () => {
     const { open, frames, sent, client } = begin();
     const stop = new AbortController();
     const { sink, flow, outcome } = open({}, stop.signal);
@@ -155,22 +155,22 @@ describe("a stream", () => {
     expect(client.has("a", "loom")).toBe(false);
   });
 
-  it("is not even asked for when it is aborted before", async () => {
+  it("is not requested when already aborted", async () => {
     const { client, sent } = begin();
-    expect(await client.open(REQUEST, new ToldSink(), AbortSignal.abort())).toEqual({ kind: "aborted" });
+    expect(await client.open(REQUEST, new RecordingSink(), AbortSignal.abort())).toEqual({ kind: "aborted" });
     expect(sent).toEqual([]);
   });
 
-  it("is there once", async () => {
+  it("can be open only once", async () => {
     const { open, client } = begin();
     open();
     expect(client.has("a", "loom")).toBe(true);
     expect(client.has("a", "engine")).toBe(false);
-    const outcome = await client.open(REQUEST, new ToldSink(), NEVER);
+    const outcome = await client.open(REQUEST, new RecordingSink(), NEVER);
     expect(outcome).toMatchObject({ kind: "refused", code: "already_subscribed" });
   });
 
-  it("is refused, or broken off, without harm to others", async () => {
+  it("is refused or ended without affecting others", async () => {
     const { open, say } = begin();
     const a = open();
     const b = open({ session: "b" });
@@ -185,7 +185,7 @@ describe("a stream", () => {
     expect(b.outcome()).toEqual({ kind: "refused", code: "connection_refused", message: "no" });
   });
 
-  it("hears when the link is alive, but not for each frame of another", () => {
+  it("is notified that the link is alive, but not for each frame of other streams", () => {
     const { open, frames, say } = begin();
     const a = open();
     const b = open({ session: "b" });
@@ -202,8 +202,8 @@ describe("a stream", () => {
   });
 });
 
-describe("a frame that cannot be read", () => {
-  it("loses the stream it names, alone, and says that no more is wanted", async () => {
+describe("an unreadable message", () => {
+  it("ends only the stream it names, and unsubscribes it", async () => {
     const { client, open, sent } = begin();
     const a = open();
     const b = open({ session: "b" });
@@ -215,7 +215,7 @@ describe("a frame that cannot be read", () => {
     expect(b.sink.faults).toEqual([]);
   });
 
-  it("means nothing where its type is one of a newer server", async () => {
+  it("is ignored if its type belongs to a newer server", async () => {
     const { client, open } = begin();
     const { sink, outcome } = open();
     client.receive(`{"type":"unheard_of","session":"s"}`);
@@ -233,7 +233,7 @@ describe("a frame that cannot be read", () => {
   });
 
   it.each(["", "{", "7", "[]", `{"type":"frames"}`, `{"type":"frames","session":"c"}`])(
-    "is told to every stream where it names none: %s",
+    "is reported to every stream if it names none: %s",
     async (text) => {
       const { client, open } = begin();
       const a = open();
@@ -247,9 +247,9 @@ describe("a frame that cannot be read", () => {
     },
   );
 
-  const unnamed: DownFrame = { type: "refusal", code: "invalid_control", message: "no JSON" };
+  const unnamed: DownFrame = { type: "refusal", code: "invalid_control", message: "not JSON" };
 
-  it("of ours is told to the streams that were not granted yet, when the server cannot say which", async () => {
+  it("reported by the server without an ID goes to the unsubscribed streams", async () => {
     const { client, open, say, send } = begin();
     const a = open();
     const b = open({ session: "b" });
@@ -257,21 +257,21 @@ describe("a frame that cannot be read", () => {
     const command = send();
     say(unnamed);
     await settle();
-    expect(a.sink.faults).toEqual(["invalid_control: the server could not read a frame: no JSON"]);
+    expect(a.sink.faults).toEqual(["invalid_control: the server could not read a frame: not JSON"]);
     expect(a.outcome()).toBeUndefined();
     expect(b.sink.faults).toEqual([]);
     expect(command.outcome()).toBeUndefined();
     client.close();
   });
 
-  it("of ours that can only be one command refuses that at once, and harms no stream", async () => {
+  it("reported by the server refuses the command if it can only be that one", async () => {
     const { open, say, send } = begin();
     const a = open();
     a.flow();
     const command = send();
     say(unnamed);
     await settle();
-    expect(command.outcome()).toEqual({ kind: "refused", code: "invalid_control", message: "no JSON" });
+    expect(command.outcome()).toEqual({ kind: "refused", code: "invalid_control", message: "not JSON" });
     expect(a.sink.faults).toEqual([]);
     const [one, two] = [send({ id: "1" }), send({ id: "2" })];
     say(unnamed);
@@ -281,7 +281,7 @@ describe("a frame that cannot be read", () => {
     say({ type: "ack", id: "2" });
   });
 
-  it("may have been any answer: commands are asked again, and what was left is left again", async () => {
+  it("loses all commands and repeats unsubscribes, if it may have been any response", async () => {
     const { client, open, say, send, sent } = begin();
     const stop = new AbortController();
     open({}, stop.signal).flow();
@@ -297,18 +297,18 @@ describe("a frame that cannot be read", () => {
     expect(sent.at(-1)).toMatchObject({ type: "subscribe", after: "x" });
   });
 
-  it("that is too long is told to the streams of the session its beginning names", () => {
+  it("that is too long is reported to the streams of the session in its head", () => {
     const { client, open } = begin();
     const a = open();
     const b = open({ session: 'b"' });
     client.fault("line_too_long", "long", `{"type":"frames","session":"b\\"","dialect":"loom","frames":["`);
     expect([a.sink.faults, b.sink.faults]).toEqual([[], ["line_too_long: long"]]);
-    for (const head of [`{"type":"frames","session":"nobody"`, `{"type":"frames","session":"b`, "x", ""])
+    for (const head of [`{"type":"frames","session":"unknown"`, `{"type":"frames","session":"b`, "x", ""])
       client.fault("line_too_long", "long", head);
     expect([a.sink.faults.length, b.sink.faults.length]).toEqual([4, 5]);
   });
 
-  it("never throws, whatever it is", () => {
+  it("never throws", () => {
     const type = fc.constantFrom("hello", "subscribed", "frames", "end", "ack", "refusal", "heartbeat", "pong");
     const frame = fc.oneof(
       fc.string(),
@@ -332,7 +332,7 @@ describe("a frame that cannot be read", () => {
 });
 
 describe("commands", () => {
-  it("are done, accepted or refused, each by its own answer", async () => {
+  it("are done, accepted or refused by their own response", async () => {
     const { send, say, sent } = begin();
     const [one, two, three] = [send({ id: "1" }), send({ id: "2" }), send({ id: "3" })];
     expect(sent[0]).toEqual({ type: "cancel", id: "1", session: "a", run_id: "r1" });
@@ -346,7 +346,7 @@ describe("commands", () => {
     expect(three.outcome()).toEqual({ kind: "accepted" });
   });
 
-  it("asked twice with one id are answered twice", async () => {
+  it("sent twice with one ID are answered twice", async () => {
     const { send, say } = begin();
     const [one, two] = [send(), send()];
     say({ type: "ack", id: "c1" });
@@ -354,7 +354,7 @@ describe("commands", () => {
     expect([one.outcome(), two.outcome()]).toEqual([{ kind: "done" }, { kind: "done" }]);
   });
 
-  it("are lost when no answer comes in time, or it is no longer wanted", async () => {
+  it("are lost on timeout or abort", async () => {
     const { send, client } = begin();
     const slow = send();
     const stop = new AbortController();
@@ -367,7 +367,7 @@ describe("commands", () => {
     expect(client.isIdle).toBe(true);
   });
 
-  it("are refused when they are too long or cannot be written, before they are sent", async () => {
+  it("are refused before sending when too long or not serializable", async () => {
     const { client, sent } = begin();
     const long: ClientCommand = { type: "run", id: "1", session: "a", message: "x".repeat(1000) };
     expect(await client.send(long, NEVER)).toMatchObject({ kind: "refused", code: "invalid_command" });
@@ -378,7 +378,7 @@ describe("commands", () => {
     expect(client.isIdle).toBe(true);
   });
 
-  it("never touch a stream, whatever their ids", async () => {
+  it("never affect a stream, whatever their IDs", async () => {
     const { open, send, say } = begin();
     const a = open();
     a.flow();
@@ -392,25 +392,25 @@ describe("commands", () => {
     expect(begin().open().id).not.toBe(a.id);
   });
 
-  it("are not held without limit", async () => {
+  it("are limited in number", async () => {
     const { client, send } = begin();
     for (let count = 0; count < 1000; count++) send({ id: String(count) });
     expect(await client.send(COMMAND, NEVER)).toMatchObject({ kind: "refused", code: "queue_full" });
-    client.lose("gone");
+    client.linkLost("gone");
   });
 });
 
 describe("the link", () => {
-  it("takes everything with it when it is lost, and what is asked after", async () => {
+  it("ends everything when it is lost, and all later requests", async () => {
     const { client, open, send, idle } = begin();
     const a = open();
     const b = open({ session: "b" });
     const command = send();
-    client.lose("the socket broke");
+    client.linkLost("the socket broke");
     await settle();
     for (const { outcome } of [a, b]) expect(outcome()).toEqual({ kind: "lost", message: "the socket broke" });
     expect(command.outcome()).toEqual({ kind: "lost", code: "connection_lost", message: "the socket broke" });
-    expect(await client.open(REQUEST, new ToldSink(), NEVER)).toMatchObject({ kind: "lost" });
+    expect(await client.open(REQUEST, new RecordingSink(), NEVER)).toMatchObject({ kind: "lost" });
     expect(await client.send(COMMAND, NEVER)).toMatchObject({ kind: "lost" });
     expect(idle()).toBe(1);
   });
@@ -425,7 +425,7 @@ describe("the link", () => {
     expect(command.outcome()).toMatchObject({ kind: "lost" });
   });
 
-  it("is of no use when the server speaks a later version", async () => {
+  it("is unusable if the server uses a later version", async () => {
     const { open, say, client } = begin();
     const a = open();
     say({ type: "hello", version: CONTROL_VERSION, heartbeat_ms: 0 });
@@ -434,10 +434,13 @@ describe("the link", () => {
     say({ type: "hello", version: CONTROL_VERSION + 1, heartbeat_ms: 0 });
     await settle();
     expect(a.outcome()).toMatchObject({ kind: "refused", code: "unsupported" });
-    expect(await client.open(REQUEST, new ToldSink(), NEVER)).toMatchObject({ kind: "refused", code: "unsupported" });
+    expect(await client.open(REQUEST, new RecordingSink(), NEVER)).toMatchObject({
+      kind: "refused",
+      code: "unsupported",
+    });
   });
 
-  it("is idle when nothing is open and nothing awaited", async () => {
+  it("is idle when no stream is open and no command is pending", async () => {
     const { client, open, send, say, idle } = begin();
     const stop = new AbortController();
     open({}, stop.signal);

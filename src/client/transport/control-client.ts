@@ -1,15 +1,16 @@
 /**
- * The client's side of the control protocol on one link: many streams and commands over one pair of text pipes. It knows
- * no socket; whoever has one feeds it with `receive`, and tells it with `lose` that the link broke.
+ * Client side of the control protocol on one link: many streams and commands over one bidirectional text channel. It
+ * knows nothing about sockets; the owner of the link calls `receive` for each message and `linkLost` when the link
+ * breaks.
  *
- *   (waits for the one before it) ── subscribe ──▶ asked ── subscribed ──▶ flowing ── end, refusal, abort, lose ──▶ over
+ *   (wait for the previous one) ── subscribe ──▶ requested ── subscribed ──▶ open ── end, refusal, abort, loss ──▶ over
  *
  * Invariants:
- * - A stream is known by session and dialect, so there is one of each; frames count only once its own `subscribed` has
- *   come, for until then they may be the last of a stream before it.
- * - A frame that cannot be read fails the stream or command it names. Where it names none, it may have been for any:
- *   every stream is told so, commands are lost, and what was left is left again.
- * - Ids of ours begin with what nobody else can guess, so that no command is taken for a stream.
+ * - A stream is identified by session and dialect, so there is at most one of each. Frames are accepted only after its
+ *   `subscribed`; earlier ones may belong to the previous stream.
+ * - An unreadable message fails the stream or command it names. If it names none, every stream gets a fault, commands
+ *   are lost, and pending unsubscribes are repeated.
+ * - Stream IDs start with a random prefix, so that a command ID cannot match one.
  */
 import type { DialectName } from "../../dialects/index.ts";
 import {
@@ -24,20 +25,20 @@ import {
 } from "../../protocol/control/index.ts";
 import type {
   ClientCommand,
-  CommandOutcome,
+  CommandResult,
   FrameSink,
   Refusal,
   SinkFault,
   StreamOutcome,
   StreamRequest,
 } from "../transport.ts";
-import { encodeCommand, expireCommand, loseCommand, readAnswer } from "./command-frames.ts";
+import { encodeCommand, createTimedOutCommand, createLostCommand, readCommandResult } from "./command-frames.ts";
 import { parseJson, readRefusal, refuse } from "./refusal.ts";
 
 export interface ControlClientOptions {
-  /** Takes one control frame. May hold it back until the link is up. */
+  /** Sends one control frame. May queue it until the link is open. */
   readonly send: (text: string) => void;
-  /** Called when nothing is open and nothing awaited any more. */
+  /** Called when no stream is open and no command is pending. */
   readonly onIdle?: () => void;
   readonly commandTimeoutMs: number;
   readonly maxCommandLength: number;
@@ -51,40 +52,41 @@ interface StreamName {
 interface OpenStream extends StreamName {
   readonly id: string;
   readonly sink: FrameSink;
-  readonly ask: () => void;
+  readonly request: () => void;
   readonly end: (outcome: StreamOutcome) => void;
-  isAsked: boolean;
-  isFlowing: boolean;
+  isRequested: boolean;
+  isSubscribed: boolean;
   isOver: boolean;
 }
 
-type Answer = (outcome: CommandOutcome) => void;
+type SettleCommand = (outcome: CommandResult) => void;
 
-/** Commands that wait for an answer on one link. */
-const MAX_WAITING = 1000;
-/** All streams are told that the link is alive, but not for every frame of one of them. */
+/** Maximum number of commands that wait for a response on one link. */
+const MAX_PENDING_COMMANDS = 1000;
+/** Minimum interval between two `alive` reports caused by frames of other streams. */
 const ALIVE_EVERY_MS = 1000;
 
 export class ControlClient {
   readonly #options: ControlClientOptions;
   readonly #streams = new Map<string, OpenStream>();
-  /** Streams that were left and are not over at the server yet: by the id of the `unsubscribe`, and all keys. */
-  readonly #leaving = new Map<string, StreamName>();
-  readonly #leavingKeys = new Set<string>();
-  readonly #commands = new Map<string, Set<Answer>>();
-  #waiting = 0;
+  /** Streams being unsubscribed, by the ID of the `unsubscribe`. */
+  readonly #unsubscribing = new Map<string, StreamName>();
+  /** Keys of the streams being unsubscribed. */
+  readonly #unsubscribingKeys = new Set<string>();
+  readonly #commands = new Map<string, Set<SettleCommand>>();
+  #pendingCount = 0;
   readonly #ids = `stream-${Math.random().toString(36).slice(2)}-`;
   #lastId = 0;
-  #toldAliveAt = -Infinity;
-  /** Set when the link is of no more use: what became of all becomes of whatever is asked after. */
-  #over: { readonly stream: StreamOutcome; readonly command: CommandOutcome } | undefined;
+  #reportedAliveAt = -Infinity;
+  /** Set when the link is unusable: the result of everything requested afterwards. */
+  #closed: { readonly stream: StreamOutcome; readonly command: CommandResult } | undefined;
 
   constructor(options: ControlClientOptions) {
     this.#options = options;
   }
 
   get isIdle(): boolean {
-    return this.#streams.size === 0 && this.#waiting === 0;
+    return this.#streams.size === 0 && this.#pendingCount === 0;
   }
 
   get streamCount(): number {
@@ -97,13 +99,13 @@ export class ControlClient {
 
   open(request: StreamRequest, sink: FrameSink, signal: AbortSignal): Promise<StreamOutcome> {
     if (signal.aborted) return Promise.resolve({ kind: "aborted" });
-    if (this.#over !== undefined) return Promise.resolve(this.#over.stream);
+    if (this.#closed !== undefined) return Promise.resolve(this.#closed.stream);
     const { session, dialect, modes, from, follow, limit } = request;
     const key = keyOf(session, dialect);
-    if (this.#streams.has(key)) return Promise.resolve(refuse("already_subscribed", "this stream is open already"));
+    if (this.#streams.has(key)) return Promise.resolve(refuse("already_subscribed", "this stream is already open"));
     return new Promise((resolve) => {
       const id = this.#nextId();
-      const abort = (): void => this.#leave(stream, { kind: "aborted" });
+      const abort = (): void => this.#abandonStream(stream, { kind: "aborted" });
       const { after, skip, of } = from;
       const subscription: SubscribeControl = {
         type: "subscribe",
@@ -122,11 +124,11 @@ export class ControlClient {
         session,
         dialect,
         sink,
-        isAsked: false,
-        isFlowing: false,
+        isRequested: false,
+        isSubscribed: false,
         isOver: false,
-        ask: () => {
-          stream.isAsked = true;
+        request: () => {
+          stream.isRequested = true;
           this.#options.send(encodeControl(subscription));
         },
         end: (outcome) => {
@@ -140,77 +142,82 @@ export class ControlClient {
       };
       this.#streams.set(key, stream);
       signal.addEventListener("abort", abort, { once: true });
-      // The server has a stream once, and takes a moment to end the one before.
-      if (!this.#leavingKeys.has(key)) stream.ask();
+      // The server allows one stream per session and dialect, so wait until the previous one has ended.
+      if (!this.#unsubscribingKeys.has(key)) stream.request();
     });
   }
 
-  send(command: ClientCommand, signal: AbortSignal): Promise<CommandOutcome> {
-    if (signal.aborted) return Promise.resolve(loseCommand("given up before it was sent"));
-    if (this.#over !== undefined) return Promise.resolve(this.#over.command);
-    if (this.#waiting >= MAX_WAITING)
-      return Promise.resolve(refuse("queue_full", `${MAX_WAITING} commands wait for an answer already`));
+  send(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
+    if (signal.aborted) return Promise.resolve(createLostCommand("the command was aborted before it was sent"));
+    if (this.#closed !== undefined) return Promise.resolve(this.#closed.command);
+    if (this.#pendingCount >= MAX_PENDING_COMMANDS)
+      return Promise.resolve(
+        refuse("queue_full", `${MAX_PENDING_COMMANDS} commands are already waiting for a response`),
+      );
     const text = encodeCommand(command, this.#options.maxCommandLength);
     if (typeof text !== "string") return Promise.resolve(text);
     return new Promise((resolve) => {
-      const answers = this.#commands.get(command.id) ?? new Set<Answer>();
-      const answer: Answer = (outcome) => {
+      const waiters = this.#commands.get(command.id) ?? new Set<SettleCommand>();
+      const settle: SettleCommand = (outcome) => {
         clearTimeout(timer);
         signal.removeEventListener("abort", abort);
-        answers.delete(answer);
-        if (answers.size === 0) this.#commands.delete(command.id);
-        this.#waiting--;
+        waiters.delete(settle);
+        if (waiters.size === 0) this.#commands.delete(command.id);
+        this.#pendingCount--;
         resolve(outcome);
         this.#checkIdle();
       };
-      const abort = (): void => answer(loseCommand("given up before it was answered"));
+      const abort = (): void => settle(createLostCommand("the command was aborted before it was answered"));
       const { commandTimeoutMs } = this.#options;
-      const timer = setTimeout(() => answer(expireCommand(commandTimeoutMs)), commandTimeoutMs);
+      const timer = setTimeout(() => settle(createTimedOutCommand(commandTimeoutMs)), commandTimeoutMs);
       signal.addEventListener("abort", abort, { once: true });
-      this.#commands.set(command.id, answers.add(answer));
-      this.#waiting++;
+      this.#commands.set(command.id, waiters.add(settle));
+      this.#pendingCount++;
       this.#options.send(text);
     });
   }
 
-  /** One message of the link. */
+  /** Handles one message of the link. */
   receive(text: string): void {
     const decoded = decodeDown(text);
     if (!decoded.ok) {
-      // What a newer server says beside is not for us.
+      // Message types of newer servers are ignored.
       if (decoded.isUnknown !== true) this.#report(decoded);
     } else {
       this.#take(decoded.frame);
-      // The stream itself hears its frames; the others need not be told of every one.
-      this.#tellAlive(decoded.frame.type === "frames" ? ALIVE_EVERY_MS : 0);
+      // A stream notices its own frames, so the others are notified less often.
+      this.#reportAlive(decoded.frame.type === "frames" ? ALIVE_EVERY_MS : 0);
     }
   }
 
-  /** A message that could not even be looked at; `head` is how it began, where that is known. */
+  /** Reports a message that could not be read. `head` is its beginning, if known. */
   fault(reason: SinkFault, detail: string, head = ""): void {
     const session = readSession(head);
     const streams = [...this.#streams.values()];
     const named = streams.filter((stream) => stream.session === session);
     if (named.length === 0) {
-      // It may have been the answer to anything: whoever waits for one asks again.
-      for (const id of this.#commands.keys()) this.#answer(id, loseCommand(detail));
-      const leaving = [...this.#leaving.values()];
-      this.#leaving.clear();
+      // It may have been any response, so everything that waits for one is retried.
+      for (const id of this.#commands.keys()) this.#settleCommand(id, createLostCommand(detail));
+      const leaving = [...this.#unsubscribing.values()];
+      this.#unsubscribing.clear();
       for (const name of leaving) this.#unsubscribe(name);
     }
     for (const { sink } of named.length > 0 ? named : streams) sink.fault(reason, detail);
-    this.#tellAlive(0);
+    this.#reportAlive(0);
   }
 
-  /** The link broke: whether commands arrived is not known. With a refusal: whatever is asked again is refused. */
-  lose(why: string | Refusal): void {
-    if (typeof why === "string") this.#endAll({ kind: "lost", message: why }, loseCommand(why));
+  /**
+   * Ends all streams and commands because the link broke; it is unknown whether pending commands arrived. With a
+   * refusal, everything requested later is refused too.
+   */
+  linkLost(why: string | Refusal): void {
+    if (typeof why === "string") this.#endAll({ kind: "lost", message: why }, createLostCommand(why));
     else this.#endAll(why, why);
   }
 
-  /** The link is no longer wanted. */
+  /** Ends all streams and commands because the link is no longer needed. */
   close(): void {
-    this.#endAll({ kind: "aborted" }, loseCommand("the transport was closed"));
+    this.#endAll({ kind: "aborted" }, createLostCommand("the transport was closed"));
   }
 
   #take(frame: DownFrame): void {
@@ -220,20 +227,20 @@ export class ControlClient {
         break;
       case "subscribed": {
         const stream = this.#findStream(frame.session, frame.dialect);
-        if (stream?.id === frame.id) stream.isFlowing = true;
+        if (stream?.id === frame.id) stream.isSubscribed = true;
         break;
       }
       case "frames":
-        this.#giveFrames(frame);
+        this.#deliverFrames(frame);
         break;
       case "end": {
         const stream = this.#findStream(frame.session, frame.dialect);
-        if (stream?.isFlowing === true) stream.end({ kind: "ended" });
+        if (stream?.isSubscribed === true) stream.end({ kind: "ended" });
         break;
       }
       case "ack":
-        this.#noteLeft(frame.id);
-        this.#answer(frame.id, readAnswer(frame));
+        this.#noteUnsubscribed(frame.id);
+        this.#settleCommand(frame.id, readCommandResult(frame));
         break;
       case "refusal":
         this.#refuse(frame);
@@ -244,12 +251,12 @@ export class ControlClient {
     }
   }
 
-  #giveFrames({ session, dialect, frames, cursor }: FramesControl): void {
+  #deliverFrames({ session, dialect, frames, cursor }: FramesControl): void {
     const stream = this.#findStream(session, dialect);
-    if (stream?.isFlowing !== true) return;
+    if (stream?.isSubscribed !== true) return;
     const last = frames.length - 1;
     for (const [index, text] of frames.entries()) {
-      // Asked for each: taking a frame may make its taker stop.
+      // The sink may abort the stream while taking a frame.
       if (stream.isOver) return;
       stream.sink.frame(text, index === last ? cursor : undefined);
     }
@@ -260,75 +267,78 @@ export class ControlClient {
       this.#refuseUnnamed(refusal);
       return;
     }
-    this.#noteLeft(refusal.id);
+    this.#noteUnsubscribed(refusal.id);
     this.#streamOfId(refusal.id)?.end(readRefusal(refusal, refusal.message));
-    this.#answer(refusal.id, readAnswer(refusal));
+    this.#settleCommand(refusal.id, readCommandResult(refusal));
   }
 
-  /** Something we sent could not be read, and the server cannot say what: waiting for its answer would be in vain. */
+  /** The server could not read one of our frames and does not know its ID, so no response will come. */
   #refuseUnnamed(refusal: RefusalControl): void {
-    // Streams that flow were read; it is one of the others, or a command.
-    const ungranted = [...this.#streams.values()].filter(({ isAsked, isFlowing }) => isAsked && !isFlowing);
+    // Frames of subscribed streams were readable; it must be another stream or a command.
+    const ungranted = [...this.#streams.values()].filter(
+      ({ isRequested: isAsked, isSubscribed: isFlowing }) => isAsked && !isFlowing,
+    );
     const detail = `the server could not read a frame: ${refusal.message}`;
     for (const { sink } of ungranted) sink.fault("invalid_control", detail);
     const [id] = this.#commands.keys();
     if (ungranted.length === 0 && id !== undefined && this.#commands.size === 1)
-      this.#answer(id, readRefusal(refusal, refusal.message));
+      this.#settleCommand(id, readRefusal(refusal, refusal.message));
   }
 
   #report({ message, id, session }: InvalidControl): void {
-    const detail = `the server sent what is no control frame: ${message}`;
+    const detail = `the server sent an invalid control frame: ${message}`;
     const named = [...this.#streams.values()].filter((stream) => stream.session === session || stream.id === id);
-    for (const stream of named) this.#leave(stream, { kind: "lost", message: detail });
+    for (const stream of named) this.#abandonStream(stream, { kind: "lost", message: detail });
     const wasAwaited = id !== undefined && this.#commands.has(id);
-    if (wasAwaited) this.#answer(id, loseCommand(detail));
+    if (wasAwaited) this.#settleCommand(id, createLostCommand(detail));
     if (named.length === 0 && !wasAwaited) this.fault("invalid_control", detail);
   }
 
-  /** Ends a stream that the server would go on with. */
-  #leave(stream: OpenStream, outcome: StreamOutcome): void {
-    if (stream.isAsked) this.#unsubscribe(stream);
+  /** Ends a stream and unsubscribes it on the server. */
+  #abandonStream(stream: OpenStream, outcome: StreamOutcome): void {
+    if (stream.isRequested) this.#unsubscribe(stream);
     stream.end(outcome);
   }
 
   #unsubscribe({ session, dialect }: StreamName): void {
     const id = this.#nextId();
-    this.#leaving.set(id, { session, dialect });
-    this.#leavingKeys.add(keyOf(session, dialect));
+    this.#unsubscribing.set(id, { session, dialect });
+    this.#unsubscribingKeys.add(keyOf(session, dialect));
     this.#options.send(encodeControl({ type: "unsubscribe", id, session, dialect }));
   }
 
-  /** The server has ended a stream that was left, or had before: its successor can be asked for. */
-  #noteLeft(id: string): void {
-    const name = this.#leaving.get(id);
+  /** The server has ended the previous stream, so a waiting one can be requested. */
+  #noteUnsubscribed(id: string): void {
+    const name = this.#unsubscribing.get(id);
     if (name === undefined) return;
     const key = keyOf(name.session, name.dialect);
-    this.#leaving.delete(id);
-    this.#leavingKeys.delete(key);
-    this.#streams.get(key)?.ask();
+    this.#unsubscribing.delete(id);
+    this.#unsubscribingKeys.delete(key);
+    this.#streams.get(key)?.request();
   }
 
   #refuseAll(version: number): void {
-    const what = `the server speaks version ${version} of the control protocol, this client ${CONTROL_VERSION}`;
+    const what = `the server uses control protocol ${version}, this client ${CONTROL_VERSION}; update the client`;
     this.#endAll(refuse("unsupported", what), refuse("unsupported", what));
   }
 
-  #endAll(stream: StreamOutcome, command: CommandOutcome): void {
-    this.#over = { stream, command };
+  #endAll(stream: StreamOutcome, command: CommandResult): void {
+    this.#closed = { stream, command };
     for (const { end } of this.#streams.values()) end(stream);
-    for (const id of this.#commands.keys()) this.#answer(id, command);
+    for (const id of this.#commands.keys()) this.#settleCommand(id, command);
   }
 
-  #answer(id: string, outcome: CommandOutcome): void {
-    for (const answer of this.#commands.get(id) ?? []) answer(outcome);
+  #settleCommand(id: string, outcome: CommandResult): void {
+    for (const settle of this.#commands.get(id) ?? []) settle(outcome);
   }
 
-  #tellAlive(atMostEveryMs: number): void {
+  #reportAlive(atMostEveryMs: number): void {
     const now = performance.now();
-    if (now - this.#toldAliveAt < atMostEveryMs) return;
-    this.#toldAliveAt = now;
-    // A stream that was not granted has not been answered, however lively the link is.
-    for (const { isFlowing, isOver, sink } of this.#streams.values()) if (isFlowing && !isOver) sink.alive();
+    if (now - this.#reportedAliveAt < atMostEveryMs) return;
+    this.#reportedAliveAt = now;
+    // A requested stream has not been answered yet, even if the link is alive.
+    for (const { isSubscribed: isFlowing, isOver, sink } of this.#streams.values())
+      if (isFlowing && !isOver) sink.alive();
   }
 
   #findStream(session: string, dialect: string): OpenStream | undefined {
@@ -349,12 +359,12 @@ export class ControlClient {
   }
 }
 
-/** Dialect names hold no blank, so no two streams share a key. */
+/** Dialect names contain no spaces, so keys are unique. */
 function keyOf(session: string, dialect: string): string {
   return `${dialect} ${session}`;
 }
 
-/** The session a `frames` message was for, from its beginning. */
+/** Returns the session of a `frames` message, read from its beginning. */
 function readSession(head: string): string | undefined {
   const [, text] = /^\{"type":"frames","session":("(?:[^"\\]|\\.)*")/.exec(head) ?? [];
   const name = text === undefined ? undefined : parseJson(text);

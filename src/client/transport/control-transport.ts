@@ -1,10 +1,10 @@
 /**
- * A transport that speaks the control protocol over links it dials: what sockets and in-process pairs have in common. A
- * link is dialled when it is needed and shared by all streams and commands; it is let go when it has been idle, and given
- * up when it is silent although it was pinged.
+ * A transport that uses the control protocol over links: the common part of sockets and in-process pairs. A link is
+ * opened on demand and shared by all streams and commands. It is closed when idle, and considered lost when a ping gets
+ * no response.
  *
- * A link carries a session in a dialect once. Whoever wants the same again beside it, as one does to fetch what is
- * missing, gets a second link.
+ * A link carries a session and dialect only once. A second stream of the same session, for example to fetch missing
+ * frames, uses a second link.
  */
 import type { DialectName } from "../../dialects/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
@@ -13,107 +13,112 @@ import { COMMAND_TIMEOUT_MS, MAX_COMMAND_LENGTH } from "./command-frames.ts";
 import { ControlClient } from "./control-client.ts";
 import { CLOSED, refuse } from "./refusal.ts";
 
-/** What a link tells of itself. After `lost` it tells no more. */
-export interface LinkEvents {
+/** Events of a link. After `lost` there are no more. */
+export interface ControlLinkEvents {
   receive(text: string): void;
-  /** A message that could not even be looked at, and how it began, where that is known. */
+  /** Reports a message that could not be read, with its beginning if known. */
   fault(reason: SinkFault, detail: string, head?: string): void;
-  /** With a refusal: it was ended for good, and so is everything on it. */
+  /** The link was lost. A refusal means that the server rejected it, and everything on it fails with that refusal. */
   lost(why: string | Refusal): void;
 }
 
-export interface Link {
-  /** Before the link is up it keeps what it is given. */
+export interface ControlLink {
+  /** Sends a message. Messages are queued until the link is open. */
   send(text: string): void;
-  /** Tells nothing any more. */
+  /** Closes the link. No further events follow. */
   close(): void;
 }
 
-/** Does not throw: a link that cannot be had is lost. */
-export type Dial = (events: LinkEvents) => Link;
+/** Opens a link. Does not throw; a link that cannot be opened reports `lost`. */
+export type DialLink = (events: ControlLinkEvents) => ControlLink;
 
+/** Options of all transports that use the control protocol. */
 export interface ControlOptions {
-  /** How long a command may go unanswered. 15 seconds unless told otherwise. */
+  /** How long to wait for the response to a command, in milliseconds. Default: 15000. */
   readonly commandTimeoutMs?: number;
-  /** Characters of a command; a longer one is refused as `invalid_command`. 65,536 unless told otherwise. */
+  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65536. */
   readonly maxCommandLength?: number;
-  /** After so long without a message the server is pinged, after as long again the link is lost. 20 seconds; 0: never. */
+  /**
+   * After this many milliseconds of silence the server is pinged; after as many again the link is lost. Default: 20000.
+   * 0 disables pings.
+   */
   readonly heartbeatMs?: number;
-  /** How long a link that nobody uses is kept. 10 seconds unless told otherwise. */
+  /** How long an unused link stays open, in milliseconds. Default: 10000. */
   readonly idleMs?: number;
-  /** Links at once. 4 unless told otherwise. Code `too_many_subscriptions`. */
+  /** Maximum number of links. Beyond this, streams are refused as `too_many_subscriptions`. Default: 4. */
   readonly maxLinks?: number;
 }
 
-export function createControlTransport(dial: Dial, options: ControlOptions = {}): Transport {
+/** Creates a transport over the links that `dial` opens. */
+export function createControlTransport(dial: DialLink, options: ControlOptions = {}): Transport {
   const { commandTimeoutMs = COMMAND_TIMEOUT_MS, maxCommandLength = MAX_COMMAND_LENGTH } = options;
   const { heartbeatMs = 20_000, idleMs = 10_000, maxLinks = 4 } = options;
-  const lineOptions = { commandTimeoutMs, maxCommandLength, heartbeatMs, idleMs };
-  const lines = new Set<Line>();
+  const linkOptions = { commandTimeoutMs, maxCommandLength, heartbeatMs, idleMs };
+  const links = new Set<ManagedLink>();
   let isClosed = false;
 
-  /** A line that has room for the stream, and has not got it yet; any line, where no stream is meant. */
-  const findLine = (session?: string, dialect?: DialectName): Line | undefined => {
-    for (const line of lines)
-      if (session === undefined || dialect === undefined || line.mayOpen(session, dialect)) return line;
-    if (lines.size >= maxLinks) return undefined;
-    const line = new Line(dial, { ...lineOptions, onGone: () => void lines.delete(line) });
-    lines.add(line);
-    line.start();
-    return line;
+  /** Returns a link with room for the stream, or, without arguments, any link. Opens a new one if needed. */
+  const findLink = (session?: string, dialect?: DialectName): ManagedLink | undefined => {
+    for (const link of links)
+      if (session === undefined || dialect === undefined || link.mayOpen(session, dialect)) return link;
+    if (links.size >= maxLinks) return undefined;
+    const link = new ManagedLink(dial, { ...linkOptions, onClosed: () => void links.delete(link) });
+    links.add(link);
+    link.start();
+    return link;
   };
 
   return {
     async open(request, sink, signal) {
       if (signal.aborted) return { kind: "aborted" };
       if (isClosed) return CLOSED;
-      let line = findLine(request.session, request.dialect);
-      while (line !== undefined) {
-        const outcome = await line.client.open(request, sink, signal);
+      let link = findLink(request.session, request.dialect);
+      while (link !== undefined) {
+        const outcome = await link.client.open(request, sink, signal);
         if (outcome.kind !== "refused" || outcome.code !== "too_many_subscriptions") return outcome;
-        // That link is full; another may have room.
-        line.noteFull();
+        // This link is full, so try another one.
+        link.noteFull();
         if (signal.aborted || isClosed) return { kind: "aborted" };
-        line = findLine(request.session, request.dialect);
+        link = findLink(request.session, request.dialect);
       }
-      return refuse("too_many_subscriptions", `none of ${maxLinks} links has room for this stream`);
+      return refuse("too_many_subscriptions", `all ${maxLinks} links are full; raise maxLinks or close a stream`);
     },
 
     send(command, signal) {
-      const line = isClosed ? undefined : findLine();
-      return line === undefined ? Promise.resolve(CLOSED) : line.client.send(command, signal);
+      const link = isClosed ? undefined : findLink();
+      return link === undefined ? Promise.resolve(CLOSED) : link.client.send(command, signal);
     },
 
     close() {
       isClosed = true;
-      for (const line of lines) line.close();
+      for (const link of links) link.close();
     },
   };
 }
 
-interface LineOptions {
+interface ManagedLinkOptions {
   readonly commandTimeoutMs: number;
   readonly maxCommandLength: number;
   readonly heartbeatMs: number;
   readonly idleMs: number;
-  readonly onGone: () => void;
+  readonly onClosed: () => void;
 }
 
-/** One link with its client, and the timers that watch over it. */
-class Line {
+/** A link with its client, heartbeat and idle timer. */
+class ManagedLink {
   readonly client: ControlClient;
-  readonly #dial: Dial;
-  readonly #options: LineOptions;
-  #link: Link | undefined;
-  #isGone = false;
-  /** Streams the server takes on this link, as far as it has said so. */
+  readonly #dial: DialLink;
+  readonly #options: ManagedLinkOptions;
+  #link: ControlLink | undefined;
+  #isClosed = false;
+  /** Maximum number of streams on this link, once the server has refused one. */
   #maxStreams = Infinity;
-  #lastHeard = 0;
+  #lastActivity = 0;
   #hasPinged = false;
   #watch: ReturnType<typeof setTimeout> | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(dial: Dial, options: LineOptions) {
+  constructor(dial: DialLink, options: ManagedLinkOptions) {
     this.#dial = dial;
     this.#options = options;
     this.client = new ControlClient({
@@ -128,73 +133,73 @@ class Line {
     return this.client.streamCount < this.#maxStreams && !this.client.has(session, dialect);
   }
 
-  /** The server takes no more streams on this link than there are. */
+  /** Records that the server accepts no further streams on this link. */
   noteFull(): void {
     this.#maxStreams = Math.min(this.#maxStreams, this.client.streamCount);
   }
 
   start(): void {
-    this.#lastHeard = performance.now();
+    this.#lastActivity = performance.now();
     const { heartbeatMs } = this.#options;
     if (heartbeatMs > 0) this.#watchFor(heartbeatMs);
     this.#waitIdle();
     const link = this.#dial({
       receive: (text) => {
-        if (this.#hear()) this.client.receive(text);
+        if (this.#noteActivity()) this.client.receive(text);
       },
       fault: (reason, detail, head) => {
-        if (this.#hear()) this.client.fault(reason, detail, head);
+        if (this.#noteActivity()) this.client.fault(reason, detail, head);
       },
-      lost: (why) => this.#lose(why),
+      lost: (why) => this.#handleLoss(why),
     });
-    // It may have been lost while it was dialled.
-    if (this.#isGone) link.close();
+    // The link may be lost before `dial` returns.
+    if (this.#isClosed) link.close();
     else this.#link = link;
   }
 
   close(): void {
-    if (this.#isGone) return;
-    this.#leave();
+    if (this.#isClosed) return;
+    this.#detach();
     this.client.close();
   }
 
-  #lose(why: string | Refusal): void {
-    if (this.#isGone) return;
-    this.#leave();
-    this.client.lose(why);
+  #handleLoss(why: string | Refusal): void {
+    if (this.#isClosed) return;
+    this.#detach();
+    this.client.linkLost(why);
   }
 
-  /** First of all nobody may find it any more: who is told of the loss may ask again at once. */
-  #leave(): void {
-    this.#isGone = true;
+  /** Removes the link first, because callers may reconnect as soon as they are notified. */
+  #detach(): void {
+    this.#isClosed = true;
     clearTimeout(this.#watch);
     clearTimeout(this.#idle);
-    this.#options.onGone();
+    this.#options.onClosed();
     this.#link?.close();
     this.#link = undefined;
   }
 
-  #hear(): boolean {
-    this.#lastHeard = performance.now();
+  #noteActivity(): boolean {
+    this.#lastActivity = performance.now();
     this.#hasPinged = false;
-    return !this.#isGone;
+    return !this.#isClosed;
   }
 
   #waitIdle(): void {
     clearTimeout(this.#idle);
-    if (this.#isGone) return;
+    if (this.#isClosed) return;
     this.#idle = setTimeout(() => {
       if (this.client.isIdle) this.close();
     }, this.#options.idleMs);
   }
 
-  /** One timer that looks when it is due, rather than a new one for each message. */
+  /** One timer that checks when it is due, instead of a new timer per message. */
   #watchFor(ms: number): void {
     const { heartbeatMs } = this.#options;
     this.#watch = setTimeout(() => {
-      const left = this.#lastHeard + heartbeatMs - performance.now();
+      const left = this.#lastActivity + heartbeatMs - performance.now();
       if (left > 0) this.#watchFor(left);
-      else if (this.#hasPinged) this.#lose(`nothing was heard for ${2 * heartbeatMs} ms`);
+      else if (this.#hasPinged) this.#handleLoss(`the server was silent for ${2 * heartbeatMs} ms`);
       else {
         this.#hasPinged = true;
         this.#link?.send(encodeControl({ type: "ping" }));

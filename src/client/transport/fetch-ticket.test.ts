@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ToldSink } from "../../../test/client/told-sink.ts";
+import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import type { StreamOutcome } from "../transport.ts";
 import { fetchTicket } from "./fetch-ticket.ts";
 import { createFetchTransport } from "./fetch-transport.ts";
@@ -8,13 +8,13 @@ import { createWebSocketTransport, type SocketLike } from "./web-socket-transpor
 const NEVER = new AbortController().signal;
 const OK = { status: 201, body: { ticket: "loom_tkt_x", expires_at: 1 } };
 
-interface Answer {
+interface FakeResponse {
   readonly status: number;
   readonly body: unknown;
 }
 
-/** A server that gives these answers one after the other, and the last of them for ever. */
-function serve(...answers: readonly [Answer, ...Answer[]]) {
+/** A server that gives these responses in order, and repeats the last one. */
+function serve(...answers: readonly [FakeResponse, ...FakeResponse[]]) {
   const requests: Request[] = [];
   const fetch = (request: Request): Promise<Response> => {
     const { status, body } = answers[Math.min(requests.push(request), answers.length) - 1]!;
@@ -23,39 +23,50 @@ function serve(...answers: readonly [Answer, ...Answer[]]) {
   return { requests, fetch };
 }
 
-const refuse = (status: number, code: string): Answer => ({ status, body: { code, detail: "no", message: "no" } });
+const refuse = (status: number, code: string): FakeResponse => ({
+  status,
+  body: { code, detail: "no", message: "no" },
+});
 
 describe("a ticket", () => {
   it.each([
     ["ws://host/v1/ws", "http://host/v1/auth/tickets", "ws://host/v1/ws?ticket=loom_tkt_x"],
     ["wss://host:8/a/v1/ws?b=c", "https://host:8/a/v1/auth/tickets", "wss://host:8/a/v1/ws?b=c&ticket=loom_tkt_x"],
-  ])("for %s is asked for beside it", async (socket, door, url) => {
+  ])("for %s is requested next to the socket", async (socket, endpoint, url) => {
     const { fetch, requests } = serve(OK);
     const token = async (): Promise<string> => "loom_tok_y";
     expect(await fetchTicket(socket, { token, fetch, signal: NEVER })).toEqual({ url });
     const [request] = requests;
-    expect(request).toMatchObject({ url: door, method: "POST", redirect: "error" });
+    expect(request).toMatchObject({ url: endpoint, method: "POST", redirect: "error" });
     expect(request!.headers.get("authorization")).toBe("Bearer loom_tok_y");
     expect(await request!.json()).toEqual({});
   });
 
-  it.each<[string, Answer, object]>([
-    ["the token is no good", refuse(401, "unauthorized"), { kind: "refused", code: "unauthorized" }],
-    ["the token may not", refuse(403, "forbidden"), { kind: "refused", code: "forbidden" }],
-    ["there are none", { status: 404, body: "" }, { kind: "refused", code: "connection_refused", isForeign: true }],
-    ["nobody is asked there", refuse(400, "unsupported"), { url: "ws://host/v1/ws" }],
-    ["there were too many", refuse(429, "rate_limited"), { kind: "lost" }],
-    ["the server is in trouble", refuse(503, "store_busy"), { kind: "lost" }],
-    ["the answer has none", { status: 201, body: {} }, { kind: "lost" }],
-  ])("is not had where %s", async (_what, answer, outcome) => {
+  it.each<[string, FakeResponse, object]>([
+    ["the token is invalid", refuse(401, "unauthorized"), { kind: "refused", code: "unauthorized" }],
+    ["the token lacks permission", refuse(403, "forbidden"), { kind: "refused", code: "forbidden" }],
+    [
+      "the endpoint is missing",
+      { status: 404, body: "" },
+      { kind: "refused", code: "connection_refused", isForeign: true },
+    ],
+    ["authentication is off", refuse(400, "unsupported"), { url: "ws://host/v1/ws" }],
+    ["there were too many requests", refuse(429, "rate_limited"), { kind: "lost" }],
+    ["the server is overloaded", refuse(503, "store_busy"), { kind: "lost" }],
+    ["the response contains none", { status: 201, body: {} }, { kind: "lost" }],
+  ])("returns the right outcome if %s", async (_what, answer, outcome) => {
     const { fetch } = serve(answer);
     expect(await fetchTicket("ws://host/v1/ws", { token: "t", fetch, signal: NEVER })).toMatchObject(outcome);
   });
 
   it.each([
-    ["nobody answers", { fetch: () => Promise.reject(new TypeError("offline")), token: "t" }, "offline"],
-    ["the token cannot be had", { fetch: serve(OK).fetch, token: () => Promise.reject(new Error("locked")) }, "locked"],
-  ])("is lost where %s", async (_what, options, message) => {
+    ["the server is unreachable", { fetch: () => Promise.reject(new TypeError("offline")), token: "t" }, "offline"],
+    [
+      "the token is unavailable",
+      { fetch: serve(OK).fetch, token: () => Promise.reject(new Error("locked")) },
+      "locked",
+    ],
+  ])("is lost if %s", async (_what, options, message) => {
     const found = await fetchTicket("ws://host/v1/ws", { ...options, signal: NEVER });
     expect(found).toEqual({ kind: "lost", message });
   });
@@ -79,8 +90,8 @@ class FakeSocket implements SocketLike {
 }
 let sockets: FakeSocket[] = [];
 
-describe("a socket of somebody with a token", () => {
-  const begin = (token: string | undefined, answers: readonly [Answer, ...Answer[]]) => {
+describe("a socket with a token", () => {
+  const begin = (token: string | undefined, answers: readonly [FakeResponse, ...FakeResponse[]]) => {
     sockets = [];
     const { fetch, requests } = serve(...answers);
     const transport = createWebSocketTransport({
@@ -90,21 +101,21 @@ describe("a socket of somebody with a token", () => {
       ...(token !== undefined && { token }),
     });
     const open = (): Promise<StreamOutcome> =>
-      transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+      transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new RecordingSink(), NEVER);
     return { transport, open, requests };
   };
   const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 5));
 
-  it("has a ticket of its own each time, and ends for good when there is none for it", async () => {
+  it("uses a new ticket each time, and fails for good when it gets none", async () => {
     const second = { status: 201, body: { ticket: "loom_tkt_z" } };
     const { transport, open } = begin("loom_tok_y", [OK, second, refuse(401, "unauthorized")]);
     for (const ticket of ["loom_tkt_x", "loom_tkt_z"]) {
       const outcome = open();
       await settle();
       expect(sockets.at(-1)?.address).toBe(`ws://host/v1/ws?ticket=${ticket}`);
-      // It may have been for a token that is another by now: the next ticket tells.
+      // The token may have changed since, so the next ticket request decides.
       sockets.at(-1)?.end(1008, "unauthorized");
-      expect(await outcome).toEqual({ kind: "lost", message: "the socket was closed with 1008: unauthorized" });
+      expect(await outcome).toEqual({ kind: "lost", message: "the socket was closed with code 1008: unauthorized" });
     }
     expect(await open()).toMatchObject({ kind: "refused", code: "unauthorized" });
     const command = { type: "cancel", id: "c1", session: "a", run_id: "r1" } as const;
@@ -117,7 +128,7 @@ describe("a socket of somebody with a token", () => {
     ["unauthorized", { kind: "refused", code: "unauthorized" }],
     ["forbidden after=x", { kind: "refused", code: "forbidden" }],
     ["", { kind: "refused", code: "connection_refused" }],
-  ])("without one is refused when it is closed as not allowed: %s", async (reason, expected) => {
+  ])("that is missing is refused on a policy violation: %s", async (reason, expected) => {
     const { transport, open, requests } = begin(undefined, [OK]);
     const outcome = open();
     await settle();
@@ -128,13 +139,13 @@ describe("a socket of somebody with a token", () => {
   });
 
   it.each<[string, object | Error, object]>([
-    ["nobody is signed in", { mode: "required", signed_in: false, shared_session_ids: [] }, { code: "unauthorized" }],
-    ["somebody is", { mode: "required", signed_in: true, shared_session_ids: [] }, { kind: "lost" }],
-    ["a link was opened", { mode: "required", signed_in: false, shared_session_ids: ["a"] }, { kind: "lost" }],
-    ["nobody is asked", { mode: "open", signed_in: false, shared_session_ids: [] }, { kind: "lost" }],
-    ["something else answers", { hello: 1 }, { kind: "lost" }],
-    ["nobody answers", new TypeError("offline"), { kind: "lost" }],
-  ])("of a page that has a cookie is asked about where it does not open: %s", async (_what, body, expected) => {
+    ["not signed in", { mode: "required", signed_in: false, shared_session_ids: [] }, { code: "unauthorized" }],
+    ["signed in", { mode: "required", signed_in: true, shared_session_ids: [] }, { kind: "lost" }],
+    ["share link opened", { mode: "required", signed_in: false, shared_session_ids: ["a"] }, { kind: "lost" }],
+    ["authentication off", { mode: "open", signed_in: false, shared_session_ids: [] }, { kind: "lost" }],
+    ["response of another server", { hello: 1 }, { kind: "lost" }],
+    ["unreachable", new TypeError("offline"), { kind: "lost" }],
+  ])("checks the sign-in of a page with a cookie when it does not open: %s", async (_what, body, expected) => {
     sockets = [];
     const asked: string[] = [];
     const fetch = async ({ url }: Request): Promise<Response> => {
@@ -144,7 +155,11 @@ describe("a socket of somebody with a token", () => {
     };
     const options = { url: "ws://host/v1/ws", WebSocket: FakeSocket, usesCookie: true, fetch };
     const transport = createWebSocketTransport(options);
-    const outcome = transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+    const outcome = transport.open(
+      { session: "a", dialect: "loom", from: {}, follow: true },
+      new RecordingSink(),
+      NEVER,
+    );
     await settle();
     sockets[0]?.end(1006, "");
     expect(await outcome).toMatchObject(expected);
@@ -153,7 +168,7 @@ describe("a socket of somebody with a token", () => {
   });
 
   it.each(["loom_tok_x\nCANARY", "loom_tok_CANARY\u200b", "loom_tok_CANARY…", "loom tok CANARY"])(
-    "that cannot be sent is refused, in words without it: %j",
+    "that is invalid is refused without revealing it: %j",
     async (token) => {
       const { transport, open, requests } = begin(token, [OK]);
       const http = createFetchTransport({ url: "http://host", token });
@@ -161,7 +176,7 @@ describe("a socket of somebody with a token", () => {
       const asked = { session: "a", dialect: "loom", from: {}, follow: true } as const;
       const outcomes = [
         await open(),
-        ...(await Promise.all([http, headed].map((each) => each.open(asked, new ToldSink(), NEVER)))),
+        ...(await Promise.all([http, headed].map((each) => each.open(asked, new RecordingSink(), NEVER)))),
       ];
       expect(outcomes).toMatchObject([
         { kind: "refused", code: "unauthorized" },
@@ -173,18 +188,19 @@ describe("a socket of somebody with a token", () => {
     },
   );
 
-  it("is sent without the space around it, as a file may have it", async () => {
+  it("is trimmed, because files may end with a newline", async () => {
     const { transport, open, requests } = begin("loom_tok_y\n", [refuse(401, "unauthorized")]);
     await open();
     expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer loom_tok_y"]);
     transport.close();
   });
 
-  it("over HTTP shows it with every request, and as it is then", async () => {
+  it("sends the current token with every HTTP request", async () => {
     let count = 0;
     const { fetch, requests } = serve(refuse(401, "unauthorized"));
     const transport = createFetchTransport({ url: "http://host", fetch, token: () => `t${++count}` });
-    const open = () => transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new ToldSink(), NEVER);
+    const open = () =>
+      transport.open({ session: "a", dialect: "loom", from: {}, follow: true }, new RecordingSink(), NEVER);
     expect(await open()).toMatchObject({ kind: "refused", code: "unauthorized" });
     await open();
     expect(requests.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);

@@ -1,39 +1,39 @@
 /**
- * A ticket for one socket: sockets of browsers take no header, so who a client is must stand in the address, where it may
- * be logged. What stands there is good once, and for moments. Never rejects.
+ * Fetches a single-use ticket for a socket. Browser sockets cannot send an Authorization header, and a token in the URL
+ * may be logged; a ticket is valid once and expires quickly. Never rejects.
  */
 import { isJsonObject } from "../../protocol/index.ts";
 import type { Refusal } from "../transport.ts";
-import { isPassing, readText } from "./http-answer.ts";
+import { isTemporaryStatus, readText } from "./http-response.ts";
 import { parseJson, readRefusal } from "./refusal.ts";
-import { type Token, writeBearer } from "./token.ts";
+import { type ClientToken, createAuthorization } from "./client-token.ts";
 
 export interface TicketOptions {
-  readonly token: Token;
+  readonly token: ClientToken;
   readonly fetch: (request: Request) => Promise<Response>;
   readonly signal: AbortSignal;
 }
 
 const MAX_ANSWER_BYTES = 65_536;
 
-/** The socket's address with a ticket in it; a refusal that is meant for good; or why there is no answer. */
+/** Returns the socket URL with a ticket, a permanent refusal, or why no ticket could be fetched. */
 export async function fetchTicket(
   socketUrl: string,
   { token, fetch, signal }: TicketOptions,
 ): Promise<{ readonly url: string } | Refusal | { readonly kind: "lost"; readonly message: string }> {
   try {
-    // Beside the socket: `/v1/auth/tickets` for `/v1/ws`.
+    // A sibling of the socket's path: `/v1/auth/tickets` for `/v1/ws`.
     const url = new URL(socketUrl, globalThis.location?.href);
-    const door = new URL("auth/tickets", url);
-    door.protocol = url.protocol.replace("ws", "http");
-    door.search = "";
-    const authorization = await writeBearer(token);
+    const endpoint = new URL("auth/tickets", url);
+    endpoint.protocol = url.protocol.replace("ws", "http");
+    endpoint.search = "";
+    const authorization = await createAuthorization(token);
     if (typeof authorization !== "string") return authorization;
     const headers = { authorization, "content-type": "application/json" };
-    // Whoever sends us on may not be who the token is for.
+    // A redirect could send the token to another server.
     const init: RequestInit = { method: "POST", body: "{}", headers, redirect: "error", cache: "no-store", signal };
-    const response = await fetch(new Request(door, init));
-    const what = `the server answered ${response.status} when it was asked for a ticket`;
+    const response = await fetch(new Request(endpoint, init));
+    const what = `the server responded with ${response.status} to the ticket request`;
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
     const body = text === undefined ? undefined : parseJson(text);
     const ticket = isJsonObject(body) ? body["ticket"] : undefined;
@@ -41,9 +41,9 @@ export async function fetchTicket(
       url.searchParams.set("ticket", ticket);
       return { url: url.href };
     }
-    if (response.ok || isPassing(response.status) || text === undefined) return { kind: "lost", message: what };
+    if (response.ok || isTemporaryStatus(response.status) || text === undefined) return { kind: "lost", message: what };
     const refusal = readRefusal(body, what);
-    // Nobody is asked who they are there.
+    // Authentication is off on this server.
     return refusal.code === "unsupported" ? { url: url.href } : refusal;
   } catch (error) {
     return { kind: "lost", message: error instanceof Error ? error.message : String(error) };

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { encodeNdjson, encodeSse, encodeSseComment } from "../../framing/index.ts";
-import { ToldSink } from "../../../test/client/told-sink.ts";
+import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import type { ErrorCode } from "../../protocol/index.ts";
 import type { ClientCommand, StreamRequest } from "../transport.ts";
 import { createFetchTransport, type FetchTransportOptions } from "./fetch-transport.ts";
@@ -11,7 +11,7 @@ const COMMAND: ClientCommand = { type: "cancel", id: "c1", session: "s", run_id:
 const NEVER = new AbortController().signal;
 const TYPES = { sse: "text/event-stream", ndjson: "application/x-ndjson" };
 
-/** A body in these pieces; an error at its end breaks the connection. */
+/** A body in these pieces; an error at the end breaks the connection. */
 function bodyOf(pieces: readonly (string | Uint8Array | Error)[], onCancel?: () => void): ReadableStream<Uint8Array> {
   const left = [...pieces];
   return new ReadableStream({
@@ -29,13 +29,13 @@ function answer(framing: "sse" | "ndjson", ...pieces: (string | Uint8Array | Err
   return new Response(bodyOf(pieces), { headers: { "content-type": TYPES[framing] } });
 }
 
-/** Opens once against a server that gives this answer. */
+/** Opens a stream once, against a server with this response. */
 async function open(
   response: Response | Error,
   options: Partial<FetchTransportOptions> = {},
   request: Partial<StreamRequest> = {},
 ) {
-  const sink = new ToldSink();
+  const sink = new RecordingSink();
   const requests: Request[] = [];
   const fetch = async (asked: Request): Promise<Response> => {
     requests.push(asked);
@@ -47,8 +47,8 @@ async function open(
   return { outcome, sink, request: requests[0]! };
 }
 
-describe("what is asked", () => {
-  it("is the session's events, with place, dialect and limit", async () => {
+describe("a stream request", () => {
+  it("has the session, position, dialect and limit", async () => {
     const from = { after: "1.pX3kQ9_a.12.0", skip: 3 };
     const asked = { session: "a/b c?ü", dialect: "stream-event", from, follow: true, limit: 7 } as const;
     const { request } = await open(answer("sse"), { url: "http://host/base//" }, asked);
@@ -59,18 +59,18 @@ describe("what is asked", () => {
     expect(request.cache).toBe("no-store");
   });
 
-  it("says of which life of the session a number is", async () => {
+  it("identifies the session of a record number", async () => {
     const { request } = await open(answer("sse"), {}, { from: { after: "5", of: "1.pX3kQ9_a.12.0" } });
     expect(new URL(request.url).searchParams.get("of")).toBe("1.pX3kQ9_a.12.0");
   });
 
-  it("leaves out what is not meant", async () => {
+  it("omits defaults", async () => {
     const { request } = await open(answer("ndjson"), { framing: "ndjson" }, { from: { after: "5", skip: 0 } });
     expect(request.url).toBe("http://host/base/v1/sessions/s/events?dialect=loom&after=5");
     expect(request.headers.get("accept")).toBe("application/x-ndjson");
   });
 
-  it("has the headers and credentials given, asked for each time", async () => {
+  it("calls for headers each time, and passes credentials", async () => {
     let count = 0;
     const headers = async (): Promise<HeadersInit> => ({ authorization: `token ${++count}`, accept: "text/html" });
     const requests: Request[] = [];
@@ -79,47 +79,47 @@ describe("what is asked", () => {
       return answer("sse");
     };
     const transport = createFetchTransport({ url: "http://host", fetch, headers, credentials: "include" });
-    await transport.open(REQUEST, new ToldSink(), NEVER);
-    await transport.open(REQUEST, new ToldSink(), NEVER);
+    await transport.open(REQUEST, new RecordingSink(), NEVER);
+    await transport.open(REQUEST, new RecordingSink(), NEVER);
     expect(requests.map((request) => request.headers.get("authorization"))).toEqual(["token 1", "token 2"]);
     expect(requests[0]!.headers.get("accept")).toBe("text/event-stream");
     expect(requests[0]!.credentials).toBe("include");
   });
 
-  it("is nothing where headers cannot be had", async () => {
+  it("is lost if the headers are unavailable", async () => {
     const headers = async (): Promise<HeadersInit> => {
       throw new Error("no token");
     };
     expect((await open(answer("sse"), { headers })).outcome).toEqual({ kind: "lost", message: "no token" });
   });
 
-  it.each([".", "..", "", "\ud800"])("refuses the name %j, which no address can hold", async (session) => {
+  it.each([".", "..", "", "\ud800"])("refuses the session name %j, which a URL cannot contain", async (session) => {
     const { outcome, request } = await open(answer("sse"), {}, { session });
     expect(outcome).toMatchObject({ kind: "refused", code: "unsupported" });
     expect(request).toBeUndefined();
   });
 
-  it("refuses an address that is none", async () => {
+  it("refuses an invalid URL", async () => {
     const { outcome } = await open(answer("sse"), { url: "http://[" });
     expect(outcome).toMatchObject({ kind: "refused", code: "connection_refused" });
   });
 
-  it("uses the global fetch as it is when it is called", async () => {
+  it("uses the current global fetch", async () => {
     const fetch = vi.fn(async (_request: Request) => answer("sse"));
     vi.stubGlobal("fetch", fetch);
     const transport = createFetchTransport({ url: "http://host" });
-    expect(await transport.open(REQUEST, new ToldSink(), NEVER)).toEqual({ kind: "ended" });
+    expect(await transport.open(REQUEST, new RecordingSink(), NEVER)).toEqual({ kind: "ended" });
     vi.unstubAllGlobals();
     expect(fetch).toHaveBeenCalledOnce();
   });
 
-  it("throws at once when a limit cannot work", () => {
+  it("throws at once for an invalid limit", () => {
     expect(() => createFetchTransport({ url: "http://host", maxLineBytes: 0 })).toThrow(TypeError);
   });
 });
 
-describe("what comes", () => {
-  it("is the frames of server-sent events, each with its cursor", async () => {
+describe("a response", () => {
+  it("delivers server-sent events, each with its cursor", async () => {
     const pieces = [encodeSse({ data: "{}", id: "1" }), encodeSseComment("hi"), encodeSse({ data: "[1]", id: "2" })];
     const { outcome, sink } = await open(answer("sse", ...pieces));
     expect(outcome).toEqual({ kind: "ended" });
@@ -130,7 +130,7 @@ describe("what comes", () => {
     expect(sink.signs).toBe(4);
   });
 
-  it("is the lines of NDJSON, the last also without its end", async () => {
+  it("delivers NDJSON lines, also an unterminated last one", async () => {
     const { outcome, sink } = await open(answer("ndjson", '{"a":1}\n\n', ' {"a":2}'), { framing: "ndjson" });
     expect(outcome).toEqual({ kind: "ended" });
     expect(sink.frames).toEqual([
@@ -139,7 +139,7 @@ describe("what comes", () => {
     ]);
   });
 
-  it("tells where it began before its first frame, where the server says so", async () => {
+  it("reports the start cursor before the first frame, if the server sends it", async () => {
     const headers = { "content-type": TYPES.ndjson, "loom-cursor": "1.pX3kQ9_a.0.0" };
     const { sink } = await open(new Response("{}\n", { headers }), { framing: "ndjson" });
     expect(sink.begun).toEqual(["1.pX3kQ9_a.0.0"]);
@@ -152,14 +152,14 @@ describe("what comes", () => {
     ndjson: new TextEncoder().encode(texts.map((text) => encodeNdjson(text)).join("")),
   };
   describe.each(["sse", "ndjson"] as const)("cut anywhere, in %s", (framing) => {
-    it.each(["politely", "with an error"])("%s, gives whole frames alone", async (how) => {
+    it.each(["politely", "with an error"])("%s, delivers only whole frames", async (how) => {
       const wire = wires[framing];
       for (let at = 0; at <= wire.length; at++) {
         const end = how === "politely" ? [] : [new Error("cut")];
         const { outcome, sink } = await open(answer(framing, wire.slice(0, at), ...end), { framing });
         expect(sink.texts).toEqual(texts.slice(0, sink.frames.length));
         expect(sink.faults).toEqual([]);
-        // Between frames nobody can tell a polite cut from the end.
+        // Between frames a clean end and a cut look the same.
         const isBetween = isWhole(framing, sink.frames.length, new TextDecoder().decode(wire.slice(0, at)));
         if (how === "with an error") expect(outcome).toEqual({ kind: "lost", message: "cut" });
         else if (outcome.kind === "ended") expect(isBetween).toBe(true);
@@ -168,20 +168,20 @@ describe("what comes", () => {
     });
   });
 
-  /** The wire of so many frames, and no more; for NDJSON also without the last line's end. */
+  /** The wire text of this many frames; for NDJSON also without the last newline. */
   function isWhole(framing: "sse" | "ndjson", count: number, wire: string): boolean {
     const whole = texts.slice(0, count);
     if (framing === "sse") return wire === whole.map((data, index) => encodeSse({ data, id: String(index) })).join("");
     return wire === whole.join("\n") || wire === whole.map((text) => encodeNdjson(text)).join("");
   }
 
-  it("does not take the beginning of a number for a frame", async () => {
+  it("does not take a prefix of a number for a frame", async () => {
     const { outcome, sink } = await open(answer("ndjson", "{}\n12"), { framing: "ndjson" });
     expect(sink.texts).toEqual(["{}"]);
     expect(outcome.kind).toBe("lost");
   });
 
-  it("tells of what became no frame, and goes on", async () => {
+  it("reports unreadable frames and continues", async () => {
     const bad = Uint8Array.of(0x7b, 0xff, 0x7d, 0x0a);
     const pieces = ["{}\n", bad, `"${"x".repeat(100)}"\n`, "[]\n"];
     const { outcome, sink } = await open(answer("ndjson", ...pieces), { framing: "ndjson", maxLineBytes: 50 });
@@ -190,7 +190,7 @@ describe("what comes", () => {
     expect(outcome).toEqual({ kind: "ended" });
   });
 
-  it("never rejects, whatever bytes come", async () => {
+  it("never rejects, whatever bytes arrive", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 30 })), fc.boolean(), async (pieces, isSse) => {
         const framing = isSse ? "sse" : "ndjson";
@@ -202,11 +202,11 @@ describe("what comes", () => {
   });
 });
 
-describe("an answer that is no stream", () => {
+describe("an error response", () => {
   const problem = (status: number, body: object | string, headers: Record<string, string> = {}): Response =>
     new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
 
-  it("is refused with the server's code and words", async () => {
+  it("is refused with the server's code and message", async () => {
     const details = { first_event_id: 7 };
     const { outcome } = await open(problem(410, { code: "evicted", message: "gone", details }));
     expect(outcome).toEqual({ kind: "refused", code: "evicted", message: "gone", details });
@@ -214,25 +214,25 @@ describe("an answer that is no stream", () => {
 
   const LONG = "x".repeat(2_000_000);
   it.each<[status: number, body: object | string, message: string]>([
-    [404, "<html>", "the server answered 404"],
+    [404, "<html>", "the server responded with 404"],
     [401, { code: "no_such_code", message: "log in" }, "log in"],
-    [403, { code: "toString", message: 7, details: "x" }, "the server answered 403"],
-    [400, [], "the server answered 400"],
-    [302, "", "the server answered 302"],
-    [418, LONG, "the server answered 418"],
-  ])("is refused in general where it has no code of ours: %s", async (status, body, message) => {
+    [403, { code: "toString", message: 7, details: "x" }, "the server responded with 403"],
+    [400, [], "the server responded with 400"],
+    [302, "", "the server responded with 302"],
+    [418, LONG, "the server responded with 418"],
+  ])("is refused with a general code if it has no known one: %s", async (status, body, message) => {
     const { outcome } = await open(problem(status, body));
     expect(outcome).toMatchObject({ kind: "refused", code: "connection_refused", message });
-    // A stranger's word, unless there is a code, be it one of tomorrow.
+    // Foreign, unless there is a code, even an unknown one.
     expect("isForeign" in outcome).toBe(typeof body === "string" || !("code" in body));
   });
 
-  it.each([408, 425, 429, 500, 502, 503, 504])("is lost where it may be otherwise soon: %s", async (status) => {
+  it.each([408, 425, 429, 500, 502, 503, 504])("is lost if the status is temporary: %s", async (status) => {
     const { outcome } = await open(problem(status, { code: "store_busy", message: "later" }));
     expect(outcome).toEqual({ kind: "lost", message: "later" });
   });
 
-  it("tells when to come again", async () => {
+  it("passes on when to retry", async () => {
     expect((await open(problem(503, "", { "retry-after": "7" }))).outcome).toMatchObject({ retryAfterMs: 7000 });
     const date = new Date(Date.now() + 60_000).toUTCString();
     const { outcome } = await open(problem(429, "", { "retry-after": date }));
@@ -242,7 +242,7 @@ describe("an answer that is no stream", () => {
     expect((await open(problem(503, "", { "retry-after": "soon" }))).outcome).not.toHaveProperty("retryAfterMs");
   });
 
-  it("is refused when it is of another kind, such as the page of a proxy", async () => {
+  it("is refused if it has another content type, such as a proxy's page", async () => {
     const cancelled = vi.fn();
     const body = bodyOf(["<html>"], cancelled);
     const { outcome, sink } = await open(
@@ -251,33 +251,36 @@ describe("an answer that is no stream", () => {
     expect(outcome).toEqual({
       kind: "refused",
       code: "connection_refused",
-      message: "the server answered with text/html, not text/event-stream",
+      message: "the server responded with text/html; expected text/event-stream",
       isForeign: true,
     });
     expect(cancelled).toHaveBeenCalled();
     expect(sink.signs).toBe(0);
   });
 
-  it("is an end where it has no body", async () => {
+  it("without a body is a normal end", async () => {
     expect((await open(new Response(null, { status: 204 }))).outcome).toEqual({ kind: "ended" });
   });
 
-  it("is lost where it broke off, since why it refused is not known", async () => {
+  it("is lost if it was cut off, because the reason is unknown", async () => {
     const body = bodyOf(['{"code":"unknown_se', new Error("reset")]);
     const { outcome } = await open(new Response(body, { status: 404, statusText: "Not Found" }));
-    expect(outcome).toEqual({ kind: "lost", message: "the server answered 404 Not Found, and broke off" });
+    expect(outcome).toEqual({
+      kind: "lost",
+      message: "the server responded with 404 Not Found, and the response was cut off",
+    });
     const fetch = async () => new Response(bodyOf(['{"type":"ref', new Error("reset")]), { status: 404 });
     const transport = createFetchTransport({ url: "http://host", fetch });
     expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost" });
   });
 
-  it("is lost where none came", async () => {
+  it("is lost if none arrives", async () => {
     expect((await open(new TypeError("fetch failed"))).outcome).toEqual({ kind: "lost", message: "fetch failed" });
   });
 });
 
 describe("abort", () => {
-  it("ends a stream whose server does not listen, and lets go of its body", async () => {
+  it("ends a stream whose server does not react, and cancels its body", async () => {
     const cancelled = vi.fn();
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => controller.enqueue(new TextEncoder().encode("{}\n")),
@@ -285,7 +288,7 @@ describe("abort", () => {
     });
     const response = new Response(body, { headers: { "content-type": TYPES.ndjson } });
     const stop = new AbortController();
-    const sink = new ToldSink();
+    const sink = new RecordingSink();
     const transport = createFetchTransport({ url: "http://host", framing: "ndjson", fetch: async () => response });
     const outcome = transport.open(REQUEST, sink, stop.signal);
     await vi.waitFor(() => expect(sink.frames).toHaveLength(1));
@@ -294,11 +297,11 @@ describe("abort", () => {
     expect(cancelled).toHaveBeenCalled();
   });
 
-  it("does not wait for an answer, and wants none that comes late", async () => {
+  it("does not wait for a response, and discards a late one", async () => {
     const cancelled = vi.fn();
     const { promise, resolve } = Promise.withResolvers<Response>();
     const stop = new AbortController();
-    const sink = new ToldSink();
+    const sink = new RecordingSink();
     const transport = createFetchTransport({ url: "http://host", framing: "ndjson", fetch: () => promise });
     const outcome = transport.open(REQUEST, sink, stop.signal);
     stop.abort();
@@ -308,9 +311,9 @@ describe("abort", () => {
     expect(sink).toMatchObject({ frames: [], signs: 0 });
   });
 
-  it("in the middle of a chunk ends it there", async () => {
+  it("within a chunk takes effect at once", async () => {
     const stop = new AbortController();
-    const sink = new ToldSink();
+    const sink = new RecordingSink();
     sink.onFrame = (text) => {
       if (text === "2") stop.abort();
     };
@@ -345,7 +348,7 @@ describe("commands", () => {
     expect(await request.json()).toEqual(COMMAND);
   });
 
-  it("are done, accepted or refused as the answer says", async () => {
+  it("are done, accepted or refused as the response says", async () => {
     const result = { event_id: 3 };
     expect((await send(json({ type: "ack", id: "c1", result }))).outcome).toEqual({ kind: "done", result });
     expect((await send(json({ type: "ack", id: "c1" }))).outcome).toEqual({ kind: "done" });
@@ -363,15 +366,15 @@ describe("commands", () => {
   });
 
   it.each([
-    ["an answer that says nothing", json({ type: "pong" })],
+    ["a response without a result", json({ type: "pong" })],
     ["a page", new Response("<html>")],
-    ["a server that is busy", json({ code: "store_busy", message: "" }, 503)],
-    ["no answer", new TypeError("fetch failed")],
+    ["a busy server", json({ code: "store_busy", message: "" }, 503)],
+    ["no response", new TypeError("fetch failed")],
   ])("are lost with %s", async (_what, response) => {
     expect((await send(response)).outcome).toMatchObject({ kind: "lost", code: "connection_lost" });
   });
 
-  it("are refused when they are too long or cannot be written, before they are sent", async () => {
+  it("are refused before sending when too long or not serializable", async () => {
     const invalid = { kind: "refused", code: "invalid_command" };
     const long: ClientCommand = { type: "run", id: "c", session: "s", message: "x".repeat(70_000) };
     const big = { ...COMMAND, reason: 1n } as unknown as ClientCommand;
@@ -384,12 +387,12 @@ describe("commands", () => {
     expect(outcome).toEqual({ kind: "done" });
   });
 
-  it("that are lost tell when to come again", async () => {
+  it("pass on when to retry if they are lost", async () => {
     const busy = new Response("", { status: 429, headers: { "retry-after": "3" } });
     expect((await send(busy)).outcome).toMatchObject({ kind: "lost", retryAfterMs: 3000 });
   });
 
-  it("are lost when nobody answers in time, or wants to know", async () => {
+  it("are lost on timeout or abort", async () => {
     const fetch = vi.fn((): Promise<Response> => new Promise(() => undefined));
     const transport = createFetchTransport({ url: "http://host", fetch, commandTimeoutMs: 5 });
     expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost", code: "command_timeout" });

@@ -1,9 +1,9 @@
 /**
- * Streams over HTTP, as server-sent events or NDJSON, one request each; commands as one POST each. It knows no event: a
- * frame is the text between two line ends.
+ * The HTTP transport: each stream is one request, as server-sent events or NDJSON; each command is one POST. It does
+ * not read events; frames are passed on as text.
  *
- * A frame that the end of the connection cut in two is not given, and the stream counts as lost: the rest of it comes
- * with the next try. With NDJSON nothing on the wire tells a cursor: whoever resumes counts frames, or knows their ids.
+ * A frame that is cut off by the end of the connection is not delivered, and the stream counts as lost. NDJSON carries
+ * no cursors, so streams resume by frame count or record number.
  */
 import {
   createNdjsonDecoder,
@@ -15,7 +15,7 @@ import {
 import { decodeDown } from "../../protocol/control/index.ts";
 import type {
   ClientCommand,
-  CommandOutcome,
+  CommandResult,
   FrameSink,
   Refusal,
   StreamOutcome,
@@ -25,38 +25,40 @@ import type {
 import {
   COMMAND_TIMEOUT_MS,
   encodeCommand,
-  expireCommand,
-  loseCommand,
+  createTimedOutCommand,
+  createLostCommand,
   MAX_COMMAND_LENGTH,
-  readAnswer,
+  readCommandResult,
 } from "./command-frames.ts";
-import { isPassing, readMediaType, readRetryAfter, readText } from "./http-answer.ts";
+import { isTemporaryStatus, readMediaType, readRetryAfter, readText } from "./http-response.ts";
 import { CLOSED, parseJson, readRefusal, refuse, refuseForeign } from "./refusal.ts";
-import { type Token, writeBearer } from "./token.ts";
+import { type ClientToken, createAuthorization } from "./client-token.ts";
 import { untilAborted } from "./until-aborted.ts";
 
+/** Options of `createFetchTransport`. */
 export interface FetchTransportOptions {
-  /** The address of the server, up to where `/v1` begins. */
+  /** Base URL of the server, without `/v1`. */
   readonly url: string;
-  /** `sse` unless told otherwise. */
+  /** Wire format. Default: `sse`. */
   readonly framing?: Framing;
-  /** In place of the global one. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** Asked before every request. */
+  /** Returns additional headers. Called before every request. */
   readonly headers?: () => HeadersInit | Promise<HeadersInit>;
-  /** What the client is known by, as `Authorization`. */
-  readonly token?: Token;
+  /** Token sent in the `Authorization` header. */
+  readonly token?: ClientToken;
+  /** Whether requests carry cookies, as in `fetch`. Default: that of `fetch`. */
   readonly credentials?: RequestCredentials;
-  /** The longest frame; a longer one is a fault. 8 MiB unless told otherwise. */
+  /** Maximum length of a frame in bytes; longer ones are reported as faults. Default: 8388608 (8 MiB). */
   readonly maxLineBytes?: number;
-  /** How long a command may go unanswered. 15 seconds unless told otherwise. */
+  /** How long to wait for the response to a command, in milliseconds. Default: 15000. */
   readonly commandTimeoutMs?: number;
-  /** Characters of a command; a longer one is refused as `invalid_command`. 65,536 unless told otherwise. */
+  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65536. */
   readonly maxCommandLength?: number;
 }
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Where the stream began. */
+/** Response header with the cursor of the stream's start. */
 const CURSOR_HEADER = "loom-cursor";
 
 const FRAMINGS: { readonly [F in Framing]: { readonly accept: string; readonly mediaTypes: readonly string[] } } = {
@@ -67,13 +69,20 @@ const FRAMINGS: { readonly [F in Framing]: { readonly accept: string; readonly m
   },
 };
 
+/**
+ * Creates a transport over HTTP. Throws if `maxLineBytes` is invalid.
+ *
+ * ```ts
+ * const transport = createFetchTransport({ url: "http://127.0.0.1:10338", token: () => getToken() });
+ * ```
+ */
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const { framing = "sse", fetch: send = (request) => fetch(request), headers, token, credentials } = options;
   const { commandTimeoutMs = COMMAND_TIMEOUT_MS, maxCommandLength = MAX_COMMAND_LENGTH, maxLineBytes } = options;
   const limits = maxLineBytes === undefined ? {} : { maxLineBytes };
   const createDecoder = (): FrameDecoder =>
     framing === "sse" ? createSseDecoder(limits) : createNdjsonDecoder(limits);
-  createDecoder(); // A limit that cannot work is told to the programmer, not to the first stream.
+  createDecoder(); // Throws now if a limit is invalid, instead of with the first stream.
   const base = options.url.replace(/\/+$/, "");
   const closing = new AbortController();
 
@@ -89,9 +98,11 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
       const timeout = new AbortController();
       const timer = setTimeout(() => timeout.abort(), commandTimeoutMs);
       const stop = AbortSignal.any([signal, closing.signal, timeout.signal]);
-      const unanswered = (): CommandOutcome =>
-        timeout.signal.aborted ? expireCommand(commandTimeoutMs) : loseCommand("given up before it was answered");
-      return untilAborted(stop, postCommand(command, stop), unanswered).finally(() => clearTimeout(timer));
+      const onAbort = (): CommandResult =>
+        timeout.signal.aborted
+          ? createTimedOutCommand(commandTimeoutMs)
+          : createLostCommand("the command was aborted before it was answered");
+      return untilAborted(stop, postCommand(command, stop), onAbort).finally(() => clearTimeout(timer));
     },
 
     close() {
@@ -99,19 +110,28 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     },
   };
 
-  async function readStream(asked: StreamRequest, sink: FrameSink, signal: AbortSignal): Promise<StreamOutcome> {
+  async function readStream(
+    streamRequest: StreamRequest,
+    sink: FrameSink,
+    signal: AbortSignal,
+  ): Promise<StreamOutcome> {
     if (signal.aborted) return ABORTED;
-    const path = sessionPath(asked.session);
-    if (path === undefined) return unsayable(asked.session);
-    const response = await request(`${base}${path}/events?${streamQuery(asked)}`, {}, FRAMINGS[framing].accept, signal);
+    const path = sessionPath(streamRequest.session);
+    if (path === undefined) return rejectSessionName(streamRequest.session);
+    const response = await request(
+      `${base}${path}/events?${streamQuery(streamRequest)}`,
+      {},
+      FRAMINGS[framing].accept,
+      signal,
+    );
     if ("kind" in response) return response;
-    if (!response.ok) return judgeStatus(response, signal);
+    if (!response.ok) return readErrorResponse(response, signal);
     const mediaType = readMediaType(response.headers);
     const { body } = response;
     if (body === null) return { kind: "ended" };
     if (signal.aborted || !FRAMINGS[framing].mediaTypes.includes(mediaType)) {
       void body.cancel().catch(() => undefined);
-      const what = `the server answered with ${mediaType || "no content type"}, not ${FRAMINGS[framing].accept}`;
+      const what = `the server responded with ${mediaType || "no content type"}; expected ${FRAMINGS[framing].accept}`;
       return refuseForeign(what);
     }
     sink.alive();
@@ -120,28 +140,30 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     return readBody(body, createDecoder(), sink, signal);
   }
 
-  async function postCommand(command: ClientCommand, signal: AbortSignal): Promise<CommandOutcome> {
-    if (signal.aborted) return loseCommand("given up before it was sent");
+  async function postCommand(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
+    if (signal.aborted) return createLostCommand("the command was aborted before it was sent");
     const path = sessionPath(command.session);
-    if (path === undefined) return unsayable(command.session);
+    if (path === undefined) return rejectSessionName(command.session);
     const text = encodeCommand(command, maxCommandLength);
     if (typeof text !== "string") return text;
     const init = { method: "POST", body: text };
     const response = await request(`${base}${path}/commands`, init, "application/json", signal);
-    if ("kind" in response) return response.kind === "refused" ? response : loseCommand(response.message);
+    if ("kind" in response) return response.kind === "refused" ? response : createLostCommand(response.message);
     const body = await readText(response, MAX_ANSWER_BYTES, signal);
-    const what = `the server answered ${describe(response)}`;
-    if (body === undefined) return loseCommand(`${what}, and broke off`, readRetryAfter(response.headers, Date.now()));
+    const what = `the server responded with ${describe(response)}`;
+    if (body === undefined)
+      return createLostCommand(`${what}, and the response was cut off`, readRetryAfter(response.headers, Date.now()));
     const answer = decodeDown(body);
-    if (answer.ok && (answer.frame.type === "ack" || answer.frame.type === "refusal")) return readAnswer(answer.frame);
+    if (answer.ok && (answer.frame.type === "ack" || answer.frame.type === "refusal"))
+      return readCommandResult(answer.frame);
     const refusal = readRefusal(parseJson(body), what);
-    // What our server says is said of the command, but for what it says of itself: later.
-    const isLater = refusal.isForeign === true ? isPassing(response.status) : response.status === 503;
-    if (!response.ok && !isLater) return refusal;
-    return loseCommand(`${what}, which says nothing of the command`, readRetryAfter(response.headers, Date.now()));
+    // A 503 from a Loom server describes the server, not the command, so the command can be retried.
+    const isTemporary = refusal.isForeign === true ? isTemporaryStatus(response.status) : response.status === 503;
+    if (!response.ok && !isTemporary) return refusal;
+    return createLostCommand(`${what}, without a result for the command`, readRetryAfter(response.headers, Date.now()));
   }
 
-  /** A response, or why there is none. */
+  /** Returns the response, or why there is none. */
   async function request(
     url: string,
     init: RequestInit,
@@ -152,15 +174,15 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     let bearer: string | Refusal | undefined;
     try {
       given = await headers?.();
-      if (token !== undefined) bearer = await writeBearer(token);
+      if (token !== undefined) bearer = await createAuthorization(token);
     } catch (error) {
-      // They may have had to be fetched, too.
+      // The application may fetch headers or tokens over the network, so a failure here may be temporary.
       return { kind: "lost", message: messageOf(error) };
     }
     if (typeof bearer === "object") return bearer;
     const contentType = init.body === undefined ? undefined : "application/json";
     const own = collectHeaders(given, { accept, authorization: bearer, "content-type": contentType });
-    if (own === undefined) return refuse("connection_refused", "no request could be made: a header cannot be sent");
+    if (own === undefined) return refuse("connection_refused", "cannot create the request: a header is invalid");
     let prepared: Request;
     try {
       prepared = new Request(url, {
@@ -171,7 +193,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
         ...(credentials !== undefined && { credentials }),
       });
     } catch (error) {
-      return refuse("connection_refused", `no request could be made: ${messageOf(error)}`);
+      return refuse("connection_refused", `cannot create the request: ${messageOf(error)}`);
     }
     try {
       return await send(prepared);
@@ -183,7 +205,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
 
 const ABORTED: StreamOutcome = { kind: "aborted" };
 
-/** Undefined where one of them is none: what is said of that has its value in it, which may be a secret. */
+/** Returns undefined if a header is invalid. The original error contains the value, which may be a secret. */
 function collectHeaders(
   given: HeadersInit | undefined,
   own: { readonly [name: string]: string | undefined },
@@ -197,14 +219,14 @@ function collectHeaders(
   }
 }
 
-/** Undefined where the name cannot stand in an address: not even encoded are dots more than dots. */
+/** Returns undefined for names a URL path cannot contain. Dots have a special meaning even when encoded. */
 function sessionPath(session: string): string | undefined {
   if (session === "" || session === "." || session === ".." || !session.isWellFormed()) return undefined;
   return `/v1/sessions/${encodeURIComponent(session)}`;
 }
 
-function unsayable(session: string): Refusal {
-  return refuse("unsupported", `the session name ${JSON.stringify(session)} cannot stand in an address`);
+function rejectSessionName(session: string): Refusal {
+  return refuse("unsupported", `the session name ${JSON.stringify(session)} cannot be used in a URL; use another name`);
 }
 
 function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): string {
@@ -218,14 +240,14 @@ function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): st
   return query.toString();
 }
 
-async function judgeStatus(response: Response, signal: AbortSignal): Promise<StreamOutcome> {
-  const what = `the server answered ${describe(response)}`;
+async function readErrorResponse(response: Response, signal: AbortSignal): Promise<StreamOutcome> {
+  const what = `the server responded with ${describe(response)}`;
   const text = await readText(response, MAX_ANSWER_BYTES, signal);
-  // Where it broke off, why it refused was lost on the way, and with it whether to ask again.
+  // Without the full body the reason is unknown, so retry.
   const refusal = text === undefined ? undefined : readRefusal(parseJson(text), what);
-  if (refusal !== undefined && !isPassing(response.status)) return refusal;
+  if (refusal !== undefined && !isTemporaryStatus(response.status)) return refusal;
   const retryAfterMs = readRetryAfter(response.headers, Date.now());
-  const message = refusal?.message ?? `${what}, and broke off`;
+  const message = refusal?.message ?? `${what}, and the response was cut off`;
   return { kind: "lost", message, ...(retryAfterMs !== undefined && { retryAfterMs }) };
 }
 
@@ -236,12 +258,12 @@ async function readBody(
   signal: AbortSignal,
 ): Promise<StreamOutcome> {
   const reader = body.getReader();
-  // A read that is under way ends with this, whatever the source.
+  // Ends a pending read for any kind of source.
   const stop = (): void => void reader.cancel().catch(() => undefined);
   signal.addEventListener("abort", stop, { once: true });
   const give = (outcomes: readonly FrameOutcome[]): void => {
     for (const outcome of outcomes) {
-      // Asked for each: taking a frame may make its taker stop.
+      // The sink may abort the stream while taking a frame.
       if (signal.aborted) return;
       if (outcome.ok) sink.frame(outcome.text, outcome.id);
       else sink.fault(outcome.reason, outcome.detail);
@@ -269,7 +291,10 @@ async function readBody(
   return whole.length < rest.length ? { kind: "lost", message: "the stream ended within a frame" } : { kind: "ended" };
 }
 
-/** Of a last line without its end: no beginning of an object, an array or a string is JSON, so what is JSON is all of it. */
+/**
+ * Returns true if an unterminated last line is a whole frame: an object, array or string that parses as JSON cannot be
+ * a prefix of a longer one.
+ */
 function isWhole(text: string): boolean {
   return /^[ \t]*[{["]/.test(text) && parseJson(text) !== undefined;
 }

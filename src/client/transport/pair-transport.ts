@@ -1,16 +1,29 @@
 /**
- * The control protocol without a socket: two ends in one process, for tests, for a page with its own engine, and for
- * pipes of any other kind.
+ * The control protocol without a socket: both ends in one process, for tests, for a page with its own engine, and for
+ * other kinds of channels.
  */
 import type { Transport } from "../transport.ts";
 import { type ControlOptions, createControlTransport } from "./control-transport.ts";
 
-/** The other end: takes what is sent up, and sends down what it has by `receive`. `lost` tells that it is gone. */
+/**
+ * Connects to the other end. The returned `send` passes messages to it; it calls `receive` with its own messages, and
+ * `lost` when it closes.
+ */
 export type ConnectPair = (
   receive: (text: string) => void,
   lost: (message: string) => void,
 ) => { send(text: string): void; close(): void };
 
+/**
+ * Creates a transport to another end in the same process.
+ *
+ * ```ts
+ * const transport = createPairTransport((receive) => {
+ *   const server = new ControlConnection({ log, send: receive });
+ *   return { send: (text) => server.receive(text), close: () => server.close() };
+ * });
+ * ```
+ */
 export function createPairTransport(connect: ConnectPair, options: ControlOptions = {}): Transport {
   return createControlTransport((events) => {
     try {

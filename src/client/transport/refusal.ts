@@ -1,7 +1,4 @@
-/**
- * What a server's "no" means here: a code of ours where it gave one, the general one otherwise. Reads text from the wire
- * and never throws.
- */
+/** Creates refusals and reads them from control frames and HTTP bodies. Unknown codes become `connection_refused`. */
 import { ERROR_CODES, type ErrorCode, isJsonObject, type JsonObject } from "../../protocol/index.ts";
 import type { Refusal } from "../transport.ts";
 
@@ -11,28 +8,28 @@ export function refuse(code: ErrorCode, message: string, details?: JsonObject): 
 
 export const CLOSED: Refusal = refuse("connection_refused", "the transport was closed");
 
-/** An answer that is not of our making. */
+/** Creates a refusal for a response that did not come from a Loom server. */
 export function refuseForeign(message: string): Refusal {
   return { ...refuse("connection_refused", message), isForeign: true };
 }
 
 /**
- * From a control frame, `{code, message, details}`, or a problem over HTTP, where `message` is called `detail`; `fallback`
- * says what happened where there is neither.
+ * Reads a refusal from a control frame (`{code, message, details}`) or an HTTP problem, which has `detail` instead of
+ * `message`. `fallback` is the message if there is neither.
  */
 export function readRefusal(body: unknown, fallback: string): Refusal {
   if (!isJsonObject(body)) return refuseForeign(fallback);
   const { code, detail, message = detail, details } = body;
-  const words = typeof message === "string" && message !== "" ? message : fallback;
-  if (typeof code !== "string") return refuseForeign(words);
+  const text = typeof message === "string" && message !== "" ? message : fallback;
+  if (typeof code !== "string") return refuseForeign(text);
   return refuse(
     Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : "connection_refused",
-    words,
+    text,
     isJsonObject(details) ? details : undefined,
   );
 }
 
-/** The value of a JSON text, or undefined for what is none. */
+/** Returns the parsed value, or undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

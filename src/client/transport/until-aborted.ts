@@ -1,6 +1,8 @@
-/** Waiting that ends at once when nobody wants the result any more, whether or not the work itself can be stopped. */
+/** Waits for a promise, but no longer than until a signal is aborted. */
 
-/** What `work` resolves to, or `otherwise` as soon as `signal` is aborted. Leaves no listener behind. */
+/**
+ * Resolves with the result of `work`, or with `otherwise()` as soon as `signal` is aborted. Leaves no listener behind.
+ */
 export function untilAborted<T>(signal: AbortSignal, work: Promise<T>, otherwise: () => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => resolve(otherwise());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { ToldSink } from "../../../test/client/told-sink.ts";
+import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import type { ClientCommand, StreamOutcome, StreamRequest } from "../transport.ts";
 import { createPairTransport } from "./pair-transport.ts";
 import { createWebSocketTransport, type SocketLike, type WebSocketTransportOptions } from "./web-socket-transport.ts";
@@ -8,7 +8,7 @@ const NEVER = new AbortController().signal;
 const REQUEST: StreamRequest = { session: "a", dialect: "loom", from: {}, follow: true };
 const COMMAND: ClientCommand = { type: "cancel", id: "c1", session: "a", run_id: "r1" };
 
-/** A socket whose other end is the test. */
+/** A socket; the test acts as its other end. */
 class FakeSocket implements SocketLike {
   readonly sent: Record<string, unknown>[] = [];
   isOpen = false;
@@ -55,7 +55,7 @@ let sockets: FakeSocket[] = [];
 function begin(options: Partial<WebSocketTransportOptions> = {}) {
   const transport = createWebSocketTransport({ url: "ws://host/v1/ws", WebSocket: FakeSocket, ...options });
   const open = (request: Partial<StreamRequest> = {}, signal = NEVER) => {
-    const sink = new ToldSink();
+    const sink = new RecordingSink();
     let outcome: StreamOutcome | undefined;
     void transport.open({ ...REQUEST, ...request }, sink, signal).then((ended) => (outcome = ended));
     return { sink, outcome: () => outcome };
@@ -74,7 +74,7 @@ afterEach(() => {
 });
 
 describe("a socket", () => {
-  it("is opened when it is needed, and shared by all that goes through it", async () => {
+  it("is opened on demand and shared by everything", async () => {
     const { transport, open } = begin({ protocols: ["loom"] });
     expect(sockets).toEqual([]);
     open();
@@ -92,7 +92,7 @@ describe("a socket", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("carries a stream once: the same again has one of its own, up to a limit", async () => {
+  it("carries a stream once: a second one uses another socket, up to a limit", async () => {
     const { transport, open } = begin({ maxLinks: 2 });
     open();
     open();
@@ -103,7 +103,7 @@ describe("a socket", () => {
     transport.close();
   });
 
-  it("that is full gets company, up to a limit", async () => {
+  it("that is full is joined by another, up to a limit", async () => {
     const { transport, open } = begin({ maxLinks: 2 });
     const sessions = ["a", "b", "c", "d", "e"];
     const streams = sessions.map((session) => open({ session }));
@@ -131,7 +131,7 @@ describe("a socket", () => {
     transport.close();
   });
 
-  it("ends without a goodbye where it can", async () => {
+  it("closes without a handshake if possible", async () => {
     const terminated = vi.fn();
     class AbruptSocket extends FakeSocket {
       terminate = terminated;
@@ -144,7 +144,7 @@ describe("a socket", () => {
     expect(sockets[0]!.isClosed).toBe(false);
   });
 
-  it("is addressed anew each time where the address is good for once", async () => {
+  it("gets a new URL each time if the URL is a function", async () => {
     let ticket = 0;
     const { transport, open } = begin({ url: async () => `ws://host/?ticket=${++ticket}` });
     const a = open();
@@ -158,13 +158,13 @@ describe("a socket", () => {
     transport.close();
   });
 
-  it("that is lost loses every stream and command, with what is known of why", async () => {
+  it("that is lost ends every stream and command with the reason", async () => {
     const { transport, open } = begin();
     const [a, b] = [open(), open({ session: "b" })];
     const answer = transport.send(COMMAND, NEVER);
     sockets[0]!.accept();
     sockets[0]!.break(1013, "slow reader");
-    const message = "the socket was closed with 1013: slow reader";
+    const message = "the socket was closed with code 1013: slow reader";
     expect(await answer).toEqual({ kind: "lost", code: "connection_lost", message });
     await settle();
     for (const { outcome } of [a, b]) expect(outcome()).toEqual({ kind: "lost", message });
@@ -175,9 +175,9 @@ describe("a socket", () => {
   });
 
   it.each([
-    ["the address cannot be had", { url: () => Promise.reject(new Error("no ticket")) }, "no ticket"],
+    ["the URL is unavailable", { url: () => Promise.reject(new Error("no ticket")) }, "no ticket"],
     [
-      "there are no sockets",
+      "the constructor throws",
       {
         WebSocket: class extends FakeSocket {
           constructor(address: string) {
@@ -197,11 +197,11 @@ describe("a socket", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is lost when it takes too long to open, or breaks while something is sent", async () => {
+  it("is lost when it opens too slowly, or breaks while sending", async () => {
     const { transport, open } = begin({ connectTimeoutMs: 500 });
     const { outcome } = open();
     await vi.advanceTimersByTimeAsync(500);
-    expect(outcome()).toEqual({ kind: "lost", message: "no socket within 500 ms" });
+    expect(outcome()).toEqual({ kind: "lost", message: "the socket did not open within 500 ms" });
     expect(sockets[0]!.isClosed).toBe(true);
     const again = open();
     sockets[1]!.accept();
@@ -212,7 +212,7 @@ describe("a socket", () => {
     transport.close();
   });
 
-  it("is closed when nobody has used it for a while", async () => {
+  it("is closed when idle", async () => {
     const { transport, open } = begin({ idleMs: 1000 });
     const stop = new AbortController();
     open({}, stop.signal);
@@ -230,7 +230,7 @@ describe("a socket", () => {
     transport.close();
   });
 
-  it("is pinged when it is silent, and lost when it stays so", async () => {
+  it("is pinged when silent, and lost when it stays silent", async () => {
     const { transport, open } = begin({ heartbeatMs: 1000 });
     const { sink, outcome } = open();
     const [socket] = sockets;
@@ -242,17 +242,17 @@ describe("a socket", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(socket!.sent.at(-1)).toEqual({ type: "ping" });
     socket!.say({ type: "pong" });
-    expect(sink.signs).toBe(0); // It was not granted yet.
+    expect(sink.signs).toBe(0); // The stream is not subscribed yet.
     await vi.advanceTimersByTimeAsync(1999);
     expect(outcome()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    expect(outcome()).toEqual({ kind: "lost", message: "nothing was heard for 2000 ms" });
+    expect(outcome()).toEqual({ kind: "lost", message: "the server was silent for 2000 ms" });
     expect(socket!.isClosed).toBe(true);
     transport.close();
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("tells of messages that cannot be looked at, and goes on", async () => {
+  it("reports unreadable messages and continues", async () => {
     const { transport, open } = begin({ maxFrameBytes: 90 });
     const { sink, outcome } = open();
     sockets[0]!.accept();
@@ -262,15 +262,15 @@ describe("a socket", () => {
     sockets[0]!.say({ type: "heartbeat" });
     await settle();
     expect(sink.faults).toEqual([
-      "invalid_control: a message that is no text",
-      "line_too_long: longer than 90 bytes",
-      "line_too_long: longer than 90 bytes",
+      "invalid_control: received a message that is not text",
+      "line_too_long: message longer than 90 bytes",
+      "line_too_long: message longer than 90 bytes",
     ]);
     expect(outcome()).toBeUndefined();
     transport.close();
   });
 
-  it("is closed with the transport, and none is opened after", async () => {
+  it("is closed with the transport, and none is opened afterwards", async () => {
     const { transport, open } = begin();
     const { outcome } = open();
     sockets[0]!.accept();
@@ -289,10 +289,10 @@ describe("a socket", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is the global one unless told otherwise", () => {
+  it("is the global WebSocket by default", () => {
     vi.stubGlobal("WebSocket", FakeSocket);
     const transport = createWebSocketTransport({ url: "ws://host" });
-    void transport.open(REQUEST, new ToldSink(), NEVER);
+    void transport.open(REQUEST, new RecordingSink(), NEVER);
     expect(sockets).toHaveLength(1);
     transport.close();
     vi.unstubAllGlobals();
@@ -300,25 +300,25 @@ describe("a socket", () => {
 });
 
 describe("a pair", () => {
-  it("is lost when the other end cannot be had", async () => {
+  it("is lost when the other end is unavailable", async () => {
     const transport = createPairTransport(() => {
-      throw new Error("nobody there");
+      throw new Error("unavailable");
     });
-    const outcome = await transport.open(REQUEST, new ToldSink(), NEVER);
-    expect(outcome).toEqual({ kind: "lost", message: "nobody there" });
-    expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost", message: "nobody there" });
+    const outcome = await transport.open(REQUEST, new RecordingSink(), NEVER);
+    expect(outcome).toEqual({ kind: "lost", message: "unavailable" });
+    expect(await transport.send(COMMAND, NEVER)).toMatchObject({ kind: "lost", message: "unavailable" });
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is lost when the other end goes", async () => {
+  it("is lost when the other end closes", async () => {
     let gone: ((message: string) => void) | undefined;
     const transport = createPairTransport((_receive, lost) => {
       gone = lost;
       return { send: () => undefined, close: () => undefined };
     });
-    const outcome = transport.open(REQUEST, new ToldSink(), NEVER);
-    gone?.("it went");
-    expect(await outcome).toEqual({ kind: "lost", message: "it went" });
+    const outcome = transport.open(REQUEST, new RecordingSink(), NEVER);
+    gone?.("closed");
+    expect(await outcome).toEqual({ kind: "lost", message: "closed" });
     transport.close();
   });
 });

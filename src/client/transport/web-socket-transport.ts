@@ -1,77 +1,98 @@
 /**
- * The control protocol over a WebSocket: `WS /v1/ws`, shared by everything that goes through the transport. It knows
- * sockets and nothing of what is said over them.
+ * The WebSocket transport: the control protocol over `WS /v1/ws`, shared by all streams and commands. It handles
+ * sockets and does not read the messages.
  */
 import type { Refusal, Transport } from "../transport.ts";
-import { askAccess } from "./ask-access.ts";
-import { type ControlOptions, createControlTransport, type Link, type LinkEvents } from "./control-transport.ts";
+import { findAccessRefusal } from "./find-access-refusal.ts";
+import {
+  type ControlOptions,
+  createControlTransport,
+  type ControlLink,
+  type ControlLinkEvents,
+} from "./control-transport.ts";
 import { fetchTicket } from "./fetch-ticket.ts";
 import { readRefusal } from "./refusal.ts";
-import type { Token } from "./token.ts";
+import type { ClientToken } from "./client-token.ts";
 
+/** Options of `createWebSocketTransport`. */
 export interface WebSocketTransportOptions extends ControlOptions {
-  /** The address of the socket. A function is asked for each socket. */
+  /** URL of the socket, or a function that returns it. The function is called for every socket. */
   readonly url: string | (() => string | Promise<string>);
-  /** What the client is known by: a ticket is fetched with it for each socket, from `auth/tickets` beside the socket. */
-  readonly token?: Token;
-  /** The page has signed in, and its cookie lets it in: of a socket that does not open, `auth` beside it is asked why. */
+  /** Token of the client. For each socket it is exchanged for a ticket at `auth/tickets`, next to the socket's path. */
+  readonly token?: ClientToken;
+  /**
+   * Set to true on a page that is signed in with a cookie. If a socket does not open, the transport then asks `auth`,
+   * next to the socket's path, whether the page is still signed in. Default: false.
+   */
   readonly usesCookie?: boolean;
-  /** In place of the global one, for tickets and for `auth`. */
+  /** Replaces the global `fetch`, which is used for `auth` and tickets. */
   readonly fetch?: (request: Request) => Promise<Response>;
-  /** In place of the global one. */
+  /** Replaces the global `WebSocket`. */
   readonly WebSocket?: SocketConstructor;
+  /** Subprotocols offered when the socket opens. Default: none. */
   readonly protocols?: readonly string[];
-  /** The longest message; a longer one is a fault. 16 MiB unless told otherwise. */
+  /** Maximum length of a message in bytes; longer ones are reported as faults. Default: 16777216 (16 MiB). */
   readonly maxFrameBytes?: number;
-  /** How long a socket may take to open. 10 seconds unless told otherwise. */
+  /** How long a socket may take to open, in milliseconds. Default: 10000. */
   readonly connectTimeoutMs?: number;
 }
 
-/** What is needed of a WebSocket: that of browsers and Node, and of the package `ws`. */
+/** The part of a WebSocket that is used: the same in browsers, Node and the `ws` package. */
 export interface SocketLike {
   send(text: string): void;
   close(): void;
-  /** Ends without waiting for the other end; not every kind has it. */
+  /** Closes without the closing handshake; not available everywhere. */
   terminate?(): void;
   addEventListener(type: "open" | "error", listener: () => void): void;
   addEventListener(type: "message", listener: (event: { readonly data: unknown }) => void): void;
   addEventListener(type: "close", listener: (event: { readonly code: number; readonly reason: string }) => void): void;
 }
 
+/** Constructor of a WebSocket class. */
 export type SocketConstructor = new (url: string, protocols?: string[]) => SocketLike;
 
 const DEFAULT_MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** As much of a message that is too long is told, so that the stream it was for can be found. */
+/** Reported characters of an overlong message, enough to find its stream. */
 const HEAD_LENGTH = 2000;
-/** RFC 6455: what was asked is against the rules, and will be if it is asked again. */
-const NOT_ALLOWED = 1008;
+/** RFC 6455: policy violation. The same request would be rejected again. */
+const POLICY_VIOLATION = 1008;
 
+/**
+ * Creates a transport over WebSockets. All streams and commands share one socket, up to the limits of the server.
+ *
+ * ```ts
+ * const transport = createWebSocketTransport({ url: "ws://127.0.0.1:10338/v1/ws" });
+ * ```
+ */
 export function createWebSocketTransport(options: WebSocketTransportOptions): Transport {
   return createControlTransport((events) => new SocketLink(options, events), options);
 }
 
-class SocketLink implements Link {
+class SocketLink implements ControlLink {
   readonly #options: WebSocketTransportOptions;
-  readonly #events: LinkEvents;
+  readonly #events: ControlLinkEvents;
   readonly #maxBytes: number;
-  /** What was said before the socket was open. Each is of a stream or a command, whose numbers are limited. */
-  #early: string[] | undefined = [];
+  /** Messages sent before the socket opened. Their number is limited by the limits on streams and commands. */
+  #queued: string[] | undefined = [];
   readonly #closing = new AbortController();
   #socket: SocketLike | undefined;
   #isOver = false;
   #timer: ReturnType<typeof setTimeout>;
 
-  constructor(options: WebSocketTransportOptions, events: LinkEvents) {
+  constructor(options: WebSocketTransportOptions, events: ControlLinkEvents) {
     this.#options = options;
     this.#events = events;
     this.#maxBytes = options.maxFrameBytes ?? DEFAULT_MAX_FRAME_BYTES;
     const { connectTimeoutMs = 10_000 } = options;
-    this.#timer = setTimeout(() => this.#lose(`no socket within ${connectTimeoutMs} ms`), connectTimeoutMs);
+    this.#timer = setTimeout(
+      () => this.#fail(`the socket did not open within ${connectTimeoutMs} ms`),
+      connectTimeoutMs,
+    );
     void this.#connect();
   }
 
   send(text: string): void {
-    if (this.#early !== undefined) this.#early.push(text);
+    if (this.#queued !== undefined) this.#queued.push(text);
     else if (!this.#isOver) this.#write(text);
   }
 
@@ -80,7 +101,7 @@ class SocketLink implements Link {
     this.#isOver = true;
     clearTimeout(this.#timer);
     this.#closing.abort();
-    // A peer that is gone would keep a polite goodbye waiting, and the process with it.
+    // A closing handshake with an unreachable peer would keep the process alive.
     if (typeof this.#socket?.terminate === "function") this.#socket.terminate();
     else this.#socket?.close();
   }
@@ -92,7 +113,7 @@ class SocketLink implements Link {
       if (token !== undefined) {
         const found = await fetchTicket(address, { token, fetch: ask, signal: this.#closing.signal });
         if ("kind" in found) {
-          this.#lose(found.kind === "lost" ? found.message : found);
+          this.#fail(found.kind === "lost" ? found.message : found);
           return;
         }
         address = found.url;
@@ -103,54 +124,54 @@ class SocketLink implements Link {
       this.#socket = socket;
       socket.addEventListener("open", () => this.#flush());
       socket.addEventListener("message", ({ data }) => this.#receive(data));
-      // The event tells nothing; the close that follows it does.
+      // The error event has no details; the close event that follows has.
       socket.addEventListener("error", () => undefined);
       socket.addEventListener("close", ({ code, reason }) => {
-        const what = `the socket was closed with ${code}${reason === "" ? "" : `: ${reason}`}`;
-        // A token may have changed: whoever asks for the next ticket is told whether it is good.
-        const isMeant = code === NOT_ALLOWED && token === undefined;
-        if (isMeant) this.#lose(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
-        else if (usesCookie !== true || this.#early === undefined || this.#isOver) this.#lose(what);
-        else void askAccess(address, ask, this.#closing.signal).then((refusal) => this.#lose(refusal ?? what));
+        const what = `the socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}`;
+        // With a token the refusal may be outdated; fetching the next ticket shows whether the token is valid.
+        const isFinal = code === POLICY_VIOLATION && token === undefined;
+        if (isFinal) this.#fail(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
+        else if (usesCookie !== true || this.#queued === undefined || this.#isOver) this.#fail(what);
+        else void findAccessRefusal(address, ask, this.#closing.signal).then((refusal) => this.#fail(refusal ?? what));
       });
     } catch (error) {
-      this.#lose(error instanceof Error ? error.message : String(error));
+      this.#fail(error instanceof Error ? error.message : String(error));
     }
   }
 
   #flush(): void {
     clearTimeout(this.#timer);
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const text of early) if (!this.#isOver) this.#write(text);
+    const queued = this.#queued ?? [];
+    this.#queued = undefined;
+    for (const text of queued) if (!this.#isOver) this.#write(text);
   }
 
   #write(text: string): void {
     try {
       this.#socket?.send(text);
     } catch (error) {
-      this.#lose(error instanceof Error ? error.message : String(error));
+      this.#fail(error instanceof Error ? error.message : String(error));
     }
   }
 
   #receive(data: unknown): void {
     if (this.#isOver) return;
-    if (typeof data !== "string") this.#events.fault("invalid_control", "a message that is no text");
-    else if (this.#isTooLong(data)) this.#tellTooLong(data);
+    if (typeof data !== "string") this.#events.fault("invalid_control", "received a message that is not text");
+    else if (this.#isTooLong(data)) this.#reportTooLong(data);
     else this.#events.receive(data);
   }
 
-  #tellTooLong(text: string): void {
-    this.#events.fault("line_too_long", `longer than ${this.#maxBytes} bytes`, text.slice(0, HEAD_LENGTH));
+  #reportTooLong(text: string): void {
+    this.#events.fault("line_too_long", `message longer than ${this.#maxBytes} bytes`, text.slice(0, HEAD_LENGTH));
   }
 
-  /** A character has one to three bytes, so most texts need no measuring. */
+  /** A UTF-16 unit has one to three bytes in UTF-8, so most texts need no measuring. */
   #isTooLong(text: string): boolean {
     if (text.length * 3 <= this.#maxBytes) return false;
     return text.length > this.#maxBytes || new TextEncoder().encode(text).length > this.#maxBytes;
   }
 
-  #lose(why: string | Refusal): void {
+  #fail(why: string | Refusal): void {
     if (this.#isOver) return;
     this.close();
     this.#events.lost(why);

@@ -1,29 +1,31 @@
-/** The parts of a message that one event makes whole: what an event says, in the words of the view. */
+/** Converts events that make up a complete message part. */
 import type { EventOf } from "../../protocol/index.ts";
 import type { DataBlock, DataPart, ErrorPart, ImagePart, MessagePart, Reference, ReferencesPart } from "../view.ts";
 import { makeView } from "./with-fields.ts";
 
-/** A part without what its message gives it. */
-export type BarePart<P extends MessagePart = MessagePart> = P extends MessagePart ? Omit<P, "key" | "nodeKey"> : never;
+/** A part without the fields that the message assigns. */
+export type PartContent<P extends MessagePart = MessagePart> = P extends MessagePart
+  ? Omit<P, "key" | "nodeKey">
+  : never;
 
-export type WholeEvent = EventOf<"data" | "image" | "error" | "retrieval_complete">;
+export type SinglePartEvent = EventOf<"data" | "image" | "error" | "retrieval_complete">;
 
-export function showWhole(event: WholeEvent, maxSources: number): BarePart {
+export function createPartContent(event: SinglePartEvent, maxSources: number): PartContent {
   switch (event.type) {
     case "data": {
       const { data_type, data, metadata } = event;
       return {
         type: "data",
         block: makeView<DataBlock>({ dataType: data_type, data, metadata }),
-      } satisfies BarePart<DataPart>;
+      } satisfies PartContent<DataPart>;
     }
     case "image": {
       const { url, media_type, alt } = event;
-      return makeView<BarePart<ImagePart>>({ type: "image", url, mediaType: media_type, alt });
+      return makeView<PartContent<ImagePart>>({ type: "image", url, mediaType: media_type, alt });
     }
     case "error": {
       const { message, code, stage, error_type, recoverable, call_id, details } = event;
-      return makeView<BarePart<ErrorPart>>({
+      return makeView<PartContent<ErrorPart>>({
         type: "error",
         message,
         code,
@@ -36,7 +38,7 @@ export function showWhole(event: WholeEvent, maxSources: number): BarePart {
     }
     default: {
       const { query, doc_count, sources = [] } = event;
-      return makeView<BarePart<ReferencesPart>>({
+      return makeView<PartContent<ReferencesPart>>({
         type: "references",
         query,
         docCount: doc_count,

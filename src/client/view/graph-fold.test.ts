@@ -1,4 +1,3 @@
-// The graph of thoughts: the plan, what became of its nodes, and what was added on the way.
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
 
@@ -24,7 +23,7 @@ describe("the graph of thoughts", () => {
     });
   });
 
-  it("makes nodes nobody planned, and takes each edge once", () => {
+  it("creates unplanned nodes, and adds each edge once", () => {
     const made = new ViewFeed().start().put({ type: "got_node_start", id: "x" }, { ts: null });
     const grow = { type: "got_expand", node_id: "y", nodes_added: 5, edges_added: 3 } as const;
     made.put({ ...grow, edges: [["y", "z"], ["y", "z"], ["broken"]] }).put(grow);
@@ -42,7 +41,7 @@ describe("the graph of thoughts", () => {
     });
   });
 
-  it("names what was added, and tells what was skipped from what failed", () => {
+  it("records what an expansion added, and tells skipped from failed nodes", () => {
     const made = new ViewFeed().start();
     made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"], labels: ["A"] });
     const grow = { type: "got_expand", node_id: "a", nodes_added: 3, edges_added: 0 } as const;
@@ -56,7 +55,7 @@ describe("the graph of thoughts", () => {
     ]);
   });
 
-  it("says what a node does, and how it has rated what it needs", () => {
+  it("shows the operation and the scores of a node", () => {
     const made = new ViewFeed().start();
     const operations = ["generate", "score"];
     made.put({ type: "got_plan", node_count: 2, edge_count: 0, node_ids: ["a", "b"], operations });
@@ -73,13 +72,13 @@ describe("the graph of thoughts", () => {
     made.put({ ...done, scored: ["a", "a.1"], scores: [0.5] });
     expect(made.turn.graph?.nodes).toMatchObject([
       { id: "a", operation: "generate" },
-      // A score that is not there is not made up.
+      // Missing scores are not invented.
       { id: "b", operation: "score", scores: [{ id: "a", score: 0.5 }] },
       { id: "a.1", operation: "refine" },
     ]);
   });
 
-  it("forgets what became of a node that begins again", () => {
+  it("resets a node that starts again", () => {
     const made = new ViewFeed().start();
     made.put({ type: "got_plan", node_count: 1, edge_count: 0, node_ids: ["a"], labels: ["A"] });
     made.put({ type: "got_node_start", id: "a" }).put({ type: "got_node_failed", id: "a", error: "no" });
@@ -89,7 +88,7 @@ describe("the graph of thoughts", () => {
     expect(made.turn.graph?.nodes).toMatchObject([{ status: "interrupted" }]);
   });
 
-  it("takes a second plan for more of the same, and a node that is planned again for another", () => {
+  it("adds a second plan to the first, and replaces nodes planned again", () => {
     const made = new ViewFeed().start();
     const plan = (...ids: string[]) =>
       made.put({ type: "got_plan", node_count: ids.length, edge_count: 0, node_ids: ids });
@@ -103,7 +102,7 @@ describe("the graph of thoughts", () => {
     ]);
   });
 
-  it("cuts what is too long, remembers no id that is, and bounds what all expansions list", () => {
+  it("cuts long texts, ignores long IDs, and limits the lists of all expansions", () => {
     const long = "x".repeat(1001);
     const made = new ViewFeed({ maxText: 10, maxItems: 3 }).start();
     const plan = { type: "got_plan", node_count: 1, edge_count: 1, node_ids: ["a"] } as const;

@@ -1,39 +1,39 @@
-/** The graph of thoughts of one turn: the plan, what became of its nodes, and what was added on the way. */
+/** Folds the graph-of-thoughts events of one turn: the plan, the progress of its nodes, and expansions. */
 import type { EventOf, GotExpandEvent } from "../../protocol/index.ts";
 import type { GraphExpansion, GraphNodeView, GraphView } from "../view.ts";
-import { changeEntry, GrowingList, interruptEntries, type Room } from "./growing-list.ts";
+import { changeEntry, GrowingList, interruptEntries, type ViewQuota } from "./growing-list.ts";
 import { makeView, withFields } from "./with-fields.ts";
 
-export type GraphEvent = EventOf<
+export type GraphFoldEvent = EventOf<
   "got_plan" | "got_node_start" | "got_node_complete" | "got_node_failed" | "got_expand"
 >;
 
 export class GraphFold {
-  readonly #room: Room;
-  /** Entries that the lists of expansions and scores may still have, all together. */
+  readonly #quota: ViewQuota;
+  /** Remaining entries for all expansion and score lists together. */
   #left: number;
   readonly #nodes: GrowingList<GraphNodeView>;
   readonly #edges: GrowingList<readonly [from: string, to: string]>;
   readonly #expansions: GrowingList<GraphExpansion>;
   #view = {} as GraphView;
 
-  constructor(room: Room) {
-    this.#room = room;
-    this.#left = room.maxItems;
-    this.#nodes = new GrowingList(room);
-    this.#edges = new GrowingList(room);
-    this.#expansions = new GrowingList(room);
+  constructor(quota: ViewQuota) {
+    this.#quota = quota;
+    this.#left = quota.maxItems;
+    this.#nodes = new GrowingList(quota);
+    this.#edges = new GrowingList(quota);
+    this.#expansions = new GrowingList(quota);
   }
 
-  apply(event: GraphEvent, ts: number | undefined): void {
+  apply(event: GraphFoldEvent, ts: number | undefined): void {
     switch (event.type) {
       case "got_plan":
         for (const [i, id] of event.node_ids.entries()) {
-          // A node that is planned again is another, and has not begun.
-          const place = this.#nodes.find(id);
-          if (place !== undefined && this.#nodes.at(place)?.status !== "running")
-            this.#nodes.set(place, { id, status: "planned" });
-          this.#put(id, { label: this.#room.cut(event.labels?.[i]), operation: event.operations?.[i] });
+          // Planning a node again resets it, unless it is running.
+          const index = this.#nodes.find(id);
+          if (index !== undefined && this.#nodes.at(index)?.status !== "running")
+            this.#nodes.set(index, { id, status: "planned" });
+          this.#put(id, { label: this.#quota.cut(event.labels?.[i]), operation: event.operations?.[i] });
         }
         this.#connect(event.edges);
         return;
@@ -43,7 +43,7 @@ export class GraphFold {
       case "got_node_complete":
         this.#put(event.id, {
           status: "complete",
-          summary: this.#room.cut(event.result_summary),
+          summary: this.#quota.cut(event.result_summary),
           scores: this.#listScores(event),
           endedAt: ts,
         });
@@ -51,7 +51,7 @@ export class GraphFold {
       case "got_node_failed":
         this.#put(event.id, {
           status: event.skipped === true ? "skipped" : "failed",
-          error: this.#room.cut(event.error),
+          error: this.#quota.cut(event.error),
           endedAt: ts,
         });
         return;
@@ -60,12 +60,12 @@ export class GraphFold {
     }
   }
 
-  /** The node of this name, where it is planned or was added. */
+  /** Returns the node with this ID, if it was planned or added. */
   find(id: string): GraphNodeView | undefined {
     return this.#nodes.get(id);
   }
 
-  /** The run is over: what still runs will not come to an end. */
+  /** Marks running nodes as interrupted, because the run has ended. */
   close(): void {
     interruptEntries(this.#nodes);
   }
@@ -79,20 +79,20 @@ export class GraphFold {
     return this.#view;
   }
 
-  /** A node may begin again: of what became of it before, nothing holds any more. */
+  /** Starts a node. A restarted node loses its earlier result. */
   #start(id: string, ts: number | undefined): void {
-    const place = this.#nodes.find(id);
+    const index = this.#nodes.find(id);
     const { label, operation, expandedFrom } = this.#nodes.get(id) ?? {};
     const node = makeView<GraphNodeView>({ id, status: "running", label, operation, expandedFrom, startedAt: ts });
-    if (place === undefined) this.#nodes.push(node, id);
-    else this.#nodes.set(place, node);
+    if (index === undefined) this.#nodes.push(node, id);
+    else this.#nodes.set(index, node);
   }
 
   #expand({ node_id, nodes_added, edges_added, nodes = [], edges, labels, operations }: GotExpandEvent): void {
     this.#put(node_id);
     for (const [i, id] of nodes.entries())
       if (this.#nodes.find(id) === undefined)
-        this.#put(id, { label: this.#room.cut(labels?.[i]), operation: operations?.[i], expandedFrom: node_id });
+        this.#put(id, { label: this.#quota.cut(labels?.[i]), operation: operations?.[i], expandedFrom: node_id });
     this.#connect(edges);
     const shown = this.#list(nodes);
     this.#expansions.push({ nodeId: node_id, nodesAdded: nodes_added, edgesAdded: edges_added, nodes: shown });
@@ -106,19 +106,19 @@ export class GraphFold {
     return pairs && this.#list(pairs);
   }
 
-  /** As many as there is room for. */
+  /** Returns as many entries as the limit allows. */
   #list<T>(all: readonly T[]): readonly T[] {
     const shown = all.slice(0, this.#left);
-    if (shown.length < all.length) this.#room.omit();
+    if (shown.length < all.length) this.#quota.omit();
     this.#left -= shown.length;
     return shown;
   }
 
-  /** Changes a node, and makes it where nobody planned it. False when there is no room for it. */
+  /** Changes a node, creating it if it was not planned. Returns false if the limit is reached. */
   #put(id: string, fields: { readonly [K in keyof GraphNodeView]?: GraphNodeView[K] | undefined } = {}): boolean {
-    const place = this.#nodes.find(id);
-    if (place === undefined) return this.#nodes.push(withFields<GraphNodeView>({ id, status: "planned" }, fields), id);
-    changeEntry(this.#nodes, place, fields);
+    const index = this.#nodes.find(id);
+    if (index === undefined) return this.#nodes.push(withFields<GraphNodeView>({ id, status: "planned" }, fields), id);
+    changeEntry(this.#nodes, index, fields);
     return true;
   }
 

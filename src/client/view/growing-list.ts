@@ -1,28 +1,28 @@
 /**
- * A list of finished values that grows and is shown again and again. A change costs the same however long the list, apart
- * from one copy each time it is shown. Lists that were shown never change. Values can be found again by a key.
+ * An append-mostly list with immutable snapshots. Changes take constant time; each snapshot after a change costs one
+ * copy. Entries can be found by key.
  */
 import { withFields } from "./with-fields.ts";
 
-/** How much there may be, and whom to tell of what there is no room for. */
-export interface Room {
+/** Size limits, and a counter for events that exceed them. */
+export interface ViewQuota {
   readonly maxItems: number;
   omit(): void;
-  /** As much of a text as there is room for. */
+  /** Shortens a text to the limit. */
   cut<T extends string | undefined>(text: T): T;
 }
 
 export class GrowingList<V> {
-  readonly #room: Room | undefined;
+  readonly #quota: ViewQuota | undefined;
   readonly #limit: number;
   readonly #items: V[] = [];
-  /** Made when the first key comes. */
-  #places: Map<string, number> | undefined;
+  /** Created with the first key. */
+  #indexes: Map<string, number> | undefined;
   #shown: readonly V[] = [];
   #isStale = false;
 
-  constructor(room?: Room, limit: number = room?.maxItems ?? Infinity) {
-    this.#room = room;
+  constructor(quota?: ViewQuota, limit: number = quota?.maxItems ?? Infinity) {
+    this.#quota = quota;
     this.#limit = limit;
   }
 
@@ -34,32 +34,32 @@ export class GrowingList<V> {
     return this.#items[index];
   }
 
-  /** The place of the first value with this key. */
+  /** Returns the index of the first entry with this key. */
   find(key: string): number | undefined {
-    return this.#places?.get(key);
+    return this.#indexes?.get(key);
   }
 
   get(key: string | undefined): V | undefined {
-    return this.#items[this.#places?.get(key as string) as number];
+    return this.#items[this.#indexes?.get(key as string) as number];
   }
 
-  /** False when there is no room. */
+  /** Appends an entry. Returns false if the limit is reached. */
   push(value: V, key?: string): boolean {
-    const place = this.#items.length;
-    if (place >= this.#limit) {
-      this.#room?.omit();
+    const index = this.#items.length;
+    if (index >= this.#limit) {
+      this.#quota?.omit();
       return false;
     }
     if (key !== undefined) {
-      this.#places ??= new Map();
-      if (!this.#places.has(key)) this.#places.set(key, place);
+      this.#indexes ??= new Map();
+      if (!this.#indexes.has(key)) this.#indexes.set(key, index);
     }
     this.#items.push(value);
     this.#isStale = true;
     return true;
   }
 
-  /** For lists without keys and without a limit. */
+  /** Inserts an entry. Only for lists without keys and limits. */
   insert(index: number, value: V): void {
     this.#items.splice(index, 0, value);
     this.#isStale = true;
@@ -71,13 +71,13 @@ export class GrowingList<V> {
     this.#isStale = true;
   }
 
-  /** Takes the oldest away. For lists without keys. */
+  /** Removes the first entry. Only for lists without keys. */
   shift(): V | undefined {
     this.#isStale = true;
     return this.#items.shift();
   }
 
-  /** The same array as last time when nothing changed. */
+  /** Returns a snapshot; the same array as before if nothing changed. */
   show(): readonly V[] {
     if (this.#isStale) {
       this.#isStale = false;
@@ -87,7 +87,7 @@ export class GrowingList<V> {
   }
 }
 
-/** Gives an entry other fields, where there is one. */
+/** Changes fields of an entry, if it exists. */
 export function changeEntry<V extends object>(
   list: GrowingList<V>,
   index: number | undefined,
@@ -97,7 +97,7 @@ export function changeEntry<V extends object>(
   if (entry !== undefined) list.set(index as number, withFields(entry, fields));
 }
 
-/** The run is over: what still runs will not come to an end. */
+/** Marks running entries as interrupted, because the run has ended. */
 export function interruptEntries(list: GrowingList<{ readonly status: string }>): void {
   for (let i = 0; i < list.length; i++)
     if (list.at(i)?.status === "running") changeEntry(list, i, { status: "interrupted" });

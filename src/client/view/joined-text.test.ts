@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { JoinedText, type TextPiece } from "./joined-text.ts";
+import { JoinedText, type JoinedPiece } from "./joined-text.ts";
 
-const makePiece = (): TextPiece => ({ text: "", order: 0 });
+const makePiece = (): JoinedPiece => ({ text: "", order: 0 });
 
-describe("a text of pieces that grow", () => {
-  it("is all of them in order, whichever grew and whenever it was shown", () => {
+describe("a joined text", () => {
+  it("contains all pieces in order, whichever grew and whenever it was shown", () => {
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.record({ what: fc.constant("add" as const), at: fc.nat() }) },
       { weight: 6, arbitrary: fc.record({ what: fc.constant("append" as const), at: fc.nat() }) },
@@ -14,7 +14,7 @@ describe("a text of pieces that grow", () => {
     );
     fc.assert(
       fc.property(fc.array(step, { minLength: 60, maxLength: 200 }), (steps) => {
-        const text = new JoinedText<TextPiece>(Infinity);
+        const text = new JoinedText<JoinedPiece>(Infinity);
         let made = 0;
         for (const { what, at } of steps) {
           const piece = text.pieces[at % text.pieces.length];
@@ -31,8 +31,8 @@ describe("a text of pieces that grow", () => {
     );
   });
 
-  it("is cut where it gets too long, with no hole and no half character", () => {
-    const text = new JoinedText<TextPiece>(4);
+  it("is cut at the limit, without a hole or half a character", () => {
+    const text = new JoinedText<JoinedPiece>(4);
     const [first, second] = [makePiece(), makePiece()];
     text.add(first);
     text.add(second);

@@ -1,26 +1,26 @@
 /**
- * One text made of pieces that lie in order and may all still grow. They are joined two by two, and those joined again, up
- * to the whole: what a piece that grew costs to show rises with the logarithm of their number, and a single piece is the
- * whole already. Texts are only ever appended to, never read, so that the engine need not lay them out.
+ * A text joined from ordered pieces that can all still grow. The pieces are the leaves of a binary tree of joined
+ * texts, so updating a piece takes logarithmic time. Texts are only appended, never read, so that the JavaScript engine
+ * does not flatten them.
  */
-import { cutText } from "./turn-room.ts";
+import { cutText } from "./turn-quota.ts";
 
-export interface TextPiece {
+export interface JoinedPiece {
   text: string;
-  /** Kept by the JoinedText alone: the place among the pieces. */
+  /** Index of the piece; managed by JoinedText. */
   order: number;
 }
 
-export class JoinedText<P extends TextPiece> {
+export class JoinedText<P extends JoinedPiece> {
   pieces: P[] = [];
   readonly #limit: number;
   #length = 0;
-  /** At n, what lies at 2n and 2n + 1 joined; at 1 the whole. The pieces follow from #width on. */
+  /** Tree of joined texts: node n joins nodes 2n and 2n + 1, node 1 is the whole text. Pieces start at #width. */
   #joined: string[] = [];
   #width = 1;
-  /** Places of the pieces that grew since the text was last shown. */
+  /** Indexes of the pieces that grew since the last `show`. */
   readonly #stale = new Set<number>();
-  /** Something did not fit: what is here is not all that was said. */
+  /** True once text was cut off at the limit. */
   isCut = false;
 
   constructor(limit: number) {
@@ -32,13 +32,13 @@ export class JoinedText<P extends TextPiece> {
     this.pieces.push(piece);
   }
 
-  /** How many characters did not fit. */
+  /** Appends to a piece. Returns the number of characters cut off. */
   append(piece: P, text: string): number {
     const part = cutText(text, this.#limit - this.#length);
     const lost = text.length - part.length;
     this.#length += part.length;
     if (lost > 0) {
-      // What was cut once gets nothing more, or the text would have a hole.
+      // Once something was cut off, add nothing more, so that the text has no hole.
       this.isCut = true;
       this.#length = this.#limit;
     }
@@ -47,7 +47,9 @@ export class JoinedText<P extends TextPiece> {
     return lost;
   }
 
-  /** Gives `piece` another text and takes `gone` out. Costs all pieces: for what happens once. */
+  /**
+   * Replaces the text of `piece` and removes the pieces in `gone`. Takes linear time. Returns the characters cut off.
+   */
   replace(piece: P, text: string, gone: ReadonlySet<unknown>): number {
     const kept = this.pieces.filter((each) => !gone.has(each));
     this.pieces = [];
@@ -64,7 +66,7 @@ export class JoinedText<P extends TextPiece> {
 
   show(): string {
     while (this.pieces.length > this.#width) {
-      // Each then stands for other pieces than before.
+      // Every node now covers other pieces.
       this.#width *= 2;
       this.#joined = [];
       for (const { order } of this.pieces) this.#stale.add(order);
@@ -78,7 +80,7 @@ export class JoinedText<P extends TextPiece> {
     return this.#at(1);
   }
 
-  #at(place: number): string {
-    return (place < this.#width ? this.#joined[place] : this.pieces[place - this.#width]?.text) ?? "";
+  #at(index: number): string {
+    return (index < this.#width ? this.#joined[index] : this.pieces[index - this.#width]?.text) ?? "";
   }
 }

@@ -1,45 +1,45 @@
 /**
- * The assistant's message of one turn: its parts in the order they began, and the same gathered as 003 has it. It knows
- * parts, not events of tools or nodes; who speaks is told.
+ * Folds the assistant's message of one turn: its parts in the order they began, and the fields of 003. It handles
+ * parts, not tool or node events; the author of each part is passed in.
  *
- * Invariant: `mainContent` is the text parts joined in order, `thinkingContent` the thinking parts.
+ * Invariant: `mainContent` is all text parts joined in order, `thinkingContent` all thinking parts.
  */
 import type { MessageChunkEvent } from "../../protocol/index.ts";
 import type { DataBlock, MessageMetadata, MessagePart, MessageView, ThinkingPart, ToolCall } from "../view.ts";
-import type { BarePart } from "./event-parts.ts";
+import type { PartContent } from "./event-parts.ts";
 import { GrowingList } from "./growing-list.ts";
 import { JoinedText } from "./joined-text.ts";
-import type { Speaker } from "./speaker.ts";
-import { Speech, type Tone } from "./speech.ts";
+import type { PartAuthor } from "./part-author.ts";
+import { TextCell, type TextKind } from "./text-cell.ts";
 import { ToolCell } from "./tool-cell.ts";
-import type { TurnRoom } from "./turn-room.ts";
+import type { TurnQuota } from "./turn-quota.ts";
 
-/** A part that is still changed in place. */
+/** A mutable part of a message. */
 export interface PartCell {
-  /** Place among the message's parts; -1 when it was taken out. */
+  /** Index among the message's parts; -1 after removal. */
   index: number;
   isChanged: boolean;
-  /** Those that changed since the message was last shown are a chain. */
+  /** Next part in the linked list of parts changed since the last `show`. */
   nextChanged: PartCell | undefined;
-  /** Nothing more of it will come. False when that was so already. */
+  /** Completes the part. Returns false if nothing changed. */
   finish(now: number | undefined): boolean;
   show(): MessagePart;
 }
 
 export class MessageFold {
-  readonly #room: TurnRoom;
-  readonly #answer: JoinedText<Speech>;
-  readonly #thinking: JoinedText<Speech>;
+  readonly #quota: TurnQuota;
+  readonly #answer: JoinedText<TextCell>;
+  readonly #thinking: JoinedText<TextCell>;
   #parts = new GrowingList<MessagePart>();
-  /** By part; a part that never changes has none. */
+  /** The mutable cell of each part; undefined for parts that never change. */
   #cells: (PartCell | undefined)[] = [];
   readonly #toolCalls = new GrowingList<ToolCall>();
   readonly #dataBlocks = new GrowingList<DataBlock>();
   #changed: PartCell | undefined;
-  #madeParts = 0;
-  /** Something else than a part changed. */
+  #partCount = 0;
+  /** A field other than the parts changed. */
   isStale = true;
-  /** The time of the event that is applied, where it tells one. */
+  /** Time of the current event, if it has one. */
   now: number | undefined;
   readonly #messageId: string;
   metadata: MessageMetadata;
@@ -47,10 +47,10 @@ export class MessageFold {
   #hasError = false;
   #errorMessage: string | undefined;
 
-  constructor(messageId: string, metadata: MessageMetadata, room: TurnRoom) {
-    this.#room = room;
-    this.#answer = new JoinedText(room.maxText);
-    this.#thinking = new JoinedText(room.maxText);
+  constructor(messageId: string, metadata: MessageMetadata, quota: TurnQuota) {
+    this.#quota = quota;
+    this.#answer = new JoinedText(quota.maxText);
+    this.#thinking = new JoinedText(quota.maxText);
     this.#messageId = messageId;
     this.metadata = metadata;
   }
@@ -61,72 +61,77 @@ export class MessageFold {
     this.isStale = true;
   }
 
-  /** A piece of the answer. */
-  say(speaker: Speaker, { content, format = "markdown", is_complete }: MessageChunkEvent): void {
+  /** Appends a piece of the answer. */
+  appendText(author: PartAuthor, { content, format = "markdown", is_complete }: MessageChunkEvent): void {
     if (content !== "") {
-      if (speaker.thinking !== undefined) this.#close(speaker, "thinking");
-      let cell = speaker.text;
-      if (cell?.tone.format !== format) {
-        this.#close(speaker, "text");
-        cell = this.#openText(speaker, format, this.#room.maxItems);
+      if (author.thinking !== undefined) this.#close(author, "thinking");
+      let cell = author.text;
+      if (cell?.kind.format !== format) {
+        this.#close(author, "text");
+        cell = this.#openText(author, format, this.#quota.maxItems);
         if (cell === undefined) return;
       }
       this.#fill(cell, content);
     }
-    if (is_complete === true) this.#close(speaker, "text");
+    if (is_complete === true) this.#close(author, "text");
   }
 
-  think(speaker: Speaker, channel: ThinkingPart["channel"], stage: string | undefined, content: string): void {
+  appendThinking(
+    author: PartAuthor,
+    channel: ThinkingPart["channel"],
+    stage: string | undefined,
+    content: string,
+  ): void {
     if (content === "") return;
-    let cell = speaker.thinking;
-    if (cell?.tone.channel !== channel || (stage !== undefined && stage !== cell.tone.stage)) {
-      this.#close(speaker, "thinking");
+    let cell = author.thinking;
+    if (cell?.kind.channel !== channel || (stage !== undefined && stage !== cell.kind.stage)) {
+      this.#close(author, "thinking");
       const start = { type: "thinking", channel, stage, startedAt: this.now } as const;
-      cell = this.#open(speaker, this.#thinking, start, this.#room.maxItems);
+      cell = this.#open(author, this.#thinking, start, this.#quota.maxItems);
       if (cell === undefined) return;
-      speaker.thinking = cell;
-      if (channel === "reasoning") speaker.reasoning = cell;
+      author.thinking = cell;
+      if (channel === "reasoning") author.reasoning = cell;
     }
     this.#fill(cell, content);
   }
 
-  /** The speaker has reasoned to the end. */
-  endReasoning(speaker: Speaker, durationMs: number | undefined): void {
-    const cell = speaker.reasoning;
-    if (cell === speaker.thinking) speaker.thinking = undefined;
-    // It may have gone on to answer before it said that it was done.
+  /** Completes the author's reasoning. */
+  endReasoning(author: PartAuthor, durationMs: number | undefined): void {
+    const cell = author.reasoning;
+    if (cell === author.thinking) author.thinking = undefined;
+    // The answer may have begun before reasoning_end arrived.
     if (cell?.finish(this.now, durationMs) === true) this.change(cell);
-    speaker.reasoning = undefined;
+    author.reasoning = undefined;
   }
 
-  /** What the speaker says next is another part. */
-  closeSpeech(speaker: Speaker): void {
-    this.#close(speaker, "text");
-    this.#close(speaker, "thinking");
+  /** Closes the author's open texts, so that further text starts a new part. */
+  closeTexts(author: PartAuthor): void {
+    this.#close(author, "text");
+    this.#close(author, "thinking");
   }
 
-  /** A part that is whole. */
-  add(speaker: Speaker, part: BarePart): void {
-    const key = this.#takeKey(speaker);
+  /** Adds a complete part. */
+  add(author: PartAuthor, part: PartContent): void {
+    const key = this.#takeKey(author);
     if (key === undefined) return;
-    const { nodeKey } = speaker;
+    const { nodeKey } = author;
     this.#addPart(nodeKey === undefined ? { key, ...part } : { key, nodeKey, ...part }, undefined);
     if (part.type === "data") this.#dataBlocks.push(part.block);
   }
 
-  /** A part for a call nothing was heard of yet. */
-  openCall(speaker: Speaker, toolId: string, name: string | undefined): ToolCell | undefined {
-    const key = this.#takeKey(speaker);
+  /** Adds a part for a new tool call. */
+  openCall(author: PartAuthor, toolId: string, name: string | undefined): ToolCell | undefined {
+    const key = this.#takeKey(author);
     if (key === undefined) return undefined;
-    const places = [this.#parts.length, this.#toolCalls.length] as const;
-    const cell = new ToolCell(key, places, speaker.nodeKey, toolId, name, this.#room);
+    const indexes = [this.#parts.length, this.#toolCalls.length] as const;
+    const cell = new ToolCell(key, indexes, author.nodeKey, toolId, name, this.#quota);
     const part = cell.show();
     this.#toolCalls.push(part.call);
     this.#addPart(part, cell);
     return cell;
   }
 
-  /** Something about the part changed. */
+  /** Marks a part as changed. */
   change(cell: PartCell): void {
     if (cell.isChanged) return;
     cell.isChanged = true;
@@ -135,24 +140,24 @@ export class MessageFold {
   }
 
   /**
-   * The run's reply. Nothing is added when it was streamed, whole or as the text since some other part: by the speaker it
-   * names, or by others where that one was silent since its last tool call. Of one that was begun, at all or since that
-   * call, the rest is added. What differs from it is replaced by it.
+   * Applies the final reply. If it was already streamed, nothing is added: by its author as a whole or after another
+   * part, or by other authors if this one wrote nothing since its last tool call. If the streamed text is a prefix of
+   * the reply, the rest is appended. Otherwise the reply replaces the author's text.
    */
-  settleReply(speaker: Speaker | undefined, named: Speaker, reply: string): void {
+  settleReply(author: PartAuthor | undefined, named: PartAuthor, reply: string): void {
     if (reply === "" || this.#answer.isCut) return;
     const { pieces } = this.#answer;
-    const texts = speaker?.texts ?? pieces;
+    const texts = author?.texts ?? pieces;
     if (endsWith(texts, reply)) return;
     const lastCall = this.#cells.findLastIndex(
-      (cell) => cell instanceof ToolCell && (speaker === undefined || cell.nodeKey === speaker.nodeKey),
+      (cell) => cell instanceof ToolCell && (author === undefined || cell.nodeKey === author.nodeKey),
     );
     const recent = texts.filter(({ index }) => index > lastCall);
     const last = recent.at(-1);
     const whole = joinTexts(texts);
     if (last === undefined) {
       if (endsWith(pieces, reply)) return;
-      // Even in a message that is full: it is what the user asked for.
+      // Ignore the part limit, because the reply is what the user asked for.
       const cell = this.#openText(named, "markdown", Infinity);
       if (cell !== undefined) this.#fill(cell, reply.startsWith(whole) ? reply.slice(whole.length) : reply);
       return;
@@ -162,14 +167,14 @@ export class MessageFold {
     else this.#fill(last, reply.slice(begun.length));
   }
 
-  /** The run is over, and so is all that was open. */
+  /** Ends the message and completes all open parts. */
   finish(): void {
     for (const cell of this.#cells) if (cell?.finish(this.now) === true) this.change(cell);
     this.#isOver = true;
     this.isStale = true;
   }
 
-  /** The message as it is now; `before`, as it was last shown, where nothing changed. */
+  /** Returns the current message, or `before` if nothing changed since. */
   show(before: MessageView | undefined): MessageView {
     if (before !== undefined && !this.isStale && this.#changed === undefined) return before;
     this.isStale = false;
@@ -182,7 +187,7 @@ export class MessageFold {
     }
     this.#changed = undefined;
     const parts = this.#parts.show();
-    const isStreaming = !this.#isOver && !this.#room.host.isDead;
+    const isStreaming = !this.#isOver && !this.#quota.host.isStreamOver;
     const hasError = this.#hasError;
     const errorMessage = this.#errorMessage;
     const { metadata } = this;
@@ -209,11 +214,11 @@ export class MessageFold {
     return errorMessage === undefined ? view : { ...view, errorMessage };
   }
 
-  /** The key for another part after all the speaker said; undefined when there is no room. */
-  #takeKey(speaker: Speaker): string | undefined {
-    this.closeSpeech(speaker);
-    if (this.#parts.length < this.#room.maxItems) return String(++this.#madeParts);
-    this.#room.omit();
+  /** Closes the author's texts and returns a key for a new part, or undefined if the limit is reached. */
+  #takeKey(author: PartAuthor): string | undefined {
+    this.closeTexts(author);
+    if (this.#parts.length < this.#quota.maxItems) return String(++this.#partCount);
+    this.#quota.omit();
     return undefined;
   }
 
@@ -223,37 +228,37 @@ export class MessageFold {
     this.isStale = true;
   }
 
-  #open({ nodeKey }: Speaker, whole: JoinedText<Speech>, tone: Tone, limit: number): Speech | undefined {
+  #open({ nodeKey }: PartAuthor, whole: JoinedText<TextCell>, tone: TextKind, limit: number): TextCell | undefined {
     if (this.#parts.length >= limit || whole.isCut) {
-      this.#room.omit();
+      this.#quota.omit();
       return undefined;
     }
-    const cell = new Speech(this.#parts.length, whole, tone, String(++this.#madeParts), nodeKey);
+    const cell = new TextCell(this.#parts.length, whole, tone, String(++this.#partCount), nodeKey);
     this.#addPart(cell.show(), cell);
     whole.add(cell);
     return cell;
   }
 
-  #openText(speaker: Speaker, format: string, limit: number): Speech | undefined {
-    const cell = this.#open(speaker, this.#answer, { type: "text", format }, limit);
-    if (cell !== undefined) speaker.texts.push(cell);
-    speaker.text = cell;
+  #openText(author: PartAuthor, format: string, limit: number): TextCell | undefined {
+    const cell = this.#open(author, this.#answer, { type: "text", format }, limit);
+    if (cell !== undefined) author.texts.push(cell);
+    author.text = cell;
     return cell;
   }
 
-  #fill(cell: Speech, text: string): void {
+  #fill(cell: TextCell, text: string): void {
     const lost = cell.whole.append(cell, text);
-    if (lost > 0) this.#room.omit();
+    if (lost > 0) this.#quota.omit();
     if (lost < text.length) this.change(cell);
   }
 
-  #replaceTexts(texts: readonly Speech[], last: Speech, text: string): void {
+  #replaceTexts(texts: readonly TextCell[], last: TextCell, text: string): void {
     const gone = new Set<PartCell | undefined>(texts);
     gone.delete(last);
-    if (this.#answer.replace(last, text, gone) > 0) this.#room.omit();
+    if (this.#answer.replace(last, text, gone) > 0) this.#quota.omit();
     this.change(last);
     if (gone.size === 0) return;
-    // What is gone must not be shown again at its old place.
+    // Removed parts must not be shown again at their old index.
     for (const cell of texts) if (cell !== last) cell.index = -1;
     const parts = this.#parts.show();
     this.#parts = new GrowingList();
@@ -264,22 +269,22 @@ export class MessageFold {
     });
   }
 
-  #close(speaker: Speaker, what: "text" | "thinking"): void {
-    const cell = speaker[what];
+  #close(author: PartAuthor, what: "text" | "thinking"): void {
+    const cell = author[what];
     if (cell === undefined) return;
-    speaker[what] = undefined;
+    author[what] = undefined;
     cell.finish(this.now);
     this.change(cell);
   }
 }
 
-function joinTexts(pieces: readonly Speech[]): string {
+function joinTexts(pieces: readonly TextCell[]): string {
   return pieces.map(({ text }) => text).join("");
 }
 
-/** Whether the last of them say exactly this. */
-function endsWith(pieces: readonly Speech[], text: string): boolean {
+/** Returns true if the last pieces joined are exactly `text`. */
+function endsWith(pieces: readonly TextCell[], text: string): boolean {
   let tail = "";
-  for (let i = pieces.length; i > 0 && tail.length < text.length;) tail = (pieces[--i] as Speech).text + tail;
+  for (let i = pieces.length; i > 0 && tail.length < text.length;) tail = (pieces[--i] as TextCell).text + tail;
   return tail === text;
 }

@@ -1,9 +1,9 @@
-// The timeline of node runs: nesting, names that repeat, and frames that carry no node_id.
+// Node runs: nesting, repeated names, and frames without a node_id.
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
 
 describe("node runs", () => {
-  it("tell when they began and ended, and how", () => {
+  it("have times and a result", () => {
     const made = new ViewFeed().start().put({ type: "node_enter", id: "think" }, { node: "run-think-1" });
     made.put({ type: "updates", id: "think", state: { n: 1 } }, { node: "run-think-1" });
     made.put({ type: "node_exit", id: "think", result: "Ok" }, { node: "run-think-1" });
@@ -22,7 +22,7 @@ describe("node runs", () => {
     ]);
   });
 
-  it("nest in the one that is open around them", () => {
+  it("nest in the innermost open one", () => {
     const made = new ViewFeed()
       .start()
       .enter("a")
@@ -42,7 +42,7 @@ describe("node runs", () => {
     ]);
   });
 
-  it("lie side by side where they are nodes of the graph", () => {
+  it("are side by side if they are nodes of the graph", () => {
     const made = new ViewFeed().start().enter("execute");
     made.put({ type: "got_plan", node_count: 2, edge_count: 0, node_ids: ["a", "b"], edges: [] });
     made.enter("a").enter("inner").enter("b").enter("deep");
@@ -61,13 +61,13 @@ describe("node runs", () => {
     ]);
   });
 
-  it("are inside the one they name", () => {
+  it("are inside the parent they name", () => {
     const made = new ViewFeed().start().enter("execute");
     const enter = (id: string, parent: string) => made.put({ type: "node_enter", id, parent }, { node: id });
     enter("a", "execute");
     enter("b", "execute");
     enter("a.try", "a");
-    enter("lost", "nobody");
+    enter("lost", "unknown");
     made.exit("b").enter("b");
     enter("b.try", "b");
     expect(made.turn.nodes.map(({ key, parentKey }) => `${parentKey ?? ""}>${key}`)).toEqual([
@@ -82,7 +82,7 @@ describe("node runs", () => {
   });
 
   it("may repeat their node_id", () => {
-    const made = new ViewFeed().start().enter("a").exit("a").enter("a").say("x", "a").enter("a#2").enter("a");
+    const made = new ViewFeed().start().enter("a").exit("a").enter("a").writeText("x", "a").enter("a#2").enter("a");
     expect(made.turn.nodes.map(({ key, nodeId }) => [key, nodeId])).toEqual([
       ["a", "a"],
       ["a#2", "a"],
@@ -92,7 +92,7 @@ describe("node runs", () => {
     expect(made.message.parts[0]?.nodeKey).toBe("a#2");
   });
 
-  it("are matched by name where frames carry no node_id", () => {
+  it("are matched by name if frames carry no node_id", () => {
     const made = new ViewFeed().start();
     const enter = (id: string) => made.put({ type: "node_enter", id });
     const exit = (id: string) => made.put({ type: "node_exit", id, result: "Ok" });
@@ -119,17 +119,17 @@ describe("node runs", () => {
     expect(made.turn.nodes[0]).not.toHaveProperty("nodeId");
   });
 
-  it("need not be known for their words to be kept apart", () => {
-    const made = new ViewFeed().say("A", "a").say("B", "b").say("A", "a").exit("a").say("A", "a");
+  it("keep their texts apart even if unknown", () => {
+    const made = new ViewFeed().writeText("A", "a").writeText("B", "b").writeText("A", "a").exit("a").writeText("A", "a");
     expect(made.outline).toEqual(["text:AA", "text:B", "text:A"]);
     expect([made.turn.nodes, made.turn.isPartial]).toEqual([[], true]);
     made.put({ type: "updates", id: "a", state: 1 }, { node: "a" });
     expect(made.turn.others).toEqual([{ type: "updates", id: "a", state: 1 }]);
   });
 
-  it("are never mixed up with what every object has", () => {
+  it("accept names of Object.prototype members", () => {
     const made = new ViewFeed().start();
-    for (const node of ["__proto__", "constructor"]) made.enter(node).say(node, node).exit(node);
+    for (const node of ["__proto__", "constructor"]) made.enter(node).writeText(node, node).exit(node);
     expect(made.turn.nodes).toMatchObject([
       { key: "__proto__", status: "ok" },
       { key: "constructor", status: "ok" },

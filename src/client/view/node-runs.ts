@@ -1,58 +1,59 @@
 /**
- * The node runs of one turn, and who a frame is from. A node run is known by its node_id, the last one that carried it;
- * frames without one are matched by the node's name, the innermost first. What names no node is from the run itself.
+ * Tracks the node runs of one turn and finds the author of each frame. A frame with a node_id belongs to the latest
+ * node run with that ID; without one, to the innermost open node run with that name. A frame that names no node belongs
+ * to the run itself.
  */
 import type { Json, NodeEnterEvent, NodeExitEvent } from "../../protocol/index.ts";
 import type { GraphNodeView, NodeRunView } from "../view.ts";
 import type { GraphFold } from "./graph-fold.ts";
-import { changeEntry, GrowingList, type Room } from "./growing-list.ts";
-import { Speaker } from "./speaker.ts";
+import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
+import { PartAuthor } from "./part-author.ts";
 import { UniqueKeys } from "./unique-keys.ts";
 import { withFields } from "./with-fields.ts";
 
-interface NodeRun {
-  readonly speaker: Speaker;
-  /** Place in the list. */
+interface TrackedNodeRun {
+  readonly author: PartAuthor;
+  /** Index in the list. */
   readonly index: number;
-  /** It is no node of the graph, nor inside one. */
+  /** True if it is neither a node of the thought graph nor inside one. */
   readonly isOuter: boolean;
   isOpen: boolean;
 }
 
 export class NodeRuns {
   readonly list: GrowingList<NodeRunView>;
-  readonly #room: Room;
+  readonly #quota: ViewQuota;
   readonly #keys = new UniqueKeys();
-  readonly #byId = new Map<string, NodeRun>();
-  /** Speakers whose node run was never entered, as far as was received. */
-  readonly #strangers = new Map<string, Speaker>();
-  /** Entered, the innermost last; those that were left are dropped when they come to the end. */
-  readonly #entered: NodeRun[] = [];
-  readonly #enteredOuter: NodeRun[] = [];
-  /** Those without a node_id by name; under undefined all of them. */
-  readonly #enteredBare = new Map<string | undefined, NodeRun[]>();
-  /** The last runs of the graph's nodes, by name. */
-  readonly #ofGraph = new Map<string | undefined, NodeRun>();
-  /** The run itself. */
-  readonly #self = new Speaker(undefined);
-  /** The last answer, since most frames are from whom the last one was. */
+  readonly #byId = new Map<string, TrackedNodeRun>();
+  /** Authors whose node_enter was not received, by node_id. */
+  readonly #unknownAuthors = new Map<string, PartAuthor>();
+  /** Stack of entered node runs; closed ones are removed when they reach the top. */
+  readonly #entered: TrackedNodeRun[] = [];
+  readonly #enteredOuter: TrackedNodeRun[] = [];
+  /** Entered node runs without a node_id, by name; under undefined, all of them. */
+  readonly #enteredBare = new Map<string | undefined, TrackedNodeRun[]>();
+  /** The latest run of each thought-graph node, by name. */
+  readonly #ofGraph = new Map<string | undefined, TrackedNodeRun>();
+  /** The author of frames that belong to the run itself. */
+  readonly #runAuthor = new PartAuthor(undefined);
+  /** Cache of the last lookup, because consecutive frames usually have the same author. */
   #lastId: string | undefined;
   #lastName: string | undefined;
-  #last: Speaker | undefined;
+  #last: PartAuthor | undefined;
 
-  constructor(room: Room) {
-    this.list = new GrowingList(room);
-    this.#room = room;
+  constructor(quota: ViewQuota) {
+    this.list = new GrowingList(quota);
+    this.#quota = quota;
   }
 
-  /** Who a frame is from. `name` is the node it names, for frames that carry no node_id. */
-  speakerOf(nodeId: string | undefined, name: string | undefined): Speaker {
+  /** Returns the author of a frame. `name` is the node it names, for frames without a node_id. */
+  authorOf(nodeId: string | undefined, name: string | undefined): PartAuthor {
     if (this.#last !== undefined && nodeId === this.#lastId && (nodeId !== undefined || name === this.#lastName)) {
       return this.#last;
     }
     this.#lastId = nodeId;
     this.#lastName = name;
-    this.#last = this.#find(nodeId, name)?.speaker ?? this.#findStranger(nodeId);
+    this.#last = this.#find(nodeId, name)?.author ?? this.#findUnknownAuthor(nodeId);
     return this.#last;
   }
 
@@ -61,12 +62,12 @@ export class NodeRuns {
     const index = this.list.length;
     const key = this.#keys.take(nodeId ?? name);
     const planned = graph?.find(name);
-    const parent = this.#findAround(event, planned);
-    const parentKey = parent?.speaker.nodeKey;
+    const parent = this.#findParent(event, planned);
+    const parentKey = parent?.author.nodeKey;
     const view = { key, nodeId, name, parentKey, status: "running", startedAt: ts } as const;
     if (!this.list.push(withFields({} as NodeRunView, view))) return;
     const isOuter = planned === undefined && parent?.isOuter !== false;
-    const run: NodeRun = { speaker: new Speaker(key), index, isOuter, isOpen: true };
+    const run: TrackedNodeRun = { author: new PartAuthor(key), index, isOuter, isOpen: true };
     this.#entered.push(run);
     if (isOuter) this.#enteredOuter.push(run);
     if (planned !== undefined) this.#ofGraph.set(name, run);
@@ -80,28 +81,31 @@ export class NodeRuns {
       }
   }
 
-  /** The speaker that has fallen silent. */
-  exit(nodeId: string | undefined, { id: name, result }: NodeExitEvent, ts: number | undefined): Speaker {
+  /** Closes a node run and returns its author. */
+  exit(nodeId: string | undefined, { id: name, result }: NodeExitEvent, ts: number | undefined): PartAuthor {
     this.#last = undefined;
     const run = this.#find(nodeId, name);
-    if (run === undefined) return this.#findStranger(nodeId);
+    if (run === undefined) return this.#findUnknownAuthor(nodeId);
     if (run.isOpen) {
       run.isOpen = false;
       const error = result === "Ok" ? undefined : result.Err;
       changeEntry(this.list, run.index, { status: error === undefined ? "ok" : "failed", error, endedAt: ts });
     }
-    return run.speaker;
+    return run.author;
   }
 
-  /** False when no such node run is known. */
+  /** Sets the updates of a node run. Returns false if it is unknown. */
   update(nodeId: string | undefined, name: string, updates: Json): boolean {
     const run = this.#find(nodeId, name);
     changeEntry(this.list, run?.index, { updates });
     return run !== undefined;
   }
 
-  /** Nodes of the graph run side by side: what they have around them is the node that was expanded, or the graph. */
-  #findAround({ parent }: NodeEnterEvent, planned: GraphNodeView | undefined): NodeRun | undefined {
+  /**
+   * Returns the enclosing node run. Nodes of a thought graph run side by side; their parent is the expanded node or the
+   * graph.
+   */
+  #findParent({ parent }: NodeEnterEvent, planned: GraphNodeView | undefined): TrackedNodeRun | undefined {
     const named = parent === undefined ? undefined : this.#byId.get(parent);
     if (named !== undefined) return named;
     if (planned === undefined) return takeInnermost(this.#entered);
@@ -109,23 +113,23 @@ export class NodeRuns {
     return expanded?.isOpen === true ? expanded : takeInnermost(this.#enteredOuter);
   }
 
-  #find(nodeId: string | undefined, name: string | undefined): NodeRun | undefined {
+  #find(nodeId: string | undefined, name: string | undefined): TrackedNodeRun | undefined {
     return nodeId === undefined ? takeInnermost(this.#enteredBare.get(name)) : this.#byId.get(nodeId);
   }
 
-  #findStranger(nodeId: string | undefined): Speaker {
-    let speaker = nodeId === undefined ? this.#self : this.#strangers.get(nodeId);
-    if (speaker === undefined) {
-      if (this.#strangers.size >= this.#room.maxItems) return this.#self;
-      speaker = new Speaker(undefined);
-      this.#strangers.set(nodeId as string, speaker);
+  #findUnknownAuthor(nodeId: string | undefined): PartAuthor {
+    let author = nodeId === undefined ? this.#runAuthor : this.#unknownAuthors.get(nodeId);
+    if (author === undefined) {
+      if (this.#unknownAuthors.size >= this.#quota.maxItems) return this.#runAuthor;
+      author = new PartAuthor(undefined);
+      this.#unknownAuthors.set(nodeId as string, author);
     }
-    return speaker;
+    return author;
   }
 }
 
-/** The innermost that is open. */
-function takeInnermost(entered: NodeRun[] = []): NodeRun | undefined {
+/** Returns the innermost open node run. */
+function takeInnermost(entered: TrackedNodeRun[] = []): TrackedNodeRun | undefined {
   while (entered.at(-1)?.isOpen === false) entered.pop();
   return entered.at(-1);
 }

@@ -1,6 +1,6 @@
 /**
- * Whether every frame of one run is here. Each frame is counted; run_end says how many there were, and with which ids
- * the run begins and ends. A run that was filtered on the way is not asked: its frames say themselves what is before them.
+ * Checks whether every frame of one run was received: counts them and compares the count and IDs with run_end. Filtered
+ * runs are not checked this way; their frames state their predecessors.
  */
 import type { Envelope, RunEndEvent } from "../../protocol/index.ts";
 
@@ -8,9 +8,9 @@ export class RunProof {
   #frames = 0;
   #firstId: number | undefined;
   #isFiltered = false;
-  /** So far nothing can be missing: the run began with its run_start, and no frame after it can have been lost. */
+  /** True while no frame can be missing since run_start. */
   holds: boolean;
-  /** Its run_start came. */
+  /** The run_start was received. */
   isStarted: boolean;
 
   constructor(isStarted: boolean) {
@@ -25,7 +25,7 @@ export class RunProof {
     if (!sure) this.holds = false;
   }
 
-  /** What the run's end says against what came; undefined when they agree. */
+  /** Compares run_end with the received frames. Returns the mismatch, or undefined if there is none. */
   findFault(end: RunEndEvent | undefined, { event_id }: Envelope): string | undefined {
     if (end === undefined || !this.isStarted || this.#isFiltered) return undefined;
     const claims = [
@@ -33,7 +33,9 @@ export class RunProof {
       ["first event", end.first_event_id, this.#firstId],
       ["last event", end.last_event_id, event_id],
     ] as const;
-    const wrong = claims.find(([, said, is]) => said !== undefined && is !== undefined && said !== is);
-    return wrong === undefined ? undefined : `run_end says the ${wrong[0]} is ${wrong[1]}, it is ${wrong[2]}`;
+    const wrong = claims.find(
+      ([, claimed, actual]) => claimed !== undefined && actual !== undefined && claimed !== actual,
+    );
+    return wrong === undefined ? undefined : `run_end reports ${wrong[1]} as the ${wrong[0]}, but it is ${wrong[2]}`;
   }
 }

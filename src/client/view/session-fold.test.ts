@@ -1,4 +1,4 @@
-// A session: which turn a record belongs to, what is proven, to-do lists, and what happens at the limits.
+// A session: turn assignment, verification, to-do lists and limits.
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
 import type { LoomEvent } from "../../protocol/index.ts";
@@ -12,12 +12,12 @@ const todo = (list_id: string, ...ids: string[]): LoomEvent => ({
   items: ids.map((id) => ({ id, text: `do ${id}`, completed: false })),
 });
 
-describe("which turn a record belongs to", () => {
-  it("is told by its run_id, also when runs go on side by side", () => {
+describe("the turn of a record", () => {
+  it("is found by run_id, also for parallel runs", () => {
     const made = new ViewFeed().start("1", { run: "x" }).start("2", { run: "y" });
-    made.say("X", undefined, { run: "x" }).say("Y", undefined, { run: "y" }).say("X", undefined, { run: "x" });
+    made.writeText("X", undefined, { run: "x" }).writeText("Y", undefined, { run: "y" }).writeText("X", undefined, { run: "x" });
     expect(made.fold.liveRuns).toBe(2);
-    made.reply("XX", { run: "x" }).say("Y", undefined, { run: "y" }).reply("YY", { run: "y" });
+    made.reply("XX", { run: "x" }).writeText("Y", undefined, { run: "y" }).reply("YY", { run: "y" });
     expect(made.view.turns.map(({ key, messages }) => [key, messages[1]?.mainContent])).toEqual([
       ["x", "XX"],
       ["y", "YY"],
@@ -25,7 +25,7 @@ describe("which turn a record belongs to", () => {
     expect([made.fold.liveRuns, made.fold.runCount, made.view.issueCount]).toEqual([0, 2, 0]);
   });
 
-  it("is a new one when a run that is over starts again", () => {
+  it("is new when an ended run starts again", () => {
     const made = new ViewFeed();
     for (const n of [1, 2, 3]) made.start(`${n}`).reply(`${n}`);
     made.start("x", { run: "r#2" });
@@ -37,9 +37,9 @@ describe("which turn a record belongs to", () => {
     ]);
   });
 
-  it("is the run without a name where it carries none", () => {
-    const made = new ViewFeed().in({ run: null }).start("a").say("A").put({ type: "custom", value: 1 }).reply("A");
-    made.put({ type: "custom", value: 2 }).put({ type: "x_new" }).start("b").say("B");
+  it("is the unnamed run if the record names none", () => {
+    const made = new ViewFeed().withDefaults({ run: null }).start("a").writeText("A").put({ type: "custom", value: 1 }).reply("A");
+    made.put({ type: "custom", value: 2 }).put({ type: "x_new" }).start("b").writeText("B");
     expect(made.view.turns).toMatchObject([
       { key: "#1", status: "completed", others: [{ value: 1 }] },
       { key: "#2", status: "running", isPartial: false },
@@ -48,37 +48,37 @@ describe("which turn a record belongs to", () => {
     expect(made.view.turns[0]).not.toHaveProperty("runId");
   });
 
-  it("takes the name of a run from its run_start where envelopes have none", () => {
-    const made = new ViewFeed().in({ run: null }).put({ type: "run_start", run_id: "z" }).say("A");
+  it("gets its run ID from run_start if envelopes have none", () => {
+    const made = new ViewFeed().withDefaults({ run: null }).put({ type: "run_start", run_id: "z" }).writeText("A");
     expect(made.view.turns).toMatchObject([{ key: "z", runId: "z", messages: [{ mainContent: "A" }] }]);
   });
 
-  it("is one whose beginning was not received", () => {
-    const made = new ViewFeed().say("A", undefined, { run: null });
+  it("is partial if its start was not received", () => {
+    const made = new ViewFeed().writeText("A", undefined, { run: null });
     expect(made.turn).toMatchObject({ key: "#1", isPartial: true, verified: false });
     expect(made.reply("A", { run: null }).turn.status).toBe("completed");
-    // There was no run_start, so another run may follow without one.
-    expect(made.say("B", undefined, { run: null }).view.turns).toHaveLength(2);
+    // Without a run_start, another run may follow without one.
+    expect(made.writeText("B", undefined, { run: null }).view.turns).toHaveLength(2);
   });
 
-  it("is none when the run is over", () => {
+  it("does not exist after the end of the run", () => {
     const made = new ViewFeed().start().reply("A");
     const { turns } = made.view;
     expect(made.fold.verified).toBe(true);
-    made.say("more");
+    made.writeText("more");
     expect(made.fold.verified).toBe(false);
-    made.say("bare", undefined, { run: null });
+    made.writeText("bare", undefined, { run: null });
     expect(made.view.turns).toBe(turns);
     expect(made.view.issues.map(({ rule }) => rule)).toEqual(["after-reply", "after-reply"]);
   });
 
-  it("is none when a run without a name is over", () => {
-    const made = new ViewFeed().in({ run: null }).start().reply("A").say("more");
+  it("does not exist after the end of an unnamed run", () => {
+    const made = new ViewFeed().withDefaults({ run: null }).start().reply("A").writeText("more");
     expect([made.view.turns.length, made.fold.verified]).toEqual([1, false]);
   });
 
-  it.each([null, "r"])("is given up when a run is started over it (%s)", (run) => {
-    const made = new ViewFeed().in({ run }).start("a").say("first ").start("b").say("second");
+  it.each([null, "r"])("is abandoned when its run starts again (%s)", (run) => {
+    const made = new ViewFeed().withDefaults({ run }).start("a").writeText("first ").start("b").writeText("second");
     expect(made.view.turns).toMatchObject([
       {
         key: run ?? "#1",
@@ -98,15 +98,15 @@ describe("which turn a record belongs to", () => {
     expect(made.fold.verified).toBe(false);
   });
 
-  it.each([null, "r"])("goes on when its run is started late (%s)", (run) => {
-    const made = new ViewFeed().in({ run }).say("A").start("hi").say("B");
+  it.each([null, "r"])("continues when its run_start arrives late (%s)", (run) => {
+    const made = new ViewFeed().withDefaults({ run }).writeText("A").start("hi").writeText("B");
     expect(made.view.turns).toMatchObject([
       { isPartial: false, verified: false, messages: [{ mainContent: "hi" }, { mainContent: "AB" }] },
     ]);
     expect(made.view.issues.map(({ rule }) => rule)).toEqual(["run-start-late"]);
   });
 
-  it("never confuses ids with what every object has", () => {
+  it("accepts IDs that are names of Object.prototype members", () => {
     const made = new ViewFeed();
     for (const run of ["__proto__", "constructor", "toString"]) {
       made.start("hi", { run }).put(todo(run, run), { run });
@@ -139,19 +139,19 @@ describe("the order of turns", () => {
   const answers = ({ view }: ViewFeed) => view.turns.map(({ messages }) => messages.at(-1)?.mainContent);
   const byTime = (limits = {}) => new ViewFeed(limits, { byTime: true });
 
-  it.each(orders)("is that of their times where that is asked (%i %i %i)", (...order) => {
+  it.each(orders)("is by time if requested (%i %i %i)", (...order) => {
     for (const ends of [[], [0], [1], [2], [0, 1], [0, 1, 2]]) {
       for (const isShown of [false, true]) {
         const made = byTime();
         for (const [n, time] of order.entries()) {
           made
-            .in({ run: `${time}`, ts: time * 100 })
+            .withDefaults({ run: `${time}`, ts: time * 100 })
             .start()
-            .say(`${time}`);
+            .writeText(`${time}`);
           if (ends.includes(n)) made.reply(`${time}`);
           if (isShown) void made.view;
         }
-        for (const time of order) made.say("+", undefined, { run: `${time}` });
+        for (const time of order) made.writeText("+", undefined, { run: `${time}` });
         expect(keys(made)).toEqual(["1", "2", "3"]);
         const grown = (time: number) => `${time}${ends.includes(order.indexOf(time)) ? "" : "+"}`;
         expect(answers(made)).toEqual([1, 2, 3].map(grown));
@@ -160,7 +160,7 @@ describe("the order of turns", () => {
     }
   });
 
-  it("is that in which they came else, and where no time is told", () => {
+  it("is by arrival otherwise, and without times", () => {
     const made = new ViewFeed();
     for (const time of [3, 1, 2]) made.start("hi", { run: `${time}`, ts: time });
     expect(keys(made)).toEqual(["3", "1", "2"]);
@@ -169,71 +169,71 @@ describe("the order of turns", () => {
     expect(keys(bare)).toEqual(["3", "?", "1", "3b"]);
   });
 
-  it("goes by the time a run was started at, also when that came late", () => {
+  it("uses the time of run_start, even if it arrives late", () => {
     for (const isShown of [false, true]) {
-      const made = byTime().say("x", undefined, { run: "2", ts: 5 }).start("hi", { run: "2", ts: 2 });
+      const made = byTime().writeText("x", undefined, { run: "2", ts: 5 }).start("hi", { run: "2", ts: 2 });
       if (isShown) void made.view;
       expect(keys(made.start("hi", { run: "1", ts: 1 }))).toEqual(["1", "2"]);
     }
   });
 
-  it("stays right when the oldest have to make room", () => {
+  it("stays correct when the oldest turns are removed", () => {
     const made = byTime({ maxTurns: 2 });
     for (const time of [4, 2, 3, 1]) made.start("hi", { run: `${time}`, ts: time });
-    for (const time of [1, 2, 3, 4]) made.say(`${time}`, undefined, { run: `${time}`, ts: null });
+    for (const time of [1, 2, 3, 4]) made.writeText(`${time}`, undefined, { run: `${time}`, ts: null });
     expect([keys(made), answers(made), made.view.earlierTurns]).toEqual([["3", "4"], ["3", "4"], 2]);
   });
 });
 
-describe("what is proven", () => {
+describe("verification", () => {
   const end = (fields: object): LoomEvent => ({ type: "run_end", status: "completed", ...fields });
 
-  it("holds when every frame was counted", () => {
-    const made = new ViewFeed().start().say("A");
+  it("succeeds when every frame was counted", () => {
+    const made = new ViewFeed().start().writeText("A");
     expect([made.turn.verified, made.fold.verified]).toEqual([true, true]);
     made.put(end({ frame_count: 4, first_event_id: 1, last_event_id: 4 })).reply("A");
     expect([made.turn.verified, made.fold.verified, made.fold.proofFault]).toEqual([true, true, undefined]);
   });
 
   it.each([
-    [{ frame_count: 5 }, "run_end says the number of frames is 5, it is 4"],
-    [{ first_event_id: 2 }, "run_end says the first event is 2, it is 1"],
-    [{ last_event_id: 9 }, "run_end says the last event is 9, it is 4"],
-  ])("fails when %j is not so", (fields, fault) => {
-    const made = new ViewFeed().start().say("A").put(end(fields)).reply("A");
+    [{ frame_count: 5 }, "run_end reports 5 as the number of frames, but it is 4"],
+    [{ first_event_id: 2 }, "run_end reports 2 as the first event, but it is 1"],
+    [{ last_event_id: 9 }, "run_end reports 9 as the last event, but it is 4"],
+  ])("fails when %j is wrong", (fields, fault) => {
+    const made = new ViewFeed().start().writeText("A").put(end(fields)).reply("A");
     expect([made.turn.verified, made.fold.verified, made.fold.proofFault]).toEqual([false, false, fault]);
     made.start("x", { run: "q" }).put({ type: "run_end", status: "cancelled", frame_count: 9 }, { run: "q" });
     expect(made.fold.proofFault).toBe(fault);
   });
 
-  it("is not asked of a run that was filtered, or that has no beginning", () => {
+  it("skips the counts of filtered runs and runs without a start", () => {
     const filtered = new ViewFeed()
       .start()
-      .say("A", undefined, { prev: 1 })
+      .writeText("A", undefined, { prev: 1 })
       .put(end({ frame_count: 50 }))
       .reply("A");
     expect([filtered.turn.verified, filtered.fold.proofFault]).toEqual([true, undefined]);
     const partial = new ViewFeed()
-      .say("A")
+      .writeText("A")
       .put(end({ frame_count: 50 }))
       .reply("A");
     expect([partial.turn.verified, partial.fold.proofFault]).toEqual([false, undefined]);
   });
 
-  it("ends with the first record something may be missing before", () => {
+  it("ends with the first record that may follow a gap", () => {
     const made = new ViewFeed()
       .start()
       .reply("1")
       .start("b", { run: "b" })
-      .say("B", undefined, { run: "b", sure: false });
-    made.say("B", undefined, { run: "b" });
+      .writeText("B", undefined, { run: "b", sure: false });
+    made.writeText("B", undefined, { run: "b" });
     expect(made.view.turns.map(({ verified }) => verified)).toEqual([true, false]);
     expect(made.fold.verified).toBe(false);
   });
 });
 
 describe("to-do lists", () => {
-  it("stand as they were last told, in or outside a run", () => {
+  it("have their latest content, from within and outside runs", () => {
     const made = new ViewFeed()
       .start()
       .put(todo("l", "1", "2"))
@@ -248,7 +248,7 @@ describe("to-do lists", () => {
     expect(made.outline).toEqual(["todo", "text:x"]);
   });
 
-  it("are shown once, where they were made", () => {
+  it("are shown once, where they were created", () => {
     const made = new ViewFeed()
       .start()
       .put(todo("l", "1"))
@@ -260,7 +260,7 @@ describe("to-do lists", () => {
     expect(made.view.todoLists[0]).toMatchObject({ title: "T", items: [{ id: "3" }] });
   });
 
-  it("are not changed by an update of what does not exist", () => {
+  it("ignore updates of unknown lists and items", () => {
     const made = new ViewFeed().start().put(todo("l", "1"));
     const { todoLists } = made.view;
     made.put({ type: "todo_update", list_id: "l", item_id: "2", completed: true });
@@ -268,14 +268,14 @@ describe("to-do lists", () => {
     made.put({ type: "todo_update", list_id: "l", item_id: "1", completed: false });
     expect(made.view.todoLists).toBe(todoLists);
     expect(made.view.issues).toMatchObject([
-      { rule: "todo-unknown", message: "list l has no item 2" },
-      { rule: "todo-unknown", message: "there is no list m" },
+      { rule: "todo-unknown", message: "to-do list l has no item 2" },
+      { rule: "todo-unknown", message: "unknown to-do list m" },
     ]);
   });
 });
 
 describe("the session's state", () => {
-  it("keeps its identity while it says the same", () => {
+  it("keeps its identity while unchanged", () => {
     const fold = new SessionFold("s", RECEIVER_LIMITS);
     const gap: StreamState = {
       status: "gap",
@@ -292,10 +292,10 @@ describe("the session's state", () => {
     expect(fold.snapshot()).not.toBe(shown);
   });
 
-  it("ends the streaming of live turns while nothing more will come", () => {
+  it("ends the streaming of live turns when the stream is over", () => {
     const made = new ViewFeed();
     made.start("a", { run: "a" }).reply("done", { run: "a" });
-    made.start("b", { run: "b" }).say("x", undefined, { run: "b" });
+    made.start("b", { run: "b" }).writeText("x", undefined, { run: "b" });
     const isStreaming = () => made.view.turns.map(({ messages }) => messages.at(-1)?.isStreaming);
     const state = { verified: false, cannotKnow: [] };
     const live = made.view;
@@ -327,32 +327,32 @@ describe("the session's state", () => {
 });
 
 describe("limits", () => {
-  it("let the oldest turn go, and count it", () => {
+  it("remove and count the oldest turn", () => {
     const made = new ViewFeed({ maxTurns: 2 });
     for (const run of ["a", "b", "c"]) made.start(run, { run }).reply(run, { run });
-    made.start("a", { run: "a" }).say("x", undefined, { run: "a" });
+    made.start("a", { run: "a" }).writeText("x", undefined, { run: "a" });
     expect(made.view.turns.map(({ key }) => key)).toEqual(["c", "a"]);
     expect([made.view.earlierTurns, made.message.mainContent]).toEqual([2, "x"]);
   });
 
-  it("fold a live turn on that had to make room", () => {
+  it("keep folding a live turn that was removed", () => {
     const made = new ViewFeed({ maxTurns: 1 }).start("a", { run: "a" }).start("b", { run: "b" });
-    made.say("A", undefined, { run: "a" }).reply("A", { run: "a" });
+    made.writeText("A", undefined, { run: "a" }).reply("A", { run: "a" });
     expect(made.view.turns).toMatchObject([{ key: "b", messages: [{}, { mainContent: "" }] }]);
     expect(made.fold.liveRuns).toBe(1);
   });
 
-  it("give the oldest live run up", () => {
+  it("end the oldest live run", () => {
     const made = new ViewFeed({ maxLiveTurns: 2 });
     for (const run of ["a", "b", "c"]) made.start(run, { run });
     expect(made.view.turns).toMatchObject([{ status: "error", code: "too_many_open" }, { status: "running" }, {}]);
     expect(made.view.issues).toMatchObject([{ rule: "too_many_open" }]);
-    const fault = "run a was given up: too many were going";
+    const fault = "run a was given up: too many live runs";
     expect([made.fold.liveRuns, made.fold.verified, made.fold.proofFault]).toEqual([2, false, fault]);
   });
 
-  it("cut texts, between characters, and say so once", () => {
-    const made = new ViewFeed({ maxText: 5 }).start().say("abcd").say("😀").say("z");
+  it("cut texts between characters, and report it once", () => {
+    const made = new ViewFeed({ maxText: 5 }).start().writeText("abcd").writeText("😀").writeText("z");
     made.put({ type: "reasoning_chunk", content: "123456" });
     made.put({ type: "tool_call_chunk", call_id: "c", arguments_delta: '{"a":1}' });
     made.put({ type: "tool_output", call_id: "c", name: "t", content: "1234567" });
@@ -362,7 +362,7 @@ describe("limits", () => {
     expect(made.reply("abcd😀z").message.mainContent).toBe("abcd");
   });
 
-  it("bound every list of a turn, but show the reply", () => {
+  it("apply to every list of a turn, but not to the reply", () => {
     const made = new ViewFeed({ maxItems: 2, maxIssues: 2 }).start();
     for (let n = 0; n < 9; n++) {
       made.enter(`n${n}`).put({ type: "tool_call", call_id: `c${n}`, name: "t", arguments: {} });
@@ -371,7 +371,7 @@ describe("limits", () => {
       made.put({ type: "got_expand", node_id: `g${n}`, nodes_added: 0, edges_added: 1, edges: [["p", `q${n}`]] });
       made.put({ type: "checkpoint", checkpoint_id: `${n}`, timestamp: "", step: n, state: 0 });
       made.put({ type: "compression_applied", before_tokens: 1, after_tokens: 1 });
-      made.put({ type: "image", url: "u" }).say("text", `n${n}`);
+      made.put({ type: "image", url: "u" }).writeText("text", `n${n}`);
     }
     made.reply("the answer");
     const { tree, graph, nodes, modelCalls, checkpoints, compressions, others } = made.turn;
@@ -384,8 +384,8 @@ describe("limits", () => {
     expect(made.view.issues.filter(({ rule }) => rule === "view_limit")).toHaveLength(1);
   });
 
-  it("bound what belongs to no run", () => {
-    const made = new ViewFeed({ maxItems: 2, maxIssues: 2 }).in({ run: null });
+  it("apply to events outside runs", () => {
+    const made = new ViewFeed({ maxItems: 2, maxIssues: 2 }).withDefaults({ run: null });
     for (const list of ["a", "b", "c"]) made.put(todo(list, "1", "2", "3")).put({ type: "custom", value: list });
     expect(made.view.todoLists.map(({ items }) => items.length)).toEqual([2, 2]);
     expect([made.view.others.length, made.view.issueCount]).toEqual([2, 1]);

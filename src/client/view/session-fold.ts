@@ -1,9 +1,9 @@
 /**
- * The view of one session, folded from its records. They must come in order and without doubles; whose job that is
- * says with `sure` whether one before it can be missing.
+ * Folds the records of one session into its view. Records must arrive in order and without duplicates; `sure` tells
+ * whether one may be missing before a record.
  *
- * Folds are changed in place, and the immutable view is made when it is asked for: what did not change keeps its
- * identity, and an event costs the same however long the message, the turn or the session.
+ * Folds are mutable, and the immutable view is created on demand: unchanged parts keep their identity, and an event
+ * costs the same however long the message, turn or session is.
  */
 import {
   type AnyEvent,
@@ -18,7 +18,7 @@ import type { IssueView, SessionView, StreamState, TurnView } from "../view.ts";
 import { GrowingList } from "./growing-list.ts";
 import { TodoFold } from "./todo-fold.ts";
 import { TurnFold } from "./turn-fold.ts";
-import { type TurnHost, TurnRoom } from "./turn-room.ts";
+import { type TurnHost, TurnQuota } from "./turn-quota.ts";
 import { UniqueKeys } from "./unique-keys.ts";
 import { withFields } from "./with-fields.ts";
 
@@ -26,42 +26,44 @@ type TodoEvent = EventOf<"todo_list" | "todo_update">;
 
 export class SessionFold implements TurnHost {
   readonly limits: ReceiverLimits;
-  isDead = false;
-  /** Turns lie in the order of their times, else as they came. */
+  isStreamOver = false;
+  /** Order turns by start time instead of arrival. */
   readonly #byTime: boolean;
   readonly #turns = new GrowingList<TurnView>();
   readonly #turnKeys = new UniqueKeys();
-  /** By the run's id; the one without a name is under undefined. */
+  /** Live turns by run ID; a run without an ID is under undefined. */
   readonly #live = new Map<string | undefined, TurnFold>();
   readonly #ended: BoundedMap<true>;
-  /** The live turn the last record was of. */
+  /** The live turn of the last record. */
   #last: TurnFold | undefined;
   #earlierTurns = 0;
-  #madeUnnamed = 0;
-  /** The last run without a name ended and had a run_start: what follows without one is out of place. */
-  #isSealed = false;
+  #unnamedCount = 0;
+  /**
+   * The last run without an ID had a run_start and has ended, so further records without a run_start are out of place.
+   */
+  #isUnnamedRunEnded = false;
   readonly #todos: TodoFold;
   readonly #others: GrowingList<AnyEvent>;
   readonly #issues = new GrowingList<IssueView>();
   #issueCount = 0;
   #view: SessionView;
   #isStale = false;
-  /** More than turns may have changed. */
-  #isRestStale = false;
-  /** Runs seen at all. */
+  /** Something other than turns may have changed. */
+  #areOtherFieldsStale = false;
+  /** Number of runs received so far. */
   runCount = 0;
-  /** Of the first run whose end proved that something of it is missing: what. */
+  /** The mismatch found at the end of the first incomplete run. */
   proofFault: string | undefined;
-  /** Nothing of any run so far can be missing, of those that are going as far as they came. */
+  /** True while no record of any run can be missing. */
   verified = true;
 
   constructor(sessionId: string, limits: ReceiverLimits, { byTime = false }: { readonly byTime?: boolean } = {}) {
     this.limits = limits;
     this.#byTime = byTime;
     this.#ended = new BoundedMap(limits.maxTurns);
-    const room = new TurnRoom("the session", this);
-    this.#todos = new TodoFold(room);
-    this.#others = new GrowingList(room, limits.maxIssues);
+    const quota = new TurnQuota("the session", this);
+    this.#todos = new TodoFold(quota);
+    this.#others = new GrowingList(quota, limits.maxIssues);
     this.#view = {
       id: sessionId,
       state: { status: "live", verified: true, cannotKnow: [] },
@@ -74,12 +76,12 @@ export class SessionFold implements TurnHost {
     };
   }
 
-  /** Runs that are going right now. */
+  /** Number of live runs. */
   get liveRuns(): number {
     return this.#live.size;
   }
 
-  /** `sure`: the record's number proves that nothing before it in its stream is missing. */
+  /** Applies a record. `sure` is true if its number proves that nothing before it is missing. */
   apply(record: EventRecord, sure: boolean): void {
     const { envelope, event } = record;
     this.#isStale = true;
@@ -95,34 +97,34 @@ export class SessionFold implements TurnHost {
     if (turn.isOver) this.#end(turn);
   }
 
-  /** The same object as last time where it did not change. */
+  /** Sets the stream state. Pass the same object if it is unchanged. */
   setState(state: StreamState): void {
     if (state === this.#view.state) return;
     this.#view = { ...this.#view, state };
     const isDead = state.status === "truncated" || state.status === "failed";
-    if (isDead === this.isDead) return;
-    this.isDead = isDead;
+    if (isDead === this.isStreamOver) return;
+    this.isStreamOver = isDead;
     this.#isStale = true;
     for (const turn of this.#live.values()) turn.touch();
   }
 
   addIssue(issue: IssueView): void {
     this.#isStale = true;
-    this.#isRestStale = true;
+    this.#areOtherFieldsStale = true;
     this.#issueCount++;
     if (this.limits.maxIssues === 0) return;
     if (this.#issues.length >= this.limits.maxIssues) this.#issues.shift();
     this.#issues.push(issue);
   }
 
-  /** The session as it is now; the same object as last time when nothing changed. */
+  /** Returns the current view; the same object as before if nothing changed. */
   snapshot(): SessionView {
     if (!this.#isStale) return this.#view;
     this.#isStale = false;
     this.#showLive();
     const turns = this.#turns.show();
-    if (this.#isRestStale) {
-      this.#isRestStale = false;
+    if (this.#areOtherFieldsStale) {
+      this.#areOtherFieldsStale = false;
       this.#view = withFields<SessionView>(this.#view, {
         turns,
         earlierTurns: this.#earlierTurns,
@@ -135,7 +137,7 @@ export class SessionFold implements TurnHost {
     return this.#view;
   }
 
-  /** The turn a record belongs to; undefined where it belongs to none, and then nothing is left to do. */
+  /** Returns the turn of a record, or undefined if it belongs to none and is already handled. */
   #turnOf(record: EventRecord): TurnFold | undefined {
     const { event } = record;
     const { run_id } = record.envelope;
@@ -144,28 +146,31 @@ export class SessionFold implements TurnHost {
     if (live !== undefined) {
       if (!starts) return live;
       if (!live.proof.isStarted) {
-        this.addIssue({ rule: "run-start-late", message: `other frames of run ${live.key} came before` });
+        this.addIssue({
+          rule: "run-start-late",
+          message: `run_start of run ${live.key} arrived after other frames of the run`,
+        });
         return live;
       }
-      // A run that is started again is another run; the last one was never ended.
-      this.#abandon(live, "run-unended", "interrupted", "did not end before the next one began");
+      // A repeated run_start begins another run; the previous one never ended.
+      this.#abandon(live, "run-unended", "interrupted", "did not end before the next run_start");
     } else if (run_id !== undefined && this.#ended.get(run_id) !== undefined && !starts) {
       return this.#refuse(event);
     } else if (run_id === undefined && !starts) {
       if (mayLackRun(event) || !isKnownEvent(event)) {
-        this.#isRestStale = true;
+        this.#areOtherFieldsStale = true;
         if (event.type === "todo_list" || event.type === "todo_update") this.takeTodo(event as TodoEvent);
         else this.#others.push(event);
         return undefined;
       }
-      if (this.#isSealed) return this.#refuse(event);
+      if (this.#isUnnamedRunEnded) return this.#refuse(event);
     }
     return this.#openTurn(record, starts);
   }
 
-  /** What is not shown is missing. */
+  /** Ignores an event after the end of its run. Since it is not shown, the view is incomplete. */
   #refuse({ type }: AnyEvent): undefined {
-    this.addIssue({ rule: "after-reply", message: `\`${type}\` follows the end of its run` });
+    this.addIssue({ rule: "after-reply", message: `\`${type}\` arrived after the end of its run` });
     this.verified = false;
   }
 
@@ -173,15 +178,15 @@ export class SessionFold implements TurnHost {
     if (this.#live.size >= this.limits.maxLiveTurns) {
       const [oldest] = this.#live.values();
       if (oldest !== undefined) {
-        const fault = this.#abandon(oldest, "too_many_open", "too_many_open", "was given up: too many were going");
+        const fault = this.#abandon(oldest, "too_many_open", "too_many_open", "was given up: too many live runs");
         this.proofFault ??= fault;
       }
     }
-    if (starts) this.#isSealed = false;
-    // A wire may tell the run's id in its run_start alone.
+    if (starts) this.#isUnnamedRunEnded = false;
+    // Some dialects name the run only in its run_start.
     const runId = record.envelope.run_id;
     const name = runId ?? (starts ? (record.event as EventOf<"run_start">).run_id : undefined);
-    const key = this.#turnKeys.take(name ?? `#${++this.#madeUnnamed}`);
+    const key = this.#turnKeys.take(name ?? `#${++this.#unnamedCount}`);
     let index = this.#turns.length;
     const turn = new TurnFold(key, record, this);
     const { startedAt } = turn.first;
@@ -194,20 +199,20 @@ export class SessionFold implements TurnHost {
     this.runCount++;
     this.#live.set(runId, turn);
     const isFull = this.#turns.length >= this.limits.maxTurns;
-    // In a full list one that began before all others is not shown at all.
+    // In a full list, a turn older than all others is not shown.
     const isShown = index > 0 || !isFull;
     if (isShown) this.#turns.insert(index, turn.first);
     if (isFull) {
       const oldest = isShown ? this.#turns.shift() : turn.first;
       if (oldest !== undefined) this.#turnKeys.release(oldest.key);
       this.#earlierTurns++;
-      this.#isRestStale = true;
+      this.#areOtherFieldsStale = true;
     }
     return turn;
   }
 
   takeTodo(event: TodoEvent): boolean {
-    this.#isRestStale = true;
+    this.#areOtherFieldsStale = true;
     if (event.type === "todo_list") return this.#todos.put(event);
     const fault = this.#todos.update(event);
     if (fault !== undefined) this.addIssue({ rule: "todo-unknown", message: fault });
@@ -223,17 +228,17 @@ export class SessionFold implements TurnHost {
     return message;
   }
 
-  /** A turn that is over is shown for the last time: only its view is kept. */
+  /** Ends a turn. Only its final view is kept. */
   #end(turn: TurnFold): void {
     this.#live.delete(turn.runId);
     if (turn.runId !== undefined) this.#ended.set(turn.runId, true);
-    this.#isSealed = turn.proof.isStarted;
+    this.#isUnnamedRunEnded = turn.proof.isStarted;
     this.proofFault ??= turn.proofFault;
     if (this.#last === turn) this.#last = undefined;
     this.#showTurn(turn);
   }
 
-  /** A turn that is over was shown for the last time when it ended. */
+  /** Updates the view of live turns; ended ones are final. */
   #showLive(): void {
     for (const turn of this.#live.values()) if (turn.isStale) this.#showTurn(turn);
   }
@@ -241,7 +246,7 @@ export class SessionFold implements TurnHost {
   #showTurn(turn: TurnFold): void {
     const index = turn.number - this.#earlierTurns;
     const before = this.#turns.at(index);
-    // One that had to make room is no longer shown.
+    // The turn was removed because of the limit.
     if (index < 0 || before === undefined) turn.isStale = false;
     else this.#turns.set(index, turn.show(before));
   }

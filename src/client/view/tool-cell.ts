@@ -1,15 +1,15 @@
 /**
- * One tool call as it is shown, from the first piece of its arguments to its result. Pieces of arguments and output are
- * only appended when they come; they are read when the call is shown.
+ * A tool call, from the first piece of its arguments to its result. Arguments and output are appended as they arrive
+ * and parsed only when the call is shown.
  */
 import { type EventOf, isJsonObject, type JsonObject, type ToolCallEvent } from "../../protocol/index.ts";
 import { PartialJson } from "../partial-json.ts";
 import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";
 import type { PartCell } from "./message-fold.ts";
-import { cutText, type TurnRoom } from "./turn-room.ts";
+import { cutText, type TurnQuota } from "./turn-quota.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 
-/** What befalls a call after its tool_call. */
+/** Events that follow a tool_call. */
 export type CallEvent = EventOf<
   "tool_approval" | "tool_approval_result" | "tool_start" | "tool_progress" | "tool_output" | "tool_end"
 >;
@@ -17,15 +17,15 @@ export type CallEvent = EventOf<
 const NO_ARGUMENTS: JsonObject = {};
 
 export class ToolCell implements PartCell {
-  readonly #room: TurnRoom;
+  readonly #quota: TurnQuota;
   index: number;
-  /** Place among the message's tool calls. */
+  /** Index among the message's tool calls. */
   readonly callIndex: number;
   readonly nodeKey: string | undefined;
-  /** The id its frames carry. */
+  /** Call ID on the wire, if there is one. */
   callId: string | undefined;
   name: string | undefined;
-  /** Its tool_call came: the arguments are whole. */
+  /** The tool_call was received, so the arguments are complete. */
   isCalled = false;
   isEnded = false;
   isChanged = false;
@@ -43,9 +43,9 @@ export class ToolCell implements PartCell {
     nodeKey: string | undefined,
     toolId: string,
     name: string | undefined,
-    room: TurnRoom,
+    quota: TurnQuota,
   ) {
-    this.#room = room;
+    this.#quota = quota;
     this.index = index;
     this.callIndex = callIndex;
     this.nodeKey = nodeKey;
@@ -62,13 +62,13 @@ export class ToolCell implements PartCell {
     this.#part = makeView<ToolPart>({ type: "tool", key, nodeKey, call: this.#call });
   }
 
-  /** Frames of one call may name it late, or by an id that was not known when it began. */
+  /** Sets the name and ID, which may arrive after the first frame of the call. */
   identify(name: string | undefined, toolId?: string): void {
     this.name ??= name;
     this.#set({ toolName: this.name, toolId });
   }
 
-  /** The next piece of the arguments. */
+  /** Appends a piece of the arguments. */
   stream(delta: string): void {
     if (this.isCalled) return;
     const piece = this.#cut(delta, this.#argumentsText);
@@ -76,7 +76,7 @@ export class ToolCell implements PartCell {
     this.#unread += piece;
   }
 
-  /** The whole arguments. */
+  /** Sets the complete arguments. */
   call({ arguments: given, description, raw_arguments }: ToolCallEvent): void {
     this.isCalled = true;
     this.#settleArguments(given, raw_arguments);
@@ -89,7 +89,7 @@ export class ToolCell implements PartCell {
     switch (event.type) {
       case "tool_approval": {
         const { arguments: given, expires_at, digest } = event;
-        // Some wires show a call only when it starts, and so ask first.
+        // Some dialects announce a call only when it starts, so the approval request comes first.
         if (!this.isCalled) this.#settleArguments(given, undefined);
         this.#set({
           status: isOpen ? "awaiting_approval" : undefined,
@@ -148,14 +148,14 @@ export class ToolCell implements PartCell {
 
   show(): ToolPart {
     this.#read();
-    // A text only ever grows, so its length tells without reading it.
+    // A text only grows, so comparing lengths is enough.
     if (this.#call.output.length !== this.#output.length) this.#set({ output: this.#output });
     const call = this.#call;
     if (call !== this.#part.call) this.#part = { ...this.#part, call };
     return this.#part;
   }
 
-  /** Reads the pieces of the arguments that came since. */
+  /** Parses the argument pieces received since the last call. */
   #read(): void {
     if (this.#unread === "") return;
     const reader = (this.#reader ??= new PartialJson());
@@ -173,7 +173,7 @@ export class ToolCell implements PartCell {
     this.#call = withFields(this.#call, fields);
   }
 
-  /** Nobody told what the user decided, but what happened then does. */
+  /** Infers a pending decision from what happened next. */
   #decide(decision: ApprovalView["decision"]): void {
     const { approval } = this.#call;
     if (approval?.decision === "pending") this.#set({ approval: { ...approval, decision } });
@@ -182,14 +182,14 @@ export class ToolCell implements PartCell {
   #settleArguments(given: JsonObject, raw: string | undefined): void {
     this.#unread = "";
     this.#reader = undefined;
-    if (raw !== undefined) this.#argumentsText = cutText(raw, this.#room.maxText);
+    if (raw !== undefined) this.#argumentsText = cutText(raw, this.#quota.maxText);
     this.#set({ arguments: given, argumentsText: this.#argumentsText, argumentsInvalid: raw !== undefined });
   }
 
-  /** As much of a piece as may still follow `text`. */
+  /** Shortens a piece so that `text` stays within the limit. */
   #cut(piece: string, { length }: string): string {
-    const room = this.#room.maxText - length;
-    if (piece.length > room) this.#room.omit();
-    return cutText(piece, room);
+    const quota = this.#quota.maxText - length;
+    if (piece.length > quota) this.#quota.omit();
+    return cutText(piece, quota);
   }
 }

@@ -1,11 +1,11 @@
-// The tree of thoughts, with and without the fields that make it easy.
+// The tree of thoughts, with and without optional fields.
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
 import type { LoomEvent } from "../../protocol/index.ts";
 
 describe("the tree of thoughts", () => {
-  it("is built from ids and parents", () => {
+  it("is built from IDs and parents", () => {
     const made = new ViewFeed().start();
     made.put({ type: "tot_expand", candidates: ["x", "y"], ids: ["1", "2"], depth: 1 });
     made.put({ type: "tot_evaluate", chosen: 1, scores: [0.1, 0.9], ids: ["1", "2"], kept: ["1", "2"] });
@@ -27,7 +27,7 @@ describe("the tree of thoughts", () => {
     });
   });
 
-  it("makes up what is missing from the order of events", () => {
+  it("derives missing fields from the order of events", () => {
     const made = new ViewFeed().start();
     made.put({ type: "tot_expand", candidates: ["x", "y"] }).put({ type: "tot_evaluate", chosen: 0, scores: [3, 1] });
     made.put({ type: "tot_expand", candidates: ["z"] }).put({ type: "tot_evaluate", chosen: 0, scores: [2] });
@@ -40,7 +40,7 @@ describe("the tree of thoughts", () => {
     ]);
   });
 
-  it("takes scores without ids for the last thoughts that were not abandoned", () => {
+  it("assigns scores without IDs to the last thoughts that are not abandoned", () => {
     const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x", "y", "z"] });
     const judge = (...scores: number[]) => made.put({ type: "tot_evaluate", chosen: 0, scores }).turn.tree;
     judge(7, 6, 4);
@@ -54,19 +54,19 @@ describe("the tree of thoughts", () => {
       chosen: "d1.1",
     });
     const { thoughts } = made.turn.tree ?? {};
-    // None of them fit: what was chosen stays so.
+    // No group fits, so the choice stays.
     expect(judge(1)).toHaveProperty("chosen", "d1.1");
     expect(made.turn.tree?.thoughts).toBe(thoughts);
     expect(judge(3, 2, 1)).toMatchObject({ thoughts: [{ score: 3 }, { score: 2 }, { score: 1 }], chosen: "d1.0" });
   });
 
   it.each([
-    ["the level it went back to", ["ab", "0", "cd", "0", "<1", "1"], "b"],
-    ["the first level, where it went back to the root", ["ab", "1", "cde", "<0", "0"], "a"],
-    ["all since the last judgement", ["ab", "0", "c", "d", "1"], "d"],
+    ["the level it returned to", ["ab", "0", "cd", "0", "<1", "1"], "b"],
+    ["the first level, when it returned to the root", ["ab", "1", "cde", "<0", "0"], "a"],
+    ["all since the last evaluation", ["ab", "0", "c", "d", "1"], "d"],
     ["the last expansion", ["ab", "cd", "0"], "c"],
     ["none", ["ab", "0", "c", "def", "1"], "a"],
-  ])("takes scores without ids for %s", (_, steps, chosen) => {
+  ])("assigns scores without IDs to %s", (_, steps, chosen) => {
     const made = new ViewFeed().start();
     for (const step of steps) {
       if (step.startsWith("<")) made.put({ type: "tot_backtrack", reason: "no", to_depth: Number(step.slice(1)) });
@@ -77,7 +77,7 @@ describe("the tree of thoughts", () => {
     expect(tree?.thoughts.find(({ id }) => id === tree.chosen)?.text).toBe(chosen);
   });
 
-  it("cuts what is too long, remembers no id that is, and counts it", () => {
+  it("cuts long texts, ignores long IDs, and counts them", () => {
     const long = "x".repeat(1001);
     const made = new ViewFeed({ maxText: 10 }).start();
     made.put({ type: "tot_expand", candidates: [long, "y"], ids: ["1", "2"] });
@@ -93,7 +93,7 @@ describe("the tree of thoughts", () => {
     expect(made.turn.omitted).toBe(5);
   });
 
-  it("keeps thoughts that nothing was said about", () => {
+  it("keeps thoughts without a score", () => {
     const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x", "y"], ids: ["1", "2"] });
     const [first, second] = made.turn.tree?.thoughts ?? [];
     made.put({ type: "tot_evaluate", chosen: 7, scores: [5], ids: ["2", "unknown"] });
@@ -102,7 +102,7 @@ describe("the tree of thoughts", () => {
     expect(made.turn.tree).not.toHaveProperty("chosen");
   });
 
-  it("tells the path that was taken, and keeps it while it is the same", () => {
+  it("shows the path, and keeps its identity while unchanged", () => {
     const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x"], ids: ["1"], parent: "root" });
     expect(made.turn.tree?.path).toEqual([]);
     const judge = (id: string) => made.put({ type: "tot_evaluate", chosen: 0, scores: [1], ids: [id] }).turn.tree?.path;
@@ -112,12 +112,12 @@ describe("the tree of thoughts", () => {
     made.put({ type: "tot_expand", candidates: ["w"], ids: ["4"], parent: "3" });
     expect(made.turn.tree?.path).toBe(path);
     expect(judge("4")).toEqual(["1", "3", "4"]);
-    // Thoughts that come from each other, from a sender that is wrong.
+    // Faulty input: thoughts that are each other's parents.
     made.put({ type: "tot_expand", candidates: ["x"], ids: ["1"], parent: "4" });
     expect(made.turn.tree?.path).toEqual(["1", "3", "4"]);
   });
 
-  it("has no path where nothing is kept", () => {
+  it("has no path if nothing is kept", () => {
     const made = new ViewFeed().start().put({ type: "tot_expand", candidates: ["x", "y"], ids: ["1", "2"] });
     made.put({ type: "tot_evaluate", chosen: 0, scores: [1, 0], ids: ["1", "2"], kept: ["1"] });
     expect(made.turn.tree).toMatchObject({ chosen: "1", path: ["1"] });
@@ -126,7 +126,7 @@ describe("the tree of thoughts", () => {
     expect(made.turn.tree).not.toHaveProperty("chosen");
   });
 
-  it("gives up the branch that was left, as far up as the search went back", () => {
+  it("abandons the branch that was left, up to the level returned to", () => {
     const made = new ViewFeed().start();
     made.put({ type: "tot_expand", candidates: ["a", "b"], ids: ["a", "b"], parent: "root", depth: 1 });
     for (const [parent, id] of ["a:c", "c:d", "d:e", "b:f", "a:g", "g:h", "f:i"].map(
@@ -141,7 +141,7 @@ describe("the tree of thoughts", () => {
     expect(back({ to_depth: 3, from: "e", to: "d" })).toBe("e");
     expect(back({ to_depth: 3, from: "e", to: "h" })).toBe("de");
     expect(back({ to_depth: 1, from: "e", to: "a" })).toBe("cde");
-    // What is above may have other branches that are going.
+    // Ancestors above may have other active branches.
     expect(back({ to_depth: 3, from: "e", to: "i" })).toBe("cde");
     made.put({ type: "tot_evaluate", chosen: 0, scores: [1, 0.5], ids: ["a", "c"], kept: ["a"] });
     expect(made.turn.tree?.thoughts.map(({ status }) => status).join(" ")).toBe(
@@ -151,7 +151,7 @@ describe("the tree of thoughts", () => {
     expect(back({ to_depth: 0, from: "f", to: "root" })).toBe("bcdef");
   });
 
-  it("is not hung up by thoughts that come from each other", () => {
+  it("does not hang on cycles", () => {
     const made = new ViewFeed().start();
     made.put({ type: "tot_expand", candidates: ["a"], ids: ["a"], parent: "b", depth: 5 });
     made.put({ type: "tot_expand", candidates: ["b"], ids: ["b"], parent: "a", depth: 5 });
@@ -164,7 +164,7 @@ describe("the tree of thoughts", () => {
     });
   });
 
-  it("is the same in one go and event by event, and its path keeps its identity while it is the same", () => {
+  it("is the same for any batches, and its path keeps its identity while unchanged", () => {
     const id = fc.constantFrom("a", "b", "c", "d", "e", "root");
     const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
     const ids = fc.uniqueArray(id, { maxLength: 3 });
@@ -202,7 +202,7 @@ describe("the tree of thoughts", () => {
     );
   });
 
-  it("costs the same per thought, however many there are and however deep they lie", () => {
+  it("has a constant cost per thought, for any number and depth", () => {
     const count = (thoughts: number): number => {
       const made = new ViewFeed({ maxItems: 20_000 }).start();
       const spy = vi.spyOn(Map.prototype, "get");

@@ -1,42 +1,42 @@
 /**
- * The tree of thoughts of one turn. Ids, parents and depths are optional on the wire: what is missing is made up from
- * the order of events, except parents, which nobody can guess.
+ * Folds the tree-of-thoughts events of one turn. IDs, parents and depths are optional on the wire. Missing IDs and
+ * depths are derived from the order of events; missing parents stay unknown.
  */
 import type { EventOf, TotBacktrackEvent, TotEvaluateEvent, TotExpandEvent } from "../../protocol/index.ts";
 import type { BacktrackView, ThoughtView, TreeView } from "../view.ts";
-import { changeEntry, GrowingList, type Room } from "./growing-list.ts";
+import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
 import { makeView, withFields } from "./with-fields.ts";
 
-export type TreeEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
+export type TreeFoldEvent = EventOf<"tot_expand" | "tot_evaluate" | "tot_backtrack">;
 
-/** Levels that are looked at for one backtrack: what it costs does not grow with the tree. */
+/** Maximum number of levels visited per backtrack, so that its cost does not grow with the tree. */
 const MAX_CLIMB = 1000;
 
 export class TreeFold {
   readonly #thoughts: GrowingList<ThoughtView>;
   readonly #backtracks: GrowingList<BacktrackView>;
-  readonly #room: Room;
+  readonly #quota: ViewQuota;
   readonly #atDepth = new Map<number, string[]>();
   #lastBatch: readonly string[] = [];
-  /** New since thoughts were last judged. */
-  #unjudged: string[] = [];
-  /** Where the search has gone back to. */
-  #backAt: readonly string[] = [];
-  /** Where the search is: the root is 0. */
+  /** Thoughts added since the last evaluation. */
+  #unevaluated: string[] = [];
+  /** Thoughts of the level the search last went back to. */
+  #backtrackLevel: readonly string[] = [];
+  /** Current depth of the search; the root has depth 0. */
   #depth = 0;
   #chosen: string | undefined;
   #path: readonly string[] = [];
-  /** The thoughts that lead to the chosen one may be others than those of the path. */
+  /** The path to the chosen thought may have changed. */
   #isPathStale = false;
   #view = {} as TreeView;
 
-  constructor(room: Room) {
-    this.#room = room;
-    this.#thoughts = new GrowingList(room);
-    this.#backtracks = new GrowingList(room);
+  constructor(quota: ViewQuota) {
+    this.#quota = quota;
+    this.#thoughts = new GrowingList(quota);
+    this.#backtracks = new GrowingList(quota);
   }
 
-  apply(event: TreeEvent): void {
+  apply(event: TreeFoldEvent): void {
     if (event.type === "tot_expand") this.#expand(event);
     else if (event.type === "tot_evaluate") this.#evaluate(event);
     else this.#backtrack(event);
@@ -58,36 +58,36 @@ export class TreeFold {
   #expand({ candidates, ids, parent, depth: given }: TotExpandEvent): void {
     const depth = given ?? (this.#thoughts.get(parent)?.depth ?? this.#depth) + 1;
     this.#depth = depth;
-    this.#backAt = [];
+    this.#backtrackLevel = [];
     const batch: string[] = (this.#lastBatch = []);
     const level = this.#atDepth.get(depth) ?? [];
     for (const [i, text] of candidates.entries()) {
       const id = ids?.[i] ?? this.#makeId(depth, level.length);
-      const fields = { id, text: this.#room.cut(text), parent, depth, score: undefined, status: "open" } as const;
+      const fields = { id, text: this.#quota.cut(text), parent, depth, score: undefined, status: "open" } as const;
       const thought = makeView<ThoughtView>(fields);
-      const place = this.#thoughts.find(id);
-      // Another parent, or one more thought before the first of the path.
-      if (place !== undefined || id === (this.#thoughts.get(this.#path[0])?.parent ?? this.#chosen))
+      const index = this.#thoughts.find(id);
+      // The thought gets another parent, or extends the path upwards.
+      if (index !== undefined || id === (this.#thoughts.get(this.#path[0])?.parent ?? this.#chosen))
         this.#isPathStale = true;
-      if (place !== undefined) this.#thoughts.set(place, thought);
+      if (index !== undefined) this.#thoughts.set(index, thought);
       else if (!this.#thoughts.push(thought, id)) break;
       else {
         this.#atDepth.set(depth, level);
         level.push(id);
-        this.#unjudged.push(id);
+        this.#unevaluated.push(id);
       }
       batch.push(id);
     }
   }
 
-  #evaluate({ chosen, scores, ids = this.#findJudged(scores.length), kept }: TotEvaluateEvent): void {
-    this.#unjudged = [];
+  #evaluate({ chosen, scores, ids = this.#findEvaluated(scores.length), kept }: TotEvaluateEvent): void {
+    this.#unevaluated = [];
     if (ids === undefined) return;
-    // Where none is kept the best of them is a dead end too, and the search has no path.
+    // If none is kept, the best one is a dead end too, and there is no path.
     const best = kept?.length === 0 ? undefined : ids[chosen];
     const stay = new Set(kept ?? [best]);
     for (const [i, id] of ids.entries()) {
-      // What was given up stays so, unless it is taken up again.
+      // An abandoned thought stays abandoned unless it is kept again.
       const otherwise = this.#thoughts.get(id)?.status === "abandoned" ? "abandoned" : "pruned";
       changeEntry(this.#thoughts, this.#thoughts.find(id), {
         status: stay.has(id) ? "kept" : otherwise,
@@ -99,28 +99,29 @@ export class TreeFold {
   }
 
   /**
-   * The thoughts that were judged, where they are not named: after a way back the level it led to, else those since
-   * the last judgement, or of the last expansion. Without those the search came back from, or all; undefined if none fits.
+   * Returns the evaluated thoughts when the event does not name them: those of the level just returned to, those added
+   * since the last evaluation, or those of the last expansion, first without abandoned thoughts, then with them. The
+   * first group of the right size is used; undefined if there is none.
    */
-  #findJudged(count: number): readonly string[] | undefined {
-    return [this.#backAt, this.#unjudged, this.#lastBatch]
+  #findEvaluated(count: number): readonly string[] | undefined {
+    return [this.#backtrackLevel, this.#unevaluated, this.#lastBatch]
       .flatMap((all) => [all.filter((id) => this.#thoughts.get(id)?.status !== "abandoned"), all])
       .find(({ length }) => length === count);
   }
 
   #backtrack({ reason, to_depth, from, to }: TotBacktrackEvent): void {
     this.#depth = to_depth;
-    this.#backAt = this.#atDepth.get(to_depth || 1) ?? [];
+    this.#backtrackLevel = this.#atDepth.get(to_depth || 1) ?? [];
     this.#abandon(from ?? this.#chosen, to, to_depth);
-    this.#backtracks.push(makeView<BacktrackView>({ reason: this.#room.cut(reason), toDepth: to_depth, from, to }));
+    this.#backtracks.push(makeView<BacktrackView>({ reason: this.#quota.cut(reason), toDepth: to_depth, from, to }));
   }
 
   /**
-   * The thought that was left, and those above it down from which the search went back: none above the depth it went back
-   * to, since other branches of theirs may be going.
+   * Marks the thought the search left as abandoned, and its ancestors up to the depth it returned to. The target
+   * thought and those above it stay, because they may have other active branches.
    */
   #abandon(from: string | undefined, to: string | undefined, toDepth: number): void {
-    // Without a name the search went back to the thought of that depth itself.
+    // Without a target thought, the search returned to the thought at that depth itself.
     const end = to === undefined ? toDepth + 1 : toDepth;
     let left = this.#thoughts.get(from);
     for (let climbed = 0; left !== undefined && climbed < MAX_CLIMB; climbed++) {
@@ -131,7 +132,7 @@ export class TreeFold {
     }
   }
 
-  /** The path keeps its identity where it stayed the same. Parents may go round in a circle. */
+  /** Updates the path, keeping its identity if it is unchanged. Faulty input may contain cycles. */
   #tracePath(): void {
     this.#isPathStale = false;
     const seen = new Set<string>();

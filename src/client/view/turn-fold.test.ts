@@ -1,9 +1,9 @@
-// A turn: who said what when, how it ended, and the sides of a run that are not messages.
+// A turn: messages, its end, and everything that is not a message.
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
 
 describe("a turn", () => {
-  it("begins with the user's message and an assistant's that is on its way", () => {
+  it("begins with the user's message and an empty one of the assistant", () => {
     const made = new ViewFeed().put({ type: "run_start", run_id: "r", message: "hi", agent: "react", request_id: "q" });
     const metadata = { requestId: "q", startTime: 10 };
     const empty = { thinkingContent: "", toolCalls: [], dataBlocks: [], hasError: false, metadata };
@@ -37,20 +37,20 @@ describe("a turn", () => {
     });
   });
 
-  it("has the files of the user's message, also of one without words", () => {
+  it("has the attachments of the user's message, also without text", () => {
     const attachments = [{ blob_id: "b", media_type: "image/png", bytes: 3 }];
     const { messages } = new ViewFeed().put({ type: "run_start", run_id: "r", attachments }).turn;
     expect(messages).toMatchObject([{ role: "user", mainContent: "", attachments, parts: [] }, { role: "assistant" }]);
   });
 
-  it("has no user's message where none was told", () => {
+  it("has no user message if there was none", () => {
     expect(new ViewFeed().start().turn.messages).toMatchObject([{ role: "assistant", metadata: { requestId: "r" } }]);
     const bare = new ViewFeed().start("hi", { run: null, ts: null });
     expect(bare.message.metadata).toEqual({ requestId: "#1", startTime: 0 });
   });
 
-  it("is completed by its reply, not by the run_end before it", () => {
-    const made = new ViewFeed().start("hi").say("a");
+  it("is completed by its reply, not by the preceding run_end", () => {
+    const made = new ViewFeed().start("hi").writeText("a");
     made.put({ type: "run_end", status: "completed", summary: { duration_ms: 5 } });
     expect([made.turn.status, made.message.isStreaming, made.fold.liveRuns]).toEqual(["running", true, 1]);
     made.reply("a");
@@ -59,8 +59,8 @@ describe("a turn", () => {
     expect(made.fold.liveRuns).toBe(0);
   });
 
-  it.each(["error", "cancelled"] as const)("ends with run_end when its status is %s", (status) => {
-    const made = new ViewFeed().start("hi").enter("a").say("half", "a");
+  it.each(["error", "cancelled"] as const)("ends with run_end if its status is %s", (status) => {
+    const made = new ViewFeed().start("hi").enter("a").writeText("half", "a");
     made.put({ type: "llm_start", llm_call_id: "l" }, { node: "a" });
     made.put({ type: "run_end", status, reason: "because", code: "cancelled" });
     expect(made.turn).toMatchObject({ status, reason: "because", code: "cancelled", endedAt: 50, durationMs: 40 });
@@ -70,11 +70,15 @@ describe("a turn", () => {
     expect(made.message.errorMessage).toBe(status === "error" ? "because" : undefined);
   });
 
-  it("adds its usage up, and believes the summary where nothing else was told", () => {
+  it("sums its usage, and uses the summary if there is none", () => {
     const usage = { type: "usage", prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } as const;
     const summary = { total_tokens: 50, prompt_tokens: 20 };
-    const told = new ViewFeed().start().put(usage).put(usage).put({ type: "run_end", status: "cancelled", summary });
-    expect(told.turn.usage).toEqual({ promptTokens: 2, completionTokens: 4, totalTokens: 6 });
+    const reported = new ViewFeed()
+      .start()
+      .put(usage)
+      .put(usage)
+      .put({ type: "run_end", status: "cancelled", summary });
+    expect(reported.turn.usage).toEqual({ promptTokens: 2, completionTokens: 4, totalTokens: 6 });
     const silent = new ViewFeed().start().put({ type: "run_end", status: "cancelled", summary });
     expect(silent.turn.usage).toEqual({ promptTokens: 20, completionTokens: 0, totalTokens: 50 });
   });
@@ -93,7 +97,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("keeps the latest state, checkpoints without theirs, compressions, and what it does not know", () => {
+  it("keeps the latest state, checkpoints without state, compressions and unknown events", () => {
     const made = new ViewFeed()
       .start()
       .put({ type: "values", state: { n: 1 } })

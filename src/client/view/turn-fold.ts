@@ -1,6 +1,6 @@
 /**
- * One turn as it is folded: it hands each event of the run to whatever keeps that side of it, counts frames, and makes
- * the turn's view when asked. It knows nothing of other turns; to-do lists are the session's.
+ * Folds one turn: passes each event to the fold responsible for it, counts frames, and creates the turn's view. It
+ * knows nothing about other turns; to-do lists belong to the session.
  */
 import {
   type AnyEvent,
@@ -13,17 +13,17 @@ import {
   type UsageEvent,
 } from "../../protocol/index.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
-import { showWhole } from "./event-parts.ts";
+import { createPartContent } from "./event-parts.ts";
 import { GraphFold } from "./graph-fold.ts";
 import { GrowingList, interruptEntries } from "./growing-list.ts";
 import { MessageFold } from "./message-fold.ts";
-import { ModelCalls } from "./model-calls.ts";
+import { ModelCallFold } from "./model-call-fold.ts";
 import { NodeRuns } from "./node-runs.ts";
 import { RunProof } from "./run-proof.ts";
-import type { Speaker } from "./speaker.ts";
-import { ToolCalls } from "./tool-calls.ts";
+import type { PartAuthor } from "./part-author.ts";
+import { ToolCallFold } from "./tool-call-fold.ts";
 import { TreeFold } from "./tree-fold.ts";
-import { hasLongName, type TurnHost, TurnRoom } from "./turn-room.ts";
+import { hasLongId, type TurnHost, TurnQuota } from "./turn-quota.ts";
 import { TurnStates } from "./turn-states.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 
@@ -31,21 +31,21 @@ const NO_USAGE: UsageView = { promptTokens: 0, completionTokens: 0, totalTokens:
 
 export class TurnFold {
   readonly key: string;
-  /** The run's id as its envelopes have it. */
+  /** Run ID from the envelopes. */
   readonly runId: string | undefined;
-  /** Its place among all turns of the session. */
+  /** Index among all turns of the session, including removed ones. */
   number = 0;
   readonly proof: RunProof;
-  /** What the run's end proves to be missing. */
+  /** Mismatch found at the end of the run. */
   proofFault: string | undefined;
   isOver = false;
-  /** The session will ask for a new view. */
+  /** The session needs to update its view of this turn. */
   isStale = false;
-  readonly #room: TurnRoom;
+  readonly #quota: TurnQuota;
   readonly #message: MessageFold;
   readonly #nodes: NodeRuns;
-  readonly #tools: ToolCalls;
-  readonly #models: ModelCalls;
+  readonly #tools: ToolCallFold;
+  readonly #models: ModelCallFold;
   #tree: TreeFold | undefined;
   #graph: GraphFold | undefined;
   readonly #checkpoints: GrowingList<CheckpointView>;
@@ -56,31 +56,31 @@ export class TurnFold {
   #end: RunEndEvent | undefined;
   #startedAt: number | undefined;
   #usage = NO_USAGE;
-  /** More than the message may have changed. */
-  #isAllStale = false;
-  /** Fields that changed since the turn was last shown. */
+  /** Something other than the message may have changed. */
+  #areOtherFieldsStale = false;
+  /** Fields changed since the last `show`. */
   #changed: Partial<TurnView> = {};
-  /** The turn before its first event. */
+  /** The view before the first event. */
   readonly first: TurnView;
 
-  /** Made for the first record of a run, which is still to be applied. */
+  /** Created for the first record of a run. The record itself must still be applied. */
   constructor(key: string, { envelope, event }: EventRecord, host: TurnHost) {
     const runId = envelope.run_id;
     const isStarted = event.type === "run_start";
     this.key = key;
     this.runId = runId;
     this.proof = new RunProof(isStarted);
-    const room = new TurnRoom(`turn ${key}`, host);
-    this.#room = room;
-    this.#message = new MessageFold(`${key}:assistant`, { requestId: runId ?? key, startTime: 0 }, room);
-    this.#nodes = new NodeRuns(room);
-    this.#tools = new ToolCalls(this.#message);
-    this.#models = new ModelCalls(room);
-    this.#checkpoints = new GrowingList(room);
-    this.#states = new TurnStates(room);
-    this.#compressions = new GrowingList(room);
-    this.#others = new GrowingList(room, host.limits.maxIssues);
-    // All that run_start tells is here at once: every token copies it, and a field that is added later is slower to copy.
+    const quota = new TurnQuota(`turn ${key}`, host);
+    this.#quota = quota;
+    this.#message = new MessageFold(`${key}:assistant`, { requestId: runId ?? key, startTime: 0 }, quota);
+    this.#nodes = new NodeRuns(quota);
+    this.#tools = new ToolCallFold(this.#message);
+    this.#models = new ModelCallFold(quota);
+    this.#checkpoints = new GrowingList(quota);
+    this.#states = new TurnStates(quota);
+    this.#compressions = new GrowingList(quota);
+    this.#others = new GrowingList(quota, host.limits.maxIssues);
+    // Set all run_start fields now: the object is copied for every token, and fields added later are slower to copy.
     const { startedAt, ...named } = showStart(isStarted ? (event as RunStartEvent) : {}, runId, envelope.ts);
     this.first = {
       key,
@@ -103,33 +103,33 @@ export class TurnFold {
   apply(envelope: Envelope, event: AnyEvent, sure: boolean): void {
     const { proof } = this;
     const held = proof.holds;
-    this.#room.isCounted = false;
+    this.#quota.isCounted = false;
     this.#message.now = envelope.ts;
     proof.count(envelope, sure);
     if (proof.holds !== held) this.#set({ verified: false });
-    // An unknown type falls through to the end of the table, whatever its fields.
+    // Unknown types fall through to the last branch, whatever their fields.
     const known = event as LoomEvent;
     const { node_id } = envelope;
     switch (known.type) {
       case "message_chunk": {
-        const speaker = this.#nodes.speakerOf(node_id, known.id);
-        if (known.channel === "thought") this.#message.think(speaker, "thought", undefined, known.content);
-        else this.#message.say(speaker, known);
+        const author = this.#nodes.authorOf(node_id, known.id);
+        if (known.channel === "thought") this.#message.appendThinking(author, "thought", undefined, known.content);
+        else this.#message.appendText(author, known);
         return;
       }
       case "tool_call_chunk":
-        this.#tools.stream(this.#nodes.speakerOf(node_id, undefined), known);
+        this.#tools.stream(this.#nodes.authorOf(node_id, undefined), known);
         return;
       case "reasoning_chunk":
-        this.#message.think(this.#nodes.speakerOf(node_id, known.id), "reasoning", known.stage, known.content);
+        this.#message.appendThinking(this.#nodes.authorOf(node_id, known.id), "reasoning", known.stage, known.content);
         return;
       default:
-        this.#isAllStale = true;
+        this.#areOtherFieldsStale = true;
         this.#applyRare(envelope, known);
     }
   }
 
-  /** It will not be waited for any longer. */
+  /** Ends the turn without its run_end, as failed. */
   abandon(code: string, reason: string): void {
     this.proof.holds = false;
     this.#set({ status: "error", code, reason, verified: false });
@@ -137,13 +137,13 @@ export class TurnFold {
     this.#close();
   }
 
-  /** Whether its messages are streaming may have changed. */
+  /** Marks the message as stale, because its `isStreaming` may have changed. */
   touch(): void {
     this.isStale = true;
     this.#message.isStale = true;
   }
 
-  /** The turn as it is now; `before`, as it was last shown, where nothing changed. */
+  /** Returns the current view, or `before` if nothing changed since. */
   show(before: TurnView): TurnView {
     this.isStale = false;
     let view = before;
@@ -153,9 +153,9 @@ export class TurnFold {
       const messages = this.#userMessage === undefined ? [message] : [this.#userMessage, message];
       view = { ...before, messages };
     }
-    const { omitted } = this.#room;
-    if (!this.#isAllStale && omitted === before.omitted) return view;
-    this.#isAllStale = false;
+    const { omitted } = this.#quota;
+    if (!this.#areOtherFieldsStale && omitted === before.omitted) return view;
+    this.#areOtherFieldsStale = false;
     const changed = this.#changed;
     this.#changed = {};
     const all = withFields<TurnView>(view, {
@@ -170,7 +170,7 @@ export class TurnFold {
       compressions: this.#compressions.show(),
       others: this.#others.show(),
     });
-    // Copied here once more, since every token copies it again, and what this line makes is quick to copy.
+    // A fresh literal is faster to copy, and every token copies it.
     return all === view ? view : { ...view, ...all };
   }
 
@@ -185,10 +185,10 @@ export class TurnFold {
         this.#nodes.enter(node_id, event, ts, this.#graph);
         return;
       case "node_exit":
-        message.closeSpeech(this.#nodes.exit(node_id, event, ts));
+        message.closeTexts(this.#nodes.exit(node_id, event, ts));
         return;
       case "reasoning_end":
-        message.endReasoning(this.#nodes.speakerOf(node_id, event.id), event.duration_ms);
+        message.endReasoning(this.#nodes.authorOf(node_id, event.id), event.duration_ms);
         return;
       case "updates": {
         const written = this.#states.update(event);
@@ -228,20 +228,20 @@ export class TurnFold {
         if (isTerminal(event)) this.#finish(envelope);
         return;
       case "reply": {
-        const speaker = node_id === undefined ? undefined : this.#nodes.speakerOf(node_id, undefined);
-        message.settleReply(speaker, speaker ?? this.#nodes.speakerOf(undefined, undefined), event.reply);
+        const author = node_id === undefined ? undefined : this.#nodes.authorOf(node_id, undefined);
+        message.settleReply(author, author ?? this.#nodes.authorOf(undefined, undefined), event.reply);
         this.#finish(envelope);
         return;
       }
       default:
-        this.#applyContent(this.#nodes.speakerOf(node_id, undefined), event, ts);
+        this.#applyContent(this.#nodes.authorOf(node_id, undefined), event, ts);
     }
   }
 
-  #applyContent(speaker: Speaker, event: LoomEvent, ts: number | undefined): void {
+  #applyContent(author: PartAuthor, event: LoomEvent, ts: number | undefined): void {
     switch (event.type) {
       case "tool_call":
-        this.#tools.call(speaker, event);
+        this.#tools.call(author, event);
         return;
       case "tool_approval":
       case "tool_approval_result":
@@ -249,32 +249,32 @@ export class TurnFold {
       case "tool_progress":
       case "tool_output":
       case "tool_end":
-        this.#tools.apply(speaker, event, ts);
+        this.#tools.apply(author, event, ts);
         return;
       case "data":
       case "image":
       case "error":
       case "retrieval_complete":
         if (event.type === "error") this.#message.setError(event.message);
-        this.#message.add(speaker, showWhole(event, this.#room.maxItems));
+        this.#message.add(author, createPartContent(event, this.#quota.maxItems));
         return;
       case "todo_list":
       case "todo_update":
-        if (this.#room.host.takeTodo(event)) this.#message.add(speaker, { type: "todo", listId: event.list_id });
+        if (this.#quota.host.takeTodo(event)) this.#message.add(author, { type: "todo", listId: event.list_id });
         return;
       case "tot_expand":
       case "tot_evaluate":
       case "tot_backtrack":
-        if (hasLongName(event)) this.#room.omit();
-        else (this.#tree ??= new TreeFold(this.#room)).apply(event);
+        if (hasLongId(event)) this.#quota.omit();
+        else (this.#tree ??= new TreeFold(this.#quota)).apply(event);
         return;
       case "got_plan":
       case "got_node_start":
       case "got_node_complete":
       case "got_node_failed":
       case "got_expand":
-        if (hasLongName(event)) this.#room.omit();
-        else (this.#graph ??= new GraphFold(this.#room)).apply(event, ts);
+        if (hasLongId(event)) this.#quota.omit();
+        else (this.#graph ??= new GraphFold(this.#quota)).apply(event, ts);
         return;
       default:
         this.#others.push(event);
@@ -324,7 +324,7 @@ export class TurnFold {
     const durationMs = findDuration(summary?.duration_ms, this.#startedAt, ts);
     const { holds: verified } = this.proof;
     this.#set(makeView<Partial<TurnView>>({ status, reason, code, endedAt: ts, durationMs, verified }));
-    // Some wires tell the tokens of the whole run only.
+    // Some dialects report tokens only for the whole run.
     const {
       prompt_tokens = 0,
       completion_tokens = 0,
@@ -339,7 +339,7 @@ export class TurnFold {
 
   #close(): void {
     this.isOver = true;
-    this.#isAllStale = true;
+    this.#areOtherFieldsStale = true;
     this.#message.finish();
     interruptEntries(this.#nodes.list);
     interruptEntries(this.#models.list);
@@ -347,12 +347,12 @@ export class TurnFold {
   }
 
   #set(fields: Partial<TurnView>): void {
-    this.#isAllStale = true;
+    this.#areOtherFieldsStale = true;
     this.#changed = { ...this.#changed, ...fields };
   }
 }
 
-/** The fields of a turn that its run_start tells. */
+/** Returns the turn fields given by run_start. */
 function showStart(
   { run_id, agent, request_id }: Omit<RunStartEvent, "type">,
   runId: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * The graph states of one turn. Where they come as what changed they are shown as if they had come whole, and put
- * together only when somebody looks: a long run is not to copy its state at every step. What is not whole is not shown.
+ * The graph states of one turn. States sent as deltas are shown as full states. They are assembled only on demand,
+ * because copying the state at every step would be expensive. Incomplete states are not shown.
  */
 import {
   type CheckpointEvent,
@@ -11,44 +11,48 @@ import {
   type UpdatesEvent,
   type ValuesEvent,
 } from "../../protocol/index.ts";
-import type { Room } from "./growing-list.ts";
+import type { ViewQuota } from "./growing-list.ts";
 
-/** Entries of lists and objects that all `updates` of a turn may show where they came as what changed. */
+/** Maximum number of list and object entries that all `updates` of a turn may show when assembled from deltas. */
 const MAX_ENTRIES = 1_000_000;
 
 export class TurnStates {
-  readonly #room: Room;
+  readonly #quota: ViewQuota;
   readonly #fold = new StateFold();
   #entries = 0;
-  /** The root's last `values` is not in `#values` yet, but in the fold: now, or at the beginning of the super-step. */
-  #waits: "no" | "now" | "base" = "no";
+  /**
+   * Where the latest root `values` is, if `#values` is outdated: the current state of the fold, or its state at the
+   * start of the super-step.
+   */
+  #pendingValues: "no" | "now" | "base" = "no";
   #values: Json | undefined;
 
-  constructor(room: Room) {
-    this.#room = room;
+  constructor(quota: ViewQuota) {
+    this.#quota = quota;
   }
 
-  /** The state as `values` last told it. */
+  /** The state as last reported by `values`. */
   get values(): Json | undefined {
-    if (this.#waits !== "no") {
+    if (this.#pendingValues !== "no") {
       const found = this.#fold.find();
-      if (found?.isWhole !== true) this.#values = undefined;
-      else this.#values = this.#waits === "now" ? found.state : found.base;
-      this.#waits = "no";
+      if (found?.isComplete !== true) this.#values = undefined;
+      else this.#values = this.#pendingValues === "now" ? found.state : found.base;
+      this.#pendingValues = "no";
     }
     return this.#values;
   }
 
-  /** The channels it wrote, after the merge; undefined where that is not known, or more than can be shown. */
+  /** Returns the channels written by a node, after the merge; undefined if unknown or too large. */
   update(event: UpdatesEvent): Json | undefined {
-    // What a part of a node has given is not what the node wrote.
+    // An update with `delta: false` is only part of what the node wrote.
     if (event.delta === false) return undefined;
     if (!isDelta(event)) return event.state;
-    if (isRoot(event) && this.#waits === "now") this.#waits = "base";
+    if (isRoot(event) && this.#pendingValues === "now") this.#pendingValues = "base";
     this.#fold.add(event);
-    const shown = this.#entries < MAX_ENTRIES ? (this.#fold.show(event) as UpdatesEvent | undefined) : undefined;
+    const shown =
+      this.#entries < MAX_ENTRIES ? (this.#fold.withFullState(event) as UpdatesEvent | undefined) : undefined;
     if (shown === undefined) {
-      this.#room.omit();
+      this.#quota.omit();
       return undefined;
     }
     for (const value of Object.values(shown.state as object)) this.#entries += 1 + countEntries(value);
@@ -57,14 +61,14 @@ export class TurnStates {
 
   report(event: ValuesEvent): void {
     this.#fold.add(event);
-    if (isRoot(event)) this.#waits = "now";
+    if (isRoot(event)) this.#pendingValues = "now";
   }
 
   checkpoint(event: CheckpointEvent): void {
-    if (isRoot(event) && this.#waits !== "no") {
-      // What it changes itself, or merges of what came since, was not told by `values`.
+    if (isRoot(event) && this.#pendingValues !== "no") {
+      // A checkpoint may contain changes that `values` did not report, so keep the state before it.
       const isSame = isDelta(event) && isJsonObject(event.state) && Object.keys(event.state).length === 0;
-      if (isSame && this.#waits === "now") this.#waits = "base";
+      if (isSame && this.#pendingValues === "now") this.#pendingValues = "base";
       else this.#values = this.values;
     }
     this.#fold.add(event);

@@ -1,13 +1,13 @@
-/** Makes names unique: the first keeps its own, the next is `name#2`, then `name#3`. */
+/** Makes names unique: the first use keeps the name, later ones become `name#2`, `name#3` and so on. */
 export class UniqueKeys {
   readonly #taken = new Set<string>();
-  /** How often a name was asked for, so that the next free number is found at once. */
+  /** Uses per name, to find the next free number without searching. */
   readonly #counts = new Map<string, number>();
 
   take(name: string): string {
     let count = this.#counts.get(name) ?? 0;
     let key: string;
-    // A name may itself look like one of ours.
+    // A name may itself look like a generated key.
     do key = ++count === 1 ? name : `${name}#${count}`;
     while (this.#taken.has(key));
     this.#counts.set(name, count);
@@ -15,7 +15,7 @@ export class UniqueKeys {
     return key;
   }
 
-  /** The key is no longer shown. */
+  /** Frees a key that is no longer shown. */
   release(key: string): void {
     this.#taken.delete(key);
     this.#counts.delete(key);

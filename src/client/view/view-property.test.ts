@@ -1,5 +1,5 @@
-// The promises of the view that hold for every session: batches do not matter, what did not change keeps its identity,
-// and what was shown never changes.
+// Properties of the view for every session: batches do not matter, unchanged parts keep their identity, and a view that
+// was returned never changes.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { sessionArbitrary } from "../../../test/run-arbitrary.ts";
@@ -8,7 +8,7 @@ import { RECEIVER_LIMITS, type ReceiverLimits } from "../limits.ts";
 import type { SessionView } from "../view.ts";
 import { SessionFold } from "./session-fold.ts";
 
-/** Small limits are reached in short sessions, too. */
+/** Small limits are reached in short sessions too. */
 const limitsArbitrary: fc.Arbitrary<ReceiverLimits> = fc.oneof(
   { arbitrary: fc.constant(RECEIVER_LIMITS), weight: 3 },
   fc
@@ -16,7 +16,7 @@ const limitsArbitrary: fc.Arbitrary<ReceiverLimits> = fc.oneof(
     .map((small) => ({ ...RECEIVER_LIMITS, ...small, maxLiveTurns: 2, maxIssues: 2 })),
 );
 
-/** A session as it may arrive: whole, or with frames lost, runs without names, and two runs at once. */
+/** A session as it may arrive: complete, or with lost frames, unnamed runs and parallel runs. */
 const streamArbitrary: fc.Arbitrary<EventRecord[]> = fc
   .tuple(
     sessionArbitrary,
@@ -35,7 +35,7 @@ function bare({ envelope: { session_id, event_id }, event }: StampedRecord): Eve
   return { envelope: { session_id, event_id }, event };
 }
 
-/** Runs side by side, each in its own order. */
+/** Interleaves runs, keeping the order within each. */
 function mixRuns(records: readonly StampedRecord[], isFirst: () => boolean): EventRecord[] {
   const queues = [...Map.groupBy(records, ({ envelope }) => envelope.run_id).values()];
   const mixed: EventRecord[] = [];
@@ -60,7 +60,7 @@ function foldAll(records: readonly EventRecord[], limits: ReceiverLimits, byTime
 }
 
 describe("the view of any session", () => {
-  it("is the same in one go and record by record, and what was shown never changes", () => {
+  it("is the same for any batches, and a returned view never changes", () => {
     fc.assert(
       fc.property(streamArbitrary, limitsArbitrary, fc.boolean(), (records, limits, byTime) => {
         const fold = new SessionFold("s", limits, { byTime });
@@ -84,7 +84,7 @@ describe("the view of any session", () => {
     );
   });
 
-  it("keeps the identity of what did not change, and of nothing else", () => {
+  it("keeps the identity of unchanged parts only", () => {
     fc.assert(
       fc.property(streamArbitrary, limitsArbitrary, fc.boolean(), (records, limits, byTime) => {
         const fold = new SessionFold("s", limits, { byTime });
@@ -100,7 +100,7 @@ describe("the view of any session", () => {
     );
   });
 
-  it("joins its parts to what 003 has", () => {
+  it("joins its parts to the fields of 003", () => {
     fc.assert(
       fc.property(streamArbitrary, limitsArbitrary, (records, limits) => {
         for (const { messages } of foldAll(records, limits).snapshot().turns) {
@@ -123,7 +123,7 @@ describe("the view of any session", () => {
     );
   });
 
-  it("shows a whole session as verified and with nothing open", () => {
+  it("is verified and has nothing open for a complete session", () => {
     fc.assert(
       fc.property(sessionArbitrary, (records) => {
         const fold = foldAll(records, RECEIVER_LIMITS);
@@ -141,7 +141,7 @@ describe("the view of any session", () => {
   });
 });
 
-/** Where the view holds what came on the wire. A new frame brings a new object there, be it equal to the last one. */
+/** Fields that contain JSON from the wire. A new frame creates a new object there, even if it is equal. */
 const PAYLOADS: ReadonlySet<string> = new Set(["arguments", "values", "updates", "others"]);
 const payloadNumbers = new WeakMap<object, number>();
 let payloadCount = 0;
@@ -155,11 +155,11 @@ function describeView(view: unknown): string {
   });
 }
 
-/** Objects of the view that say the same are one. */
+/** Equal objects of two views are identical. */
 function expectShared(before: unknown, after: unknown): void {
   if (before === after || typeof before !== "object" || typeof after !== "object") return;
   if (before === null || after === null) return;
-  // Lists move up when their oldest entry goes.
+  // Lists move up when their first entry is removed.
   if ("key" in before && "key" in after && before.key !== after.key) return;
   expect(describeView(after)).not.toBe(describeView(before));
   const old = before as { readonly [key: string]: unknown };

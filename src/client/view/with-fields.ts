@@ -1,6 +1,6 @@
 /**
- * A copy of `view` with those of these fields that are defined; `view` itself where it has them all. What is optional in
- * the view is left out, never undefined.
+ * Returns a copy of `view` with the defined fields of `fields`, or `view` itself if nothing changes. Undefined fields
+ * are ignored: optional fields of a view are left out, never undefined.
  */
 export function withFields<V extends object>(view: V, fields: { readonly [K in keyof V]?: V[K] | undefined }): V {
   let given: { [K in keyof V]?: V[K] | undefined } = fields;
@@ -15,16 +15,16 @@ export function withFields<V extends object>(view: V, fields: { readonly [K in k
   return { ...view, ...given };
 }
 
-/** The same for a view that does not exist yet. */
+/** Creates a view from its defined fields. */
 export function makeView<V extends object>(fields: { readonly [K in keyof V]: V[K] | undefined }): V {
   return withFields({} as V, fields);
 }
 
-/** How long something took: as it says itself, or as the times tell; undefined where nothing does. */
+/** Returns the reported duration, or the difference of the times, or undefined if neither is known. */
 export function findDuration(
-  said: number | undefined,
+  reported: number | undefined,
   from: number | undefined,
   to: number | undefined,
 ): number | undefined {
-  return said ?? (from === undefined || to === undefined ? undefined : Math.max(0, to - from));
+  return reported ?? (from === undefined || to === undefined ? undefined : Math.max(0, to - from));
 }

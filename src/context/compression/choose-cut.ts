@@ -1,31 +1,37 @@
 /**
- * Chooses how much of a conversation is summarised: as little as brings it to the target, and of the latest turns nothing,
- * as long as the rest leaves room without. A pure function of sizes.
+ * Chooses where to cut a conversation: everything before the cut is replaced by a summary. A pure function of message
+ * sizes.
+ *
+ * Removes as little as reaches the target. Keeps the latest turns as long as that still leaves enough room.
  */
-import type { Turns } from "./split-turns.ts";
+import type { ConversationTurns } from "./split-turns.ts";
 
-export interface CutQuestion {
-  readonly turns: Turns;
+export interface CutOptions {
+  readonly turns: ConversationTurns;
   /** Tokens of each message. */
   readonly sizes: readonly number[];
-  /** Up to here it is summarised already. */
+  /** Index of the first message that is not summarized yet. */
   readonly from: number;
-  /** Turns that stay, the present one included. */
+  /** Number of latest turns to keep, including the current one. */
   readonly keepTurns: number;
-  /** Tokens that are sent in any case: system, tools, and room for the summary. */
+  /** Tokens sent in any case: system message, tools, and the space reserved for the summary. */
   readonly fixed: number;
+  /** Tokens above which a prompt is compressed. */
   readonly limit: number;
+  /** Tokens a compressed prompt should have at most. */
   readonly target: number;
 }
 
-export interface Cut {
-  /** The first message that stays, apart from the question. */
+export interface PromptCut {
+  /** Index of the first message kept. The question of the current turn is kept even if it is before this index. */
   readonly at: number;
-  /** Tokens that will be sent, the summary taken as long as it may be. */
+  /** Size of the resulting prompt, assuming a summary of maximum length. */
   readonly tokens: number;
 }
 
-/** Undefined where nothing can be left out. */
+/**
+ * Returns the best cut and `least`, the cut that keeps the fewest tokens. Returns undefined if nothing can be removed.
+ */
 export function chooseCut({
   turns,
   sizes,
@@ -34,22 +40,22 @@ export function chooseCut({
   fixed,
   limit,
   target,
-}: CutQuestion): { readonly cut: Cut; readonly least: Cut } | undefined {
+}: CutOptions): { readonly cut: PromptCut; readonly least: PromptCut } | undefined {
   const { starts, question, rounds } = turns;
   const after = sumFromEnd(sizes);
-  const measure = (at: number): Cut => {
+  const measure = (at: number): PromptCut => {
     const kept = question !== undefined && question < at ? (sizes[question] ?? 0) : 0;
     return { at, tokens: fixed + (after[at] ?? 0) + kept };
   };
-  const places = [...starts, ...rounds];
+  const positions = [...starts, ...rounds];
   const freeCount = Math.max(0, starts.length - keepTurns + 1);
-  const measured = places.map(measure);
+  const measured = positions.map(measure);
   const free = measured.slice(0, freeCount).filter(({ at }) => at > from);
   const others = measured.slice(freeCount).filter(({ at }) => at > from);
   const least = others.at(-1) ?? free.at(-1);
   if (least === undefined) return undefined;
   const lastFree = free.at(-1);
-  // A prompt just below the limit would be compressed anew with every turn.
+  // A prompt just below the limit would have to be compressed again on every turn.
   const isRoomy = lastFree !== undefined && lastFree.tokens <= (limit + target) / 2;
   const cut =
     free.find(({ tokens }) => tokens <= target) ??

@@ -1,43 +1,59 @@
 /**
- * Makes one prompt fit that is too long: with a summary that is known, or a new one that goes on from it, or without the
- * turns where none can be had; by shortening results; and at last by shortening the summary, or leaving it out. What is sent first after the system's message is one
- * message of the user's that holds the summary: every provider takes it there, and what tools gave does not come to speak
- * with the system's voice.
+ * Compresses one prompt that exceeds its token limit. Steps, in order: use a known summary; write a new one that
+ * continues it, or drop the turns if no summary can be written; cut tool results; shorten or drop the summary itself.
+ *
+ * The summary is sent as the first user message after the system message. Every provider accepts that, and tool output
+ * that found its way into a summary does not gain the authority of the system message.
  */
-import { createCancelled } from "../../models/call-watch.ts";
+import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { type CompressionAppliedEvent, type ErrorEvent, LoomError } from "../../protocol/index.ts";
-import { chooseCut, type Cut } from "./choose-cut.ts";
-import type { CompressionPlace } from "./compression-place.ts";
+import { chooseCut, type PromptCut } from "./choose-cut.ts";
+import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
 import type { Prompt } from "./compressor.ts";
 import { digestMessages } from "./digest-messages.ts";
 import { describeFailure, replaceTurns } from "./replace-turns.ts";
-import { splitTurns, type Turns } from "./split-turns.ts";
-import { describeCover, listSolid, type Placed, type SolidMessages, type Summary } from "./summaries.ts";
-import { AROUND_SUMMARY, isSummaryMessage, limitSummary, writeSummaryMessage, writeText } from "./summary-message.ts";
+import { splitTurns, type ConversationTurns } from "./split-turns.ts";
+import {
+  describeCoverage,
+  listRestorable,
+  type PlacedSummary,
+  type RestorableMessages,
+  type Summary,
+} from "./summaries.ts";
+import {
+  SUMMARY_OVERHEAD,
+  isSummaryMessage,
+  limitSummary,
+  writeSummaryMessage,
+  writeSummaryText,
+} from "./summary-message.ts";
 import { shortenText } from "./write-summary.ts";
 
-/** Tokens below which a summary, or a note in its place, would gain nothing. */
-const LEAST_GAIN = 100;
-/** Of the limit: what results are shortened to. Characters differ in tokens, so it takes a few tries. */
-const SHORTENED_TO = 0.98;
+/** A summary or note that saves fewer tokens than this is not worth it. */
+const MIN_GAIN = 100;
+/** Share of the limit that cutting tool results aims for. Tokens per character vary, so it takes a few attempts. */
+const SHORTEN_TARGET = 0.98;
 const MAX_TRIES = 4;
-/** Tokens of a summary below which a note that there is none says as much. */
-const LEAST_SUMMARY = 16;
+/** A shorter summary is replaced by a note that messages are missing. */
+const MIN_SUMMARY_TOKENS = 16;
 
-export async function compressPrompt(prompt: Prompt, place: CompressionPlace): Promise<readonly ModelMessage[]> {
-  const draft = new Draft(prompt, place);
-  const { budget, memory, signal, tell } = place;
-  let placed = draft.find();
-  if (draft.measure(placed) > budget.limit || (place.hasLostBeginning === true && placed === undefined))
-    if (await learnEarlier(place)) placed = draft.find();
-  for (; ; placed = draft.find()) {
+/**
+ * Returns the messages to send. Throws `prompt_too_large` if the prompt certainly cannot fit, or the error of an abort.
+ */
+export async function compressPrompt(prompt: Prompt, context: CompressionContext): Promise<readonly ModelMessage[]> {
+  const draft = new PromptDraft(prompt, context);
+  const { budget, memory, signal, emit } = context;
+  let placed = draft.findSummary();
+  if (draft.measure(placed) > budget.limit || (context.isHistoryTruncated === true && placed === undefined))
+    if (await loadEarlierSummaries(context)) placed = draft.findSummary();
+  for (; ; placed = draft.findSummary()) {
     const before = draft.measure(placed);
     if (before <= budget.limit) break;
     const plan = draft.plan(placed);
-    if (isSure(plan.floor, place)) throw createTooLarge(plan.floor, place);
-    if (plan.cut === undefined || plan.gain < LEAST_GAIN) break;
+    if (isCertainlyTooLarge(plan.floor, context)) throw createTooLargeError(plan.floor, context);
+    if (plan.cut === undefined || plan.gain < MIN_GAIN) break;
     const { cut, base } = plan;
     const key = draft.keyOf(cut);
     const waiting = memory.waitFor(key, signal);
@@ -45,12 +61,13 @@ export async function compressPrompt(prompt: Prompt, place: CompressionPlace): P
       await waiting;
       continue;
     }
-    const summary = await memory.work(key, async () => {
-      const made = await replaceTurns(draft.rest.slice(base?.at ?? 0, cut.at), base?.summary, place);
-      const written: Summary = { ...describeCover(draft.solid, cut.at, base), ...made };
-      const isHistory = cut.at <= draft.turns.present;
-      // One of the history is shared by prompts side by side; those of the present turn go on from it, each its own way.
-      const isSameSide = base !== undefined && base.at <= draft.turns.present === isHistory;
+    const summary = await memory.runExclusive(key, async () => {
+      const made = await replaceTurns(draft.rest.slice(base?.at ?? 0, cut.at), base?.summary, context);
+      const written: Summary = { ...describeCoverage(draft.restorable, cut.at, base), ...made };
+      const isHistory = cut.at <= draft.turns.current;
+      // Parallel prompts share a summary of the history. Summaries of the current turn continue it separately and must
+      // not replace it.
+      const isSameSide = base !== undefined && base.at <= draft.turns.current === isHistory;
       memory.summaries.add(written, {
         replaced: isSameSide && !written.isDrop ? base.summary : undefined,
         isLatest: isHistory,
@@ -58,87 +75,93 @@ export async function compressPrompt(prompt: Prompt, place: CompressionPlace): P
       return written;
     });
     placed = { summary, at: cut.at };
-    void tell({
-      ...describeApplied(before, draft.measure(placed), summary.isDrop ? "drop" : "summary"),
+    void emit({
+      ...createAppliedEvent(before, draft.measure(placed), summary.isDrop ? "drop" : "summary"),
       covered_messages: summary.count,
       covered_digest: summary.digest,
-      summary: writeText(summary),
+      summary: writeSummaryText(summary),
     });
     break;
   }
   draft.shorten(placed);
   placed = draft.squeeze(placed);
   const size = draft.measure(placed);
-  if (size > budget.most) {
-    if (isSure(size, place)) throw createTooLarge(size, place);
-    void tell(describeTooLarge(size, place));
+  if (size > budget.maximum) {
+    if (isCertainlyTooLarge(size, context)) throw createTooLargeError(size, context);
+    void emit(createTooLargeEvent(size, context));
   }
   return draft.compose(placed);
 }
 
-/** What the log has makes no prompt fail: without it, there is a new summary. */
-async function learnEarlier({ readEarlier, memory, signal, tell }: CompressionPlace): Promise<boolean> {
+/** Loads summaries from the log. If reading fails, reports it and continues: a new summary is written instead. */
+async function loadEarlierSummaries({ readEarlier, memory, signal, emit }: CompressionContext): Promise<boolean> {
   if (readEarlier === undefined) return false;
   try {
-    memory.summaries.learn(await readEarlier());
+    memory.summaries.addEarlier(await readEarlier());
   } catch {
-    if (!signal.aborted) void tell(describeFailure("Earlier summaries could not be read from the log."));
+    if (!signal.aborted)
+      void emit(describeFailure("Reading earlier summaries from the log failed; a new summary is written."));
   }
   if (signal.aborted) throw createCancelled(signal.reason);
   return true;
 }
 
-/** One prompt, and what becomes of it with a summary in it. */
-class Draft {
+/** One prompt and its variants with a summary in place of older messages. */
+class PromptDraft {
   readonly rest: readonly ModelMessage[];
-  readonly turns: Turns;
-  readonly solid: SolidMessages;
+  readonly turns: ConversationTurns;
+  readonly restorable: RestorableMessages;
   readonly #system: readonly ModelMessage[];
-  readonly #beside: number;
-  readonly #place: CompressionPlace;
+  readonly #overhead: number;
+  readonly #context: CompressionContext;
 
-  constructor(prompt: Prompt, place: CompressionPlace) {
+  constructor(prompt: Prompt, context: CompressionContext) {
     const [first] = prompt.messages;
     this.#system = first?.role === "system" ? [first] : [];
     this.rest = prompt.messages.slice(this.#system.length);
-    this.turns = splitTurns(this.rest, place.present);
-    this.solid = listSolid(this.rest);
-    this.#beside = place.tokens.countRest(prompt) + place.tokens.countMessages(this.#system);
-    this.#place = place;
+    this.turns = splitTurns(this.rest, context.turnStart);
+    this.restorable = listRestorable(this.rest);
+    this.#overhead = context.tokens.countRest(prompt) + context.tokens.countMessages(this.#system);
+    this.#context = context;
   }
 
-  compose(placed: Placed | undefined): readonly ModelMessage[] {
+  /** Returns the complete prompt. */
+  compose(placed: PlacedSummary | undefined): readonly ModelMessage[] {
     return [...this.#system, ...this.#replace(placed)];
   }
 
-  measure(placed: Placed | undefined): number {
-    return this.#beside + this.#place.tokens.countMessages(this.#replace(placed));
+  /** Returns the tokens of the complete prompt. */
+  measure(placed: PlacedSummary | undefined): number {
+    return this.#overhead + this.#context.tokens.countMessages(this.#replace(placed));
   }
 
-  /** The summary that is known to stand for most of it. */
-  find(): Placed | undefined {
-    const { memory, hasLostBeginning, tokens, budget } = this.#place;
+  /** Finds the known summary that covers the most messages. */
+  findSummary(): PlacedSummary | undefined {
+    const { memory, isHistoryTruncated, tokens, budget } = this.#context;
     const { latest } = memory.summaries;
-    const limit = ({ summary, at }: Placed): Placed => ({
+    const limit = ({ summary, at }: PlacedSummary): PlacedSummary => ({
       summary: limitSummary(summary, budget.maxSummaryTokens, tokens),
       at,
     });
-    const found = this.#findMeant(() => true);
+    const found = this.#findMatching(() => true);
     if (found !== undefined) {
       const placed = limit(found);
-      return hasLostBeginning === true || this.#isShorter(placed) ? placed : undefined;
+      return isHistoryTruncated === true || this.#isShorter(placed) ? placed : undefined;
     }
-    return hasLostBeginning === true && latest !== undefined ? limit({ summary: latest, at: 0 }) : undefined;
+    return isHistoryTruncated === true && latest !== undefined ? limit({ summary: latest, at: 0 }) : undefined;
   }
 
-  /** What can be summarised, from where on, and what would be left in any case. */
-  plan(placed: Placed | undefined): {
-    readonly cut: Cut | undefined;
-    readonly base: Placed | undefined;
+  /**
+   * Returns the next cut, the summary to continue, the tokens the cut removes, and the smallest size the prompt can
+   * reach.
+   */
+  plan(placed: PlacedSummary | undefined): {
+    readonly cut: PromptCut | undefined;
+    readonly base: PlacedSummary | undefined;
     readonly gain: number;
     readonly floor: number;
   } {
-    const { tokens, memory } = this.#place;
+    const { tokens, memory } = this.#context;
     const from = placed?.at ?? 0;
     const choice = this.#choose(from);
     const cover = choice === undefined ? [] : memory.shortened.apply(this.rest).slice(from, choice.cut.at);
@@ -152,32 +175,32 @@ class Draft {
     };
   }
 
-  /** Summaries with the same key are written one after another: the second may no longer be needed. */
-  keyOf({ at }: Cut): string {
-    return at <= this.turns.present ? "history" : digestMessages(this.rest.slice(0, at));
+  /** Summaries with the same key are written one after another, because the first may make the second unnecessary. */
+  keyOf({ at }: PromptCut): string {
+    return at <= this.turns.current ? "history" : digestMessages(this.rest.slice(0, at));
   }
 
-  /** The last that can be done: results are cut, down to a little below the limit. */
-  shorten(placed: Placed | undefined): void {
-    const { memory, budget, tokens, tell } = this.#place;
+  /** Cuts tool results until the prompt is slightly below the limit. */
+  shorten(placed: PlacedSummary | undefined): void {
+    const { memory, budget, tokens, emit } = this.#context;
     const before = this.measure(placed);
     let size = before;
     for (let tries = 0; size > budget.limit && tries < MAX_TRIES; tries++) {
-      const excess = size - Math.floor(budget.limit * SHORTENED_TO);
+      const excess = size - Math.floor(budget.limit * SHORTEN_TARGET);
       if (!memory.shortened.shorten(this.rest.slice(placed?.at ?? 0), excess, tokens)) break;
       size = this.measure(placed);
     }
-    if (size < before) void tell(describeApplied(before, size, "cut"));
+    if (size < before) void emit(createAppliedEvent(before, size, "cut"));
   }
 
   /**
-   * Where it is still more than the model can read: as much of the summary as there is room for, or a note in its place;
-   * and without all that can be spared. The summary itself is kept for prompts that have the room.
+   * Reduces a prompt that still exceeds what the model can read: shortens the summary, replaces it with a note, then
+   * drops everything that may be dropped. Affects only this prompt; the full summary stays in memory.
    */
-  squeeze(placed: Placed | undefined): Placed | undefined {
-    const { budget, memory, tell } = this.#place;
+  squeeze(placed: PlacedSummary | undefined): PlacedSummary | undefined {
+    const { budget, memory, emit } = this.#context;
     const before = this.measure(placed);
-    if (before <= budget.most) return placed;
+    if (before <= budget.maximum) return placed;
     let found = { placed, size: before };
     for (const take of [
       () => placed && this.#shortenSummary(placed, before),
@@ -187,52 +210,52 @@ class Draft {
       const taken = take();
       const size = this.measure(taken);
       if (taken !== undefined && size < found.size) found = { placed: taken, size };
-      if (found.size <= budget.most) break;
+      if (found.size <= budget.maximum) break;
     }
     if (found.placed === undefined || found.size >= before) return placed;
     const { count, digest, isDrop } = found.placed.summary;
     const method = isDrop ? "drop" : "cut";
     const key = `${count} ${digest} ${method}`;
-    // The prompts that follow have the same done to them.
-    if (memory.squeezed.get(key) === undefined) void tell(describeApplied(before, found.size, method));
-    memory.squeezed.set(key, true);
+    // Later prompts are reduced in the same way; report it once.
+    if (memory.reportedSqueezes.get(key) === undefined) void emit(createAppliedEvent(before, found.size, method));
+    memory.reportedSqueezes.set(key, true);
     return found.placed;
   }
 
-  #shortenSummary({ summary, at }: Placed, size: number): Placed | undefined {
-    const { budget, tokens } = this.#place;
-    let room = tokens.countText(summary.text) - (size - budget.most);
-    for (let tries = 0; room >= LEAST_SUMMARY && tries < MAX_TRIES; tries++) {
+  #shortenSummary({ summary, at }: PlacedSummary, size: number): PlacedSummary | undefined {
+    const { budget, tokens } = this.#context;
+    let room = tokens.countText(summary.text) - (size - budget.maximum);
+    for (let tries = 0; room >= MIN_SUMMARY_TOKENS && tries < MAX_TRIES; tries++) {
       const placed = { summary: { ...summary, text: shortenText(summary.text, room, tokens) }, at };
-      const excess = this.measure(placed) - budget.most;
+      const excess = this.measure(placed) - budget.maximum;
       if (excess <= 0) return placed;
       room -= excess;
     }
     return undefined;
   }
 
-  /** A note in the place of everything before `at`; undefined where there is nothing. */
-  #drop(placed: Placed | undefined, at: number): Placed | undefined {
-    const cover = describeCover(this.solid, at, placed);
+  /** Replaces everything before `at` with a note. Returns `placed` if there is nothing to replace. */
+  #drop(placed: PlacedSummary | undefined, at: number): PlacedSummary | undefined {
+    const cover = describeCoverage(this.restorable, at, placed);
     return cover.count === 0 ? placed : { summary: { ...cover, text: "", missing: cover.count, isDrop: true }, at };
   }
 
   #choose(from: number): ReturnType<typeof chooseCut> {
-    const { tokens, budget, memory, options } = this.#place;
+    const { tokens, budget, memory, options } = this.#context;
     return chooseCut({
       turns: this.turns,
       sizes: memory.shortened.apply(this.rest).map((message) => tokens.countMessage(message)),
       from,
       keepTurns: options.keepTurns ?? COMPRESSION_DEFAULTS.keepTurns,
-      fixed: this.#beside + budget.maxSummaryTokens + AROUND_SUMMARY,
+      fixed: this.#overhead + budget.maxSummaryTokens + SUMMARY_OVERHEAD,
       limit: budget.limit,
       target: budget.target,
     });
   }
 
-  /** A summary that is longer than what it stands for, for a model that can read more, is of no use here. */
-  #isShorter({ summary, at }: Placed): boolean {
-    const { tokens, memory } = this.#place;
+  /** A summary written for a larger context window can be longer than the messages it replaces. */
+  #isShorter({ summary, at }: PlacedSummary): boolean {
+    const { tokens, memory } = this.#context;
     let room = tokens.countMessage(writeSummaryMessage(summary));
     for (const [index, message] of memory.shortened.apply(this.rest.slice(0, at)).entries()) {
       if (index !== this.turns.question) room -= tokens.countMessage(message);
@@ -241,33 +264,36 @@ class Draft {
     return false;
   }
 
-  /** Turns that were left out are summarised after all, as long as they are there. */
-  #findBase(placed: Placed | undefined): Placed | undefined {
+  /**
+   * Finds the summary that the next one continues. Skips dropped turns, so that they are summarized if still available.
+   */
+  #findBase(placed: PlacedSummary | undefined): PlacedSummary | undefined {
     if (placed?.summary.isDrop !== true) return placed;
-    const base = this.#findMeant(({ isDrop }) => !isDrop);
+    const base = this.#findMatching(({ isDrop }) => !isDrop);
     return base === undefined && placed.summary.text !== "" ? placed : base;
   }
 
-  #findMeant(isMeant: (summary: Summary) => boolean): Placed | undefined {
+  #findMatching(matches: (summary: Summary) => boolean): PlacedSummary | undefined {
     const { starts, rounds } = this.turns;
-    // Behind it, nothing may be left out.
+    // Messages from here on must be kept.
     const last = rounds.at(-1) ?? starts.at(-1) ?? 0;
-    return this.#place.memory.summaries.find(
-      this.solid,
-      (summary, at) => at <= last && this.rest[at]?.role !== "tool" && isMeant(summary),
+    return this.#context.memory.summaries.find(
+      this.restorable,
+      (summary, at) => at <= last && this.rest[at]?.role !== "tool" && matches(summary),
     );
   }
 
-  #replace(placed: Placed | undefined): readonly ModelMessage[] {
-    const { shortened } = this.#place.memory;
+  #replace(placed: PlacedSummary | undefined): readonly ModelMessage[] {
+    const { shortened } = this.#context.memory;
     if (placed === undefined) return shortened.apply(this.rest);
     const { question } = this.turns;
-    const asked = question !== undefined && question < placed.at ? this.rest.slice(question, question + 1) : [];
-    return [writeSummaryMessage(placed.summary), ...asked, ...shortened.apply(this.rest.slice(placed.at))];
+    const questionMessages =
+      question !== undefined && question < placed.at ? this.rest.slice(question, question + 1) : [];
+    return [writeSummaryMessage(placed.summary), ...questionMessages, ...shortened.apply(this.rest.slice(placed.at))];
   }
 }
 
-function describeApplied(
+function createAppliedEvent(
   before_tokens: number,
   after_tokens: number,
   method: "summary" | "drop" | "cut",
@@ -275,17 +301,20 @@ function describeApplied(
   return { type: "compression_applied", before_tokens, after_tokens, method };
 }
 
-/** A window that is guessed, or tokens that are estimated, may be wrong: then the model is asked, and the log says so. */
-function isSure(size: number, { tokens, budget }: CompressionPlace): boolean {
-  return budget.isKnown && tokens.margin === 1 && size > budget.most;
+/**
+ * Only an exact token count and a known context window justify rejecting the prompt. Otherwise the model is called
+ * anyway, and the log contains the error.
+ */
+function isCertainlyTooLarge(size: number, { tokens, budget }: CompressionContext): boolean {
+  return budget.isKnown && tokens.margin === 1 && size > budget.maximum;
 }
 
-function createTooLarge(size: number, place: CompressionPlace): LoomError {
-  const { message } = describeTooLarge(size, place);
-  return new LoomError("prompt_too_large", message, { tokens: size, limit: place.budget.most });
+function createTooLargeError(size: number, context: CompressionContext): LoomError {
+  const { message } = createTooLargeEvent(size, context);
+  return new LoomError("prompt_too_large", message, { tokens: size, limit: context.budget.maximum });
 }
 
-function describeTooLarge(size: number, { budget, model }: CompressionPlace): ErrorEvent {
-  const message = `The prompt has ${size} tokens where ${model.modelId} can read ${budget.most}, and nothing more can be left out.`;
+function createTooLargeEvent(size: number, { budget, model }: CompressionContext): ErrorEvent {
+  const message = `The prompt has ${size} tokens, but ${model.modelId} can read at most ${budget.maximum}, and nothing more can be removed. Shorten the message or start a new session.`;
   return { type: "error", message, code: "prompt_too_large", stage: "compression", recoverable: true };
 }

@@ -1,8 +1,8 @@
-// What holds for every conversation, whatever its length: the budget, the rules of providers, what must stay, and that
-// doing it twice is doing it once.
+// Properties of every compressed conversation: it keeps the budget, the rules of providers and required messages, and
+// compressing it again changes nothing.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { findRuleBreak } from "../../../test/agents/find-rule-break.ts";
+import { findRuleViolation } from "../../../test/agents/find-rule-violation.ts";
 import { joinUserMessages } from "../../models/join-user-messages.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import type { ModelMessage } from "../../models/model.ts";
@@ -15,7 +15,7 @@ import { loadTokenCounter } from "./token-counter.ts";
 
 const NUM_RUNS = process.env["LOOM_LONG"] === "1" ? 2000 : 50;
 const FACT = "The customer's name is 王芳.";
-/** Tokens around a summary, and of the shortest one. */
+/** Tokens of the text around a summary plus the shortest summary. */
 const SUMMARY = 64 + 60;
 const SIGNAL = new AbortController().signal;
 
@@ -26,11 +26,11 @@ function createModel(kind: string): ScriptedModel {
     if (kind === "fails") return { fault: { kind: "throw", error: new Error("no") } };
     if (kind === "is empty") return { text: " " };
     if (kind === "talks") return { text: "and then ".repeat(5000), chunk: 1000 };
-    return { text: `What was said, part ${turn}.` };
+    return { text: `Summary, part ${turn}.` };
   });
 }
 
-it("keeps the budget, the rules and what must stay, and changes nothing the second time", async () => {
+it("keeps the budget, provider rules and required messages, and is idempotent", async () => {
   const tokens = new PromptTokens(await loadTokenCounter({ modelId: "scripted" }));
   const seen = { fits: 0, summary: 0, drop: 0, cut: 0, latest: 0, long: 0, refused: 0 };
   await fc.assert(
@@ -42,12 +42,12 @@ it("keeps the budget, the rules and what must stay, and changes nothing the seco
       async ({ messages, question, present }, contextWindow, keepTurns, kind) => {
         const model = createModel(kind);
         const compressor = createCompressor({ contextWindow, keepTurns, pinned: [FACT] });
-        const place = { sessionId: "s", model, signal: SIGNAL, present };
+        const options = { sessionId: "s", model, signal: SIGNAL, turnStart: present };
         let fitted;
         try {
-          fitted = await compressor.fit({ messages }, place);
+          fitted = await compressor.fit({ messages }, options);
         } catch (error) {
-          // What is left is what must stay, and it is too much by itself.
+          // Only required messages are left, and they alone are too large.
           expect(isLoomError(error) && error.code).toBe("prompt_too_large");
           const last = messages.findLastIndex(({ role }) => role === "assistant");
           const must = messages.filter(
@@ -61,17 +61,17 @@ it("keeps the budget, the rules and what must stay, and changes nothing the seco
           return;
         }
         const given = fitted.messages;
-        expect(findRuleBreak(joinUserMessages(given))).toBeUndefined();
+        expect(findRuleViolation(joinUserMessages(given))).toBeUndefined();
         const [head, ...rest] = given;
         const own = messages[0]?.role === "system" ? messages.slice(1) : messages;
         expect(head?.role === "system" && head.content.endsWith(FACT)).toBe(true);
         if (messages[0]?.role === "system" && head?.role === "system")
           expect(head.content.startsWith(messages[0].content)).toBe(true);
         expect(rest[0]?.role).toBe("user");
-        // Order: without the summary and the shortened results it is a part of what was given, in its order.
+        // Without the summary and shortened results, the messages are a part of the given ones in the same order.
         const kept = rest.filter((message) => own.includes(message));
         expect(kept).toEqual(own.filter((message) => kept.includes(message)));
-        // The question, and what came last.
+        // The question and the latest message.
         expect(
           kept.some(
             ({ content }) => content.length === 1 && JSON.stringify(content).includes(JSON.stringify(question)),
@@ -92,7 +92,7 @@ it("keeps the budget, the rules and what must stay, and changes nothing the seco
         } else seen.fits++;
         if (JSON.stringify(given).includes("[cut: ")) seen.cut++;
         const limit = Math.floor(contextWindow * 0.8);
-        // The latest turns, wherever there is room for them.
+        // The latest turns, if they fit.
         const latest = own.slice(splitTurns(own, present).starts.at(-keepTurns) ?? 0);
         const needed = tokens.countRest({}) + tokens.countMessages([head as ModelMessage, ...latest]);
         if (needed + SUMMARY + contextWindow * 0.1 <= (limit + contextWindow * 0.5) / 2) {
@@ -100,17 +100,17 @@ it("keeps the budget, the rules and what must stay, and changes nothing the seco
           expect(kept.slice(-latest.length)).toEqual(latest);
         }
         if (size > limit) {
-          // Nothing is left that could be left out: the summary, the question, one round and notes.
+          // Nothing is left that could be removed: only the summary, the question, one round and notes.
           seen.long++;
           expect(kept.filter(({ role }) => role === "assistant").length).toBeLessThanOrEqual(1);
         }
         const asked = model.requests.length;
         const asking = rest.findIndex((message) => message === own[present]);
-        const again = await compressor.fit({ messages: given }, { ...place, present: asking });
+        const again = await compressor.fit({ messages: given }, { ...options, turnStart: asking });
         expect(again.messages).toEqual(given);
         expect(again.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
-        // The same prompt, and one that has grown: the same summary, no new event, nobody is asked.
-        const repeated = await compressor.fit({ messages }, place);
+        // The same prompt and a longer one use the same summary without new events or model calls.
+        const repeated = await compressor.fit({ messages }, options);
         expect(repeated.messages).toEqual(given);
         expect(repeated.events.filter(({ type }) => type === "compression_applied")).toEqual([]);
         expect(model.requests.length).toBe(asked);
@@ -118,7 +118,7 @@ it("keeps the budget, the rules and what must stay, and changes nothing the seco
     ),
     { numRuns: NUM_RUNS, seed: 7 },
   );
-  // The samples are worth something only if all of it happens.
+  // The samples must cover all cases.
   for (const [what, times] of Object.entries(seen))
     if (what !== "refused") expect([what, times > 0]).toEqual([what, true]);
   expect(seen.refused).toBeLessThan(NUM_RUNS / 3);

@@ -1,21 +1,28 @@
-/** What compression can be told. */
+/** Options of prompt compression. */
 import type { ModelChoice } from "../../models/model.ts";
 
+/** Options of `createCompressor` and of the agent option `compression`. */
 export interface CompressionOptions {
-  /** Share of the context window at which a prompt is compressed; 0.8 when absent. */
+  /** Share of the context window above which a prompt is compressed. Default: 0.8. */
   readonly threshold?: number;
-  /** Share of the context window that it has afterwards at most; 0.5 when absent. */
+  /** Share of the context window that a compressed prompt may fill. At most `threshold`. Default: 0.5. */
   readonly target?: number;
-  /** Tokens the model can read; by its family when absent. */
+  /** Tokens the model can read. Default: known from the model name, otherwise 32,768. */
   readonly contextWindow?: number;
-  /** The latest turns that stay as they are, the present one included, as long as they fit; 2 when absent. */
+  /** Number of latest turns to keep unchanged if they fit, including the current one. Default: 2. */
   readonly keepTurns?: number;
-  /** Facts that every prompt has, whatever is left out: at the end of the system's message. */
+  /** Facts included in every prompt, at the end of the system message. Default: none. */
   readonly pinned?: readonly string[];
-  /** Who writes the summary; the model itself when absent. */
+  /** Model that writes the summary. Default: the model that reads the prompt. */
   readonly model?: ModelChoice;
-  /** Tokens of the summary; a tenth of the context window when absent, from 64 to 2048. A quarter of a prompt at most. */
+  /**
+   * Maximum tokens of the summary. Default: a tenth of the context window, between 64 and 2048. Never more than a
+   * quarter of the prompt limit.
+   */
   readonly maxSummaryTokens?: number;
-  /** How long the summary may take, all its parts; 60 s when absent. Code `compression_failed`. */
+  /**
+   * Time limit for writing the summary, all parts together, in milliseconds. Default: 60,000. After that the turns are
+   * dropped and the error `compression_failed` is reported.
+   */
   readonly timeoutMs?: number;
 }

@@ -26,7 +26,7 @@ it.each<[unknown]>([
   [{ pinned: [1] }],
   [{ model: 5 }],
   [{ model: null }],
-])("refuses %j", (options) => {
+])("rejects %j", (options) => {
   let thrown: unknown;
   try {
     checkCompressionOptions(options as CompressionOptions);
@@ -36,11 +36,11 @@ it.each<[unknown]>([
   expect(isLoomError(thrown) && thrown.code).toBe("invalid_arguments");
 });
 
-describe("the budget", () => {
-  it("has room for the answer, unless the answer has its own", () => {
-    expect(budgetOf("gpt-4", {}, { maxOutputTokens: 4096 }).most).toBe(4096);
-    expect(budgetOf("gpt-5", {}, { maxOutputTokens: 100_000 }).most).toBe(272_000);
-    expect(budgetOf("gpt-5", { contextWindow: 10_000 }, { maxOutputTokens: 4000 }).most).toBe(6000);
+describe("the token budget", () => {
+  it("reserves the output tokens unless the model counts them separately", () => {
+    expect(budgetOf("gpt-4", {}, { maxOutputTokens: 4096 }).maximum).toBe(4096);
+    expect(budgetOf("gpt-5", {}, { maxOutputTokens: 100_000 }).maximum).toBe(272_000);
+    expect(budgetOf("gpt-5", { contextWindow: 10_000 }, { maxOutputTokens: 4000 }).maximum).toBe(6000);
   });
 
   it.each<[CompressionOptions, ModelSettings]>([
@@ -50,7 +50,7 @@ describe("the budget", () => {
     [{}, { maxOutputTokens: 4900 }],
     [{ maxSummaryTokens: 8192 }, {}],
     [{ keepTurns: 30 }, {}],
-  ])("is not used up again by the next turns with %j and %j", async (options, settings) => {
+  ])("leaves room for the next turns with %j and %j", async (options, settings) => {
     const { limit, target } = budgetOf("gpt-4", options, settings);
     expect(target).toBeLessThanOrEqual(0.8 * limit);
     const model = new ScriptedModel(() => ({ text: "A fact. ".repeat(50) }), { modelId: "gpt-4" });

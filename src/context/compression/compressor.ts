@@ -1,9 +1,9 @@
 /**
- * The contract of a compressor: what makes a prompt fit the model that is to read it. It changes what is sent, and
- * nothing else: the log keeps everything.
+ * The contract of a compressor, which makes a prompt fit into the context window of a model. It changes only what is
+ * sent to the model; the log keeps every message.
  *
- * Invariants: what it gives is a valid prompt if it was given one; the system's message, the latest turns, open calls and
- * pinned facts stay; no call is parted from its result; what fits is given back as it is.
+ * Invariants: a valid prompt stays valid; the system message, the latest turns, open tool calls and pinned facts are
+ * kept; a tool call stays together with its result; a prompt that fits is returned unchanged except for pinned facts.
  */
 import type { LanguageModel, ModelMessage, ModelRequest } from "../../models/model.ts";
 import type {
@@ -14,46 +14,65 @@ import type {
   UsageEvent,
 } from "../../protocol/index.ts";
 
+/** Makes prompts fit into the context window of a model. */
 export interface Compressor {
+  /**
+   * Returns the prompt unchanged if it fits, otherwise a shorter one. Throws `prompt_too_large` if it certainly cannot
+   * be made to fit, or `cancelled` if the signal is aborted.
+   */
   fit(prompt: Prompt, options: FitOptions): Promise<FittedPrompt>;
 }
 
-/** Tools and the form of the answer are sent too, and count; `settings.maxOutputTokens` is kept free. */
+/** The parts of a model request that count towards its size. `settings.maxOutputTokens` is kept free for the answer. */
 export type Prompt = Pick<ModelRequest, "messages" | "tools" | "responseFormat" | "settings">;
 
 /**
- * What was done to a prompt: the calls of a model that wrote a summary, with what they cost, an `error` where none could be
- * had, `compression_applied`.
+ * An event emitted during compression: `llm_start`, `usage` and `llm_end` of the calls that write a summary, `error` if
+ * no summary could be written, `compression_applied`.
  */
 export type FitEvent = CompressionAppliedEvent | ErrorEvent | LlmEndEvent | LlmStartEvent | UsageEvent;
 
+/** What a compressor needs to know about one prompt. */
 export interface FitOptions {
-  /** Whose prompts these are: what was summarised for it is used again. */
+  /** Session of the prompt. Summaries of a session are reused. */
   readonly sessionId: string;
-  /** What the session is part of, such as its log: elsewhere, another may have the same name. What is remembered goes with it. */
+  /**
+   * The object the session belongs to, such as its log. Sessions of different scopes may have the same id. Cached
+   * summaries are freed together with it. Default: the compressor.
+   */
   readonly scope?: object;
-  /** Who is to read the prompt; its family says how tokens are counted and how many it can read. */
+  /**
+   * Model that will read the prompt. Its family determines how tokens are counted and the size of the context window.
+   */
   readonly model: LanguageModel;
+  /** Cancels the compression, including a summary being written. */
   readonly signal: AbortSignal;
-  /** Messages before the present turn, the system's not counted. Absent, it begins with the user's last message. */
-  readonly present?: number;
-  /** The oldest messages of the session are not in the prompt: the latest summary stands for them. */
-  readonly hasLostBeginning?: boolean;
-  /** What was summarised before, newest first, as the log has it. Asked for when nothing that is known makes it fit. */
+  /**
+   * Index of the first message of the current turn, not counting the system message. Default: the last user message.
+   */
+  readonly turnStart?: number;
+  /** True if the oldest messages of the session are missing from the prompt. The latest summary then replaces them. */
+  readonly isHistoryTruncated?: boolean;
+  /**
+   * Reads earlier `compression_applied` events from the log, newest first. Called if no cached summary makes the prompt
+   * fit.
+   */
   readonly readEarlier?: () => Promise<readonly CompressionAppliedEvent[]>;
   /**
-   * Told each event as it happens: what was paid for is told even where the prompt is refused. What it gives for an
-   * `llm_start` is waited for before the model is asked, and where that fails it is not asked.
+   * Receives each event immediately, including the cost of summaries for a prompt that is then rejected. For
+   * `llm_start` the returned promise is awaited before the model is called; if it rejects, the model is not called.
    */
   readonly onEvent?: (event: FitEvent) => void | Promise<void>;
-  /** Ids for the calls that write summaries; numbers of the compressor's own when absent. */
+  /** Creates ids for the calls that write summaries. Default: `summary.1`, `summary.2` and so on. */
   readonly createCallId?: () => string;
-  /** Told what the operator should know, and no user: that a package is missing. */
+  /** Receives problems that concern the operator, such as a missing tokenizer package. They are not in the log. */
   readonly onError?: (error: Error) => void;
 }
 
+/** The result of `Compressor.fit`. */
 export interface FittedPrompt {
+  /** The messages to send. */
   readonly messages: readonly ModelMessage[];
-  /** All that `onEvent` was told. None where the prompt fitted, or fits with what was summarised before. */
+  /** All events passed to `onEvent`. Empty if the prompt fits as it is or with a known summary. */
   readonly events: readonly FitEvent[];
 }

@@ -1,10 +1,10 @@
 /**
- * The summary that the offline model gives: what was said first in each message, the latest that fit. It understands
- * nothing, and says what it is.
+ * Writes a summary without a model, for the offline model: the first characters of each message, as many of the latest
+ * as fit.
  */
 import type { ModelMessage } from "../../models/model.ts";
 
-/** Characters of one message. */
+/** Maximum characters quoted from one message. */
 const EXCERPT = 120;
 
 export function condenseByRule(
@@ -14,7 +14,7 @@ export function condenseByRule(
 ): string {
   const old = before.split("\n").filter((line) => line.startsWith("- "));
   const lines = [...old, ...messages.flatMap(excerpt)];
-  // Halves, so that the cost stays small however many there are.
+  // Halving the list keeps the number of token counts logarithmic.
   let kept = lines;
   while (kept.length > 1 && !fits(write(kept))) kept = kept.slice(Math.ceil(kept.length / 2));
   return write(kept);

@@ -40,7 +40,7 @@ const appliedOf = ({ events }: FittedPrompt): CompressionAppliedEvent => {
 const textOf = (message: ModelMessage | undefined): string => JSON.stringify(message?.content);
 
 describe("a prompt that fits", () => {
-  it("is given back as it is", async () => {
+  it("is returned unchanged", async () => {
     const { fit, model } = createFitter([]);
     const messages = [SYSTEM, ...converse(2)];
     const fitted = await fit(messages);
@@ -49,7 +49,7 @@ describe("a prompt that fits", () => {
     expect(model.requests).toEqual([]);
   });
 
-  it("has the pinned facts, too", async () => {
+  it("includes the pinned facts", async () => {
     const { fit } = createFitter([], { pinned: ["The budget is 500 €.", " "] });
     const [head, ...rest] = (await fit([SYSTEM, say("Hello")])).messages;
     expect(head?.content).toBe("You are helpful.\n\nFacts to keep in mind:\n- The budget is 500 €.");
@@ -59,7 +59,7 @@ describe("a prompt that fits", () => {
 });
 
 describe("a prompt that is too long", () => {
-  it("has its oldest turns summarised", async () => {
+  it("has its oldest turns summarized", async () => {
     const { fit, model } = createFitter([summary("They spoke of weaving.")]);
     const messages = [SYSTEM, ...converse(28), say("And now?")];
     const fitted = await fit(messages);
@@ -68,21 +68,21 @@ describe("a prompt that is too long", () => {
     expect(applied).toMatchObject({ method: "summary", summary: "They spoke of weaving." });
     expect(applied.before_tokens).toBeGreaterThan(3200);
     expect(applied.after_tokens).toBeLessThanOrEqual(2000);
-    const [head, told, ...kept] = fitted.messages;
+    const [head, summaryMessage, ...kept] = fitted.messages;
     expect(head).toBe(SYSTEM);
-    expect(told?.role).toBe("user");
-    expect(textOf(told)).toContain("Summary of the earlier conversation");
-    expect(textOf(told)).toContain("They spoke of weaving.");
+    expect(summaryMessage?.role).toBe("user");
+    expect(textOf(summaryMessage)).toContain("Summary of the earlier conversation");
+    expect(textOf(summaryMessage)).toContain("They spoke of weaving.");
     expect(kept).toEqual(messages.slice(-kept.length));
     expect(applied.covered_messages).toBe(messages.length - 1 - kept.length);
-    // Who writes it is told what it is, and is given the turns as data.
+    // The request declares the turns as data.
     const [request] = model.prompts;
     expect(request?.[0]?.role).toBe("system");
     expect(textOf(request?.[0])).toContain("follow no instruction");
     expect(textOf(request?.[1])).toContain("Question 0:");
   });
 
-  it("uses the same summary until it is too long again, and then goes on from it", async () => {
+  it("reuses the summary until the prompt is too long again, then continues it", async () => {
     const { fit, model } = createFitter([summary("First summary."), summary("Second summary.")]);
     const messages: ModelMessage[] = [SYSTEM, ...converse(28)];
     let summaries = 0;
@@ -97,11 +97,11 @@ describe("a prompt that is too long", () => {
     expect(given).toBeGreaterThan(5);
     const [, second] = model.prompts;
     expect(textOf(second?.[1])).toContain("First summary.");
-    // What the first summary stands for is not read again.
+    // The messages covered by the first summary are not read again.
     expect(textOf(second?.[1])).not.toContain("Question 0:");
   });
 
-  it("costs summaries in proportion to what is said", async () => {
+  it("needs summaries in proportion to the conversation", async () => {
     let read = 0;
     const { fit } = createFitter((request) => {
       read += JSON.stringify(request.prompt).length;
@@ -141,13 +141,13 @@ describe("a prompt that is too long", () => {
     expect(fitted.messages[2]).toBe(question);
     expect(fitted.messages[3]?.role).toBe("assistant");
     expect(fitted.messages.slice(-2)).toEqual(rounds.slice(-2));
-    // The next turn uses the summary again, although the question it went around is no longer the present one.
+    // The next turn reuses the summary, although the question inside it is no longer the current one.
     const next = await fit([SYSTEM, question, ...rounds, reply("All of it."), say("Thanks. And now?")]);
     expect(next.events).toEqual([]);
     expect(textOf(next.messages[1])).toContain("Done so far");
   });
 
-  it("has long results shortened when nothing else helps", async () => {
+  it("has long tool results cut as a last resort", async () => {
     const { fit, model } = createFitter([]);
     const call: ModelMessage = {
       role: "assistant",
@@ -169,15 +169,15 @@ describe("a prompt that is too long", () => {
     const applied = appliedOf(fitted);
     expect(applied.method).toBe("cut");
     expect(applied.after_tokens).toBeLessThanOrEqual(3200);
-    expect(textOf(fitted.messages.at(-1))).toMatch(/\[cut: these are the first \d+ of 64000 characters/);
+    expect(textOf(fitted.messages.at(-1))).toMatch(/\[cut: first \d+ of 64000 characters/);
     expect(model.requests).toEqual([]);
-    // The next round sends it as it was sent.
+    // The next round sends the same shortened result.
     const more = await fit([...messages, reply("It has lines.")]);
     expect(more.events).toEqual([]);
     expect(more.messages.slice(0, -1)).toEqual(fitted.messages);
   });
 
-  it("finds a summary again when the history has lost its beginning", async () => {
+  it("finds a summary again if the start of the history is missing", async () => {
     const { fit, model } = createFitter([summary("They spoke of weaving.")]);
     const messages = converse(29);
     const { messages: given } = await fit([SYSTEM, ...messages]);
@@ -187,7 +187,7 @@ describe("a prompt that is too long", () => {
     expect(model.requests.length).toBe(1);
   });
 
-  it("keeps room for the answer", async () => {
+  it("reserves the output tokens", async () => {
     const { compressor, model } = createFitter([summary("Short.")]);
     const messages = converse(18);
     const fit = (maxOutputTokens: number) =>
@@ -197,27 +197,27 @@ describe("a prompt that is too long", () => {
     expect(appliedOf(fitted).after_tokens).toBeLessThanOrEqual(1400);
   });
 
-  it("is told where it cannot fit", async () => {
+  it("is rejected or reported if it cannot fit", async () => {
     const { fit, model } = createFitter([]);
     const reader = new ScriptedModel([], { modelId: "gpt-4o" });
     const messages = [...converse(20), say("word ".repeat(8000))];
-    // Nothing is paid for what cannot be sent.
+    // No summary is paid for a prompt that cannot be sent.
     await expect(fit(messages, { reader })).rejects.toMatchObject({ code: "prompt_too_large" });
     expect(reader.requests).toEqual([]);
-    // This model's tokens are estimated: it is asked, and the log says so.
+    // Tokens are estimated for this model, so it is called and the log contains the error.
     const fitted = await fit(messages.slice(-1), { reader: model });
     expect(fitted.messages).toEqual(messages.slice(-1));
     expect(fitted.events).toMatchObject([{ type: "error", code: "prompt_too_large", recoverable: true }]);
   });
 });
 
-describe("a summary that cannot be had", () => {
+describe("a summary that cannot be written", () => {
   it.each<[string, ScriptedTurn]>([
     ["fails", { fault: { kind: "throw", error: new Error("sk-secret-key-1234567") } }],
     ["is empty", { text: "  " }],
-    ["breaks off", { text: "The user", fault: { kind: "break", after: 1 } }],
-    ["never comes", { fault: { kind: "stall" } }],
-  ])("leaves whole turns out when it %s, and says so", async (_, turn) => {
+    ["fails", { text: "The user", fault: { kind: "break", after: 1 } }],
+    ["times out", { fault: { kind: "stall" } }],
+  ])("drops whole turns and reports it if it %s", async (_, turn) => {
     const { fit, model } = createFitter([turn], { timeoutMs: 50 });
     const messages = [SYSTEM, ...converse(28), say("And now?")];
     const fitted = await fit(messages);
@@ -237,18 +237,18 @@ describe("a summary that cannot be had", () => {
     expect(applied).toMatchObject({ method: "drop" });
     expect(applied.after_tokens).toBeLessThanOrEqual(2000);
     expect(textOf(fitted.messages[1])).toContain(`${applied.covered_messages} earlier messages are missing`);
-    // Nobody is asked again for what is left out.
+    // The dropped turns are not summarized again.
     expect((await fit(messages)).events).toEqual([]);
     expect(model.requests.length).toBe(1);
   });
 
-  it("leaves turns out where the summary is longer than they are", async () => {
+  it("drops turns if the summary is longer than they are", async () => {
     const { fit } = createFitter([{ text: "and so on ".repeat(800) }], { maxSummaryTokens: 5000 });
     const fitted = await fit([SYSTEM, ...converse(28)]);
     expect(appliedOf(fitted).method).toBe("drop");
   });
 
-  it("keeps the summary before it, and what was left out is in the next one", async () => {
+  it("keeps the previous summary, and the next one includes the dropped turns", async () => {
     const { fit, model } = createFitter(
       (_, turn) => (turn === 1 ? { text: "" } : summary(turn === 0 ? "First summary." : "Third summary.")),
       { contextWindow: 8000 },
@@ -266,36 +266,36 @@ describe("a summary that cannot be had", () => {
     expect(methods).toEqual(["summary", "drop", "summary"]);
     expect(textOf(last?.messages[1])).toMatch(/Third summary\./);
     expect(textOf(last?.messages[1])).not.toContain("missing");
-    // The third goes on from the first, and is given all that was said since.
+    // The third summary continues the first and covers everything since.
     const [first, second, third] = model.prompts.map((prompt) => textOf(prompt[1]));
     expect(third).toContain("First summary.");
     for (const [question] of second?.matchAll(/Question \d+:/g) ?? []) expect(third).toContain(question);
     expect(first).toContain("Question 0:");
   });
 
-  it("leaves turns out where its model cannot be had", async () => {
+  it("drops turns if the summary model cannot be loaded", async () => {
     const { fit } = createFitter([], { model: { provider: "nowhere", model: "x" } });
     expect(appliedOf(await fit([SYSTEM, ...converse(28)])).method).toBe("drop");
   });
 });
 
 describe("the summary", () => {
-  it("is written by another model where one is named", async () => {
+  it("is written by another model if one is configured", async () => {
     const writer = new ScriptedModel([summary("By the other.")]);
     const { fit, model } = createFitter([], { model: writer });
     expect(appliedOf(await fit([SYSTEM, ...converse(28)])).summary).toBe("By the other.");
     expect(model.requests).toEqual([]);
-    // Beside the 400 of the summary, a model may think.
+    // 400 tokens for the summary plus a reserve for reasoning.
     expect(writer.requests[0]?.maxOutputTokens).toBe(400 + 4096);
   });
 
-  it("is written part by part where the model cannot read all at once", async () => {
+  it("is written in parts if the model cannot read everything at once", async () => {
     const { fit, model } = createFitter((_, turn) => summary(`Up to part ${turn}.`));
     const fitted = await fit([SYSTEM, ...converse(100)]);
     expect(model.requests.length).toBeGreaterThan(2);
     expect(textOf(model.prompts.at(-1)?.[1])).toContain(`Up to part ${model.requests.length - 2}.`);
     expect(appliedOf(fitted).summary).toBe(`Up to part ${model.requests.length - 1}.`);
-    // Each part is a call of its own.
+    // Each part is a separate call.
     const of = (type: string) => fitted.events.filter((event) => event.type === type);
     for (const type of ["llm_start", "usage", "llm_end"]) expect(of(type)).toHaveLength(model.requests.length);
     const ids = of("usage").map((event) => (event.type === "usage" ? event.llm_call_id : undefined));
@@ -303,14 +303,14 @@ describe("the summary", () => {
     expect(of("llm_end")[0]).toMatchObject({ llm_call_id: ids[0], purpose: "summary", finish_reason: "stop" });
   });
 
-  it("is made by rule with the offline model", async () => {
+  it("is made of excerpts with the offline model", async () => {
     const { fit } = createFitter([]);
     const fitted = await fit([SYSTEM, ...converse(28)], { reader: new OfflineModel() });
     expect(appliedOf(fitted).summary).toMatch(/^Excerpts, made by rule:\n- user: Question \d/);
     expect(typesOf(fitted)).toEqual(["compression_applied"]);
   });
 
-  it("is no longer than it may be", async () => {
+  it("respects its maximum length", async () => {
     const { fit } = createFitter([{ text: "汉字 and words ".repeat(200) }], { maxSummaryTokens: 80 });
     const text = appliedOf(await fit([SYSTEM, ...converse(28)])).summary ?? "";
     expect(text.length).toBeGreaterThan(50);
@@ -318,7 +318,7 @@ describe("the summary", () => {
     expect(text.endsWith("…")).toBe(true);
   });
 
-  it("is used again by a process that finds it in the log", async () => {
+  it("is reused by another process that reads it from the log", async () => {
     const messages = [SYSTEM, ...converse(28)];
     const first = createFitter([summary("From the log.")]);
     const made = await first.fit(messages);
@@ -329,17 +329,17 @@ describe("the summary", () => {
       return [appliedOf(made)];
     };
     const compressor = createCompressor(WINDOW);
-    const place = { sessionId: "s", model: second, signal: SIGNAL, readEarlier };
-    const fitted = await compressor.fit({ messages: structuredClone(messages) }, place);
+    const options = { sessionId: "s", model: second, signal: SIGNAL, readEarlier };
+    const fitted = await compressor.fit({ messages: structuredClone(messages) }, options);
     expect(fitted.events).toEqual([]);
     expect(fitted.messages).toEqual(made.messages);
-    await compressor.fit({ messages }, place);
+    await compressor.fit({ messages }, options);
     expect(reads).toBe(1);
   });
 });
 
-describe("prompts side by side", () => {
-  it("ask for one summary", async () => {
+describe("concurrent prompts", () => {
+  it("share one summary", async () => {
     const { fit, model } = createFitter([summary("Once.")]);
     const messages = [SYSTEM, ...converse(28)];
     const all = await Promise.all([1, 2, 3].map((index) => fit([...messages, say(`Branch ${index}`)])));
@@ -348,13 +348,13 @@ describe("prompts side by side", () => {
     for (const { messages: given } of all) expect(textOf(given[1])).toContain("Once.");
   });
 
-  it("do not wait for one that was given up", async () => {
+  it("do not wait for one that was aborted", async () => {
     const { fit, model } = createFitter((_, turn) => (turn === 0 ? { fault: { kind: "stall" } } : summary("Later.")));
     const messages = [SYSTEM, ...converse(28)];
     const first = new AbortController();
     const second = new AbortController();
     const one = fit(messages, { signal: first.signal });
-    // The others come when it is at the model: who is first there is not who was first here.
+    // The others start while the first is waiting for the model.
     await expect.poll(() => model.requests.length).toBe(1);
     const two = fit(messages, { signal: second.signal });
     const three = fit(messages);

@@ -1,11 +1,11 @@
 /**
- * Makes a compressor that summarises the oldest turns with the model. It holds, of each session, the latest summaries and
- * which results were shortened, so that a prompt which has grown by a message is compressed as the one before it was.
+ * Creates a compressor that summarizes the oldest turns with a model. Per session it caches the latest summaries and
+ * which tool results were cut, so that the next prompt is compressed in the same way.
  *
- * Invariants: those of the contract; it asks for one summary at most per prompt, and two prompts of one session never ask
- * for the same; and whoever asks is told what cannot be made to fit.
+ * Invariants: those of the contract; at most one new summary per prompt; concurrent prompts of one session never
+ * request the same summary twice; a prompt that cannot be made to fit is reported.
  */
-import { createCancelled } from "../../models/call-watch.ts";
+import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { LanguageModel, ModelMessage } from "../../models/model.ts";
 import { resolveModel } from "../../models/resolve-model.ts";
 import { BoundedMap, LoomError } from "../../protocol/index.ts";
@@ -18,12 +18,24 @@ import { boundTokens, PromptTokens } from "./prompt-tokens.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { loadTokenCounter, type TokenCounter } from "./token-counter.ts";
 
-/** Sessions that are remembered, of one scope: those used last. Of others, the log knows. */
+/** Sessions cached per scope; the least recently used are evicted. The log still contains their summaries. */
 const MAX_SESSIONS = 1000;
 
+/**
+ * Creates a compressor. When a prompt exceeds the threshold, it summarizes the oldest turns with a model; if that is
+ * not enough, it cuts tool results. One compressor can serve many sessions. Throws `invalid_arguments` for an invalid
+ * option.
+ *
+ * Agents create their own from the option `compression`; call this only to compress prompts without an agent.
+ *
+ * ```ts
+ * const compressor = createCompressor({ contextWindow: 16_000, pinned: ["The budget is 500 €."] });
+ * const { messages } = await compressor.fit({ messages: history }, { sessionId: "chat-1", model, signal });
+ * ```
+ */
 export function createCompressor(options: CompressionOptions = {}): Compressor {
   checkCompressionOptions(options);
-  const memories = new Memories();
+  const memories = new SessionMemories();
   const counters = new WeakMap<TokenCounter, PromptTokens>();
   const pin = pinFacts(options.pinned ?? []);
   const findTokens = async (model: LanguageModel): Promise<PromptTokens> => {
@@ -44,62 +56,62 @@ export function createCompressor(options: CompressionOptions = {}): Compressor {
       throw error;
     }
   };
-  let hasToldMissing = false;
+  let hasReportedMissing = false;
   let calls = 0;
-  const countCall = (): string => `summary.${++calls}`;
+  const createDefaultCallId = (): string => `summary.${++calls}`;
 
   return {
-    fit: async (given, { onEvent, onError, createCallId = countCall, ...place }): Promise<FittedPrompt> => {
-      const { signal } = place;
-      const going = (): void => {
+    fit: async (given, { onEvent, onError, createCallId = createDefaultCallId, ...context }): Promise<FittedPrompt> => {
+      const { signal } = context;
+      const assertNotAborted = (): void => {
         if (signal.aborted) throw createCancelled(signal.reason);
       };
-      going();
+      assertNotAborted();
       const messages: readonly ModelMessage[] = pin(given.messages);
       const prompt = { ...given, messages };
-      const budget = computeBudget(options, place.model, given.settings);
-      const isWhole = place.hasLostBeginning !== true;
-      // Most prompts are short: no tokenizer is loaded for them.
+      const budget = computeBudget(options, context.model, given.settings);
+      const isWhole = context.isHistoryTruncated !== true;
+      // Most prompts are short and need no tokenizer.
       if (isWhole && boundTokens(prompt) <= budget.limit) return { messages, events: [] };
-      const tokens = await findTokens(place.model);
+      const tokens = await findTokens(context.model);
       await tokens.prepare(messages, signal);
-      going();
-      if (tokens.missing !== undefined && !hasToldMissing) {
-        hasToldMissing = true;
-        onError?.(createMissing(tokens.missing));
+      assertNotAborted();
+      if (tokens.missing !== undefined && !hasReportedMissing) {
+        hasReportedMissing = true;
+        onError?.(createMissingPackageError(tokens.missing));
       }
       const size = tokens.countRest(prompt) + tokens.countMessages(messages);
       if (isWhole && size <= budget.limit) return { messages, events: [] };
       const events: FitEvent[] = [];
-      const tell = (event: FitEvent): void | Promise<void> => {
+      const emit = (event: FitEvent): void | Promise<void> => {
         events.push(event);
-        const told = onEvent?.(event);
-        if (event.type === "llm_start") return told;
-        // Nobody waits for the others: whoever is told sees to what goes wrong there.
-        void Promise.resolve(told).catch(() => undefined);
+        const handled = onEvent?.(event);
+        if (event.type === "llm_start") return handled;
+        // Only `llm_start` is awaited. The receiver handles failures of the other events.
+        void Promise.resolve(handled).catch(() => undefined);
       };
-      const memory = memories.recall(place);
-      const how = { tokens, budget, memory, options, findWriter, tell, createCallId };
-      const fitted = await compressPrompt(prompt, { ...place, ...how });
+      const memory = memories.get(context);
+      const shared = { tokens, budget, memory, options, findWriter, emit, createCallId };
+      const fitted = await compressPrompt(prompt, { ...context, ...shared });
       return { messages: fitted, events };
     },
   };
 }
 
-class Memories {
+class SessionMemories {
   readonly #scopes = new WeakMap<object, BoundedMap<SessionMemory>>();
 
-  recall({ scope = this, sessionId }: Pick<FitOptions, "scope" | "sessionId">): SessionMemory {
+  get({ scope = this, sessionId }: Pick<FitOptions, "scope" | "sessionId">): SessionMemory {
     let sessions = this.#scopes.get(scope);
     if (sessions === undefined) this.#scopes.set(scope, (sessions = new BoundedMap(MAX_SESSIONS)));
     const memory = sessions.get(sessionId) ?? new SessionMemory();
-    // The latest stands last.
+    // Setting it again makes it the most recently used.
     sessions.set(sessionId, memory);
     return memory;
   }
 }
 
-function createMissing(name: string): LoomError {
-  const message = `Tokens are estimated: ${name} could not be loaded. To have them counted: npm install ${name}`;
+function createMissingPackageError(name: string): LoomError {
+  const message = `${name} could not be loaded, so tokens are estimated. For exact counts: npm install ${name}`;
   return new LoomError("missing_package", message, { package: name, stage: "compression" });
 }

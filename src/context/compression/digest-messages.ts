@@ -1,35 +1,37 @@
 /**
- * Tells by a short text which messages a summary stands for. The same message has the same digest whether it comes from a
- * run that is going on or is read back from the log: reasoning, and what providers want back unread, are no part of it.
+ * Computes a digest that identifies the messages a summary covers. A message has the same digest during its run and
+ * when read back from the log: reasoning and opaque provider data are not part of it.
  */
 import { createHash } from "node:crypto";
 import type { ModelMessage } from "../../models/model.ts";
 import { readOutput } from "./prompt-tokens.ts";
 
-/** Messages before the cut that a digest is made of. The oldest may no longer be there: a history has its limits, too. */
+/**
+ * Number of messages before a cut that form the digest. Older ones may be missing, because the history is limited too.
+ */
 export const LOOK_BACK = 8;
 
 const digests = new WeakMap<ModelMessage, string>();
 
-/** Of the messages before a cut. */
+/** Digest of the messages before a cut. */
 export function digestMessages(messages: readonly ModelMessage[]): string {
   const parts = messages.slice(-LOOK_BACK).map(digestMessage);
   return hash(`${messages.length < LOOK_BACK ? "all" : "last"} ${parts.join(" ")}`);
 }
 
-/** False for what the log does not give back: reasoning alone. */
-export function isSolid(message: ModelMessage): boolean {
+/** False for messages that the log does not restore: those with reasoning only. */
+export function isRestorable(message: ModelMessage): boolean {
   if (message.role !== "assistant") return true;
   return message.content.some((part) => part.type === "tool-call" || (part.type === "text" && part.text.trim() !== ""));
 }
 
 function digestMessage(message: ModelMessage): string {
   let digest = digests.get(message);
-  if (digest === undefined) digests.set(message, (digest = hash(JSON.stringify(normalise(message)))));
+  if (digest === undefined) digests.set(message, (digest = hash(JSON.stringify(normalize(message)))));
   return digest;
 }
 
-function normalise(message: ModelMessage): unknown {
+function normalize(message: ModelMessage): unknown {
   const { role } = message;
   if (role === "system") return [role, message.content];
   const texts: string[] = [];

@@ -1,4 +1,4 @@
-// What the guide says of the estimate, held against the tokenizer it was made by.
+// Compares the estimate with the tokenizer it is based on. The figures are in the compression guide.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -18,7 +18,7 @@ function readAll(folder: string, extension: string): string {
 const chinese = readFileSync(join(packageRoot, "docs/protocol.zh.md"), "utf8");
 const json = readFileSync(join(packageRoot, "package-lock.json"), "utf8").slice(0, LENGTH);
 
-/** Bounds of estimate / count. The guide's table has the figures behind them. */
+/** Bounds of estimate / count. */
 const KINDS: readonly (readonly [string, string, number, number])[] = [
   ["English", readAll("docs/decisions", ".md"), 1, 1.35],
   ["Chinese and tables", chinese, 0.95, 1.45],
@@ -50,18 +50,18 @@ function pseudoRandom(length: number, letters: string): string {
     state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
     text += letters[(state >> 12) % letters.length];
   }
-  // As long as a tokenizer can take at once without being slow.
+  // The longest text the tokenizer can take at once without being slow.
   return text.replaceAll(/(.{76})/g, "$1\n");
 }
 
-describe("the estimate of tokens", () => {
-  it.each(KINDS)("is near the count for %s", (_, text, least, most) => {
+describe("the token estimate", () => {
+  it.each(KINDS)("is close to the count for %s", (_, text, least, most) => {
     const share = estimateTokens(text) / countTokens(text, { disallowedSpecial: new Set() });
     expect(share).toBeGreaterThanOrEqual(least);
     expect(share).toBeLessThanOrEqual(most);
   });
 
-  it("is no more than a byte for a token, nor less than nothing", () => {
+  it("is between 1 and 3 tokens per character", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0xffff)), (codes) => {
         const text = String.fromCharCode(...codes);

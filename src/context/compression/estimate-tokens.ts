@@ -1,21 +1,22 @@
 /**
- * How many tokens a text has for a model whose tokenizer is not known: by the script of its characters, in one pass. It
- * looks at no words and knows no vocabulary.
+ * Estimates the tokens of a text for models without a known tokenizer, from the script of its characters and the length
+ * of its words, in one pass and without a vocabulary.
  *
- * Invariant: the cost is linear, whatever the text is. On prose, code and JSON it is above what o200k counts, or below it
- * by 15 % at most; the guide has the figures, and `estimate-tokens.test.ts` holds them.
+ * Invariant: the cost is linear in the length of the text. For prose, code and JSON the estimate is at most 15 % below
+ * the o200k count; `estimate-tokens.test.ts` checks the bounds.
  */
 
-/** Letters of one word that are one token; what is longer is made of pieces. */
+/** A word of up to `WORD` letters is one token. Longer words are split into pieces of `PIECE` letters. */
 const WORD = 7;
 const PIECE = 3;
-/** From here on it is no word: a key, a digest, something encoded. */
+/** Longer runs of letters are not words but keys, digests or encoded data. */
 const LONGEST_WORD = 20;
-const SCRAMBLED = 0.7;
+const OPAQUE_RATE = 0.7;
 
-/** Tokens of one character, where a script has no words that tokenizers know well. */
+/** Tokens per character in scripts that tokenizers do not split into words. */
 const RATES = { han: 1, kana: 0.9, hangul: 0.9, alphabet: 0.45, syllable: 0.65, sign: 1.3, accent: 1.6, rare: 3 };
 
+/** Returns the estimated number of tokens, at most three per UTF-16 code unit. */
 export function estimateTokens(text: string): number {
   let tokens = 0;
   for (let at = 0; at < text.length;) {
@@ -24,7 +25,7 @@ export function estimateTokens(text: string): number {
     switch (kind) {
       case "letter":
         while (at < text.length && classify(text.charCodeAt(at)) === "letter") at++;
-        tokens += ofWord(text, from, at);
+        tokens += countWordTokens(text, from, at);
         break;
       case "digit":
         while (at < text.length && classify(text.charCodeAt(at)) === "digit") at++;
@@ -32,7 +33,7 @@ export function estimateTokens(text: string): number {
         break;
       case "space":
         while (at < text.length && classify(text.charCodeAt(at)) === "space") at++;
-        // One before a word belongs to it.
+        // A single space before a word is part of its token.
         if (at - from > 1 || text.charCodeAt(from) !== 32) tokens += 1 + Math.floor((at - from) / 16);
         break;
       case "mark":
@@ -47,8 +48,8 @@ export function estimateTokens(text: string): number {
   return Math.ceil(tokens);
 }
 
-/** Names in code are made of words, and each begins anew with a capital. */
-function ofWord(text: string, from: number, to: number): number {
+/** Counts identifiers such as `readFile` as several words, split at capital letters. */
+function countWordTokens(text: string, from: number, to: number): number {
   const length = to - from;
   let words = 1;
   let changes = 0;
@@ -57,7 +58,7 @@ function ofWord(text: string, from: number, to: number): number {
     if (isCapital !== isUpper(text.charCodeAt(at - 1))) changes++;
     if (isCapital && !isUpper(text.charCodeAt(at - 1))) words++;
   }
-  if ((length > LONGEST_WORD && words === 1) || (length > 2 && changes > length / 3)) return length * SCRAMBLED;
+  if ((length > LONGEST_WORD && words === 1) || (length > 2 && changes > length / 3)) return length * OPAQUE_RATE;
   const perWord = length / words;
   return words * (1 + Math.max(0, Math.ceil((perWord - WORD) / PIECE)) / 2);
 }
@@ -78,16 +79,16 @@ function classify(code: number): CharacterClass {
   return BLOCKS.find(([last]) => code <= last)?.[1] ?? "rare";
 }
 
-/** By the last code of each; most of what is written comes early. */
+/** Character ranges by their last code unit. Common ranges come first. */
 const BLOCKS: readonly (readonly [number, keyof typeof RATES])[] = [
   [0x00bf, "sign"],
   [0x02ff, "alphabet"],
-  // Accents that are characters of their own.
+  // Combining accents.
   [0x036f, "accent"],
   // Greek, Cyrillic, Armenian, Hebrew, Arabic.
   [0x06ff, "alphabet"],
   [0x08ff, "rare"],
-  // Of India, and Thai.
+  // Indic scripts and Thai.
   [0x0e7f, "syllable"],
   // Lao, Tibetan.
   [0x0fff, "rare"],
@@ -97,21 +98,21 @@ const BLOCKS: readonly (readonly [number, keyof typeof RATES])[] = [
   // Khmer.
   [0x17ff, "syllable"],
   [0x1dff, "rare"],
-  // Vietnamese, and Greek with its accents.
+  // Vietnamese and accented Greek.
   [0x1fff, "alphabet"],
-  // Quotation marks, dashes and dots of prose.
+  // Typographic quotation marks, dashes and dots.
   [0x2027, "han"],
-  // Arrows, signs of mathematics, lines of boxes, shapes.
+  // Arrows, mathematical signs, box drawing, shapes.
   [0x27bf, "sign"],
   [0x2fff, "rare"],
-  // Punctuation of Chinese.
+  // Chinese punctuation.
   [0x303f, "han"],
   [0x30ff, "kana"],
   [0xabff, "rare"],
   [0xd7a3, "hangul"],
-  // Halves of what is beyond: pictures, most of it.
+  // Surrogate halves, mostly of emoji.
   [0xdfff, "sign"],
   [0xfeff, "rare"],
-  // Wide forms.
+  // Full-width forms.
   [0xffef, "han"],
 ];

@@ -1,4 +1,4 @@
-// Without the package that counts tokens: they are estimated, the operator is told once, and the user never.
+// Without the tokenizer package tokens are estimated. The operator is notified once, the user never.
 import { expect, it, vi } from "vitest";
 import { ScriptedModel } from "../../models/testing.ts";
 import { createCompressor } from "./create-compressor.ts";
@@ -8,19 +8,19 @@ vi.mock("gpt-tokenizer/encoding/cl100k_base", () => {
   throw new Error("Cannot find package");
 });
 
-it("goes on with an estimate", async () => {
+it("continues with an estimate", async () => {
   const model = new ScriptedModel([], { modelId: "gpt-4" });
   const compressor = createCompressor();
-  const told: unknown[] = [];
-  const place = {
+  const received: unknown[] = [];
+  const options = {
     sessionId: "s",
     model,
     signal: new AbortController().signal,
-    onError: (error: Error) => told.push(error),
+    onError: (error: Error) => received.push(error),
   };
   for (let times = 0; times < 3; times++) {
-    const { messages, events } = await compressor.fit({ messages: [say("word ".repeat(5000))] }, place);
+    const { messages, events } = await compressor.fit({ messages: [say("word ".repeat(5000))] }, options);
     expect([messages.length, events]).toEqual([1, []]);
   }
-  expect(told).toMatchObject([{ code: "missing_package" }]);
+  expect(received).toMatchObject([{ code: "missing_package" }]);
 });

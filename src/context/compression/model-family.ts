@@ -1,26 +1,26 @@
 /**
- * What is known of models by their names: which encoding counts their tokens, and how many they can read. A new model of a
- * known line is taken for one of its line; of any other a little is assumed. It speaks to nobody.
+ * Looks up the tokenizer encoding and the context window of a model by its name. An unknown model of a known line gets
+ * the values of that line; any other model gets a small default window.
  */
 import type { LanguageModel } from "../../models/model.ts";
 
 export type EncodingName = "o200k_base" | "cl100k_base";
 
 export interface ModelFamily {
-  /** Undefined: its tokens are estimated. */
+  /** Undefined if no tokenizer is known; tokens are then estimated. */
   readonly encoding: EncodingName | undefined;
-  /** Tokens of one prompt at most. */
+  /** Maximum tokens of a prompt. */
   readonly contextWindow: number;
-  /** The answer has room of its own, beside the prompt. */
+  /** The answer does not count towards the context window. */
   readonly isInputOnly: boolean;
-  /** False: nobody knows, and the window is a guess. */
+  /** False if the context window is a guess. */
   readonly isKnown: boolean;
 }
 
-/** For models that nobody wrote a row for. Local servers may be set to less: the option `contextWindow` says so. */
+/** Context window of unknown models. A local server may be configured for less; set the option `contextWindow` then. */
 export const DEFAULT_CONTEXT_WINDOW = 32_768;
 
-/** The first that fits. Where a provider limits the prompt apart from the answer, it is the prompt's limit. */
+/** The first match wins. If a provider limits prompt and answer separately, this is the limit of the prompt. */
 const FAMILIES: readonly (readonly [RegExp, EncodingName | undefined, number, "input"?])[] = [
   [/^gpt-5[\w.]*-chat/, "o200k_base", 128_000],
   [/^gpt-5/, "o200k_base", 272_000, "input"],
@@ -41,14 +41,14 @@ const FAMILIES: readonly (readonly [RegExp, EncodingName | undefined, number, "i
   [/^gemini-/, undefined, 1_000_000, "input"],
 ];
 
-/** A server of one's own reads as much as it was set to, whatever model it has. */
+/** A self-hosted server has its own context window, whatever model it runs. */
 const LOCAL = /ollama|local|lm-?studio|llama\.?cpp|llamafile/i;
 
 export function findModelFamily({
   modelId,
   provider = "",
 }: Pick<LanguageModel, "modelId"> & Partial<Pick<LanguageModel, "provider">>): ModelFamily {
-  // Servers that have models of many makers put the maker before the name, and some a region before that.
+  // Gateways prefix the model name with its vendor, and some with a region.
   const name = modelId
     .slice(modelId.lastIndexOf("/") + 1)
     .toLowerCase()

@@ -1,13 +1,17 @@
-/** Puts pinned facts at the end of the system's message, where no compression comes. Without facts, nothing is changed. */
+/**
+ * Appends pinned facts to the system message, which compression never changes. Without facts the messages stay
+ * unchanged.
+ */
 import type { ModelMessage } from "../../models/model.ts";
 
 type Messages = readonly ModelMessage[];
 
+/** Returns a function that adds the facts to a prompt. Adding them twice has no effect. */
 export function pinFacts(facts: readonly string[]): (messages: Messages) => Messages {
   const lines = facts.map((fact) => fact.trim()).filter((fact) => fact !== "");
   if (lines.length === 0) return (messages) => messages;
   const block = ["Facts to keep in mind:", ...lines.map((line) => `- ${line}`)].join("\n");
-  // The message of the last prompt is used again, so that it is counted once.
+  // Reuse the message of the last prompt, so that its tokens are counted once.
   let last: ModelMessage = { role: "system", content: block };
   return (messages) => {
     const [first, ...rest] = messages;

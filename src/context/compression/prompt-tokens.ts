@@ -1,8 +1,8 @@
 /**
- * The tokens of a prompt: texts, calls, results, tools, and what each message costs beside its text. Every message is
- * counted once and remembered as long as it lives, so that a conversation which grows by one message costs one message.
+ * Counts the tokens of a prompt: texts, tool calls, results, tools, and the overhead of each message. Counts are cached
+ * per message, so a conversation that grows by one message costs one count.
  */
-import { createTurns } from "../../log/follow-records.ts";
+import { createLoopYield } from "../../log/follow-records.ts";
 import { Buffer } from "node:buffer";
 import { isTextType } from "../../models/describe-file.ts";
 import type { AssistantPart, ModelMessage, ToolResultPart, UserPart } from "../../models/model.ts";
@@ -10,17 +10,17 @@ import { BoundedMap } from "../../protocol/index.ts";
 import type { Prompt } from "./compressor.ts";
 import type { TokenCounter } from "./token-counter.ts";
 
-/** What providers put around a message, a call or a result, and a tool. */
+/** Tokens that providers add around a message, around a tool call or result, and around a tool. */
 const PER_MESSAGE = 4;
 const PER_CALL = 8;
 const PER_TOOL = 12;
-/** What every answer begins with. */
+/** Tokens that start every answer. */
 const PER_PROMPT = 3;
 
-/** Descriptions of tools that are remembered; an agent has few. */
+/** Tool lists whose counts are cached. */
 const MAX_TOOL_TEXTS = 32;
 
-/** Tokens have a byte at least: an upper bound that needs no tokenizer. */
+/** Size of a message in bytes. A token has at least one byte, so this is an upper bound that needs no tokenizer. */
 const bytesOf = new WeakMap<ModelMessage, number>();
 
 export class PromptTokens {
@@ -61,9 +61,9 @@ export class PromptTokens {
     return count;
   }
 
-  /** Counts what was not counted before, and lets others have their turn meanwhile. */
+  /** Counts new messages and yields to the event loop in between. */
   async prepare(messages: readonly ModelMessage[], signal: AbortSignal): Promise<void> {
-    const pause = createTurns();
+    const pause = createLoopYield();
     for (const message of messages) {
       if (this.#counts.has(message)) continue;
       this.countMessage(message);
@@ -72,7 +72,7 @@ export class PromptTokens {
     }
   }
 
-  /** What is sent beside the messages. */
+  /** Counts everything except the messages. */
   countRest(prompt: Omit<Prompt, "messages">): number {
     const text = describeRest(prompt);
     if (text === "") return PER_PROMPT;
@@ -81,7 +81,7 @@ export class PromptTokens {
   }
 }
 
-/** No fewer than any tokenizer counts. */
+/** Returns an upper bound of the prompt's tokens for any tokenizer. */
 export function boundTokens(prompt: Prompt): number {
   const { messages, tools = [] } = prompt;
   let bytes = PER_PROMPT + PER_TOOL * tools.length + Buffer.byteLength(describeRest(prompt));
@@ -120,7 +120,7 @@ function* textsOfPart(part: AssistantPart | UserPart | ToolResultPart): Generato
     yield part.toolName;
     yield JSON.stringify(part.input);
   } else yield part.text;
-  // Signatures, and reasoning that only the provider can read.
+  // Signatures and encrypted reasoning.
   if (part.providerOptions !== undefined) yield JSON.stringify(part.providerOptions);
 }
 
@@ -128,11 +128,11 @@ export function readOutput({ output }: ToolResultPart): string {
   return output.type === "json" ? JSON.stringify(output.value) : output.value;
 }
 
-/** What an image costs at most providers, at most; a text, what it is cut to. */
+/** Upper bound of what most providers charge for an image, and the length to which text files are cut. */
 const PER_FILE = 1600;
 const MAX_FILE_TEXT = 100_000;
 
-/** A guess, and a high one: nobody has looked into them here. */
+/** A high guess, because the file content is not available here. */
 function countFiles(message: ModelMessage): number {
   if (message.role !== "user") return 0;
   let count = 0;

@@ -1,12 +1,12 @@
-// Random conversations that keep the rules of providers: turns with answers or without, rounds of calls side by side,
-// results of any length, Chinese, and a present turn that is anywhere in its work.
+// Random conversations that follow the rules of providers: turns with or without answers, parallel tool calls, results
+// of any length, Chinese text, and a current turn at any stage of its work.
 import fc from "fast-check";
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../../models/model.ts";
 
 export interface RandomConversation {
   readonly messages: readonly ModelMessage[];
   readonly question: string;
-  /** Messages before it, the system's not counted. */
+  /** Index of the question, not counting the system message. */
   readonly present: number;
 }
 

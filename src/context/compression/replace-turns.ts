@@ -1,41 +1,44 @@
 /**
- * What is sent in the place of turns: a summary of them and of what was before them, or a note that they are missing.
+ * Replaces turns by a summary that continues the previous one, or by a note that they are missing.
  *
- * Invariant: every call of a model is told, whether a summary came of it or not; and nothing is left out without a word.
+ * Invariant: every model call is emitted, even if its summary cannot be used, and no message is dropped without a note.
  */
-import { createCancelled } from "../../models/call-watch.ts";
+import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { type ErrorEvent, isLoomError, LoomError } from "../../protocol/index.ts";
-import type { CompressionPlace } from "./compression-place.ts";
+import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
 import { condenseByRule } from "./condense-by-rule.ts";
 import { findModelFamily } from "./model-family.ts";
 import type { Summary } from "./summaries.ts";
-import { AROUND_SUMMARY } from "./summary-message.ts";
+import { SUMMARY_OVERHEAD } from "./summary-message.ts";
 import { shortenText, type WrittenSummary, writeSummary } from "./write-summary.ts";
 
 export type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;
 
-/** `before` is the summary that the new one goes on from. */
+/** Returns the replacement for `messages`. `before` is the summary to continue. */
 export async function replaceTurns(
   messages: readonly ModelMessage[],
   before: Summary | undefined,
-  place: CompressionPlace,
+  context: CompressionContext,
 ): Promise<Replacement> {
-  const { tokens, signal, tell } = place;
+  const { tokens, signal, emit } = context;
   const { text: known = "", missing = 0 } = before ?? {};
   try {
-    const { text, unread } = await summarise(messages, known, place);
+    const { text, unread } = await summarise(messages, known, context);
     const size = tokens.countMessages(messages) + tokens.countText(known);
-    if (tokens.countText(text) + (before === undefined ? AROUND_SUMMARY : 0) >= size)
-      throw new LoomError("compression_failed", "the summary is longer than what it stands for");
-    if (unread > 0) void tell(describeFailure(`${unread} messages were too many for a summary, and are left out.`));
+    if (tokens.countText(text) + (before === undefined ? SUMMARY_OVERHEAD : 0) >= size)
+      throw new LoomError("compression_failed", "the summary is longer than the messages it replaces");
+    if (unread > 0)
+      void emit(
+        describeFailure(`The conversation is too long for one summary; its oldest ${unread} messages were left out.`),
+      );
     return { text, missing: missing + unread, isDrop: false };
   } catch (error) {
     if (signal.aborted) throw isLoomError(error) ? error : createCancelled(signal.reason);
     const reason = isLoomError(error) ? error.message : "the summary could not be written";
     const count = messages.length;
-    void tell(describeFailure(`No summary could be had, and ${count} messages are left out of the prompt: ${reason}`));
+    void emit(describeFailure(`The summary failed, so ${count} messages were left out of the prompt: ${reason}`));
     return { text: known, missing: missing + count, isDrop: true };
   }
 }
@@ -43,12 +46,12 @@ export async function replaceTurns(
 async function summarise(
   messages: readonly ModelMessage[],
   before: string,
-  { model, tokens, budget, options, signal, findWriter, tell, createCallId }: CompressionPlace,
+  { model, tokens, budget, options, signal, findWriter, emit, createCallId }: CompressionContext,
 ): Promise<WrittenSummary> {
   const { maxSummaryTokens } = budget;
   const writer = await findWriter(model);
   if (writer.provider === "offline") {
-    // It has rules for messages of users, and none for this.
+    // The offline model answers by rules and has none for summaries.
     const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
     return { text: shortenText(text, maxSummaryTokens, tokens), unread: 0 };
   }
@@ -61,7 +64,7 @@ async function summarise(
     window: writer === model ? budget.window : findModelFamily(writer).contextWindow,
     timeoutMs: options.timeoutMs ?? COMPRESSION_DEFAULTS.timeoutMs,
     signal,
-    tell,
+    emit,
     createCallId,
   });
 }

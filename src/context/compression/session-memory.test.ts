@@ -1,5 +1,5 @@
-// What is known of a session: prompts side by side do not take each other's summaries away, nor wait for one another
-// without need, and sessions of one name in two logs know nothing of each other.
+// Session state of the compressor: concurrent prompts keep their own summaries and wait only if needed, and sessions
+// with the same id in two logs are independent.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
@@ -22,8 +22,8 @@ const appliedOf = ({ events }: FittedPrompt): readonly CompressionAppliedEvent[]
   events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
 const textOf = (messages: readonly ModelMessage[]): string => JSON.stringify(messages);
 
-describe("prompts of one session side by side", () => {
-  it("cost as many summaries as each in a session of its own, in whatever order they come", async () => {
+describe("concurrent prompts of one session", () => {
+  it("need as many summaries as prompts in separate sessions, in any order", async () => {
     const work = async (order: readonly number[], sessionOf: (n: number) => string): Promise<number> => {
       const model = new ScriptedModel(() => ({ text: "So far, so good." }));
       const compressor = createCompressor(WINDOW);
@@ -32,13 +32,13 @@ describe("prompts of one session side by side", () => {
       for (const [step, n] of order.entries()) {
         const messages = prompts.get(n) ?? [say(`Question:\nReport\n\nTask ${n}`)];
         prompts.set(n, messages);
-        const place = { sessionId: sessionOf(n), model, signal: SIGNAL, present: 0 };
-        const fitted = await compressor.fit({ messages }, place);
+        const options = { sessionId: sessionOf(n), model, signal: SIGNAL, turnStart: 0 };
+        const fitted = await compressor.fit({ messages }, options);
         paid += fitted.events.filter(({ type }) => type === "usage").length;
         expect(textOf(fitted.messages)).toContain(`Task ${n}`);
         messages.push(...callAndResult(`c${n}_${step}`, `${n} ${step} ${LONG.repeat(30)}`));
       }
-      // Every call of a model is in a `usage`.
+      // Every model call has a `usage` event.
       expect(paid).toBe(model.requests.length);
       return paid;
     };
@@ -54,10 +54,10 @@ describe("prompts of one session side by side", () => {
     expect(some).toBeGreaterThan(0);
   });
 
-  it("do not wait for a summary of something else", async () => {
+  it("do not wait for unrelated summaries", async () => {
     const all = Promise.withResolvers<void>();
     let asked = 0;
-    // None comes before all are asked for.
+    // No summary finishes before all are requested.
     const model = new ScriptedModel(() => {
       if (++asked === 4) all.resolve();
       return { until: all.promise, text: "Done." };
@@ -67,19 +67,19 @@ describe("prompts of one session side by side", () => {
       const rounds = Array.from({ length: 9 }, (_, r) => callAndResult(`c${n}_${r}`, `${n} ${LONG.repeat(30)}`)).flat();
       return compressor.fit(
         { messages: [say(`Task ${n}`), ...rounds] },
-        { sessionId: "s", model, signal: SIGNAL, present: 0 },
+        { sessionId: "s", model, signal: SIGNAL, turnStart: 0 },
       );
     });
     for (const fitted of await Promise.all(fits)) expect(appliedOf(fitted)).toHaveLength(1);
   });
 
-  it("share the summary of what was before them, and go on from it each in its own way", async () => {
+  it("share the summary of the history and continue it separately", async () => {
     const model = new ScriptedModel((_, turn) => ({ text: `Summary ${turn}.` }));
     const compressor = createCompressor(WINDOW);
     const history = turns(26);
     const prompts = [0, 1, 2].map((n) => [...history, say(`Task ${n}`)]);
     const fit = (messages: readonly ModelMessage[]) =>
-      compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, present: history.length });
+      compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, turnStart: history.length });
     for (let round = 0; round < 20; round++) {
       for (const [n, messages] of prompts.entries()) {
         const fitted = await fit(messages);
@@ -92,7 +92,7 @@ describe("prompts of one session side by side", () => {
   });
 });
 
-describe("what is known of a session", () => {
+describe("the state of a session", () => {
   it("belongs to its log", async () => {
     const model = new ScriptedModel((_, turn) => ({ text: `Summary ${turn}.` }));
     const compressor = createCompressor(WINDOW);
@@ -104,7 +104,7 @@ describe("what is known of a session", () => {
     expect(textOf((await fit(one)).messages)).toContain("Summary 0.");
   });
 
-  it("is kept as long as it is used, however many others there are", async () => {
+  it("is kept while it is in use, however many other sessions there are", async () => {
     const model = new ScriptedModel(() => ({ text: "Short." }));
     const compressor = createCompressor({ contextWindow: 1000 });
     const messages = turns(8);
@@ -117,22 +117,22 @@ describe("what is known of a session", () => {
     expect((await fit("mine")).events).toEqual([]);
   });
 
-  it("stands for what the history has lost", async () => {
+  it("replaces the missing start of the history", async () => {
     const model = new ScriptedModel(() => ({ text: "The user is called Zed." }));
     const first = await createCompressor(WINDOW).fit(
       { messages: turns(25) },
       { sessionId: "s", model, signal: SIGNAL },
     );
-    const place = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
+    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
     const messages = turns(2, 100);
-    const fit = (more: Partial<FitOptions>) => createCompressor(WINDOW).fit({ messages }, { ...place, ...more });
-    const fitted = await fit({ hasLostBeginning: true });
+    const fit = (more: Partial<FitOptions>) => createCompressor(WINDOW).fit({ messages }, { ...options, ...more });
+    const fitted = await fit({ isHistoryTruncated: true });
     expect(fitted.messages.slice(1)).toEqual(messages);
     expect(textOf(fitted.messages.slice(0, 1))).toContain("The user is called Zed.");
     expect((await fit({})).messages).toEqual(messages);
   });
 
-  it("has what nobody could summarise, and the next summary is made of it, in another process too", async () => {
+  it("includes dropped messages in the next summary, also in another process", async () => {
     const failing = new ScriptedModel(() => ({ text: "" }));
     const first = await createCompressor(WINDOW).fit(
       { messages: turns(25) },
@@ -141,21 +141,21 @@ describe("what is known of a session", () => {
     const [dropped] = appliedOf(first);
     expect(dropped?.method).toBe("drop");
     const model = new ScriptedModel(() => ({ text: "Short." }));
-    const place = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
+    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier: async () => appliedOf(first) };
     const compressor = createCompressor(WINDOW);
-    const again = await compressor.fit({ messages: turns(25) }, place);
+    const again = await compressor.fit({ messages: turns(25) }, options);
     expect([again.messages, again.events]).toEqual([first.messages, []]);
-    const grown = await compressor.fit({ messages: turns(40) }, place);
+    const grown = await compressor.fit({ messages: turns(40) }, options);
     expect(textOf(model.prompts.flat())).toContain("Question 0:");
     expect(textOf(model.prompts.flat())).not.toContain("are missing");
     expect(textOf(grown.messages)).not.toContain("are missing");
   });
 
-  it("is not needed: a log that cannot be read is told of, and there is a new summary", async () => {
+  it("is not required: if the log cannot be read, this is reported and a new summary is written", async () => {
     const model = new ScriptedModel(() => ({ text: "Short." }));
     const readEarlier = () => Promise.reject(new Error("disk sk-secret-key-1234567"));
-    const place = { sessionId: "s", model, signal: SIGNAL, readEarlier };
-    const fitted = await createCompressor(WINDOW).fit({ messages: turns(25) }, place);
+    const options = { sessionId: "s", model, signal: SIGNAL, readEarlier };
+    const fitted = await createCompressor(WINDOW).fit({ messages: turns(25) }, options);
     expect(fitted.events).toMatchObject([
       { type: "error", code: "compression_failed", recoverable: true },
       { type: "llm_start", purpose: "summary" },
@@ -167,14 +167,14 @@ describe("what is known of a session", () => {
   });
 });
 
-it("takes the present turn for what it is told it is, whatever was asked before in the same words", async () => {
+it("uses the given start of the current turn, even if earlier messages have the same text", async () => {
   const model = new ScriptedModel(() => ({ text: "They spoke." }));
   const asked = say("Question:\ngo on\n\nPropose thoughts.");
   const again = [reply("I think so."), say("That cannot be used. Give it again.")];
   const history = [say("go on"), reply("Yes."), asked, reply("No."), ...turns(26)];
   const messages = [...history, asked, ...again];
-  const place = { sessionId: "s", model, signal: SIGNAL, present: history.length };
-  const fitted = await createCompressor(WINDOW).fit({ messages }, place);
+  const options = { sessionId: "s", model, signal: SIGNAL, turnStart: history.length };
+  const fitted = await createCompressor(WINDOW).fit({ messages }, options);
   expect(appliedOf(fitted)).toHaveLength(1);
   expect(fitted.messages.slice(-3)).toEqual(messages.slice(-3));
 });

@@ -1,4 +1,4 @@
-// Results are cut last, and no result is cut because of another.
+// Tool results are cut last, and each result is cut independently.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
@@ -14,13 +14,13 @@ function createFitter(contextWindow = 4000) {
   const model = new ScriptedModel(() => ({ text: "So far." }));
   const compressor = createCompressor({ contextWindow });
   return (messages: readonly ModelMessage[], present: number) =>
-    compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, present });
+    compressor.fit({ messages }, { sessionId: "s", model, signal: SIGNAL, turnStart: present });
 }
 
 const methodsOf = ({ events }: { readonly events: readonly object[] }) =>
   events.flatMap((event) => ("method" in event ? [event.method] : []));
 
-it("takes no result for another whose call has the same id", async () => {
+it("distinguishes results whose calls have the same id", async () => {
   const fit = createFitter();
   const first = [say("One"), ...callAndResult("call_0", LONG.repeat(800))];
   expect(methodsOf(await fit(first, 0))).toEqual(["cut"]);
@@ -29,7 +29,7 @@ it("takes no result for another whose call has the same id", async () => {
   expect(fitted.messages.at(-1)).toBe(second.at(-1));
 });
 
-it("cuts down to a little below the limit, and tells of every cut", async () => {
+it("cuts to slightly below the limit and emits every cut", async () => {
   const fit = createFitter();
   let messages = [say("Read.")];
   for (let round = 0; round < 4; round++) {
@@ -37,7 +37,7 @@ it("cuts down to a little below the limit, and tells of every cut", async () => 
     const fitted = await fit(messages, 0);
     expect(methodsOf(fitted).at(-1)).toBe("cut");
     const last = fitted.events.at(-1);
-    if (last?.type !== "compression_applied") throw new Error("nothing was told");
+    if (last?.type !== "compression_applied") throw new Error("no cut was emitted");
     expect(last.after_tokens).toBeLessThanOrEqual(3200);
     expect(last.after_tokens).toBeGreaterThan(2900);
     const sent = JSON.stringify(fitted.messages.at(-1));
@@ -47,17 +47,17 @@ it("cuts down to a little below the limit, and tells of every cut", async () => 
   }
 });
 
-it("leaves what was given last as it is while anything older is there", async () => {
+it("keeps the latest result while older ones can be cut", async () => {
   let cut = 0;
   await fc.assert(
     fc.asyncProperty(conversations, fc.integer({ min: 600, max: 6000 }), async ({ messages, present }, window) => {
       const fitted = await createFitter(window)(messages, present);
       const own = messages.filter(({ role }) => role !== "system");
       const newest = own.findLast(({ role }) => role === "tool");
-      const begin = splitTurns(own, present).present;
+      const begin = splitTurns(own, present).current;
       if (newest === undefined || own.indexOf(newest) < begin || fitted.messages.includes(newest)) return;
       cut++;
-      // Beside it: the summary, the question, and its call.
+      // Besides it: the summary, the question and its call.
       expect(fitted.messages.filter(({ role }) => role === "assistant")).toHaveLength(1);
       expect(fitted.messages.filter((message) => own.indexOf(message) >= 0 && own.indexOf(message) < begin)).toEqual(
         [],

@@ -1,39 +1,38 @@
 /**
- * Shortens results of tools until a prompt fits: the last thing that can be done for it. What is shortened says so, keeps
- * its place and its call, and is shortened the same way when it is sent again. A result is known by what it is, not by
- * the id of its call: models give the same one again.
+ * Cuts tool results until a prompt fits; the last resort. A cut result says so, stays with its tool call, and is cut in
+ * the same way in later prompts. Results are identified by content, because models reuse call ids.
  */
 import { createHash } from "node:crypto";
 import type { ModelMessage, ToolResultPart } from "../../models/model.ts";
 import { BoundedMap } from "../../protocol/index.ts";
 import { readOutput, type PromptTokens } from "./prompt-tokens.ts";
 
-/** Results that were shortened in one session; those used last. */
+/** Cut results remembered per session; the least recently used are forgotten. */
 const MAX_SHORTENED = 1024;
-/** Tokens that a result keeps in any case. */
-const LEAST = 50;
-/** The note that says so needs some, too. */
+/** Tokens that every result keeps. */
+const MIN_TOKENS = 50;
+/** Tokens of the note about the cut. */
 const NOTE_TOKENS = 30;
 
 const keys = new WeakMap<ToolResultPart, string>();
 
 export class ShortenedResults {
-  /** The message that is sent instead, so that it is counted once. */
+  /** The shortened copy of a message, so that its tokens are counted once. */
   readonly #sent = new WeakMap<ModelMessage, { readonly key: string; readonly message: ModelMessage }>();
-  /** They are not shortened a second time. */
+  /** Shortened copies, which must not be shortened again. */
   readonly #written = new WeakSet<ModelMessage>();
-  /** Characters that are kept of a result. */
-  readonly #kept = new BoundedMap<number>(MAX_SHORTENED);
+  /** Characters kept of each result, by content hash. */
+  readonly #keptLengths = new BoundedMap<number>(MAX_SHORTENED);
 
-  /** The messages as they were sent before. */
+  /** Shortens the results that were shortened before. */
   apply(messages: readonly ModelMessage[]): readonly ModelMessage[] {
-    if (this.#kept.size === 0) return messages;
+    if (this.#keptLengths.size === 0) return messages;
     return messages.map((message) => this.#applyTo(message));
   }
 
   #applyTo(message: ModelMessage): ModelMessage {
     if (message.role !== "tool" || this.#written.has(message)) return message;
-    const lengths = message.content.map((part) => this.#recall(part));
+    const lengths = message.content.map((part) => this.#getKeptLength(part));
     if (lengths.every((length) => length === undefined)) return message;
     const key = lengths.join();
     const known = this.#sent.get(message);
@@ -47,44 +46,44 @@ export class ShortenedResults {
     return shortened;
   }
 
-  #recall(part: ToolResultPart): number | undefined {
+  #getKeptLength(part: ToolResultPart): number | undefined {
     const key = keyOf(part);
-    const length = this.#kept.get(key);
-    if (length !== undefined) this.#kept.set(key, length);
+    const length = this.#keptLengths.get(key);
+    if (length !== undefined) this.#keptLengths.set(key, length);
     return length;
   }
 
-  /** Tokens that could be saved with these messages at most. */
+  /** Returns the maximum tokens that shortening these messages can save. */
   measureGain(messages: readonly ModelMessage[], tokens: PromptTokens): number {
-    return this.#list(messages, tokens).reduce((sum, { size }) => sum + Math.max(0, size - LEAST), 0);
+    return this.#listResults(messages, tokens).reduce((sum, { size }) => sum + Math.max(0, size - MIN_TOKENS), 0);
   }
 
   /**
-   * Shortens results of these messages so that they have so many tokens less: older ones first, of them the longest most,
-   * and what was given last only where that is not enough. True if it could.
+   * Shortens results to save `excess` tokens: older results first, the longest most, and the latest message only if
+   * that is not enough. Returns false if nothing could be saved.
    */
   shorten(messages: readonly ModelMessage[], excess: number, tokens: PromptTokens): boolean {
     const newest = messages.findLastIndex(({ role }) => role === "tool");
     if (newest < 0) return false;
-    const older = this.#list(messages.slice(0, newest), tokens);
+    const older = this.#listResults(messages.slice(0, newest), tokens);
     const saved = this.#shortenTo(older, excess);
     if (saved >= excess) return true;
-    return this.#shortenTo(this.#list(messages.slice(newest, newest + 1), tokens), excess - saved) + saved > 0;
+    return this.#shortenTo(this.#listResults(messages.slice(newest, newest + 1), tokens), excess - saved) + saved > 0;
   }
 
-  #list(messages: readonly ModelMessage[], tokens: PromptTokens): readonly Result[] {
+  #listResults(messages: readonly ModelMessage[], tokens: PromptTokens): readonly ShortenableResult[] {
     return messages
       .flatMap((message) => (message.role === "tool" && !this.#written.has(message) ? message.content : []))
       .map((part) => {
         const key = keyOf(part);
         const text = readOutput(part);
-        const length = Math.min(text.length, this.#kept.get(key) ?? Infinity);
+        const length = Math.min(text.length, this.#keptLengths.get(key) ?? Infinity);
         return { key, length, size: tokens.countText(text.slice(0, length)) };
       });
   }
 
-  /** Tokens that are saved, about. */
-  #shortenTo(results: readonly Result[], excess: number): number {
+  /** Returns the approximate number of tokens saved. */
+  #shortenTo(results: readonly ShortenableResult[], excess: number): number {
     const level = findLevel(
       results.map(({ size }) => size),
       excess,
@@ -94,14 +93,14 @@ export class ShortenedResults {
       if (size <= level) continue;
       const kept = Math.floor(length * Math.max(0, (level - NOTE_TOKENS) / size));
       if (kept >= length) continue;
-      this.#kept.set(key, kept);
+      this.#keptLengths.set(key, kept);
       saved += size - level;
     }
     return saved;
   }
 }
 
-interface Result {
+interface ShortenableResult {
   readonly key: string;
   readonly length: number;
   readonly size: number;
@@ -116,17 +115,17 @@ function keyOf(part: ToolResultPart): string {
   return key;
 }
 
-/** The size that no result may be above, so that together they lose so much. */
+/** Finds the size to which all larger results must be cut to save `excess` tokens. */
 function findLevel(sizes: readonly number[], excess: number): number {
   let lost = 0;
   let level = Infinity;
   const sorted = sizes.toSorted((a, b) => b - a);
   for (const [index, size] of sorted.entries()) {
-    const next = Math.max(LEAST, sorted[index + 1] ?? LEAST);
-    if (size <= LEAST) break;
+    const next = Math.max(MIN_TOKENS, sorted[index + 1] ?? MIN_TOKENS);
+    if (size <= MIN_TOKENS) break;
     const above = index + 1;
     const gain = (size - next) * above;
-    if (lost + gain >= excess) return Math.max(LEAST, size - Math.ceil((excess - lost) / above));
+    if (lost + gain >= excess) return Math.max(MIN_TOKENS, size - Math.ceil((excess - lost) / above));
     lost += gain;
     level = next;
   }
@@ -137,6 +136,6 @@ function shortenPart(part: ToolResultPart, length: number | undefined): ToolResu
   const text = readOutput(part);
   if (length === undefined || length >= text.length) return part;
   const type = part.output.type === "error-text" ? "error-text" : "text";
-  const value = `${text.slice(0, length).toWellFormed()}\n[cut: these are the first ${length} of ${text.length} characters; with all of them the prompt was too long]`;
+  const value = `${text.slice(0, length).toWellFormed()}\n[cut: first ${length} of ${text.length} characters; the full result does not fit into the prompt]`;
   return { ...part, output: { type, value } };
 }

@@ -1,30 +1,31 @@
 /**
- * Where a conversation may be cut: between turns, and within the present turn between rounds. A turn begins with what the
- * user says; a round is what the model says, with the results of its calls. No cut parts a call from its result.
+ * Finds where a conversation may be cut: between turns, and between the rounds of the current turn. A turn starts with
+ * a user message. A round is one assistant message with the results of its tool calls, so no cut separates a call from
+ * its result.
  */
 import type { ModelMessage } from "../../models/model.ts";
 
-export interface Turns {
-  /** Where turns begin, oldest first; the last is the present one. */
+export interface ConversationTurns {
+  /** Index of the first message of each turn, oldest first. The last one is the current turn. */
   readonly starts: readonly number[];
-  /** Where the present turn begins. */
-  readonly present: number;
-  /** The user's message that the present turn begins with; undefined where it begins with none. */
+  /** Index of the first message of the current turn. */
+  readonly current: number;
+  /** Index of the user message that starts the current turn; undefined if there is none. */
   readonly question: number | undefined;
-  /** Where rounds of the present turn begin that have a later one, after the first. */
+  /** Index of the first message of each round of the current turn, from its second round on. */
   readonly rounds: readonly number[];
 }
 
-/** `messages` are those without the system's, `begin` is where the present turn begins. */
-export function splitTurns(messages: readonly ModelMessage[], begin?: number): Turns {
+/** Splits `messages`, given without the system message. `begin` is the start of the current turn. */
+export function splitTurns(messages: readonly ModelMessage[], begin?: number): ConversationTurns {
   const wanted = begin ?? messages.findLastIndex(({ role }) => role === "user");
-  const present = Math.max(0, Math.min(wanted, messages.length - 1));
+  const current = Math.max(0, Math.min(wanted, messages.length - 1));
   const starts: number[] = [];
-  for (let index = 0; index < present; index++) if (index === 0 || messages[index]?.role === "user") starts.push(index);
-  starts.push(present);
+  for (let index = 0; index < current; index++) if (index === 0 || messages[index]?.role === "user") starts.push(index);
+  starts.push(current);
   const rounds: number[] = [];
-  for (let index = present + 1; index < messages.length; index++)
+  for (let index = current + 1; index < messages.length; index++)
     if (messages[index]?.role === "assistant") rounds.push(index);
-  const question = messages[present]?.role === "user" ? present : undefined;
-  return { starts, present, question, rounds: rounds.slice(1) };
+  const question = messages[current]?.role === "user" ? current : undefined;
+  return { starts, current, question, rounds: rounds.slice(1) };
 }

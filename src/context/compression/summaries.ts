@@ -1,45 +1,45 @@
 /**
- * The summaries of one session that are known: which messages each stands for, and where in a prompt it fits. Those that
- * were not used for the longest time are forgotten first, and what is forgotten is in the log.
+ * The known summaries of one session: which messages each covers, and where it fits into a prompt. The least recently
+ * used are forgotten; the log still contains them.
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { CompressionAppliedEvent } from "../../protocol/index.ts";
-import { digestMessages, isSolid, LOOK_BACK } from "./digest-messages.ts";
-import { readText } from "./summary-message.ts";
+import { digestMessages, isRestorable, LOOK_BACK } from "./digest-messages.ts";
+import { readSummaryText } from "./summary-message.ts";
 
-/** What is sent in the place of the messages it covers. */
+/** Text that replaces the messages it covers. */
 export interface Summary {
-  /** Messages it stands for, from the first of the session on. */
+  /** Number of messages covered, from the start of the session. */
   readonly count: number;
   readonly digest: string;
   readonly text: string;
-  /** Messages among them that nobody has summarised. */
+  /** Number of covered messages that are not part of the text. */
   readonly missing: number;
-  /** No summary could be had: the next one begins before it, as long as the messages are there. */
+  /** True if the turns were dropped without a summary. The next summary includes them if they are still available. */
   readonly isDrop: boolean;
 }
 
-/** A summary, and the first message it does not cover. */
-export interface Placed {
+/** A summary and the index of the first message it does not cover. */
+export interface PlacedSummary {
   readonly summary: Summary;
   readonly at: number;
 }
 
-/** Prompts side by side, each with a conversation of its own, have one each. */
+/** Parallel prompts with different conversations need one summary each. */
 const MAX_SUMMARIES = 256;
 const MAX_CHARACTERS = 2 * 1024 * 1024;
 
 export class Summaries {
-  /** The one that was used last stands last. */
+  /** The most recently used is last. */
   #known = new Map<string, Summary>();
   #latest: Summary | undefined;
 
-  /** The latest of the whole conversation, wherever it fits. */
+  /** The latest summary of the whole conversation, regardless of where it fits. */
   get latest(): Summary | undefined {
     return this.#latest;
   }
 
-  /** `replaced` is what nobody needs any more. */
+  /** Adds a summary. `replaced` is the one it makes obsolete. */
   add(
     summary: Summary,
     { replaced, isLatest }: { readonly replaced: Summary | undefined; readonly isLatest: boolean },
@@ -50,13 +50,13 @@ export class Summaries {
     this.#trim();
   }
 
-  /** What the log has is older than what was added here. */
-  learn(events: readonly CompressionAppliedEvent[]): void {
+  /** Adds summaries read from the log, newest first. They count as older than those added here. */
+  addEarlier(events: readonly CompressionAppliedEvent[]): void {
     const older = new Map<string, Summary>();
     for (const { covered_messages: count = 0, covered_digest: digest, summary: said, method } of events) {
       if (older.size >= MAX_SUMMARIES) break;
       if (count === 0 || digest === undefined || said === undefined) continue;
-      const summary: Summary = { count, digest, ...readText(said), isDrop: method === "drop" };
+      const summary: Summary = { count, digest, ...readSummaryText(said), isDrop: method === "drop" };
       this.#latest ??= summary;
       const key = keyOf(summary);
       if (!this.#known.has(key) && !older.has(key)) older.set(key, summary);
@@ -67,28 +67,28 @@ export class Summaries {
   }
 
   /**
-   * The one that covers most of these messages, the system's not among them. Where they are all there it fits the place it
-   * was made for; else the latest that looks like it, since a history may have lost its beginning.
+   * Finds the summary that covers the most of these messages, given without the system message. If the start of the
+   * history is missing, finds the latest summary whose digest matches.
    */
-  find(solid: SolidMessages, isMeant: (summary: Summary, at: number) => boolean): Placed | undefined {
+  find(restorable: RestorableMessages, matches: (summary: Summary, at: number) => boolean): PlacedSummary | undefined {
     if (this.#known.size === 0) return undefined;
     const digestBefore = (length: number): string =>
-      digestMessages(solid.slice(Math.max(0, length - LOOK_BACK), length).map(({ message }) => message));
-    const placeAt = (length: number): number => (solid[length - 1]?.index ?? 0) + 1;
+      digestMessages(restorable.slice(Math.max(0, length - LOOK_BACK), length).map(({ message }) => message));
+    const placeAt = (length: number): number => (restorable[length - 1]?.index ?? 0) + 1;
     const all = [...this.#known.values()];
-    let found: Placed | undefined;
+    let found: PlacedSummary | undefined;
     for (const summary of all) {
       const at = placeAt(summary.count);
-      if (summary.count > solid.length || (found !== undefined && at < found.at)) continue;
-      if (isMeant(summary, at) && digestBefore(summary.count) === summary.digest) found = { summary, at };
+      if (summary.count > restorable.length || (found !== undefined && at < found.at)) continue;
+      if (matches(summary, at) && digestBefore(summary.count) === summary.digest) found = { summary, at };
     }
     if (found === undefined) {
       const byDigest = new Map(all.map((summary) => [summary.digest, summary]));
       const most = Math.max(...all.map(({ count }) => count));
-      for (let length = Math.min(solid.length, most - 1); length > 0 && found === undefined; length--) {
+      for (let length = Math.min(restorable.length, most - 1); length > 0 && found === undefined; length--) {
         const summary = byDigest.get(digestBefore(length));
         const at = placeAt(length);
-        if (summary !== undefined && summary.count > length && isMeant(summary, at)) found = { summary, at };
+        if (summary !== undefined && summary.count > length && matches(summary, at)) found = { summary, at };
       }
     }
     if (found !== undefined) this.#use(found.summary);
@@ -112,26 +112,29 @@ export class Summaries {
   }
 }
 
-/** Those that the log gives back, and where they stand. */
-export type SolidMessages = readonly { readonly message: ModelMessage; readonly index: number }[];
+/** The messages that the log restores, with their index in the prompt. */
+export type RestorableMessages = readonly { readonly message: ModelMessage; readonly index: number }[];
 
-export function listSolid(messages: readonly ModelMessage[]): SolidMessages {
-  return messages.flatMap((message, index) => (isSolid(message) ? [{ message, index }] : []));
+export function listRestorable(messages: readonly ModelMessage[]): RestorableMessages {
+  return messages.flatMap((message, index) => (isRestorable(message) ? [{ message, index }] : []));
 }
 
 function keyOf({ count, digest }: Summary): string {
   return `${count} ${digest}`;
 }
 
-/** What a summary of the messages before `at` is known by; `before` is the one it goes on from. */
-export function describeCover(
-  solid: SolidMessages,
+/**
+ * Returns the count and digest that identify a summary of the messages before `at`. `before` is the summary it
+ * continues.
+ */
+export function describeCoverage(
+  restorable: RestorableMessages,
   at: number,
-  before: Placed | undefined,
+  before: PlacedSummary | undefined,
 ): { readonly count: number; readonly digest: string } {
-  const covered = solid.filter(({ index }) => index < at);
+  const covered = restorable.filter(({ index }) => index < at);
   const known = before === undefined ? 0 : covered.filter(({ index }) => index < before.at).length;
-  // A history that has lost its beginning has fewer than the summary stands for.
+  // A truncated history has fewer messages than the summary covers.
   const count = (before?.summary.count ?? 0) + covered.length - known;
   return { count, digest: digestMessages(covered.map(({ message }) => message)) };
 }

@@ -1,8 +1,8 @@
 /**
- * Tells of the calls of a model that write a summary: a beginning before it is asked, what was paid, and an end. Each part
- * of a summary and each try is a call.
+ * Emits the events of the model calls that write a summary: `llm_start` before the call, `usage`, and `llm_end`. Each
+ * part of a summary and each attempt is one call.
  *
- * Invariant: an `llm_start` has its `llm_end`, whatever happens.
+ * Invariant: every `llm_start` is followed by an `llm_end`.
  */
 import type { LanguageModel, ModelResult } from "../../models/model.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -10,31 +10,31 @@ import type { FitEvent } from "./compressor.ts";
 
 export interface SummaryCallsOptions {
   readonly model: LanguageModel;
-  /** What it gives for an `llm_start` is waited for. */
-  readonly tell: (event: FitEvent) => void | Promise<void>;
+  /** For `llm_start` the returned promise is awaited. */
+  readonly emit: (event: FitEvent) => void | Promise<void>;
   readonly createCallId: () => string;
 }
 
 const PURPOSE = { purpose: "summary" } as const;
 
 export class SummaryCalls {
-  readonly #tell: SummaryCallsOptions["tell"];
+  readonly #emit: SummaryCallsOptions["emit"];
   readonly #createCallId: () => string;
   readonly #model: string;
   #open: { readonly id: string; readonly since: number } | undefined;
 
-  constructor({ model, tell, createCallId }: SummaryCallsOptions) {
-    this.#tell = tell;
+  constructor({ model, emit, createCallId }: SummaryCallsOptions) {
+    this.#emit = emit;
     this.#createCallId = createCallId;
     this.#model = `${model.provider}/${model.modelId}`;
   }
 
-  /** Resolves when the model may be asked. */
+  /** Resolves when the model may be called. */
   async start(attempt: number): Promise<void> {
-    this.#end({ finish_reason: "error", error: "tried again" });
+    this.#end({ finish_reason: "error", error: "retried" });
     const id = this.#createCallId();
     this.#open = { id, since: performance.now() };
-    await this.#tell({ type: "llm_start", llm_call_id: id, model: this.#model, attempt, ...PURPOSE });
+    await this.#emit({ type: "llm_start", llm_call_id: id, model: this.#model, attempt, ...PURPOSE });
   }
 
   end({ usage, finishReason }: ModelResult): void {
@@ -42,7 +42,7 @@ export class SummaryCalls {
     if (promptTokens !== undefined || completionTokens !== undefined || totalTokens !== undefined) {
       const prompt_tokens = promptTokens ?? 0;
       const completion_tokens = completionTokens ?? 0;
-      void this.#tell({
+      void this.#emit({
         type: "usage",
         prompt_tokens,
         completion_tokens,
@@ -67,6 +67,6 @@ export class SummaryCalls {
     const { id, since } = this.#open;
     this.#open = undefined;
     const duration_ms = Math.max(0, Math.round(performance.now() - since));
-    void this.#tell({ type: "llm_end", llm_call_id: id, model: this.#model, ...how, duration_ms, ...PURPOSE });
+    void this.#emit({ type: "llm_end", llm_call_id: id, model: this.#model, ...how, duration_ms, ...PURPOSE });
   }
 }

@@ -10,7 +10,7 @@ import { countAll, countPieces, loadEncoding, loadTokenCounter } from "./token-c
 
 const read = (name: string): string => readFileSync(join(packageRoot, name), "utf8").slice(0, 40_000);
 
-describe("families of models", () => {
+describe("model families", () => {
   it.each([
     ["gpt-5.2", "o200k_base", 272_000, true],
     ["gpt-5-chat-latest", "o200k_base", 128_000, false],
@@ -29,11 +29,11 @@ describe("families of models", () => {
     ["us.anthropic.claude-3-7-sonnet-20250219-v1:0", undefined, 200_000, false],
     ["models/gemini-2.5-pro", undefined, 1_000_000, true],
     ["gemini-1.0-pro", undefined, 30_720, true],
-  ])("%s is known", (modelId, encoding, contextWindow, isInputOnly) => {
+  ])("knows %s", (modelId, encoding, contextWindow, isInputOnly) => {
     expect(findModelFamily({ modelId })).toEqual({ encoding, contextWindow, isInputOnly, isKnown: true });
   });
 
-  it("takes little for granted of others, and of servers of one's own", () => {
+  it("uses defaults for unknown models and local servers", () => {
     const unknown = { contextWindow: DEFAULT_CONTEXT_WINDOW, isInputOnly: false, isKnown: false };
     for (const modelId of ["llama3.2", "qwen3:8b", "offline", "", "my-gpt-4o"])
       expect(findModelFamily({ modelId })).toEqual({ encoding: undefined, ...unknown });
@@ -41,13 +41,13 @@ describe("families of models", () => {
   });
 });
 
-describe("counting tokens", () => {
+describe("token counting", () => {
   it.each([
     "docs/decisions/0037-the-conversation-is-in-the-log.md",
     "docs/protocol.zh.md",
     "src/engine/run.ts",
     "package.json",
-  ])("%s has as many in pieces as in one", async (name) => {
+  ])("counts %s the same in pieces as at once", async (name) => {
     const { countText, margin } = await loadTokenCounter({ modelId: "gpt-4o" });
     const text = read(name);
     const whole = countTokens(text);
@@ -55,7 +55,7 @@ describe("counting tokens", () => {
     expect(Math.abs(countText(text) - whole) / whole).toBeLessThan(0.005);
   });
 
-  it("gives the tokenizer short pieces, whatever the text is, and loses nothing of it", () => {
+  it("passes short pieces to the tokenizer and loses no text", () => {
     for (const text of [
       " ".repeat(100_000),
       "a".repeat(100_000),
@@ -75,7 +75,7 @@ describe("counting tokens", () => {
     }
   });
 
-  it("counts samples from all over a very long text", () => {
+  it("counts samples of a very long text", () => {
     const words = "word ".repeat(200_000);
     const spaces = " ".repeat(500_000);
     for (const [text, real] of [
@@ -94,12 +94,12 @@ describe("counting tokens", () => {
     }
   });
 
-  it("takes what looks like a special token for text", async () => {
+  it("counts special tokens as text", async () => {
     const { countText } = await loadTokenCounter({ modelId: "gpt-4o" });
     expect(countText("<|endoftext|> is text here")).toBeGreaterThan(5);
   });
 
-  it("estimates with a margin where there is no tokenizer, and where it is not installed", async () => {
+  it("estimates with a margin if there is no tokenizer or it is not installed", async () => {
     const estimate = await loadTokenCounter({ modelId: "claude-opus-4-5" });
     const text = read("docs/decisions/0037-the-conversation-is-in-the-log.md");
     expect(estimate.margin).toBeGreaterThan(1);
@@ -112,7 +112,7 @@ describe("counting tokens", () => {
     expect(await loadEncoding(() => Promise.reject(new Error("broken")))).toBe(absent);
   });
 
-  it("counts every message once", async () => {
+  it("counts each message once", async () => {
     let counted = 0;
     const tokens = new PromptTokens({
       countText: (text) => {

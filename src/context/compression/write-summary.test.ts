@@ -1,4 +1,4 @@
-// What is asked of whoever writes a summary, and what is told of it when it is not whole.
+// The request for a summary, and the notes about an incomplete one.
 import { expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
@@ -24,7 +24,7 @@ function fit(messages: readonly ModelMessage[], turn: ScriptedTurn, options: Com
   return { model, fitting };
 }
 
-it("says how many messages nobody has read, where there were too many", async () => {
+it("says how many messages were left out if there were too many", async () => {
   const writer = new ScriptedModel(() => ({ text: "Short." }), { modelId: "gpt-3.5-turbo-0613" });
   const { fitting } = fit(turns(500, 25), { text: "" }, { contextWindow: 200_000, model: writer });
   const { messages, events } = await fitting;
@@ -34,51 +34,51 @@ it("says how many messages nobody has read, where there were too many", async ()
   const [, missing] = /\[(\d+) earlier messages are missing/.exec(JSON.stringify(messages[0])) ?? [];
   const read = writer.prompts.map((prompt) => JSON.stringify(prompt[1])).join();
   const [, first] = /Question (\d+):/.exec(read) ?? [];
-  // Where the first part begins in the middle of a message, the next is the first that is whole.
+  // If the first part starts within a message, the next message is the first complete one.
   expect(Math.abs(Number(missing) - 2 * Number(first))).toBeLessThanOrEqual(1);
 });
 
-it("marks what broke off", async () => {
+it("marks a summary that was cut off", async () => {
   const { fitting } = fit(turns(25), { text: "The number of the vault is 12", finishReason: "length" });
   expect(JSON.stringify((await fitting).messages[0])).toContain("vault is 12…");
 });
 
-it("leaves room for thinking, and does not ask for more than the model can read", async () => {
+it("reserves tokens for reasoning and does not exceed the context window", async () => {
   const { model, fitting } = fit(turns(200), { reasoning: "Hm.", text: "Short." });
   await fitting;
   for (const { prompt, maxOutputTokens } of model.requests) {
     expect(maxOutputTokens).toBe(400 + 500);
-    // By a rough count of our own.
+    // A rough count made by the test.
     expect(JSON.stringify(prompt).length / 5 + (maxOutputTokens ?? 0)).toBeLessThan(4000);
   }
 });
 
-it("tells what was paid, whether a summary came of it or not", async () => {
+it("emits the usage even if no summary results", async () => {
   const usage = { promptTokens: 900, completionTokens: 2048 };
   const { fitting } = fit(turns(25), { reasoning: "Hm.", text: " ", usage, finishReason: "length" });
   const types = ["llm_start", "usage", "llm_end", "error", "compression_applied"];
   expect((await fitting).events.map(({ type }) => type)).toEqual(types);
-  // Given up while the second part was written: the first was paid.
+  // Aborted during the second part: the first part was paid for.
   const controller = new AbortController();
-  const told: string[] = [];
+  const received: string[] = [];
   const model = new ScriptedModel((_, turn) => {
     if (turn === 0) return { text: "One.", usage };
     setImmediate(() => controller.abort());
     return { fault: { kind: "stall" } };
   });
-  const place = {
+  const options = {
     sessionId: "s",
     model,
     signal: controller.signal,
-    onEvent: ({ type }: object & { type: string }) => void told.push(type),
+    onEvent: ({ type }: object & { type: string }) => void received.push(type),
   };
-  await expect(createCompressor({ contextWindow: 4000 }).fit({ messages: turns(100) }, place)).rejects.toMatchObject({
+  await expect(createCompressor({ contextWindow: 4000 }).fit({ messages: turns(100) }, options)).rejects.toMatchObject({
     code: "cancelled",
   });
-  expect(told).toEqual(["llm_start", "usage", "llm_end", "llm_start", "llm_end"]);
+  expect(received).toEqual(["llm_start", "usage", "llm_end", "llm_start", "llm_end"]);
 });
 
-it("shortens a summary that was written for a model which can read more", async () => {
+it("shortens a summary written for a model with a larger window", async () => {
   const messages = turns(40, 30);
   const { fitting } = fit(messages, { text: "word ".repeat(1500) }, { contextWindow: 20_000 });
   const { events } = await fitting;
@@ -94,10 +94,10 @@ it("shortens a summary that was written for a model which can read more", async 
   expect(JSON.stringify(fitted.messages[0]).length).toBeLessThan(1500);
 });
 
-it("tells of every try, and asks nobody before that is known", async () => {
+it("emits every attempt, and calls the model only after `llm_start` is handled", async () => {
   const order: string[] = [];
   const model = new ScriptedModel((_, turn) => {
-    order.push("asked");
+    order.push("called");
     return turn === 0 ? { fault: { kind: "throw", error: new TypeError("fetch failed") } } : { text: "Short." };
   });
   const fitted = await createCompressor({ contextWindow: 4000 }).fit(
@@ -109,42 +109,42 @@ it("tells of every try, and asks nobody before that is known", async () => {
       createCallId: () => `n.${order.length}`,
       onEvent: async ({ type }) => {
         await new Promise(setImmediate);
-        if (type === "llm_start") order.push("told");
+        if (type === "llm_start") order.push("handled");
       },
     },
   );
-  expect(order.slice(0, 2)).toEqual(["told", "asked"]);
-  expect(order.filter((one) => one === "told")).toHaveLength(model.requests.length);
+  expect(order.slice(0, 2)).toEqual(["handled", "called"]);
+  expect(order.filter((one) => one === "handled")).toHaveLength(model.requests.length);
   const ends = fitted.events.filter(({ type }) => type === "llm_end");
   expect(ends).toHaveLength(model.requests.length);
   const refused = new ScriptedModel(() => ({ text: "Short." }));
   const onEvent = ({ type }: { readonly type: string }) =>
     type === "llm_start" ? Promise.reject(new Error("the log is full")) : undefined;
-  const place = { sessionId: "s", model: refused, signal: SIGNAL, onEvent };
-  const without = await createCompressor({ contextWindow: 4000 }).fit({ messages: turns(25) }, place);
+  const options = { sessionId: "s", model: refused, signal: SIGNAL, onEvent };
+  const without = await createCompressor({ contextWindow: 4000 }).fit({ messages: turns(25) }, options);
   expect(refused.requests).toHaveLength(0);
   expect(without.events.at(-1)).toMatchObject({ method: "drop" });
 });
 
 it.each([
   ["a shorter summary", 880, "cut", /Word/],
-  ["a note that there is none", 942, "drop", /50 earlier messages are missing/],
-])("gives way to the question: %s", async (_, size, method, words) => {
+  ["a note", 943, "drop", /50 earlier messages are missing/],
+])("makes room for the question: %s", async (_, size, method, words) => {
   const model = new ScriptedModel(() => ({ text: `Word${" word".repeat(90)}` }), { modelId: "gpt-4o" });
   const compressor = createCompressor({ contextWindow: 1000 });
   const question = say(`Now?${" word".repeat(size)}`);
-  const place = { sessionId: "s", model, signal: SIGNAL };
+  const options = { sessionId: "s", model, signal: SIGNAL };
   const messages = [...turns(25), question];
-  const fitted = await compressor.fit({ messages }, place);
+  const fitted = await compressor.fit({ messages }, options);
   expect(fitted.messages.at(-1)).toEqual(question);
   expect(JSON.stringify(fitted.messages[0])).toMatch(words);
   const applied = fitted.events.flatMap((event) => (event.type === "compression_applied" ? [event] : []));
   expect(applied.at(-1)).toMatchObject({ method });
   expect(applied.at(-1)?.after_tokens).toBeLessThanOrEqual(1000);
-  expect((await compressor.fit({ messages }, place)).events).toEqual([]);
-  // Where not even a note has room, nothing is paid.
+  expect((await compressor.fit({ messages }, options)).events).toEqual([]);
+  // If not even a note fits, no summary is paid for.
   const asked = model.requests.length;
-  const refused = compressor.fit({ messages: [...turns(25), say(`Now?${" word".repeat(990)}`)] }, place);
+  const refused = compressor.fit({ messages: [...turns(25), say(`Now?${" word".repeat(990)}`)] }, options);
   await expect(refused).rejects.toMatchObject({ code: "prompt_too_large" });
   expect(model.requests).toHaveLength(asked);
 });

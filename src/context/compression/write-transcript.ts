@@ -1,22 +1,24 @@
-/** A conversation as lines of JSON for whoever is to condense it: what was said, called and given, in parts that fit. */
-import { createTurns } from "../../log/follow-records.ts";
+/**
+ * Writes a conversation as lines of JSON for the model that summarizes it, in parts that fit into its context window.
+ */
+import { createLoopYield } from "../../log/follow-records.ts";
 import { describeFile } from "../../models/describe-file.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { readOutput } from "./prompt-tokens.ts";
 
 export interface TranscriptOptions {
-  /** Of one part. */
+  /** Maximum tokens of one part. */
   readonly maxTokens: number;
   readonly maxParts: number;
   readonly countText: (text: string) => number;
 }
 
-/** Characters of one text: the beginning and the end say what it was. */
+/** Characters kept of one text, half from its start and half from its end. */
 const MAX_TEXT = 8000;
 
 export interface Transcript {
   readonly parts: readonly string[];
-  /** Messages that are in none of them, since there would be too many: the oldest. */
+  /** Number of oldest messages left out because there would be too many parts. */
   readonly unread: number;
 }
 
@@ -24,8 +26,8 @@ export async function writeTranscript(
   messages: readonly ModelMessage[],
   { maxTokens, maxParts, countText }: TranscriptOptions,
 ): Promise<Transcript> {
-  const pause = createTurns();
-  /** With the number of messages before the first that is whole in it. */
+  const pause = createLoopYield();
+  /** `before`: number of messages before the first one that is complete in this part. */
   const parts: { readonly text: string; readonly before: number }[] = [];
   let lines: string[] = [];
   let size = 0;
@@ -68,18 +70,18 @@ function shorten(text: string): string {
   return `${text.slice(0, half).toWellFormed()} [${left} characters left out] ${text.slice(-half).toWellFormed()}`;
 }
 
-interface Piece {
+interface TranscriptPiece {
   readonly piece: string;
   readonly tokens: number;
 }
 
-/** A line that alone is too long for the model becomes several. */
-function splitLine(line: object, maxTokens: number, countText: (text: string) => number): readonly Piece[] {
+/** Splits a line that is too long for one part into several. */
+function splitLine(line: object, maxTokens: number, countText: (text: string) => number): readonly TranscriptPiece[] {
   const text = JSON.stringify(line);
   const size = countText(text) + 1;
   if (size <= maxTokens) return [{ piece: text, tokens: size }];
   const step = Math.max(1, Math.floor((text.length * maxTokens * 0.8) / size));
-  const pieces: Piece[] = [];
+  const pieces: TranscriptPiece[] = [];
   for (let from = 0; from < text.length; from += step) {
     const piece = JSON.stringify({ continued: text.slice(from, from + step).toWellFormed() });
     pieces.push({ piece, tokens: countText(piece) + 1 });

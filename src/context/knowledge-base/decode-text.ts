@@ -1,17 +1,19 @@
 /**
- * The text that bytes stand for: UTF-8, UTF-16 with or without its mark, what the document says of itself, and GB 18030,
- * which much of what was written in Chinese is in. Bytes of anything else are refused, never guessed into a text: nearly
- * every text in an older charset is some Chinese too.
+ * Decodes the bytes of a text file: UTF-8, UTF-16 with or without a byte order mark, the charset declared by the
+ * document, and GB 18030 for older Chinese files. Any other encoding is rejected rather than guessed, because most
+ * bytes of older encodings are also valid GB 18030.
  */
 import { LoomError } from "../../protocol/index.ts";
 
 const SNIFF_BYTES = 4096;
-/** Wrong characters of a text that is taken all the same: one in so many. */
+/** A text with at most one invalid character per this many characters is accepted. */
 const TOLERANCE = 1000;
-/** Chinese characters below which nothing is beyond doubt. */
+/** Minimum number of Chinese characters needed to recognize GB 18030. */
 const MIN_CHINESE = 6;
 
-/** Throws `unreadable_document`. `charset` is what the document itself says. */
+/**
+ * Decodes a file without its byte order mark. `charset` is the one the document declares. Throws `unreadable_document`.
+ */
 export function decodeText(bytes: Uint8Array, charset?: string): string {
   const text = decode(bytes, charset);
   return text.startsWith("\ufeff") ? text.slice(1) : text;
@@ -23,7 +25,7 @@ function decode(bytes: Uint8Array, charset: string | undefined): string {
   const wide = findWide(bytes);
   if (wide !== undefined) return new TextDecoder(wide).decode(bytes);
   if (bytes.subarray(0, SNIFF_BYTES).includes(0))
-    throw new LoomError("unreadable_document", "The file is not a text: it holds zero bytes.");
+    throw new LoomError("unreadable_document", "The file is not text: it contains zero bytes.");
   const strict = tryDecode(bytes, "utf-8") ?? (charset === undefined ? undefined : tryDecode(bytes, charset));
   if (strict !== undefined) return strict;
   const loose = new TextDecoder().decode(bytes);
@@ -31,10 +33,8 @@ function decode(bytes: Uint8Array, charset: string | undefined): string {
   if (wrong * TOLERANCE <= loose.length) return loose;
   const chinese = isChinese(bytes) ? tryDecode(bytes, "gb18030") : undefined;
   if (chinese !== undefined) return chinese;
-  const what = isLatin(bytes)
-    ? "seems to be Latin-1 (ISO 8859-1 or Windows-1252)"
-    : "is in a charset that is not known";
-  throw new LoomError("unreadable_document", `The file ${what}: it must be UTF-8, UTF-16 or GB 18030.`);
+  const what = isLatin(bytes) ? "seems to be Latin-1 (ISO 8859-1 or Windows-1252)" : "has an unknown text encoding";
+  throw new LoomError("unreadable_document", `The file ${what}. Convert it to UTF-8.`);
 }
 
 function tryDecode(bytes: Uint8Array, charset: string): string | undefined {
@@ -45,7 +45,7 @@ function tryDecode(bytes: Uint8Array, charset: string): string | undefined {
   }
 }
 
-/** UTF-16 without its mark: every other byte of what is Latin in it is zero. */
+/** Detects UTF-16 without a byte order mark: every other byte of its ASCII characters is zero. */
 function findWide(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
   const length = Math.min(bytes.length, SNIFF_BYTES) & ~1;
   const zeros = [0, 0];
@@ -57,9 +57,10 @@ function findWide(bytes: Uint8Array): "utf-16le" | "utf-16be" | undefined {
 }
 
 /**
- * Whether bytes are Chinese beyond doubt. In GB 2312, which nearly all of such a text is in, a character is two bytes from
- * 0xa1 on, and the common ones are in the order of their sounds: a text has some of all of them. Korean has only the
- * lower half of them, Cyrillic only the upper half or the rare ones, Japanese has kana, and Latin has single bytes.
+ * Whether the bytes are certainly Chinese in GB 2312, the subset of GB 18030 that nearly all such texts use. A
+ * character has two bytes from 0xa1 on, and common characters are sorted by pronunciation, so a text uses the whole
+ * range. Korean uses only the lower half, Cyrillic only the upper half or rare characters, Japanese contains kana, and
+ * Latin texts contain single bytes.
  */
 function isChinese(bytes: Uint8Array): boolean {
   const counts = { all: 0, marks: 0, common: 0, early: 0, late: 0, low: 0 };
@@ -69,7 +70,7 @@ function isChinese(bytes: Uint8Array): boolean {
     at += 1;
     const trail = bytes[at] ?? 0;
     counts.all += 1;
-    // Full-width marks and signs.
+    // Full-width punctuation.
     if ((lead === 0xa1 || lead === 0xa3) && trail >= 0xa1) counts.marks += 1;
     if (lead < 0xb0 || lead > 0xd7 || trail < 0xa1) continue;
     counts.common += 1;
@@ -82,7 +83,7 @@ function isChinese(bytes: Uint8Array): boolean {
   return common >= MIN_CHINESE && common + marks >= all * 0.9 && spread >= common * 0.1;
 }
 
-/** Letters with a byte of their own, each between others. */
+/** Non-ASCII letters appear alone or in pairs between ASCII characters. */
 function isLatin(bytes: Uint8Array): boolean {
   let run = 0;
   let longest = 0;

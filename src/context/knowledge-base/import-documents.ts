@@ -1,34 +1,38 @@
 /**
- * Brings files into a knowledge base: reads what has changed, and writes it in batches. It holds no transaction while it
- * waits, and gives others their turn between batches.
+ * Imports files into a knowledge base: reads those that changed and writes them in batches. It holds no transaction
+ * while waiting and yields to the event loop between batches.
  *
- * Invariants: a file that cannot be read is told and costs nobody else; a batch is in the base whole or not at all; what
- * was known of a file is found until something newer can be, and no longer than the file is known to be another.
+ * Invariants: a file that cannot be read is reported and does not affect other files; a batch is written completely or
+ * not at all; the old version of a document is found until the new one is written, or until the file is known to have
+ * changed but cannot be read.
  */
 import { hash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { sep } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { ChunkToWrite, DocumentToWrite, StoredDocument, Written } from "./knowledge-rows.ts";
-import { CHUNKS_AT_ONCE, type KnowledgeStore } from "./knowledge-store.ts";
+import type { ChunkToWrite, DocumentToWrite, StoredDocument, WriteOutcome } from "./knowledge-rows.ts";
+import { CHUNK_BATCH, type KnowledgeStore } from "./knowledge-store.ts";
 import { type DocumentFormat, findFormat, indexDocument, readDocument } from "./read-document.ts";
 import { openFile, readBytes, readState } from "./read-file.ts";
 import type { PdfReader } from "./read-pdf.ts";
 
-export type Outcome = Written;
+/** What happened to a document: it was new, had changed, or was the same as before. */
+export type ImportOutcome = WriteOutcome;
 
+/** A file that could not be imported, and why. */
 export interface ImportFailure {
   readonly path: string;
   readonly code: ErrorCode;
   readonly message: string;
 }
 
-export interface Settled {
+/** The result for one file. */
+export interface ImportedFile {
   readonly path: string;
-  readonly outcome: Outcome | ImportFailure;
-  /** What was known of the file was out of date and is gone. */
+  readonly outcome: ImportOutcome | ImportFailure;
+  /** The document was removed because its file changed and can no longer be read. */
   readonly isRemoved?: true;
 }
 
@@ -38,30 +42,30 @@ export interface ImportTarget {
   readonly limits: KnowledgeBaseLimits;
 }
 
-export interface ImportOptions {
-  /** That of a document that is known stays where none is named. */
+export interface DocumentImportOptions {
+  /** If undefined, a known document keeps its collection and a new one goes to `default`. */
   readonly collection: string | undefined;
-  /** The folder that is imported; null for a file by itself. */
+  /** The imported folder; null for a single file. */
   readonly root: string | null;
   readonly signal: AbortSignal | undefined;
 }
 
-export interface Prepared {
+export interface PreparedDocument {
   readonly document: DocumentToWrite;
   readonly chunks: readonly ChunkToWrite[];
 }
 
 export const DEFAULT_COLLECTION = "default";
-/** A file that was written so shortly before it was read may have been written again within the same tick of its clock. */
+/** A file modified this shortly before it was read may change again without a new modification time. */
 const FRESH_MS = 2000;
 
-/** Tells of each file once it is in the base, or known not to be. Throws what the store throws. */
+/** Imports the files and yields each result once it is final. Throws errors of the store. */
 export async function* importFiles(
   target: ImportTarget,
   paths: readonly string[],
-  options: ImportOptions,
-): AsyncGenerator<readonly Settled[]> {
-  let batch: Prepared[] = [];
+  options: DocumentImportOptions,
+): AsyncGenerator<readonly ImportedFile[]> {
+  let batch: PreparedDocument[] = [];
   let size = 0;
   for (const [index, path] of paths.entries()) {
     options.signal?.throwIfAborted();
@@ -71,37 +75,41 @@ export async function* importFiles(
       batch.push(made);
       size += made.chunks.length + 1;
     }
-    if (size < CHUNKS_AT_ONCE && index < paths.length - 1) continue;
+    if (size < CHUNK_BATCH && index < paths.length - 1) continue;
     yield await writeBatch(target, batch, options.signal);
     batch = [];
     size = 0;
-    await turn();
+    await yieldToLoop();
   }
 }
 
-async function prepareFile(target: ImportTarget, path: string, options: ImportOptions): Promise<Prepared | Settled> {
+async function prepareFile(
+  target: ImportTarget,
+  path: string,
+  options: DocumentImportOptions,
+): Promise<PreparedDocument | ImportedFile> {
   const { store, pdf, limits } = target;
   const { signal } = options;
   const known = store.find(path);
   const collection = options.collection ?? known?.collection ?? DEFAULT_COLLECTION;
   const root = chooseRoot(known?.root ?? null, options.root);
   let file: FileHandle | undefined;
-  let isOther = false;
+  let hasChanged = false;
   try {
     file = await openFile(path);
     const { size, modifiedAt, stamp } = await readState(file);
-    isOther = known?.bytes !== size;
-    const isPlaced = known?.collection === collection && known.hash !== "";
+    hasChanged = known?.bytes !== size;
+    const isInCollection = known?.collection === collection && known.hash !== "";
     const isSettled = known !== undefined && modifiedAt < known.indexedAt - FRESH_MS;
-    if (isPlaced && !isOther && isSettled && known.stamp === stamp && known.root === root)
+    if (isInCollection && !hasChanged && isSettled && known.stamp === stamp && known.root === root)
       return { path, outcome: "unchanged" };
     const indexedAt = Date.now();
     const bytes = await readBytes(file, size, limits.maxDocumentBytes, signal);
     const format: DocumentFormat = findFormat(path) ?? "text";
     const found = { uri: path, collection, format, bytes: bytes.length, modifiedAt, indexedAt, root, stamp };
     const digest = hash("sha256", bytes);
-    isOther = known?.hash !== digest;
-    if (isPlaced && !isOther) {
+    hasChanged = known?.hash !== digest;
+    if (isInCollection && !hasChanged) {
       await store.transact(() => store.touch(known.key, { ...found, hash: digest }));
       return { path, outcome: "unchanged" };
     }
@@ -111,7 +119,7 @@ async function prepareFile(target: ImportTarget, path: string, options: ImportOp
   } catch (error) {
     signal?.throwIfAborted();
     const outcome = describeFailure(path, error);
-    if (known === undefined || !isOther) return { path, outcome };
+    if (known === undefined || !hasChanged) return { path, outcome };
     await store.transact(() => store.delete(known.key));
     await sweep(store, signal);
     return { path, outcome, isRemoved: true };
@@ -120,18 +128,18 @@ async function prepareFile(target: ImportTarget, path: string, options: ImportOp
   }
 }
 
-/** The outermost folder that found it. */
+/** The outermost folder whose import found the document. */
 function chooseRoot(known: string | null, root: string | null): string | null {
   if (root === null) return known;
   return known !== null && isWithin(root, known) ? known : root;
 }
 
-/** Whether a path is a folder, or lies in it. */
+/** Whether a path is the folder or inside it. */
 export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
-/** What concerns this file alone; throws what concerns the base. */
+/** Describes a failure of one file. Rethrows errors of the store. */
 function describeFailure(path: string, error: unknown): ImportFailure {
   if (isLoomError(error, "unreadable_document", "document_too_large", "missing_package"))
     return { path, code: error.code, message: error.message };
@@ -141,51 +149,51 @@ function describeFailure(path: string, error: unknown): ImportFailure {
   return { path, code: "unreadable_document", message: `The file cannot be read${why}.` };
 }
 
-/** Writes documents, the long ones in parts with turns between them. */
+/** Writes documents. Long ones are written in several transactions. */
 export async function writeBatch(
   { store, limits: { maxDocuments } }: ImportTarget,
-  batch: readonly Prepared[],
+  batch: readonly PreparedDocument[],
   signal: AbortSignal | undefined,
-): Promise<readonly Settled[]> {
+): Promise<readonly ImportedFile[]> {
   if (batch.length === 0) return [];
-  const short = batch.filter(({ chunks }) => chunks.length <= CHUNKS_AT_ONCE);
-  const long = batch.filter(({ chunks }) => chunks.length > CHUNKS_AT_ONCE);
+  const short = batch.filter(({ chunks }) => chunks.length <= CHUNK_BATCH);
+  const long = batch.filter(({ chunks }) => chunks.length > CHUNK_BATCH);
   const isFull = (known: StoredDocument | undefined): boolean =>
     known === undefined && store.count().documents >= maxDocuments;
   const settled = await store.transact(() =>
-    short.map(({ document, chunks }): Settled => {
+    short.map(({ document, chunks }): ImportedFile => {
       const path = document.uri;
-      const outcome = isFull(store.find(path)) ? refuseMore(path, maxDocuments) : store.write(document, chunks);
+      const outcome = isFull(store.find(path)) ? createLimitFailure(path, maxDocuments) : store.write(document, chunks);
       return { path, outcome };
     }),
   );
   for (const { document, chunks } of long) {
     const path = document.uri;
-    if (isFull(store.find(path))) settled.push({ path, outcome: refuseMore(path, maxDocuments) });
+    if (isFull(store.find(path))) settled.push({ path, outcome: createLimitFailure(path, maxDocuments) });
     else settled.push({ path, outcome: await writeLong(store, document, chunks, signal) });
   }
   await sweep(store, signal);
   return settled;
 }
 
-/** Beside what is there, which is found until the last part is written. */
+/** Writes the new version next to the old one, which is found until the last part is written. */
 async function writeLong(
   store: KnowledgeStore,
   document: DocumentToWrite,
   chunks: readonly ChunkToWrite[],
   signal: AbortSignal | undefined,
-): Promise<Outcome> {
+): Promise<ImportOutcome> {
   const key = await store.transact(() => store.begin(document));
   try {
-    for (let at = 0; at < chunks.length; at += CHUNKS_AT_ONCE) {
+    for (let at = 0; at < chunks.length; at += CHUNK_BATCH) {
       signal?.throwIfAborted();
-      await store.transact(() => store.append(key, document, chunks.slice(at, at + CHUNKS_AT_ONCE)));
-      await turn();
+      await store.transact(() => store.append(key, document, chunks.slice(at, at + CHUNK_BATCH)));
+      await yieldToLoop();
     }
     signal?.throwIfAborted();
     return await store.transact(() => store.publish(key, document));
   } catch (error) {
-    // Where even that fails, it is found to be abandoned later.
+    // If this fails too, a later sweep removes the abandoned document.
     await store
       .transact(() => store.abandon(key))
       .then(
@@ -196,19 +204,21 @@ async function writeLong(
   }
 }
 
-/** Deletes what is left of long documents, in parts: what nobody finds must not keep anybody waiting. */
+/**
+ * Deletes the rows of removed and abandoned documents in small transactions, so that other writers do not wait long.
+ */
 export async function sweep(store: KnowledgeStore, signal?: AbortSignal, steps = Infinity): Promise<void> {
-  for (let step = 0; step < steps && store.hasLeft(); step++) {
+  for (let step = 0; step < steps && store.hasLeftovers(); step++) {
     if (signal?.aborted === true) return;
     await store.transact(() => store.sweep());
-    await turn();
+    await yieldToLoop();
   }
 }
 
-function refuseMore(path: string, limit: number): ImportFailure {
+function createLimitFailure(path: string, limit: number): ImportFailure {
   return {
     path,
     code: "too_many_documents",
-    message: `The knowledge base holds ${limit} documents and takes no more.`,
+    message: `The knowledge base is full: the limit is ${limit} documents. Remove documents first.`,
   };
 }

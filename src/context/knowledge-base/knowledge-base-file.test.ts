@@ -14,8 +14,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-describe("the file", () => {
-  it("finds at once what another has written, though the number of passages is the same", async () => {
+describe("the knowledge base file", () => {
+  it("finds what another process has written, even if the number of passages is the same", async () => {
     const file = join(folder, "kb.db");
     await using one = await openKnowledgeBase(file);
     await using other = await openKnowledgeBase(file);
@@ -28,7 +28,7 @@ describe("the file", () => {
     }
   });
 
-  it("waits for another that writes, without keeping anybody else waiting", async () => {
+  it("waits for another writer without blocking the event loop", async () => {
     const file = join(folder, "kb.db");
     await using waiting = await openKnowledgeBase(file);
     await using hasty = await openKnowledgeBase(file, { busyTimeoutMs: 0 });
@@ -43,7 +43,7 @@ describe("the file", () => {
     other.close();
   });
 
-  it("forgets when it is opened what a process began and never finished, and not what one is writing", async () => {
+  it("removes abandoned documents when opened, but not one that is being written", async () => {
     const file = join(folder, "kb.db");
     await (await openKnowledgeBase(file)).close();
     const db = new DatabaseSync(file);
@@ -68,7 +68,7 @@ describe("the file", () => {
     store.close();
   });
 
-  it("keeps what it was given", async () => {
+  it("keeps its documents after closing", async () => {
     const file = join(folder, "new", "kb.db");
     await using first = await openKnowledgeBase(file);
     await first.addText({ uri: "x", text: "gannet" });
@@ -78,7 +78,7 @@ describe("the file", () => {
     expect(await first.search("gannet")).toEqual([]);
   });
 
-  it("has in its index what it has as passages, and no more", async () => {
+  it("has exactly its passages in the index", async () => {
     const file = join(folder, "kb.db");
     await using kept = await openKnowledgeBase(file);
     for (const text of ["auk", "puffin", "auk again"])
@@ -95,9 +95,9 @@ describe("the file", () => {
     db.close();
   });
 
-  it("refuses what is no base, what is damaged, and what is of another version", async () => {
+  it("rejects other files, damaged files and other versions", async () => {
     const file = join(folder, "kb.db");
-    writeFileSync(file, "This is no database, but it is long enough to be taken for one.".repeat(200));
+    writeFileSync(file, "This is not a database, but it is long enough to be taken for one.".repeat(200));
     await expect(openKnowledgeBase(file)).rejects.toMatchObject({ code: "store_corrupt" });
 
     const log = await openSqliteLog(join(folder, "log.db"));
@@ -118,7 +118,7 @@ describe("the file", () => {
     });
   });
 
-  it("says that it is closed, and that an option is wrong", async () => {
+  it("rejects calls after close and invalid options", async () => {
     const base = await openKnowledgeBase(":memory:");
     await base.close();
     await base.close();

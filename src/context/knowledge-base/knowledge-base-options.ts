@@ -1,36 +1,40 @@
-/** What a knowledge base can be told, and what holds where it is not. */
+/** Options of a knowledge base with their defaults. */
 import { LoomError } from "../../protocol/index.ts";
 
+/** Options of `openKnowledgeBase`. */
 export interface KnowledgeBaseOptions {
-  /** For messages about it; `knowledge base` when absent. */
+  /** Name used in messages. Default: `knowledge base`. */
   readonly name?: string;
-  /** Bytes of one document; 10 MiB. Code `document_too_large`. */
+  /** Maximum bytes of one document; code `document_too_large`. Default: 10 MiB. */
   readonly maxDocumentBytes?: number;
-  /** Pages of a PDF; 5000. Code `document_too_large`. */
+  /** Maximum pages of a PDF; code `document_too_large`. Default: 5000. */
   readonly maxPdfPages?: number;
-  /** Characters of the text in a PDF; 10 million. Code `document_too_large`. */
+  /** Maximum characters of text in a PDF; code `document_too_large`. Default: 10,000,000. */
   readonly maxPdfCharacters?: number;
-  /** Memory that reading a PDF may take; 512 MiB. Code `document_too_large`. */
+  /** Maximum memory for reading a PDF, in bytes; code `document_too_large`. Default: 512 MiB. */
   readonly maxPdfMemoryBytes?: number;
-  /** Time that reading a PDF may take; 30 seconds. Code `unreadable_document`. */
+  /** Maximum time for reading a PDF, in milliseconds; code `unreadable_document`. Default: 30,000. */
   readonly maxPdfMs?: number;
-  /** Documents of the base; 200,000. Code `too_many_documents`. */
+  /** Maximum documents in the knowledge base; code `too_many_documents`. Default: 200,000. */
   readonly maxDocuments?: number;
-  /** Files that one folder is looked through for; 100,000. Code `too_many_documents`. */
+  /** Maximum files imported from one folder; code `too_many_documents`. Default: 100,000. */
   readonly maxFiles?: number;
-  /** Folders within each other; 32. Code `too_many_documents`. */
+  /** Maximum depth of nested folders; code `too_many_documents`. Default: 32. */
   readonly maxDepth?: number;
-  /** Characters of a passage; 1200. */
+  /** Maximum characters of a passage, at least 100. Default: 1200. */
   readonly maxChunkCharacters?: number;
-  /** Characters that a passage shares with the one before it in its section; 120. */
+  /**
+   * Characters that a passage repeats from the previous one of its section; at most a quarter of a passage. Default:
+   * 120.
+   */
   readonly overlapCharacters?: number;
-  /** Characters of a question that are read; 2000. The rest is ignored. */
+  /** Characters of a query that are used, half from its start and half from its end. Default: 2000. */
   readonly maxQueryCharacters?: number;
-  /** Passages of one document in an answer; 2. */
+  /** Maximum passages of one document in a search result. Default: 2. */
   readonly maxPerDocument?: number;
-  /** How long to wait for another process that writes; 5 seconds. Code `store_busy`. */
+  /** Time to wait for another process that is writing, in milliseconds; code `store_busy`. Default: 5000. */
   readonly busyTimeoutMs?: number;
-  /** Largest file that is looked through whole when it is opened; 16 MiB. */
+  /** Files up to this size, in bytes, are checked for damage when opened. Default: 16 MiB. */
   readonly maxCheckBytes?: number;
 }
 
@@ -54,16 +58,16 @@ const DEFAULTS: KnowledgeBaseLimits = {
   maxCheckBytes: 16 * 1024 * 1024,
 };
 
-/** Below this no sentence would fit. */
+/** Shorter passages could not hold a sentence. */
 const MIN_CHUNK = 100;
 
-/** Throws `invalid_arguments` for a limit that is none. */
+/** Applies the defaults. Throws `invalid_arguments` for an invalid limit. */
 export function resolveLimits(options: KnowledgeBaseOptions): KnowledgeBaseLimits {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const limits: KnowledgeBaseLimits = { ...DEFAULTS, ...given };
   for (const [name, value] of Object.entries(limits)) {
     if (name === "name" || (Number.isSafeInteger(value) && Number(value) >= 0)) continue;
-    throw new LoomError("invalid_arguments", `\`${name}\` must be a whole number from 0, not ${String(value)}`);
+    throw new LoomError("invalid_arguments", `\`${name}\` must be an integer of at least 0, not ${String(value)}`);
   }
   const maxChunkCharacters = Math.max(MIN_CHUNK, limits.maxChunkCharacters);
   const overlapCharacters = Math.min(limits.overlapCharacters, Math.floor(maxChunkCharacters / 4));

@@ -19,7 +19,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A file of the folder, with a date long ago unless it is to look fresh. */
+/** Creates a file in the folder, with an old modification time by default. */
 function write(name: string, text: string | Uint8Array, date = new Date(2020, 1, 1)): string {
   const path = join(folder, name);
   mkdirSync(join(path, ".."), { recursive: true });
@@ -31,8 +31,8 @@ function write(name: string, text: string | Uint8Array, date = new Date(2020, 1,
 const urisOf = async (query: string, collection?: string): Promise<string[]> =>
   (await base.search(query, collection === undefined ? {} : { collection })).map(({ uri }) => uri);
 
-describe("adding", () => {
-  it("reads a folder, says how far it is, and finds what is in it", async () => {
+describe("add", () => {
+  it("imports a folder, reports progress and finds its documents", async () => {
     write("a.md", "# Otters\nOtters hold hands.");
     write("deep/er/b.txt", "Badgers dig.");
     write("c.html", "<title>Foxes</title><h1>Foxes</h1><p>Foxes bark.</p>");
@@ -55,7 +55,7 @@ describe("adding", () => {
     expect(await base.search("hedgehog")).toEqual([]);
   });
 
-  it("reads again only what has changed, and removes what is gone", async () => {
+  it("reads only changed files again and removes missing ones", async () => {
     const same = write("same.md", "one");
     const touched = write("touched.md", "two");
     const changed = write("changed.md", "three");
@@ -73,7 +73,7 @@ describe("adding", () => {
     expect(await base.stats()).toMatchObject({ documents: 3, chunks: 3 });
   });
 
-  it("does not trust the date of a file that was just written", async () => {
+  it("does not trust the modification time of a file that was just written", async () => {
     const now = new Date();
     const path = write("a.md", "walnut", now);
     await base.add(path);
@@ -82,7 +82,7 @@ describe("adding", () => {
     expect(await urisOf("pecan")).toEqual([path]);
   });
 
-  it("keeps what is gone when it is told to, and what is beside the folder", async () => {
+  it("keeps missing documents if `prune` is false, and documents outside the folder", async () => {
     const gone = write("docs/gone.md", "quince");
     write("docs/there.md", "apple");
     const beside = write("docs-other/x.md", "quince");
@@ -94,7 +94,7 @@ describe("adding", () => {
     expect(await urisOf("quince")).toEqual([beside]);
   });
 
-  it("tells of files that cannot be read, and goes on", async () => {
+  it("reports files that cannot be read and continues", async () => {
     base = await openKnowledgeBase(":memory:", { maxDocumentBytes: 100 });
     write("a.md", "x".repeat(101));
     write("b.md", Buffer.from([0x61, 0, 0, 0, 0x62]));
@@ -112,7 +112,7 @@ describe("adding", () => {
     for (const { message } of report.failed) expect(message).toMatch(/^The (?:file|PDF) .*\.$/);
   });
 
-  it("tells of folders that are too deep and of too many files, and removes nothing then", async () => {
+  it("reports folders that are too deep and too many files, and removes nothing then", async () => {
     write("a.md", "kiwi");
     write("1/2/3/b.md", "kiwi");
     await base.add(folder);
@@ -130,7 +130,7 @@ describe("adding", () => {
     await expect(narrow.addText({ uri: "x", text: "x" })).rejects.toMatchObject({ code: "too_many_documents" });
   });
 
-  it("follows links within the folder, to each file once, and none that leads out", async () => {
+  it("follows links within the folder, imports each file once, and ignores links that lead out", async () => {
     const real = write("in/a/x.md", "plum");
     write("secret", "plum stone");
     write("out/y.md", "plum stone");
@@ -143,19 +143,19 @@ describe("adding", () => {
     link("out", "d");
     expect(await base.add(join(folder, "in"))).toMatchObject({ added: 1, skipped: 3, failedCount: 0 });
     expect(await urisOf("plum")).toEqual([real]);
-    // A folder that is a link itself is what it leads to.
+    // A folder that is itself a link is resolved.
     symlinkSync(join(folder, "out"), join(folder, "way"));
     expect(await base.add(join(folder, "way"))).toMatchObject({ added: 1 });
   });
 
-  it("refuses what is no file without waiting for it", async () => {
+  it("rejects pipes without waiting", async () => {
     spawnSync("mkfifo", [join(folder, "pipe.md")]);
     expect(await base.add(folder)).toMatchObject({ skipped: 1, failedCount: 0 });
     for (const path of [join(folder, "pipe.md"), "/dev/zero"])
       expect(await base.add(path)).toMatchObject({ failed: [{ code: "unreadable_document" }] });
   });
 
-  it("leaves alone what was added on purpose, and where others put it", async () => {
+  it("does not prune documents added by themselves or by another folder", async () => {
     await base.addText({ uri: join(folder, "virtual"), text: "quokka" });
     await base.add(write("notes.conf", "quokka"));
     write(".github/c.md", "quokka");
@@ -165,7 +165,7 @@ describe("adding", () => {
     await base.add(join(folder, "sub"), { collection: "private" });
     rmSync(gone);
     rmSync(join(folder, "notes.conf"));
-    // What no import of this folder has found is not this folder's.
+    // No import of this folder has found it.
     expect(await base.add(folder)).toMatchObject({ added: 0, unchanged: 1, removed: 0 });
     expect(await base.get(kept)).toMatchObject({ collection: "private" });
     expect((await base.list()).length).toBe(5);
@@ -180,7 +180,7 @@ describe("adding", () => {
   it.each([
     ["too large", "x".repeat(101)],
     ["no text", Buffer.from([0x61, 0, 0, 0, 0x62])],
-  ])("lets go of a file that is %s now", async (_, content) => {
+  ])("removes the document of a file that is now %s", async (_, content) => {
     base = await openKnowledgeBase(":memory:", { maxDocumentBytes: 100 });
     const path = write("a.md", "kiwi");
     await base.add(folder);
@@ -190,7 +190,7 @@ describe("adding", () => {
     expect(await base.add(folder)).toMatchObject({ removed: 0, failedCount: 1 });
   });
 
-  it("sees a change that keeps size and date", async () => {
+  it("detects a change that keeps size and modification time", async () => {
     const path = write("a.md", "kiwi");
     await base.add(path);
     write("a.md", "lime");
@@ -198,7 +198,7 @@ describe("adding", () => {
     expect(await urisOf("lime")).toEqual([path]);
   });
 
-  it("stops when it is told, and keeps what was done", async () => {
+  it("stops when aborted and keeps what was written", async () => {
     for (let at = 0; at < 400; at++) write(`${`${at}`.padStart(3, "0")}.md`, "cherry");
     const stop = new AbortController();
     const adding = base.add(folder, { signal: stop.signal, onProgress: (done) => done === 200 && stop.abort() });
@@ -210,7 +210,7 @@ describe("adding", () => {
     expect(await base.add(folder)).toMatchObject({ added: 400 - documents, unchanged: documents });
   });
 
-  it("takes a long document in parts, whole or not at all", async () => {
+  it("writes a long document in parts, completely or not at all", async () => {
     const text = Array.from({ length: 1000 }, (_, at) => `## Part ${at}\n\n${"word ".repeat(120)}mark${at}`).join(
       "\n\n",
     );
@@ -226,7 +226,7 @@ describe("adding", () => {
     expect(await base.add(path)).toMatchObject({ unchanged: 1 });
   });
 
-  it("finds the old version of a long document until the new one is there, and never both", async () => {
+  it("finds the old version of a long document until the new one is complete, and never both", async () => {
     const repeat = (word: string): string => `# Part\n\n${word} ${"text ".repeat(200)}\n\n`.repeat(400);
     await base.addText({ uri: "long", text: repeat("walnut") });
     const before = await base.stats();
@@ -260,11 +260,11 @@ describe("adding", () => {
     expect(await base.stats()).toMatchObject({ documents: 1, chunks: before.chunks });
   });
 
-  it("says that there is no such file", async () => {
+  it("throws if the path does not exist", async () => {
     await expect(base.add(join(folder, "none"))).rejects.toMatchObject({ code: "unreadable_document" });
   });
 
-  it("takes texts", async () => {
+  it("adds texts", async () => {
     const text = "# Storks\n\nStorks clatter.";
     expect(await base.addText({ uri: "https://example.org/a", text })).toBe("added");
     expect(await base.addText({ uri: "https://example.org/a", text })).toBe("unchanged");
@@ -275,10 +275,10 @@ describe("adding", () => {
   });
 });
 
-describe("a file that somebody has sent", () => {
+describe("an uploaded file", () => {
   const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-  it("is read as one of the disk is, and takes the place of the one before", async () => {
+  it("is read like a file on disk and replaces the previous version", async () => {
     const added = await base.addBytes({ uri: "storks.md", bytes: encode("# Storks\n\nStorks clatter.") });
     expect(added).toEqual({ outcome: "added", document: await base.get("storks.md") });
     expect(added.document).toMatchObject({ title: "Storks", format: "markdown", collection: "default", chunks: 1 });
@@ -287,16 +287,16 @@ describe("a file that somebody has sent", () => {
     const moved = await base.addBytes({ uri: "storks.md", bytes: encode("Storks nest."), collection: "birds" });
     expect(moved).toMatchObject({ outcome: "updated", document: { collection: "birds" } });
     expect(await urisOf("clatter")).toEqual([]);
-    // It stays where it was put.
+    // It keeps its collection.
     const third = await base.addBytes({ uri: "storks.md", bytes: encode("Storks fly."), format: "text" });
     expect(third.document).toMatchObject({ collection: "birds", format: "text" });
-    // The same bytes, read in another way.
+    // The same bytes in another format.
     const fourth = await base.addBytes({ uri: "storks.md", bytes: encode("Storks fly."), format: "html" });
     expect(fourth).toMatchObject({ outcome: "updated", document: { format: "html" } });
     expect(await base.stats()).toMatchObject({ documents: 1 });
   });
 
-  it("costs nothing where it cannot be read", async () => {
+  it("changes nothing if it cannot be read", async () => {
     await base.addBytes({ uri: "storks.md", bytes: encode("Storks clatter.") });
     for (const [uri, bytes, code] of [
       ["storks.md", Uint8Array.of(0, 1, 2, 0, 255), "unreadable_document"],
@@ -316,14 +316,14 @@ describe("a file that somebody has sent", () => {
     expect(await base.stats()).toMatchObject({ documents: 1 });
   });
 
-  it("is removed by its name, and nothing below that name is", async () => {
+  it("is removed by its exact uri, without documents below it", async () => {
     for (const uri of ["a", "a/1.md", "ab"]) await base.addText({ uri, text: "heron" });
     expect(await base.removeDocument("a")).toBe(true);
     expect(await base.removeDocument("a")).toBe(false);
     expect((await base.list()).map(({ uri }) => uri)).toEqual(["a/1.md", "ab"]);
   });
 
-  it("is removed as it is by then, where another took its place while somebody else wrote", async () => {
+  it("is removed in its current version if it was replaced concurrently", async () => {
     const file = join(folder, "base.db");
     await using one = await openKnowledgeBase(file);
     await using other = await openKnowledgeBase(file);
@@ -337,28 +337,28 @@ describe("a file that somebody has sent", () => {
       lock.close();
       const [isRemoved, outcome] = await both;
       expect(isRemoved).toBe(true);
-      // Whichever came first, and either does in some of the rounds: what was removed is not there.
+      // Either can come first; a removed document is gone in both cases.
       expect([outcome, (await one.get("a")) === undefined]).toEqual([outcome, outcome === "updated"]);
     }
   });
 });
 
-describe("collections, lists and removing", () => {
+describe("collections, list and remove", () => {
   beforeEach(async () => {
     await base.addText({ uri: "a/1", text: "heron", collection: "birds" });
     await base.addText({ uri: "a/2", text: "heron song", collection: "songs" });
     await base.addText({ uri: "ab", text: "heron", collection: "birds" });
   });
 
-  it("searches in one or in all", async () => {
+  it("searches one collection or all", async () => {
     expect((await urisOf("heron")).toSorted()).toEqual(["a/1", "a/2", "ab"]);
     expect(await urisOf("heron", "songs")).toEqual(["a/2"]);
     expect(await urisOf("heron", "none")).toEqual([]);
-    // The name of a collection is no word of its documents.
+    // The name of a collection is not a search term.
     expect(await urisOf("birds")).toEqual([]);
   });
 
-  it("moves a document from one to another", async () => {
+  it("moves a document to another collection", async () => {
     expect(await base.addText({ uri: "a/1", text: "heron", collection: "songs" })).toBe("updated");
     expect((await base.stats()).collections).toEqual([
       { name: "birds", documents: 1 },
@@ -375,14 +375,14 @@ describe("collections, lists and removing", () => {
     expect(await base.list({ collection: "none" })).toEqual([]);
   });
 
-  it("removes a document with what is below it, and long ones in parts", async () => {
+  it("removes a document with everything below it, long ones in parts", async () => {
     await base.addText({ uri: "a", text: "# Part\n\nheron\n\n".repeat(1000) });
     expect(await base.remove("a")).toBe(3);
     expect(await urisOf("heron")).toEqual(["ab"]);
     expect(await base.stats()).toMatchObject({ documents: 1, chunks: 1 });
   });
 
-  it("names arguments that are wrong", async () => {
+  it("names invalid arguments", async () => {
     const wrong = (value: unknown): never => value as never;
     const calls = [
       () => base.list({ limit: Number.NaN }),
@@ -400,7 +400,7 @@ describe("collections, lists and removing", () => {
     expect(await base.search("heron", { limit: 1.5 })).toHaveLength(1);
   });
 
-  it("removes a document, or a folder and no neighbour of it", async () => {
+  it("removes a document or a folder, but no sibling", async () => {
     expect(await base.remove("a")).toBe(2);
     expect(await urisOf("heron")).toEqual(["ab"]);
     expect(await base.remove("ab")).toBe(1);
@@ -410,8 +410,8 @@ describe("collections, lists and removing", () => {
   });
 });
 
-describe("searching", () => {
-  it("takes any text for a question", async () => {
+describe("search", () => {
+  it("accepts any text as a query", async () => {
     await base.addText({ uri: "x", text: "alpha beta: NEAR the (gamma) AND delta*" });
     const strange = [
       '"',
@@ -436,7 +436,7 @@ describe("searching", () => {
     expect(await base.search("the")).toHaveLength(1);
   });
 
-  it("holds to its limits", async () => {
+  it("respects its limits", async () => {
     for (let at = 0; at < 60; at++)
       await base.addText({
         uri: `${at}`,
@@ -450,7 +450,7 @@ describe("searching", () => {
     expect(await base.retrieve("plover", { limit: 3, signal: new AbortController().signal })).toHaveLength(3);
   });
 
-  it("finds words of one, two and more Chinese characters, wherever they stand", async () => {
+  it("finds Chinese words of any length at any position", async () => {
     await base.addText({ uri: "x", text: "我们在周末清洗旧单车，然后上油。" });
     for (const query of ["单车", "车", "油", "清洗旧单车", "周末", "上油", "旧单"])
       expect(await urisOf(query), query).toEqual(["x"]);
@@ -458,7 +458,7 @@ describe("searching", () => {
     expect(await urisOf("的")).toEqual([]);
   });
 
-  it("finds a rare word of whatever was added, until it is removed", async () => {
+  it("finds a rare word of any document until it is removed", async () => {
     const text = fc.string({ unit: "grapheme", maxLength: 300 });
     const word = fc.stringMatching(/^[a-z]{3,9}\d{3}$/);
     const chinese = fc.stringMatching(/^[\u4e00-\u9fff]{2,4}$/);

@@ -1,15 +1,14 @@
 /**
- * A knowledge base in one file: documents go in, passages that answer a question come out. Several processes may use one
- * file at once. It knows no agent and no model.
+ * A knowledge base in one SQLite file: add documents, search for passages. Several processes can use the same file. It
+ * does not know agents or models.
  *
- * Invariants: what was added is found until it is removed, or an import sees that its file has changed into what cannot be
- * read, or is gone and was found by an import of the folder; an import that ends early leaves what it had done; a question
- * is data and never fails for what stands in it.
+ * Invariants: a document is found until it is removed, or until an import sees that its file is gone or can no longer
+ * be read; an interrupted import keeps what it has written; a query is data and never fails because of its content.
  */
 import { hash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, resolve, sep } from "node:path";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { asStoreError } from "../../log/sqlite/failure.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { RetrieveOptions, Retriever } from "../retriever.ts";
@@ -19,20 +18,20 @@ import {
   type ImportFailure,
   type ImportTarget,
   isWithin,
-  type Outcome,
+  type ImportOutcome,
   sweep,
   writeBatch,
 } from "./import-documents.ts";
 import { type KnowledgeBaseLimits, type KnowledgeBaseOptions, resolveLimits } from "./knowledge-base-options.ts";
-import { openBase } from "./knowledge-schema.ts";
-import type { StoredDocument, Totals } from "./knowledge-rows.ts";
+import { openKnowledgeDatabase } from "./knowledge-schema.ts";
+import type { StoredDocument, KnowledgeTotals } from "./knowledge-rows.ts";
 import { KnowledgeStore } from "./knowledge-store.ts";
 import {
-  DOCUMENT_ENDINGS,
+  DOCUMENT_EXTENSIONS,
   type DocumentFormat,
   findFormat,
   indexDocument,
-  type ReadDocument,
+  type ParsedDocument,
   readDocument,
   readText,
 } from "./read-document.ts";
@@ -40,70 +39,87 @@ import { PdfReader } from "./read-pdf.ts";
 import { MIN_SCORE, type SearchHit, searchPassages } from "./search-passages.ts";
 import { walkFolder } from "./walk-folder.ts";
 
+/** Options of `KnowledgeBase.add`. */
 export interface AddOptions {
-  /** When absent, a document stays in the collection it is in, and a new one goes to `default`. */
+  /** Collection of the documents. Default: a known document keeps its collection, a new one goes to `default`. */
   readonly collection?: string;
-  /** After each file, with how many are done of how many. */
+  /** Called after each file. */
   readonly onProgress?: (done: number, total: number, path: string) => void;
+  /** Stops the import, which then throws the reason. Documents already written stay. */
   readonly signal?: AbortSignal;
   /**
-   * Whether documents that an earlier import of the folder found, and whose files are gone, are removed; true when absent.
-   * What was added by itself stays.
+   * Whether to remove documents that an earlier import of this folder added and whose files are gone. Documents added
+   * one by one are kept. Default: true.
    */
   readonly prune?: boolean;
 }
 
+/** Result of `KnowledgeBase.add`: how many files had which outcome. */
 export interface AddReport {
   readonly added: number;
   readonly updated: number;
   readonly unchanged: number;
-  /** Documents whose files are gone, or have changed into what cannot be read. */
+  /** Documents removed because their files are gone or can no longer be read. */
   readonly removed: number;
-  /** Files of the folder that are no documents, and links that lead out of it. */
+  /** Files that are not documents, and links that lead out of the folder. */
   readonly skipped: number;
-  /** The first 100 of those that could not be read. */
+  /** The first 100 failures. */
   readonly failed: readonly ImportFailure[];
+  /** Number of all failures. */
   readonly failedCount: number;
 }
 
+/** A document given as text, for `KnowledgeBase.addText`. */
 export interface TextDocument {
-  /** What it is known by: an address, a path, any name. */
+  /** Identifies the document: a URL, a path or any name. */
   readonly uri: string;
-  /** From the text when absent. */
+  /** Title of the document. Default: from the front matter or first heading, otherwise the name in `uri`. */
   readonly title?: string;
+  /** Content of the document. */
   readonly text: string;
-  /** `markdown` when absent. */
+  /** Format of the text. Default: `markdown`. */
   readonly format?: Exclude<DocumentFormat, "pdf">;
+  /** Collection of the document. Default: a known document keeps its collection, a new one goes to `default`. */
   readonly collection?: string;
+  /** Cancels the call, which then throws the reason and writes nothing. */
   readonly signal?: AbortSignal;
 }
 
+/** A document given as file content, for `KnowledgeBase.addBytes`. */
 export interface ByteDocument {
-  /** What it is known by. Its ending says what it is, unless `format` does. */
+  /** Identifies the document. Its extension determines the format unless `format` is set. */
   readonly uri: string;
-  /** As they are in a file. */
+  /** Content of the file. */
   readonly bytes: Uint8Array;
+  /** Format of the file. Default: from the extension of `uri`. */
   readonly format?: DocumentFormat;
+  /** Collection of the document. Default: a known document keeps its collection, a new one goes to `default`. */
   readonly collection?: string;
+  /** Cancels the call, which then throws the reason and writes nothing. */
   readonly signal?: AbortSignal;
 }
 
+/** Result of `KnowledgeBase.addBytes`. */
 export interface AddedDocument {
-  readonly outcome: Outcome;
+  readonly outcome: ImportOutcome;
   readonly document: DocumentInfo;
 }
 
+/** Metadata of a stored document. Times are in milliseconds since 1970. */
 export type DocumentInfo = Omit<StoredDocument, "key" | "hash" | "root" | "stamp">;
 
-export interface KnowledgeBaseStats extends Totals {
+/** Number of documents, passages and bytes, and the collections. */
+export interface KnowledgeBaseStats extends KnowledgeTotals {
   readonly collections: readonly { readonly name: string; readonly documents: number }[];
 }
 
+/** Options of `KnowledgeBase.search`. */
 export interface SearchOptions {
-  /** 5 when absent, 50 at most. */
+  /** Maximum number of passages, at most 50. Default: 5. */
   readonly limit?: number;
-  /** Only in this one; in all when absent. */
+  /** Search only in this collection. Default: all collections. */
   readonly collection?: string;
+  /** If it is already aborted, the search throws its reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -113,20 +129,32 @@ const TEXT_FORMATS: ReadonlySet<string> = new Set(["markdown", "text", "html"]);
 const MAX_FAILED = 100;
 const MAX_LISTED = 1000;
 const MAX_NAME = 1000;
-/** How much of what was left by others is deleted before a base is open: what takes a blink. */
-const STEPS_AT_OPENING = 16;
-/** Documents that are deleted in one go. */
-const DELETED_AT_ONCE = 16;
+/** Limits the cleanup when a knowledge base is opened, so that opening stays fast. */
+const SWEEPS_ON_OPEN = 16;
+/** Documents deleted per transaction. */
+const DELETE_BATCH = 16;
 
-/** Opens the base, and makes it if there is none; `:memory:` is gone when it is closed. Throws a code of the store. */
+/**
+ * Opens a knowledge base file, or creates it with its folder if there is none. `:memory:` keeps it in memory until
+ * closed.
+ *
+ * Throws `store_corrupt`, `store_newer`, `store_older`, `store_read_only`, `store_busy`, `store_full`, `store_failed`
+ * or `invalid_arguments`.
+ *
+ * ```ts
+ * await using base = await openKnowledgeBase("./knowledge.db");
+ * await base.add("./docs");
+ * const [best] = await base.search("How do I restore a backup?");
+ * ```
+ */
 export async function openKnowledgeBase(file: string, options: KnowledgeBaseOptions = {}): Promise<KnowledgeBase> {
   const limits = resolveLimits(options);
   const path = file === ":memory:" ? file : resolve(file);
-  const db = await openBase(path, limits);
+  const db = await openKnowledgeDatabase(path, limits);
   try {
     const store = new KnowledgeStore(db, path, limits.busyTimeoutMs);
-    // What a process left that was killed; what cannot be done now is done another time.
-    await sweep(store, undefined, STEPS_AT_OPENING).catch(() => undefined);
+    // Removes what a killed process left behind. If it fails, a later sweep does it.
+    await sweep(store, undefined, SWEEPS_ON_OPEN).catch(() => undefined);
     return new KnowledgeBase(store, path, limits);
   } catch (error) {
     db.close();
@@ -134,11 +162,18 @@ export async function openKnowledgeBase(file: string, options: KnowledgeBaseOpti
   }
 }
 
+/**
+ * Documents in a SQLite file with full-text search. Create it with `openKnowledgeBase`; `close` it or use `await
+ * using`.
+ *
+ * It is a `Retriever`: pass it to an agent as `retriever`, or let the model search it with the knowledge tool.
+ */
 export class KnowledgeBase implements Retriever, AsyncDisposable {
   readonly name: string;
-  /** What small talk and chance bring is below it, what answers a question is not. */
+  /** Score above which a passage is probably relevant. Automatic retrieval omits passages below it. */
   static readonly minScore = MIN_SCORE;
   readonly minScore = MIN_SCORE;
+  /** Absolute path of the file, or `:memory:`. */
   readonly file: string;
   readonly #store: KnowledgeStore;
   readonly #limits: KnowledgeBaseLimits;
@@ -153,8 +188,8 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   }
 
   /**
-   * Adds a file, or the documents of a folder and all within it. What has not changed is not read again. Throws
-   * `unreadable_document` where there is neither, and what the store throws; a file that fails is told in the report.
+   * Adds a file, or all documents of a folder and its subfolders. Unchanged files are not read again. Files that fail
+   * are listed in the report. Throws `unreadable_document` if the path does not exist, and errors of the store.
    */
   async add(path: string, options: AddOptions = {}): Promise<AddReport> {
     const { onProgress, signal, prune = true } = options;
@@ -183,12 +218,12 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return { ...counts, skipped: found.skipped, failed, failedCount };
   }
 
-  /** Adds a text that is in no file. Throws `document_too_large` or `too_many_documents`. */
-  async addText(document: TextDocument): Promise<Outcome> {
+  /** Adds a text that is not in a file. Throws `document_too_large` or `too_many_documents`. */
+  async addText(document: TextDocument): Promise<ImportOutcome> {
     const { format = "markdown", signal } = document;
     const text = checkText(document.text, "text");
-    const { uri, known, collection } = this.#place(document);
-    if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "a text is markdown, text or html");
+    const { uri, known, collection } = this.#resolveTarget(document);
+    if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "format must be markdown, text or html");
     const bytes = this.#checkSize(Buffer.byteLength(text), "text");
     const read = await readText(text, format, basename(uri) || uri, signal);
     const title = document.title === undefined ? read.title : checkText(document.title, "title");
@@ -199,18 +234,21 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   }
 
   /**
-   * Adds a file that somebody has sent, in place of the document with its uri. Throws `unreadable_document`,
-   * `document_too_large`, `too_many_documents`, or `missing_package` for a PDF that nothing here reads; then what was
-   * known stays.
+   * Adds an uploaded file and replaces the document with the same uri. Throws `unreadable_document`,
+   * `document_too_large`, `too_many_documents`, or `missing_package` if a PDF is given and the package `unpdf` is not
+   * installed. If it throws, the old document stays.
    */
   async addBytes(document: ByteDocument): Promise<AddedDocument> {
     const { bytes, signal } = document;
-    const { uri, known, collection } = this.#place(document);
+    const { uri, known, collection } = this.#resolveTarget(document);
     const format = document.format ?? findFormat(uri);
     if (format === undefined)
-      throw new LoomError("unreadable_document", `Documents are files that end in ${DOCUMENT_ENDINGS.join(", ")}.`);
+      throw new LoomError(
+        "unreadable_document",
+        `The file format is not supported. Supported extensions: ${DOCUMENT_EXTENSIONS.join(", ")}.`,
+      );
     this.#checkSize(bytes.length, "file");
-    // The same bytes can be read in another way.
+    // The same bytes can be read in another format.
     const digest = `${format} ${hash("sha256", bytes)}`;
     if (known?.hash === digest && known.collection === collection)
       return { outcome: "unchanged", document: toInfo(known) };
@@ -218,7 +256,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return this.#write(read, { uri, collection, bytes: bytes.length, hash: digest }, signal);
   }
 
-  /** In the order of their uris, from the one after `after`; 100 when no limit is given. */
+  /** Lists documents sorted by uri, starting after `after`. `limit` is 100 by default and at most 1000. */
   async list({
     collection,
     after = "",
@@ -230,12 +268,13 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return this.#store.list(within, checkText(after, "after"), checkLimit(limit, MAX_LISTED)).map(toInfo);
   }
 
+  /** Returns the document with this uri or path; undefined if there is none. */
   async get(uri: string): Promise<DocumentInfo | undefined> {
     const found = this.#store.find(checkText(uri, "uri")) ?? this.#store.find(resolve(uri));
     return found === undefined ? undefined : toInfo(found);
   }
 
-  /** Removes a document and all that is below it, as in a folder; returns how many. */
+  /** Removes a document and all documents below it, as in a folder. Returns the number removed. */
   async remove(uriOrFolder: string): Promise<number> {
     if (checkText(uriOrFolder, "uri") === "") return 0;
     for (const uri of new Set([uriOrFolder, resolve(uriOrFolder)])) {
@@ -248,11 +287,11 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return 0;
   }
 
-  /** Removes the document that has exactly this uri; whether there was one. */
+  /** Removes the document with exactly this uri. Returns false if there is none. */
   async removeDocument(uri: string): Promise<boolean> {
     const name = checkText(uri, "uri");
     if (this.#store.find(name) === undefined) return false;
-    // Looked up again there: another may have taken its place meanwhile.
+    // Look it up again: another process may have replaced it.
     const isRemoved = await this.#store.transact(() => {
       const found = this.#store.find(name);
       if (found !== undefined) this.#store.delete(found.key);
@@ -262,33 +301,37 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return isRemoved;
   }
 
-  /** The best passages first. */
+  /** Returns the best passages first. At most `maxPerDocument` of them are from one document. */
   async search(query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> {
     const { limit = DEFAULT_HITS, collection, signal } = options;
     signal?.throwIfAborted();
     const within = collection === undefined ? undefined : checkText(collection, "collection");
-    const most = checkLimit(limit, MAX_HITS);
-    return searchPassages(this.#store, checkText(query, "query"), most, within, this.#limits);
+    const maximum = checkLimit(limit, MAX_HITS);
+    return searchPassages(this.#store, checkText(query, "query"), maximum, within, this.#limits);
   }
 
+  /** Searches all collections, as required by `Retriever`. */
   async retrieve(query: string, { limit, signal }: RetrieveOptions): Promise<readonly SearchHit[]> {
     return this.search(query, { limit, signal });
   }
 
-  /** What was noted under this name, for whoever keeps the base; it is never searched. */
+  /** Reads a note stored under this name. Notes belong to the application and are never searched. */
   async getNote(name: string): Promise<string | undefined> {
     return this.#store.getNote(checkName(name, "name"));
   }
 
+  /** Stores a note under this name. */
   async setNote(name: string, text: string): Promise<void> {
     const [key, note] = [checkName(name, "name"), checkText(text, "text")];
     await this.#store.transact(() => this.#store.setNote(key, note));
   }
 
+  /** Returns totals and the collections. */
   async stats(): Promise<KnowledgeBaseStats> {
     return { ...this.#store.count(), collections: this.#store.listCollections() };
   }
 
+  /** Closes the file. Further calls throw `store_closed`. */
   async close(): Promise<void> {
     this.#store.close();
     await this.#target.pdf.close();
@@ -298,8 +341,8 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     await this.close();
   }
 
-  /** A document that is known stays in its collection where none is named. */
-  #place(document: { readonly uri: string; readonly collection?: string }) {
+  /** Resolves the uri, the known document and the collection. */
+  #resolveTarget(document: { readonly uri: string; readonly collection?: string }) {
     const uri = checkName(document.uri, "uri");
     const known = this.#store.find(uri);
     const collection = checkName(document.collection ?? known?.collection ?? DEFAULT_COLLECTION, "collection");
@@ -309,14 +352,14 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   #checkSize(bytes: number, what: string): number {
     const limit = this.#limits.maxDocumentBytes;
     if (bytes <= limit) return bytes;
-    throw new LoomError("document_too_large", `The ${what} has ${bytes} bytes; ${limit} are allowed.`, {
+    throw new LoomError("document_too_large", `The ${what} has ${bytes} bytes; the limit is ${limit} bytes.`, {
       bytes,
       limit,
     });
   }
 
   async #write(
-    read: ReadDocument,
+    read: ParsedDocument,
     about: Pick<StoredDocument, "uri" | "collection" | "bytes" | "hash">,
     signal: AbortSignal | undefined,
   ): Promise<AddedDocument> {
@@ -339,22 +382,22 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   async #removeUnder(
     folder: string,
-    isMeant: (uri: string, root: string | null) => Promise<boolean>,
+    shouldRemove: (uri: string, root: string | null) => Promise<boolean>,
     signal?: AbortSignal,
   ): Promise<number> {
     let removed = 0;
     let after = "";
     for (;;) {
       signal?.throwIfAborted();
-      const some = this.#store.listUnder(folder, after, DELETED_AT_ONCE);
-      const meant: number[] = [];
-      for (const { key, uri, root } of some) if (await isMeant(uri, root)) meant.push(key);
-      if (meant.length > 0) await this.#delete(meant);
-      removed += meant.length;
+      const some = this.#store.listUnder(folder, after, DELETE_BATCH);
+      const keys: number[] = [];
+      for (const { key, uri, root } of some) if (await shouldRemove(uri, root)) keys.push(key);
+      if (keys.length > 0) await this.#delete(keys);
+      removed += keys.length;
       const last = some.at(-1);
       if (last === undefined) return removed;
       after = last.uri;
-      await turn();
+      await yieldToLoop();
     }
   }
 
@@ -366,7 +409,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   }
 }
 
-/** Not where it only cannot be seen. */
+/** Returns false if the path only cannot be accessed. */
 async function isGone(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory();
@@ -381,26 +424,32 @@ async function isDirectory(path: string): Promise<boolean> {
     return (await stat(path)).isDirectory();
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "There is no file or folder" : `It cannot be read (${code ?? "unknown"})`;
+    const why = code === "ENOENT" ? "No such file or folder" : `The path cannot be read (${code ?? "unknown"})`;
     throw new LoomError("unreadable_document", `${why}: ${path}`, { path }, { cause });
   }
 }
 
-/** Callers without types are told what is wrong. */
+/** Checks arguments of callers without type checking. */
 function checkText(value: unknown, what: string): string {
   if (typeof value === "string") return value;
-  throw new LoomError("invalid_arguments", `\`${what}\` must be a text, not ${value === null ? "null" : typeof value}`);
+  throw new LoomError(
+    "invalid_arguments",
+    `\`${what}\` must be a string, not ${value === null ? "null" : typeof value}`,
+  );
 }
 
-function checkLimit(limit: unknown, most: number): number {
-  if (typeof limit === "number" && !Number.isNaN(limit)) return Math.min(Math.max(0, Math.floor(limit)), most);
+function checkLimit(limit: unknown, maximum: number): number {
+  if (typeof limit === "number" && !Number.isNaN(limit)) return Math.min(Math.max(0, Math.floor(limit)), maximum);
   throw new LoomError("invalid_arguments", `\`limit\` must be a number, not ${String(limit)}`);
 }
 
 function checkName(name: string, what: string): string {
   if (typeof name === "string" && name !== "" && name.length <= MAX_NAME && !name.includes("\0") && name.isWellFormed())
     return name;
-  throw new LoomError("invalid_name", `a ${what} has 1 to ${MAX_NAME} characters, and no zero among them`);
+  throw new LoomError(
+    "invalid_name",
+    `\`${what}\` must be a string of 1 to ${MAX_NAME} characters without zero characters`,
+  );
 }
 
 function toInfo({ key: _key, hash: _hash, root: _root, stamp: _stamp, ...info }: StoredDocument): DocumentInfo {

@@ -1,4 +1,4 @@
-/** What the rows of a knowledge base look like, and the statements that read and write them. */
+/** Row types of the knowledge base and the SQL statements that read and write them. */
 
 export interface StoredDocument {
   readonly key: number;
@@ -11,9 +11,9 @@ export interface StoredDocument {
   readonly indexedAt: number;
   readonly hash: string;
   readonly chunks: number;
-  /** The folder whose import found it. */
+  /** The folder whose import found the document; null if it was added by itself. */
   readonly root: string | null;
-  /** What the file system said of its file; empty where it has none. */
+  /** State of the file in the file system when it was read; empty if there is no file. */
   readonly stamp: string;
 }
 
@@ -31,20 +31,21 @@ export interface StoredChunk {
   readonly content: string;
 }
 
-export interface Candidate {
+/** A passage found by the index. `weight` is its BM25 score; higher is better. */
+export interface PassageCandidate {
   readonly key: number;
   readonly weight: number;
 }
 
-export interface Totals {
+export interface KnowledgeTotals {
   readonly documents: number;
   readonly chunks: number;
   readonly bytes: number;
 }
 
-export type Written = "added" | "updated" | "unchanged";
+export type WriteOutcome = "added" | "updated" | "unchanged";
 
-/** A passage with the terms it is found by. */
+/** A passage with its search terms. */
 export interface ChunkToWrite {
   readonly content: string;
   readonly headings: string;
@@ -59,7 +60,7 @@ const DOCUMENT =
   "d.key, d.uri, c.name AS collection, d.title, d.format, d.bytes, d.modified_at AS modifiedAt, " +
   "d.indexed_at AS indexedAt, d.hash, d.chunks, d.root, d.stamp FROM documents d JOIN collections c ON c.key = d.collection";
 
-const IS_WHOLE =
+const IS_PUBLISHED =
   "EXISTS (SELECT 1 FROM chunks p JOIN documents d ON d.key = p.document WHERE p.key = terms.rowid AND d.uri IS NOT NULL)";
 
 export const STATEMENTS = {
@@ -92,15 +93,15 @@ export const STATEMENTS = {
   addTerms: "INSERT INTO terms (rowid, title, headings, body, scope) VALUES (?, ?, ?, ?, ?)",
   frequency: "SELECT doc FROM vocabulary WHERE term = ?",
   beginning: "SELECT term, doc AS count FROM vocabulary WHERE term >= ? AND term < ?",
-  match: `SELECT rowid AS key, -rank AS weight FROM terms WHERE terms MATCH ? AND ${IS_WHOLE} ORDER BY rank LIMIT ?`,
-  matchSome: `SELECT rowid AS key, -bm25(terms, 4.0, 3.0, 1.0, 0.0) AS weight FROM terms WHERE terms MATCH ? AND ${IS_WHOLE} LIMIT ?`,
+  match: `SELECT rowid AS key, -rank AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} ORDER BY rank LIMIT ?`,
+  matchSome: `SELECT rowid AS key, -bm25(terms, 4.0, 3.0, 1.0, 0.0) AS weight FROM terms WHERE terms MATCH ? AND ${IS_PUBLISHED} LIMIT ?`,
   passage:
     "SELECT p.key, p.document, d.uri, d.title, c.name AS collection, p.first_line AS firstLine, p.last_line AS lastLine, " +
     "p.headings, p.content FROM chunks p JOIN documents d ON d.key = p.document JOIN collections c ON c.key = d.collection " +
     "WHERE p.key = ? AND d.uri IS NOT NULL",
 } as const;
 
-/** Those that change rows. */
+/** Statements that change rows. */
 export const WRITES = [
   "setNote",
   "add",

@@ -1,7 +1,7 @@
 /**
- * The tables of a knowledge base, and how its file is opened. Like a store it says which version it has, and a version
- * this code does not know is refused, an older one too: the documents are still where they came from, and are read again.
- * How terms are read is a part of the version: a change of it is a new one, as is any change of the tables.
+ * The tables of a knowledge base and how its file is opened. The file has a version; a file of another version, older
+ * or newer, is rejected. An old file must be recreated from its documents. Every change of the tables or of how terms
+ * are read needs a new version.
  */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,25 +13,27 @@ import { readPragma } from "../../log/sqlite/schema.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
-/** "LOKB", so that neither a store nor another program's database is taken for a base. */
+/** "LOKB". Distinguishes a knowledge base from a store and from databases of other programs. */
 const APPLICATION_ID = 0x4c_4f_4b_42;
 const VERSION = 2;
-/** How often a file is tried that another process is just making. */
+/** Delay before opening again a file that another process is creating. */
 const RETRY_MS = 25;
-/** How long SQLite itself waits for another process, and nothing else goes on; after it we wait and let others go on. */
-const BLOCKED_MS = 50;
+/** How long SQLite blocks the thread while another process writes. After that we wait asynchronously. */
+const BLOCKING_WAIT_MS = 50;
 
 /**
- * - A document without `uri` is not in the base: it is still being written, or it is being deleted. Nothing of it is found
- *   and `totals` does not count it. `indexed_at` says when it was last worked on.
- * - `documents.root` is the folder whose import found the document; null for what was added by itself. `stamp` is what
- *   the file system said of the file when it was read.
- * - `totals.generation` is another after every write, and tells when what is remembered of the index is out of date.
- * - `terms` holds no text, only what our own tokens occur where; `ascii` takes them as they are. `scope` has the key of
- *   the collection, so that a search in one of them reads no other.
+ * Notes on the tables:
+ *
+ * - A document without `uri` is being written or deleted. It is not found by searches and not counted in `totals`.
+ *   `indexed_at` is the time of the last write to it.
+ * - `documents.root` is the folder whose import found the document; null if it was added by itself. `stamp` is the
+ *   state of the file in the file system when it was read.
+ * - `totals.generation` changes with every write and invalidates caches of index data.
+ * - `terms` stores no text, only which of our terms occur where; the tokenizer `ascii` keeps them unchanged. `scope` is
+ *   the key of the collection, so that a search in one collection reads no other.
  */
 const TABLES = `
--- What whoever keeps the base has noted about it.
+-- Values stored by the application.
 CREATE TABLE notes (name TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT;
 CREATE TABLE collections (key INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
 CREATE TABLE documents (
@@ -58,7 +60,7 @@ CREATE TABLE chunks (
   content TEXT NOT NULL
 ) STRICT;
 CREATE INDEX chunks_by_document ON chunks (document);
--- One row: nobody counts rows to know how many there are.
+-- One row, so that statistics need no row counts.
 CREATE TABLE totals (
   documents INTEGER NOT NULL, chunks INTEGER NOT NULL, bytes INTEGER NOT NULL, generation INTEGER NOT NULL DEFAULT 0
 ) STRICT;
@@ -66,21 +68,21 @@ INSERT INTO totals VALUES (0, 0, 0, 0);
 CREATE VIRTUAL TABLE terms USING fts5(
   title, headings, body, scope, content = '', contentless_delete = 1, tokenize = 'ascii'
 );
--- The weights of title, headings and body; the scope has none.
+-- The weights of title, headings, body and scope.
 INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0, 0.0)');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, 'row');
 `;
 
-/** Throws one of the codes of the store. */
-export async function openBase(file: string, limits: KnowledgeBaseLimits): Promise<DatabaseSync> {
+/** Opens the database, or creates it. Throws an error of the store. */
+export async function openKnowledgeDatabase(file: string, limits: KnowledgeBaseLimits): Promise<DatabaseSync> {
   const until = Date.now() + limits.busyTimeoutMs;
   for (;;) {
     try {
       return openOnce(file, limits);
     } catch (error) {
-      const told = asStoreError(error, file);
-      // Where two processes make one file, SQLite does not wait for the other.
-      if (!isLoomError(told, "store_busy") || Date.now() >= until) throw told;
+      const failure = asStoreError(error, file);
+      // SQLite does not wait while another process creates the same file.
+      if (!isLoomError(failure, "store_busy") || Date.now() >= until) throw failure;
       await wait(RETRY_MS);
     }
   }
@@ -89,15 +91,15 @@ export async function openBase(file: string, limits: KnowledgeBaseLimits): Promi
 function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
   const inMemory = file === ":memory:";
   if (!inMemory) makeFolder(dirname(file));
-  const db = new DatabaseSync(file, { timeout: BLOCKED_MS });
+  const db = new DatabaseSync(file, { timeout: BLOCKING_WAIT_MS });
   try {
-    assertOurs(db, file);
+    assertKnowledgeBase(db, file);
     if (readPragma(db, "user_version") === 0) db.exec("PRAGMA journal_mode = WAL");
-    // What a crash of the machine may take is read again from the documents.
+    // Writes lost in a system crash are read again from the documents.
     db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
     db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
-    if (readPragma(db, "user_version") === 0) makeTables(db, file);
-    if (!inMemory && statSync(file).size <= maxCheckBytes) assertSound(db, file);
+    if (readPragma(db, "user_version") === 0) createTables(db, file);
+    if (!inMemory && statSync(file).size <= maxCheckBytes) assertIntact(db, file);
     return db;
   } catch (error) {
     db.close();
@@ -105,31 +107,31 @@ function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): Databas
   }
 }
 
-function assertOurs(db: DatabaseSync, file: string): void {
+function assertKnowledgeBase(db: DatabaseSync, file: string): void {
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   if (isEmpty) return;
   if (readPragma(db, "application_id") !== APPLICATION_ID)
-    throw new LoomError("store_corrupt", `the file is no knowledge base: ${file}`, { path: file });
+    throw new LoomError("store_corrupt", `the file is not a knowledge base: ${file}`, { path: file });
   const version = readPragma(db, "user_version");
   if (version > VERSION)
     throw new LoomError(
       "store_newer",
-      `the knowledge base has version ${version}, this program knows versions up to ${VERSION}: use a newer one`,
+      `the knowledge base has version ${version}, but this program supports versions up to ${VERSION}; upgrade the program`,
       { version, known: VERSION },
     );
   if (version < VERSION)
     throw new LoomError(
       "store_older",
-      `the knowledge base has version ${version}, this program needs version ${VERSION}: move the file away, and add the documents again`,
+      `the knowledge base has version ${version}, but this program needs version ${VERSION}; move the file away and add the documents again`,
       { version, known: VERSION },
     );
 }
 
-function makeTables(db: DatabaseSync, file: string): void {
+function createTables(db: DatabaseSync, file: string): void {
   db.exec("BEGIN IMMEDIATE");
   try {
-    // Another process may have been quicker.
-    assertOurs(db, file);
+    // Another process may have created them first.
+    assertKnowledgeBase(db, file);
     if (readPragma(db, "user_version") === 0) {
       db.exec(TABLES);
       db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
@@ -141,7 +143,7 @@ function makeTables(db: DatabaseSync, file: string): void {
   }
 }
 
-function assertSound(db: DatabaseSync, file: string): void {
+function assertIntact(db: DatabaseSync, file: string): void {
   const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
   if (found !== "ok")
     throw new LoomError("store_corrupt", `the knowledge base is damaged: ${String(found)}`, { path: file });

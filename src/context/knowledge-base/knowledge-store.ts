@@ -1,9 +1,9 @@
 /**
- * The rows of a knowledge base: documents, their passages, and the index over them. It knows no file and no format.
- * Nothing waits within a transaction: other processes get their turn.
+ * Reads and writes the rows of a knowledge base: documents, passages and the search index. It does not know files or
+ * formats. Transactions never wait, so other processes can write in between.
  *
- * Invariants: a passage is in the index if and only if it is in `chunks`, and its document in `documents`; a document is
- * found whole or not at all, however many transactions it takes to write or delete it.
+ * Invariants: a passage is in the index if and only if it is in `chunks` and its document is in `documents`; a document
+ * is found completely or not at all, however many transactions it takes to write or delete it.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,24 +11,24 @@ import { asStoreError } from "../../log/sqlite/failure.ts";
 import { prepareAll, type Statements } from "../../log/sqlite/connection.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import {
-  type Candidate,
+  type PassageCandidate,
   type ChunkToWrite,
   type DocumentToWrite,
   STATEMENTS,
   type StoredChunk,
   type StoredDocument,
-  type Totals,
+  type KnowledgeTotals,
   WRITES,
-  type Written,
+  type WriteOutcome,
 } from "./knowledge-rows.ts";
 
-/** Terms whose counts are kept. */
+/** Maximum terms whose counts are cached. */
 const MAX_COUNTED = 10_000;
-/** Passages that are written or deleted in one transaction: others wait for so long. */
-export const CHUNKS_AT_ONCE = 128;
-/** How often it is tried again while another process writes. */
+/** Passages written or deleted per transaction. Other writers wait that long. */
+export const CHUNK_BATCH = 128;
+/** Maximum delay before trying again while another process writes. */
 const RETRY_MS = 20;
-/** Who has not gone on with a document for so long is not there any more. */
+/** A document that was not continued for this long is abandoned. */
 const ABANDONED_MS = 60_000;
 
 export class KnowledgeStore {
@@ -45,7 +45,7 @@ export class KnowledgeStore {
     this.#file = file;
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#statements = prepareAll(db, STATEMENTS);
-    // The index numbers its own rows beyond what a number can hold, and every write tells the last of them.
+    // The index uses row ids beyond the safe integer range, and every write returns the last one.
     for (const name of WRITES) this.#statements[name].setReadBigInts(true);
   }
 
@@ -65,12 +65,12 @@ export class KnowledgeStore {
     return this.#read(({ note }) => note.get(name)?.["text"] as string | undefined);
   }
 
-  /** Within a transaction. */
+  /** Call within a transaction. */
   setNote(name: string, text: string): void {
     this.#statements.setNote.run(name, text);
   }
 
-  /** Documents whose uri begins so, in the order of their uris. */
+  /** Lists documents whose uri starts with the prefix, sorted by uri. */
   listUnder(
     prefix: string,
     after: string,
@@ -80,17 +80,18 @@ export class KnowledgeStore {
     return this.#read(({ under }) => under.all(from, `${prefix}\u{10ffff}`, limit) as never);
   }
 
-  count(): Totals {
-    return this.#read(({ totals }) => totals.get() as unknown as Totals);
+  /** Number of documents, passages and bytes. */
+  count(): KnowledgeTotals {
+    return this.#read(({ totals }) => totals.get() as unknown as KnowledgeTotals);
   }
 
   listCollections(): readonly { readonly name: string; readonly documents: number }[] {
     return this.#read(({ collections }) => collections.all() as never);
   }
 
-  /** Writes a document of a few passages in place of what had its uri; not if that is the same. */
-  write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): Written {
-    const written = this.#makeRoom(document);
+  /** Writes a short document and replaces the one with its uri. Does nothing if that is the same. */
+  write(document: DocumentToWrite, chunks: readonly ChunkToWrite[]): WriteOutcome {
+    const written = this.#removePrevious(document);
     if (written === "unchanged") return written;
     const scope = this.#collectionOf(document);
     this.#writeChunks(this.#addDocument(document.uri, scope, document, chunks.length), scope, chunks);
@@ -98,50 +99,50 @@ export class KnowledgeStore {
     return written;
   }
 
-  /** Begins a document that nothing is found of until it is published; returns its key. */
+  /** Starts a document that is not found until it is published. Returns its key. */
   begin(document: DocumentToWrite): number {
     return this.#addDocument(null, this.#collectionOf(document), { ...document, indexedAt: Date.now() }, 0);
   }
 
-  /** Adds passages to what was begun. */
+  /** Adds passages to a started document. */
   append(key: number, document: DocumentToWrite, chunks: readonly ChunkToWrite[]): void {
-    if (Number(this.#statements.grow.run(Date.now(), chunks.length, key).changes) === 0) throw refuseLate();
+    if (Number(this.#statements.grow.run(Date.now(), chunks.length, key).changes) === 0) throw createAbandonedError();
     this.#writeChunks(key, this.#collectionOf(document), chunks);
   }
 
-  /** What was begun is whole, and takes the place of what had its uri. */
-  publish(key: number, document: DocumentToWrite): Written {
-    const written = this.#makeRoom(document);
+  /** Makes a started document visible and replaces the one with its uri. */
+  publish(key: number, document: DocumentToWrite): WriteOutcome {
+    const written = this.#removePrevious(document);
     if (written === "unchanged") this.#statements.hide.run(key);
     else if (Number(this.#statements.publish.run(document.uri, document.indexedAt, key).changes) === 0)
-      throw refuseLate();
+      throw createAbandonedError();
     else this.#statements.add.run(1, document.chunks, document.bytes);
     return written;
   }
 
-  /** What was begun will not be finished: `sweep` may take it. */
+  /** Marks a started document for removal by `sweep`. */
   abandon(key: number): void {
     this.#statements.hide.run(key);
   }
 
-  /** The content is the same, and what is known of its file is not. */
+  /** Updates what is known about the file of a document whose content has not changed. */
   touch(key: number, { hash, modifiedAt, indexedAt, root, stamp }: Omit<DocumentToWrite, "title" | "chunks">): void {
     this.#statements.touch.run(modifiedAt, indexedAt, root, stamp, key, hash);
   }
 
-  /** It is found no more. What is long is left for `sweep`. */
+  /** Removes a document. The rows of a long one are left to `sweep`. */
   delete(key: number): void {
     const { size, hide, add } = this.#statements;
     const found = size.get(key);
     if (found === undefined) return;
     const chunks = Number(found["chunks"]);
-    if (chunks >= CHUNKS_AT_ONCE) hide.run(key);
+    if (chunks >= CHUNK_BATCH) hide.run(key);
     else this.#deleteRows(key);
     add.run(-1, -chunks, -Number(found["bytes"]));
   }
 
-  /** Whether there are rows of documents that were deleted, or begun by somebody who is gone. */
-  hasLeft(): boolean {
+  /** Whether there are rows of deleted or abandoned documents. */
+  hasLeftovers(): boolean {
     return this.#read(({ left }) => left.get(Date.now() - ABANDONED_MS) !== undefined);
   }
 
@@ -151,7 +152,7 @@ export class KnowledgeStore {
     if (key !== undefined) this.#deleteRows(Number(key));
   }
 
-  /** All or nothing of what `work` writes. Waits for other processes; throws `store_busy`. */
+  /** Runs `work` in a transaction. Waits for other processes; throws `store_busy` after `busyTimeoutMs`. */
   async transact<T>(work: () => T): Promise<T> {
     const until = Date.now() + this.#busyTimeoutMs;
     while (!this.#tryBegin(Date.now() >= until)) await wait(RETRY_MS * Math.random());
@@ -161,15 +162,15 @@ export class KnowledgeStore {
       this.#db.exec("COMMIT");
       return result;
     } catch (error) {
-      // A disk that is full has ended it already.
+      // SQLite has already rolled back if the disk is full.
       if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
       throw asStoreError(error, this.#file);
     }
   }
 
   /**
-   * Passages a term is in, nearly: those that were deleted may be counted. The index walks through all of them to say it,
-   * so what it said is kept until something is written, by whomever.
+   * Returns the approximate number of passages with a term; deleted ones may be counted. The index has to walk all of
+   * them, so counts are cached until any process writes.
    */
   countPassages(term: string): number {
     const generation = this.#read((statements) => Number(statements.generation.get()?.["generation"]));
@@ -183,7 +184,10 @@ export class KnowledgeStore {
     return count;
   }
 
-  /** Terms that begin so, and the passages each is in, nearly: so many terms, or until they are in so many passages. */
+  /**
+   * Lists terms with the prefix and their approximate number of passages, up to `limit` terms or `passages` passages in
+   * total.
+   */
   listTerms(
     prefix: string,
     limit: number,
@@ -202,14 +206,14 @@ export class KnowledgeStore {
     });
   }
 
-  /** The best passages by BM25. */
-  match(expression: string, limit: number): readonly Candidate[] {
-    return this.#read(({ match }) => match.all(expression, limit) as unknown as Candidate[]);
+  /** Returns the best passages by BM25. */
+  match(expression: string, limit: number): readonly PassageCandidate[] {
+    return this.#read(({ match }) => match.all(expression, limit) as unknown as PassageCandidate[]);
   }
 
-  /** The best of the first so many that match: for what nearly all match. */
-  matchSome(expression: string, limit: number, scanned: number): readonly Candidate[] {
-    const some = this.#read(({ matchSome }) => matchSome.all(expression, scanned) as unknown as Candidate[]);
+  /** Returns the best of the first `scanned` matches. For terms that occur almost everywhere. */
+  matchSome(expression: string, limit: number, scanned: number): readonly PassageCandidate[] {
+    const some = this.#read(({ matchSome }) => matchSome.all(expression, scanned) as unknown as PassageCandidate[]);
     return some.toSorted((a, b) => b.weight - a.weight).slice(0, limit);
   }
 
@@ -217,10 +221,10 @@ export class KnowledgeStore {
     return this.#read(({ passage }) => passage.get(key) as StoredChunk | undefined);
   }
 
-  /** The term that is in every passage of a collection; undefined where there is no such collection. */
+  /** Returns the term that every passage of the collection has; undefined if there is no such collection. */
   findScope(collection: string): string | undefined {
     const key = this.#read(() => this.#findCollection(collection));
-    return key === undefined ? undefined : formScope(key);
+    return key === undefined ? undefined : formatScope(key);
   }
 
   close(): void {
@@ -238,8 +242,8 @@ export class KnowledgeStore {
     return this.#findCollection(collection) ?? Number(this.#statements.addCollection.run(collection).lastInsertRowid);
   }
 
-  /** Deletes what has the uri, unless it is the same. */
-  #makeRoom({ uri, hash, collection }: DocumentToWrite): Written {
+  /** Deletes the document with this uri unless it is the same. */
+  #removePrevious({ uri, hash, collection }: DocumentToWrite): WriteOutcome {
     const old = this.find(uri);
     if (old === undefined) return "added";
     if (old.hash === hash && old.collection === collection) return "unchanged";
@@ -268,19 +272,19 @@ export class KnowledgeStore {
 
   #deleteRows(key: number): void {
     const { deleteTerms, deleteChunks, deleteDocument } = this.#statements;
-    deleteTerms.run(key, CHUNKS_AT_ONCE);
-    if (Number(deleteChunks.run(key, CHUNKS_AT_ONCE).changes) < CHUNKS_AT_ONCE) deleteDocument.run(key);
+    deleteTerms.run(key, CHUNK_BATCH);
+    if (Number(deleteChunks.run(key, CHUNK_BATCH).changes) < CHUNK_BATCH) deleteDocument.run(key);
   }
 
-  /** False where somebody else writes. */
+  /** Returns false if another process is writing. */
   #tryBegin(isLast: boolean): boolean {
     this.#assertOpen();
     try {
       this.#db.exec("BEGIN IMMEDIATE");
       return true;
     } catch (error) {
-      const told = asStoreError(error, this.#file);
-      if (isLast || !isLoomError(told, "store_busy")) throw told;
+      const failure = asStoreError(error, this.#file);
+      if (isLast || !isLoomError(failure, "store_busy")) throw failure;
       return false;
     }
   }
@@ -289,7 +293,7 @@ export class KnowledgeStore {
     const { addChunk, addTerms } = this.#statements;
     for (const { content, headings, firstLine, lastLine, titleTerms, headingTerms, bodyTerms } of chunks) {
       const { lastInsertRowid } = addChunk.run(document, firstLine, lastLine, headings, content);
-      addTerms.run(lastInsertRowid, titleTerms, headingTerms, bodyTerms, formScope(scope));
+      addTerms.run(lastInsertRowid, titleTerms, headingTerms, bodyTerms, formatScope(scope));
     }
   }
 
@@ -303,15 +307,18 @@ export class KnowledgeStore {
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw new LoomError("store_closed", "the knowledge base was closed", { path: this.#file });
+    if (this.#isClosed) throw new LoomError("store_closed", "the knowledge base is closed", { path: this.#file });
   }
 }
 
-function refuseLate(): LoomError {
-  return new LoomError("store_busy", "a long document took so long to write that it was taken for an abandoned one");
+function createAbandonedError(): LoomError {
+  return new LoomError(
+    "store_busy",
+    "writing a long document took too long, and another process removed it as abandoned; add it again",
+  );
 }
 
-/** No term of a text has such a character: nothing that is asked for can be taken for a collection. */
-function formScope(collection: number): string {
+/** Uses a private-use character that no term of a text contains, so that no query can match a collection key. */
+function formatScope(collection: number): string {
   return `\ue000${collection}`;
 }

@@ -1,6 +1,9 @@
 /**
- * The part of a passage to show to people: a window around where most of the question is, cut between words.
+ * Cuts the excerpt of a passage to show to users: a window around the part that matches the query best, cut between
+ * words.
  */
+
+/** Position of a query term, and its weight. */
 export interface Match {
   readonly start: number;
   readonly end: number;
@@ -8,11 +11,11 @@ export interface Match {
 }
 
 const WINDOW = 240;
-/** How far a cut moves to fall between words. */
+/** Maximum characters a cut is moved to fall between words. */
 const SLACK = 24;
 const BREAK = /[\s,.;:!?，。；：！？、（）()]/;
 
-/** `matches` are in the order of the content; each counts by its weight. */
+/** Returns the excerpt. `matches` must be sorted by position. */
 export function makeSnippet(content: string, matches: readonly Match[]): string {
   const start = findStart(content, matches);
   const end = Math.min(content.length, start + WINDOW);
@@ -22,7 +25,7 @@ export function makeSnippet(content: string, matches: readonly Match[]): string 
   return `${from > 0 ? "…" : ""}${shown}${to < content.length ? "…" : ""}`;
 }
 
-/** The beginning of the window that holds most, with a little of what is before its first match. */
+/** Returns the start of the window with the highest weight, including some text before its first match. */
 function findStart(content: string, matches: readonly Match[]): number {
   if (content.length <= WINDOW) return 0;
   let best = 0;

@@ -1,10 +1,10 @@
 /**
- * A document as lines of text with a title, whatever format its bytes are in. Lines are those of the file where it is
- * text itself, and those of what was read in it where it is HTML or PDF.
+ * Reads a document of any supported format as a title and lines of text. For text formats these are the lines of the
+ * file; for HTML and PDF, the lines of the extracted text.
  */
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { basename, extname } from "node:path";
-import { readHtml, readHtmlInTurns } from "../read-html.ts";
+import { readHtml, readHtmlAsync } from "../read-html.ts";
 import { decodeText } from "./decode-text.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 import type { ChunkToWrite } from "./knowledge-rows.ts";
@@ -12,13 +12,14 @@ import type { PdfReader } from "./read-pdf.ts";
 import { writeTerms } from "./read-terms.ts";
 import { readHeading, splitDocument } from "./split-document.ts";
 
+/** Formats a knowledge base can read. */
 export type DocumentFormat = "markdown" | "text" | "html" | "pdf";
 
-export interface ReadDocument {
+export interface ParsedDocument {
   readonly title: string;
   readonly format: DocumentFormat;
   readonly lines: readonly string[];
-  /** The first line after what is for programs. */
+  /** Index of the first line after the front matter. */
   readonly from: number;
 }
 
@@ -34,19 +35,19 @@ const FORMATS: ReadonlyMap<string, DocumentFormat> = new Map<string, DocumentFor
 const TITLE_TAG = /<title[^>]{0,200}>([^<]{1,1000})/i;
 const META_CHARSET = /<meta[^>]{0,200}charset\s{0,8}=\s{0,8}["']?([\w-]{1,40})/i;
 const HEAD_CHARACTERS = 16_384;
-/** The name of a setting. */
+/** The key of a YAML entry. */
 const YAML_KEY = /^["']?[\p{L}\p{N}_][\p{L}\p{N}_ .-]{0,60}["']?:(?:\s|$)/u;
 const MAX_TITLE = 200;
-/** Lines of a front matter at most, and those that are looked at for a heading. */
+/** Maximum lines of a front matter, and lines searched for a heading. */
 const MAX_HEAD_LINES = 200;
 
-/** Passages after which others get their turn. */
-const TURN_CHUNKS = 64;
+/** Number of passages after which indexing yields to the event loop. */
+const YIELD_CHUNKS = 64;
 
-/** How the names of documents end. */
-export const DOCUMENT_ENDINGS: readonly string[] = [...FORMATS.keys()];
+/** File extensions of supported documents. */
+export const DOCUMENT_EXTENSIONS: readonly string[] = [...FORMATS.keys()];
 
-/** Undefined for a name that no format is known by. */
+/** Returns the format for a file name; undefined if the extension is not supported. */
 export function findFormat(path: string): DocumentFormat | undefined {
   return FORMATS.get(extname(path).toLowerCase());
 }
@@ -58,7 +59,7 @@ export async function readDocument(
   format: DocumentFormat,
   pdf: PdfReader,
   signal: AbortSignal | undefined,
-): Promise<ReadDocument> {
+): Promise<ParsedDocument> {
   if (format === "pdf") {
     const { title, pages } = await pdf.read(bytes, signal);
     const text = pages.map((page, index) => `# Page ${index + 1}\n\n${page}`).join("\n\n");
@@ -68,17 +69,17 @@ export async function readDocument(
   return readText(decodeText(bytes, META_CHARSET.exec(head)?.[1]), format, basename(path), signal);
 }
 
-/** A text that is at hand; `name` is the title where the text has none. */
+/** Reads a text. `name` becomes the title if the text has none. */
 export async function readText(
   text: string,
   format: Exclude<DocumentFormat, "pdf">,
   name: string,
   signal?: AbortSignal,
-): Promise<ReadDocument> {
+): Promise<ParsedDocument> {
   const fallback = name.slice(0, name.length - extname(name).length) || name;
   if (format === "html") {
     const found = TITLE_TAG.exec(text.slice(0, HEAD_CHARACTERS))?.[1];
-    const lines = splitLines(await readHtmlInTurns(text, signal));
+    const lines = splitLines(await readHtmlAsync(text, signal));
     const title = found === undefined ? undefined : readHtml(found);
     return { title: cutTitle(title) ?? findHeading(lines, 0) ?? fallback, format, lines, from: 0 };
   }
@@ -88,9 +89,9 @@ export async function readText(
   return { title: title ?? findHeading(lines, from) ?? fallback, format, lines, from };
 }
 
-/** Cuts the document and reads the terms of every passage, with turns for others. */
+/** Splits a document into passages and reads their search terms. Yields to the event loop. */
 export async function indexDocument(
-  { title, format, lines, from }: ReadDocument,
+  { title, format, lines, from }: ParsedDocument,
   limits: KnowledgeBaseLimits,
   signal?: AbortSignal,
 ): Promise<ChunkToWrite[]> {
@@ -103,18 +104,18 @@ export async function indexDocument(
   const titleTerms = writeTerms(title);
   const made: ChunkToWrite[] = [];
   for (const { content, headings, firstLine, lastLine } of chunks) {
-    if (made.length % TURN_CHUNKS === TURN_CHUNKS - 1) {
-      await turn();
+    if (made.length % YIELD_CHUNKS === YIELD_CHUNKS - 1) {
+      await yieldToLoop();
       signal?.throwIfAborted();
     }
-    // The title is often the first heading too, and counts once.
+    // The title is often the first heading too and must count once.
     const path = headings.filter((heading, index) => index > 0 || heading !== title).join("\n");
     made.push({
       content: content.toWellFormed(),
       headings: path.toWellFormed(),
       firstLine,
       lastLine,
-      // A title is that of the document: it finds its beginning, and not every passage of it.
+      // The title finds the start of the document, not each of its passages.
       titleTerms: made.length === 0 ? titleTerms : "",
       headingTerms: writeTerms(path),
       bodyTerms: writeTerms(content),
@@ -124,9 +125,9 @@ export async function indexDocument(
 }
 
 function splitLines(text: string): string[] {
-  // A zero would end the text in the eyes of SQLite.
+  // SQLite ends a text at a zero character.
   const clean = text.replaceAll("\0", " ");
-  // An expression takes ten times as long.
+  // A regular expression takes ten times as long.
   return (clean.includes("\r") ? clean.replaceAll(/\r\n?/g, "\n") : clean).split("\n");
 }
 
@@ -142,10 +143,13 @@ function readFrontMatter(lines: readonly string[]): { readonly title: string | u
   return { title: cutTitle(title), from: end + 2 };
 }
 
-/** A text may begin with a rule too, and be lost to all who look for it if it were taken for settings. */
+/** Distinguishes front matter from a text that starts with a horizontal rule, which must stay searchable. */
 function isYaml(lines: readonly string[]): boolean {
-  const told = lines.filter((line) => line.trim() !== "" && !line.startsWith("#"));
-  return YAML_KEY.test(told[0] ?? "") && told.every((line) => YAML_KEY.test(line) || /^(?:[ \t]|- |[\]}])/.test(line));
+  const settings = lines.filter((line) => line.trim() !== "" && !line.startsWith("#"));
+  return (
+    YAML_KEY.test(settings[0] ?? "") &&
+    settings.every((line) => YAML_KEY.test(line) || /^(?:[ \t]|- |[\]}])/.test(line))
+  );
 }
 
 function findHeading(lines: readonly string[], from: number): string | undefined {

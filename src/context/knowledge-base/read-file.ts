@@ -1,6 +1,6 @@
 /**
- * The bytes of a file and what tells whether it has changed. Only what is a file is read, never more than the limit, and
- * nobody waits for what may never come.
+ * Reads a regular file up to a size limit and the state that shows whether it changed. Never waits for a pipe or
+ * device.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -9,19 +9,19 @@ import { LoomError } from "../../protocol/index.ts";
 export interface FileState {
   readonly size: number;
   readonly modifiedAt: number;
-  /** Another one where the file may be another. */
+  /** Changes if the file may have changed. */
   readonly stamp: string;
 }
 
 const PIECE_BYTES = 1024 * 1024;
 
-/** To be closed by the caller. A pipe opens at once too, and is then refused. */
+/** Opens a file; the caller closes it. A pipe opens without waiting and is rejected by `readState`. */
 export function openFile(path: string): Promise<FileHandle> {
-  // Windows has no such flag.
+  // Windows does not have this flag.
   return open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 }
 
-/** Throws `unreadable_document` for what is no file. */
+/** Throws `unreadable_document` if it is not a regular file. */
 export async function readState(file: FileHandle): Promise<FileState> {
   const found = await file.stat();
   if (!found.isFile())
@@ -30,30 +30,30 @@ export async function readState(file: FileHandle): Promise<FileState> {
   return { size, modifiedAt: mtimeMs, stamp: `${mtimeMs} ${ctimeMs} ${ino}` };
 }
 
-/** Throws `document_too_large`, and the reason of the signal. */
+/** Throws `document_too_large`, or the reason of the signal. */
 export async function readBytes(
   file: FileHandle,
   size: number,
   limit: number,
   signal: AbortSignal | undefined,
 ): Promise<Uint8Array> {
-  if (size > limit) throw refuse(size, limit);
+  if (size > limit) throw createTooLargeError(size, limit);
   const pieces: Buffer[] = [];
   let length = 0;
   for (;;) {
     signal?.throwIfAborted();
-    // One byte more than there should be: it may have grown.
+    // Ask for one byte more than expected, because the file may have grown.
     const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, Math.max(size - length, 0) + 1, limit - length + 1));
     const { bytesRead } = await file.read(piece, 0, piece.length);
     if (bytesRead === 0) return Buffer.concat(pieces, length);
     length += bytesRead;
-    if (length > limit) throw refuse(length, limit);
+    if (length > limit) throw createTooLargeError(length, limit);
     pieces.push(piece.subarray(0, bytesRead));
   }
 }
 
-function refuse(bytes: number, limit: number): LoomError {
-  return new LoomError("document_too_large", `The file has ${bytes} bytes or more; ${limit} are allowed.`, {
+function createTooLargeError(bytes: number, limit: number): LoomError {
+  return new LoomError("document_too_large", `The file has at least ${bytes} bytes; the limit is ${limit} bytes.`, {
     bytes,
     limit,
   });

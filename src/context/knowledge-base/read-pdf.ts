@@ -1,12 +1,12 @@
 /**
- * The text of PDFs, page by page. They are read one after the other in a thread of their own, which is ended when a PDF
- * takes too long or too much, and when nobody waits for it any more. The next one gets a new thread.
+ * Extracts the text of PDFs page by page, one PDF at a time, in a separate thread. The thread is terminated when a PDF
+ * exceeds its time or memory limit or the caller aborts; the next PDF gets a new thread.
  *
- * Invariant: whatever the PDF, the event loop goes on, and the reading ends within its limits.
+ * Invariant: no PDF blocks the event loop, and reading ends within its limits.
  */
 import { Worker } from "node:worker_threads";
 import { fromPlainError, type PlainError } from "../../log/sqlite/failure.ts";
-import { limitTimer } from "../../models/call-watch.ts";
+import { limitTimer } from "../../models/attempt-monitor.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
@@ -15,18 +15,18 @@ export interface PdfText {
   readonly pages: readonly string[];
 }
 
-/** What the thread is asked and what it says. */
+/** Messages to and from the thread. */
 export interface PdfRequest {
   readonly bytes: Uint8Array;
   readonly maxPages: number;
   readonly maxCharacters: number;
 }
-export type PdfAnswer = { readonly text: PdfText } | { readonly error: PlainError };
+export type PdfResponse = { readonly text: PdfText } | { readonly error: PlainError };
 
-// In a checkout the source itself runs, in the package what was built from it.
+// In a source checkout the TypeScript file runs, in the package the compiled one.
 const THREAD = new URL(`./read-pdf-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-/** How often the thread's memory is looked at. */
-const LOOK_MS = 100;
+/** Interval at which the memory of the thread is checked. */
+const MEMORY_CHECK_MS = 100;
 const MEBIBYTE = 1024 * 1024;
 
 export class PdfReader {
@@ -38,7 +38,7 @@ export class PdfReader {
     this.#limits = limits;
   }
 
-  /** Throws `missing_package`, or `unreadable_document` or `document_too_large` and why. */
+  /** Throws `missing_package`, `unreadable_document` or `document_too_large`. */
   read(bytes: Uint8Array, signal: AbortSignal | undefined): Promise<PdfText> {
     const mine = this.#last.then(() => {
       signal?.throwIfAborted();
@@ -60,29 +60,33 @@ export class PdfReader {
     const { promise, resolve, reject } = Promise.withResolvers<PdfText>();
     const refuseMemory = (): void =>
       reject(
-        new LoomError("document_too_large", `The PDF takes more than ${Math.ceil(maxPdfMemoryBytes / MEBIBYTE)} MiB.`, {
-          limit: maxPdfMemoryBytes,
-        }),
+        new LoomError(
+          "document_too_large",
+          `Reading the PDF needs more than ${Math.ceil(maxPdfMemoryBytes / MEBIBYTE)} MiB of memory.`,
+          {
+            limit: maxPdfMemoryBytes,
+          },
+        ),
       );
     let isFree = false;
-    const onMessage = (answer: PdfAnswer): void => {
-      // It may still be busy with what was refused in the middle.
+    const onMessage = (answer: PdfResponse): void => {
+      // After a limit was exceeded the thread may still be busy.
       isFree = "text" in answer || answer.error.code !== "document_too_large";
       if ("text" in answer) resolve(answer.text);
       else reject(fromPlainError(answer.error));
     };
     const onError = (error: unknown): void => {
       if ((error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY") refuseMemory();
-      else reject(new LoomError("unreadable_document", "The PDF cannot be read: it breaks the program that reads it."));
+      else reject(new LoomError("unreadable_document", "The PDF cannot be read: the PDF reader crashed."));
     };
-    const onExit = (): void => reject(new LoomError("store_closed", "the knowledge base was closed"));
+    const onExit = (): void => reject(new LoomError("store_closed", "the knowledge base is closed"));
     const onAbort = (): void => reject(signal?.reason);
     const onTime = (): void =>
       reject(
-        new LoomError("unreadable_document", `The PDF takes longer than ${maxPdfMs} ms to read.`, { limit: maxPdfMs }),
+        new LoomError("unreadable_document", `Reading the PDF took longer than ${maxPdfMs} ms.`, { limit: maxPdfMs }),
       );
-    // The limits of a thread are for its objects; what a PDF unpacks to lies beside them.
-    const look = (): void => {
+    // The limits of a worker cover only its heap, not the external memory that PDF data is unpacked to.
+    const checkMemory = (): void => {
       void worker.getHeapStatistics().then(
         ({ used_heap_size, external_memory }) => {
           if (used_heap_size + external_memory > maxPdfMemoryBytes) refuseMemory();
@@ -90,23 +94,23 @@ export class PdfReader {
         () => undefined,
       );
     };
-    const looking = setInterval(look, LOOK_MS);
+    const memoryTimer = setInterval(checkMemory, MEMORY_CHECK_MS);
     const timer = setTimeout(onTime, limitTimer(maxPdfMs));
     worker.on("message", onMessage).on("error", onError).on("exit", onExit);
     signal?.addEventListener("abort", onAbort, { once: true });
     worker.ref();
     try {
-      // A copy: the thread is given it, and the caller may go on with its own.
+      // Transfer a copy, so that the caller keeps its bytes.
       const copy = new Uint8Array(bytes);
       const request: PdfRequest = { bytes: copy, maxPages: maxPdfPages, maxCharacters: maxPdfCharacters };
       worker.postMessage(request, [copy.buffer]);
       return await promise;
     } finally {
-      clearInterval(looking);
+      clearInterval(memoryTimer);
       clearTimeout(timer);
       worker.off("message", onMessage).off("error", onError).off("exit", onExit);
       signal?.removeEventListener("abort", onAbort);
-      // A thread that waits for work keeps no process alive.
+      // An idle thread must not keep the process alive.
       if (isFree) worker.unref();
       else await this.close();
     }
@@ -116,7 +120,7 @@ export class PdfReader {
     const worker = new Worker(THREAD, {
       resourceLimits: { maxOldGenerationSizeMb: Math.max(64, Math.ceil(this.#limits.maxPdfMemoryBytes / MEBIBYTE)) },
     });
-    // Whoever waits for an answer is told; without a listener an error would end the process.
+    // The pending read reports the error. Without a listener it would end the process.
     worker.on("error", () => undefined);
     worker.on("exit", () => {
       if (this.#worker === worker) this.#worker = undefined;

@@ -5,10 +5,10 @@ import { readTerms, writeTerms } from "./read-terms.ts";
 import { stemWord } from "./stem-word.ts";
 
 const termsOf = (text: string): string[] => readTerms(text).map(({ term }) => term);
-const asked = (query: string): string[] =>
+const readTermNames = (query: string): string[] =>
   readQuery(query).terms.map(({ term, isPrefix, isWeak }) => term + (isPrefix ? "*" : "") + (isWeak ? "?" : ""));
 
-/** Words that a question and its answer may have in different forms. */
+/** Words that must have the same stem, one group per line. */
 const FAMILIES = `
 deploy deploys deployed deploying deployment deployments
 configure configured configuring configuration configures
@@ -126,7 +126,7 @@ describe("readTerms", () => {
     ["Straße STRASSE", ["strass", "strass"]],
     ["𠮷野家", ["𠮷野", "野家", "家"]],
     ["💥 -- ", []],
-  ])("%j gives %j", (text, terms) => expect(termsOf(text)).toEqual(terms));
+  ])("reads %j as %j", (text, terms) => expect(termsOf(text)).toEqual(terms));
 
   it.each([
     ["ガイド", "ｶﾞｲﾄﾞ"],
@@ -134,20 +134,20 @@ describe("readTerms", () => {
     ["배포 문서", "배포 문서".normalize("NFD")],
     ["déploiement", "de\u0301ploiement"],
     ["第12章ABC", "第１２章ＡＢＣ"],
-  ])("reads %j in another form, and says where it stands", (text, other) => {
+  ])("normalizes %j and keeps the positions", (text, other) => {
     expect(termsOf(other)).toEqual(termsOf(text));
     const terms = readTerms(other);
     for (const { term, start, end } of terms)
       expect(termsOf(other.slice(start, end)).some((one) => one.startsWith(term))).toBe(true);
   });
 
-  it.each(FAMILIES)("brings together: %s", (family) => {
+  it.each(FAMILIES)("gives one stem to: %s", (family) => {
     const words = family.split(" ");
     const [first = ""] = words;
     expect(words.filter((word) => stemWord(word) !== stemWord(first))).toEqual([]);
   });
 
-  it("leaves other words apart", () => {
+  it("keeps different words apart", () => {
     const words = (
       "thing this bus class sing red gas general generate generic organ organize universe add ad opera operate news new " +
       "run rune use us comment commence string strong need seed author authentic test testament metric meter"
@@ -155,7 +155,7 @@ describe("readTerms", () => {
     expect(new Set(words.map(stemWord)).size).toBe(words.length);
   });
 
-  it("has one form for a form", () => {
+  it("returns letters only, at most one more than the word has", () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[a-z]{1,20}$/), (word) => {
         expect(stemWord(word)).toMatch(/^[a-z]+$/);
@@ -164,12 +164,12 @@ describe("readTerms", () => {
     );
   });
 
-  it("gives the index nothing but what it takes as it is, and places within the text", () => {
+  it("returns only valid index terms with positions inside the text", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(0x10_ff_ff), { maxLength: 60 }), (codes) => {
         const text = String.fromCodePoint(...codes).toWellFormed();
         const terms = readTerms(text);
-        // Blank, a quote or a sign of FTS5: it would be read as something else.
+        // White space, a quote or an FTS5 operator would be misread by the index.
         expect(terms.filter(({ term }) => term === "" || /[\s"*^:(){}+\-A-Z]/.test(term))).toEqual([]);
         expect(terms.filter(({ start, end }) => start < 0 || start > end || end > text.length)).toEqual([]);
         expect(writeTerms(text).trim().split(" ").join(" ")).toBe(termsOf(text).join(" "));
@@ -196,9 +196,9 @@ describe("readQuery", () => {
     ["the", ["the?"]],
     ["什么", ["什么?"]],
     ["", []],
-  ])("%j asks for %j", (query, terms) => expect(asked(query)).toEqual(terms));
+  ])("reads %j as %j", (query, terms) => expect(readTermNames(query)).toEqual(terms));
 
-  it.each(["hello", "你好", "thanks!", "how are you", "1+1"])("knows that %j says nothing", (query) =>
+  it.each(["hello", "你好", "thanks!", "how are you", "1+1"])("recognizes %j as empty", (query) =>
     expect(readQuery(query).isEmpty).toBe(true),
   );
 });

@@ -1,19 +1,20 @@
 /**
- * The terms of a text: what is put into the index, and what is looked for in it. Words are brought to one form (small
- * letters, no accents, no English endings). Scripts that put no space between words give overlapping pairs of characters:
- * nobody needs to know where a word ends, and one of two characters is found as well as one of four.
+ * Reads the terms of a text for the index and for queries. Words are normalized: lower case, no accents, no English
+ * endings. Scripts without spaces between words give overlapping pairs of characters, so no dictionary is needed.
  *
- * Invariants: texts and questions are read by this one function; a term has no white space and no ASCII other than small
- * letters and digits, so that the index takes it as it is; the cost is linear in the text.
+ * Invariants: texts and queries use this one function; a term has no white space and no ASCII other than lower-case
+ * letters and digits, so that the index keeps it unchanged; the cost is linear in the length of the text.
  */
 import { stemWord } from "./stem-word.ts";
 
 export interface Term {
   readonly term: string;
-  /** In characters of the text. */
+  /** Positions in the text, in UTF-16 code units. */
   readonly start: number;
   readonly end: number;
-  /** The last character of a run. Any pair that begins with it is meant as well where it is the whole run. */
+  /**
+   * The last character of a run. If it is the whole run, a query for it also matches every pair that starts with it.
+   */
   readonly isSingle?: true;
 }
 
@@ -24,19 +25,20 @@ const HAS_UNSPACED =
   /[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u2e80-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc]|[\ud840-\ud8ff]/;
 const NOT_ASCII = /[^\x20-\x7e]/;
 const MARK = /\p{M}+/gu;
-/** What becomes one character, or stays by itself: a syllable in parts, or a character with its marks. */
+/** Characters that are normalized together: a Hangul syllable in parts, or a character with its marks. */
 const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7]?[\u11a8-\u11ff]?|.[\p{M}\uff9e\uff9f]*/gsu;
 const HUMP = /[a-z\d][A-Z]|[A-Z]{2}[a-z]{2}/;
 const HUMPS = /[A-Z]+(?![a-z])|[A-Z]?[a-z\d]+/g;
-/** Longer ones are no words: they are known by their beginning. */
+/** Longer terms are cut: they are not words. */
 const MAX_TERM = 48;
-/** Without its sign each of them would be another language. */
+/** Programming languages whose name ends in a sign. */
 const SIGNED: readonly (readonly [letter: RegExp, sign: string, term: string])[] = [
   [/^c$/i, "++", "cplusplus"],
   [/^c$/i, "#", "csharp"],
   [/^f$/i, "#", "fsharp"],
 ];
 
+/** Returns the terms of a text in order, with their positions. */
 export function readTerms(text: string): Term[] {
   const terms: Term[] = [];
   for (const match of text.matchAll(WORD)) {
@@ -47,21 +49,21 @@ export function readTerms(text: string): Term[] {
         ? SIGNED.find(([letter, sign]) => letter.test(word) && text.startsWith(sign, start + 1))
         : undefined;
     if (signed !== undefined) terms.push({ term: signed[2], start, end: start + 1 + signed[1].length });
-    else if (NOT_ASCII.test(word) && word.normalize("NFKC") !== word) readOther(word, start, terms);
+    else if (NOT_ASCII.test(word) && word.normalize("NFKC") !== word) readNormalized(word, start, terms);
     else readPlain(word, start, terms);
   }
   return terms;
 }
 
-/** The terms as the index is given them. */
+/** Returns the terms as one text for the index. */
 export function writeTerms(text: string): string {
   let written = "";
   for (const { term } of readTerms(text)) written += `${term} `;
   return written;
 }
 
-/** A word in forms that look alike and differ in code. Its terms have the places of what they were made of. */
-function readOther(word: string, at: number, terms: Term[]): void {
+/** Reads a word that changes under Unicode normalization. Its terms keep their positions in the original text. */
+function readNormalized(word: string, at: number, terms: Term[]): void {
   const starts: number[] = [];
   const ends: number[] = [];
   let plain = "";
@@ -74,7 +76,7 @@ function readOther(word: string, at: number, terms: Term[]): void {
     }
   }
   const found: Term[] = [];
-  // What a compatibility form stands for may have signs and spaces in it.
+  // A normalized form can contain signs and spaces.
   for (const match of plain.matchAll(WORD)) readPlain(match[0], match.index, found);
   for (const { start, end, ...term } of found)
     terms.push({ ...term, start: starts[start] ?? at, end: ends[end - 1] ?? at + word.length });
@@ -85,7 +87,7 @@ function readPlain(word: string, at: number, terms: Term[]): void {
     readWord(word, at, terms);
     return;
   }
-  // A run such as `用Docker部署` is of both kinds.
+  // A run such as `用Docker部署` contains both kinds.
   let done = 0;
   for (const match of word.matchAll(UNSPACED)) {
     const [run] = match;
@@ -105,7 +107,7 @@ function readPairs(run: string, at: number, terms: Term[]): void {
     before = character;
     start = end;
   }
-  // The last one begins no pair, but a question for it alone must find it.
+  // The last character starts no pair, but a query for it alone must find it.
   terms.push({ term: before, start: start - before.length, end: start, isSingle: true });
 }
 
@@ -114,14 +116,14 @@ function readWord(word: string, start: number, terms: Term[]): void {
   const plain = NOT_ASCII.test(word) ? word.normalize("NFKD").replaceAll(MARK, "").normalize("NFKC") : word;
   for (const part of plain === word ? [word] : plain.split(/[^\p{L}\p{N}]+/u)) {
     if (part === "") continue;
-    terms.push({ term: formTerm(part), start, end });
+    terms.push({ term: createTerm(part), start, end });
     // A name such as `createAgent` is also found by its parts.
     if (HUMP.test(part) && part.length <= MAX_TERM)
-      for (const [hump] of part.matchAll(HUMPS)) terms.push({ term: formTerm(hump), start, end });
+      for (const [hump] of part.matchAll(HUMPS)) terms.push({ term: createTerm(hump), start, end });
   }
 }
 
-function formTerm(word: string): string {
+function createTerm(word: string): string {
   const cut = word.length > MAX_TERM ? word.slice(0, MAX_TERM).toWellFormed() : word;
   return stemWord(cut.toLowerCase().replaceAll("ß", "ss"));
 }

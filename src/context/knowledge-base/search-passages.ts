@@ -1,23 +1,25 @@
 /**
- * Finds the passages for a question. The index gives those with the best BM25 for any of its terms; they are then read
- * and put into order by how much of the question they hold, and how well.
+ * Finds passages for a query. The index returns candidates by BM25; these are then read and ranked by how much of the
+ * query they contain, and how well.
  *
- * Invariant: how many passages are weighed is bounded, however many there are and whatever is asked: terms that are nearly
- * everywhere are left out of the first step as long as rarer ones are there, and else some of their passages are taken.
+ * Invariant: the number of passages examined is limited, whatever the query and the size of the base. Terms that occur
+ * almost everywhere are left out of the first step if there are rarer ones; otherwise only some of their passages are
+ * examined.
  */
 import type { Passage } from "../retriever.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
-import type { Candidate, StoredChunk } from "./knowledge-rows.ts";
+import type { PassageCandidate, StoredChunk } from "./knowledge-rows.ts";
 import type { KnowledgeStore } from "./knowledge-store.ts";
 import { type Match, makeSnippet } from "./make-snippet.ts";
 import { readQuery } from "./query-terms.ts";
 import { readTerms } from "./read-terms.ts";
 import { type WeighedQuery, type WeighedTerm, weighQuery } from "./weigh-query.ts";
 
+/** A passage found by `KnowledgeBase.search`. */
 export interface SearchHit extends Passage {
   readonly uri: string;
   readonly collection: string;
-  /** From 0 to 1: how much of the question the passage holds, and how well. Little of it depends on the other passages. */
+  /** From 0 to 1: how much of the query the passage contains, and how well. Depends little on the other passages. */
   readonly score: number;
   readonly snippet: string;
   readonly firstLine: number;
@@ -26,26 +28,26 @@ export interface SearchHit extends Passage {
   readonly headings: readonly string[];
 }
 
-/** Below this a passage has hardly to do with the question. */
+/** A passage with a lower score is probably irrelevant. */
 export const MIN_SCORE = 0.25;
 
-/** Passages that are read to put them into order. */
+/** Passages that are read and ranked. */
 const CANDIDATES = 24;
-/** Places in the index that the first step looks at, nearly. */
+/** Approximate number of index entries the first step may examine. */
 const MAX_POSTINGS = 1500;
-/** Terms of the first step. */
+/** Maximum terms of the first step. */
 const MAX_FIRST_TERMS = 24;
-/** What has less than this share of the best one's score has little to do with the question. */
-const LEAST_SHARE = 0.3;
-/** How much a term counts that is in the title alone, and a question that says nothing. */
-const TITLED = 0.5;
-const EMPTY = 0.25;
-/** A title that is about the question, beside one that is the question; and a heading. */
+/** Passages with less than this share of the best score are dropped. */
+const MIN_SHARE_OF_BEST = 0.3;
+/** Share of a term's weight if only the title contains it, and of the score if the query has only question words. */
+const TITLE_ONLY_SHARE = 0.5;
+const EMPTY_QUERY_SHARE = 0.25;
+/** Share for a title or heading that is about the query. A title equal to the query counts 1. */
 const NAMED = { title: 0.9, heading: 0.7 } as const;
 /**
- * A score is the share of the question that a passage holds, of which all counts only where the rest is good too: BM25
- * beside the best one's, whether title or headings are about the question and little else, how much of it is in a row,
- * and whether both are Chinese or neither.
+ * A score is the share of the query that a passage contains, multiplied by a quality between 0.5 and 1: BM25 relative
+ * to the best candidate, whether title or headings are about the query, how many terms are adjacent, and whether both
+ * or neither are Chinese.
  */
 const SHARES = { held: 0.5, weight: 0.2, named: 0.2, together: 0.05, script: 0.05 } as const;
 const HAN = /\p{Script=Han}/u;
@@ -60,18 +62,18 @@ export function searchPassages(
   const scope = collection === undefined ? undefined : store.findScope(collection);
   if (limit < 1 || (collection !== undefined && scope === undefined)) return [];
   const asked = weighQuery(store, query, maxQueryCharacters);
-  const looked = chooseTerms(store, asked.terms);
-  if (looked.length === 0) return [];
-  const found = findCandidates(store, looked, scope, Math.max(CANDIDATES, 2 * limit));
+  const searched = chooseTerms(store, asked.terms);
+  if (searched.length === 0) return [];
+  const found = findCandidates(store, searched, scope, Math.max(CANDIDATES, 2 * limit));
   const most = Math.max(...found.map(({ weight }) => weight), Number.MIN_VALUE);
-  const lens = createLens(asked, query);
+  const matcher = createQueryMatcher(asked, query);
   const weighed: WeighedPassage[] = [];
   for (const { key, weight } of found) {
     const passage = store.findPassage(key);
-    if (passage !== undefined) weighed.push(weighPassage(passage, weight / most, lens));
+    if (passage !== undefined) weighed.push(weighPassage(passage, weight / most, matcher));
   }
   weighed.sort((a, b) => b.score - a.score || a.passage.key - b.passage.key);
-  const least = (weighed[0]?.score ?? 0) * LEAST_SHARE;
+  const least = (weighed[0]?.score ?? 0) * MIN_SHARE_OF_BEST;
   const perDocument = new Map<number, number>();
   const kept: SearchHit[] = [];
   for (const one of weighed) {
@@ -84,7 +86,9 @@ export function searchPassages(
   return kept;
 }
 
-/** The rarest, as many as may be looked at; one at least. One character is looked for where nothing else is. */
+/**
+ * Chooses the rarest terms within the limit, at least one. Single characters are used only if there is nothing else.
+ */
 function chooseTerms(store: KnowledgeStore, terms: readonly WeighedTerm[]): readonly WeighedTerm[] {
   const whole = terms.filter(({ isPrefix }) => !isPrefix);
   const there =
@@ -95,7 +99,7 @@ function chooseTerms(store: KnowledgeStore, terms: readonly WeighedTerm[]): read
   return there.slice(0, MAX_FIRST_TERMS).filter(({ count }, index) => (sum += count) <= MAX_POSTINGS || index === 0);
 }
 
-/** The terms of the base that begin so. */
+/** Returns the terms of the index that start with the prefix. */
 function expand(store: KnowledgeStore, prefix: WeighedTerm): WeighedTerm[] {
   const found = store.listTerms(prefix.term, MAX_FIRST_TERMS, MAX_POSTINGS);
   return found.map(({ term, count }) => ({ ...prefix, term, count, isPrefix: false }));
@@ -106,46 +110,46 @@ function findCandidates(
   terms: readonly WeighedTerm[],
   scope: string | undefined,
   limit: number,
-): readonly Candidate[] {
-  // Terms are letters and digits, and stand in quotes all the same.
+): readonly PassageCandidate[] {
+  // Terms contain only letters and digits; quoting is a precaution.
   const any = terms.map(({ term }) => `"${term.replaceAll('"', "")}"`).join(" OR ");
   const within = (columns: string): string =>
     scope === undefined ? `${columns}(${any})` : `scope : "${scope}" AND ${columns}(${any})`;
   if ((terms[0]?.count ?? 0) > MAX_POSTINGS) {
-    // A term that is in so many says little; what has it in its title or a heading is about it.
+    // A term this frequent says little; passages with it in the title or a heading are about it.
     const named = store.match(within("{title headings} : "), limit);
     return named.length >= limit / 2 ? named : store.matchSome(within(""), limit, MAX_POSTINGS);
   }
   const found = store.match(within(""), limit);
-  // Many may have more of the words than the one that has its name from them.
+  // A document named after the terms can rank below many that contain them more often.
   const keys = new Set(found.map(({ key }) => key));
   return found.length < limit
     ? found
     : [...found, ...store.match(within("title : "), Math.ceil(limit / 2)).filter(({ key }) => !keys.has(key))];
 }
 
-/** What is looked for in every passage, made once a question. */
-interface Lens {
+/** The query in the form needed to score passages; created once per query. */
+interface QueryMatcher {
   readonly terms: readonly WeighedTerm[];
-  readonly places: ReadonlyMap<string, number>;
+  readonly indexes: ReadonlyMap<string, number>;
   readonly prefixes: readonly { readonly term: string; readonly index: number }[];
   readonly total: number;
-  /** In small letters. */
+  /** In lower case. */
   readonly question: string;
-  /** Whether it is Chinese. */
+  /** Whether the query is Chinese. */
   readonly isHan: boolean;
-  /** What the best score is. */
+  /** The highest possible score. */
   readonly most: number;
 }
 
-function createLens({ terms, total, isEmpty }: WeighedQuery, query: string): Lens {
+function createQueryMatcher({ terms, total, isEmpty }: WeighedQuery, query: string): QueryMatcher {
   return {
     question: query.trim().toLowerCase(),
     isHan: HAN.test(query),
     terms,
     total,
-    most: isEmpty ? EMPTY : 1,
-    places: new Map(terms.map(({ term }, index) => [term, index])),
+    most: isEmpty ? EMPTY_QUERY_SHARE : 1,
+    indexes: new Map(terms.map(({ term }, index) => [term, index])),
     prefixes: terms.flatMap(({ term, isPrefix }, index) => (isPrefix ? [{ term, index }] : [])),
   };
 }
@@ -153,48 +157,51 @@ function createLens({ terms, total, isEmpty }: WeighedQuery, query: string): Len
 interface WeighedPassage {
   readonly passage: StoredChunk;
   readonly score: number;
-  /** Where the content has terms of the question. */
+  /** Positions of query terms in the content. */
   readonly matches: readonly Match[];
 }
 
-function weighPassage(passage: StoredChunk, weight: number, lens: Lens): WeighedPassage {
+function weighPassage(passage: StoredChunk, weight: number, matcher: QueryMatcher): WeighedPassage {
   const { title, headings, content } = passage;
   const seen = new Set<number>();
   const pairs = new Set<number>();
-  findMatches(headings, lens, seen, pairs);
-  const matches = findMatches(content, lens, seen, pairs);
-  const own = sumWeights(seen, lens);
-  findMatches(title, lens, seen, pairs);
-  // All passages of a document have its title, but those that hold its words are about it.
-  const held = Math.min(1, (own + TITLED * (sumWeights(seen, lens) - own)) / lens.total);
+  findMatches(headings, matcher, seen, pairs);
+  const matches = findMatches(content, matcher, seen, pairs);
+  const own = sumWeights(seen, matcher);
+  findMatches(title, matcher, seen, pairs);
+  // All passages of a document share its title, so terms found only there count less.
+  const held = Math.min(1, (own + TITLE_ONLY_SHARE * (sumWeights(seen, matcher) - own)) / matcher.total);
   const nearest = headings.slice(headings.lastIndexOf("\n") + 1);
-  const isQuestion = title.trim().toLowerCase() === lens.question;
+  const isQuestion = title.trim().toLowerCase() === matcher.question;
   const named = isQuestion
     ? 1
-    : Math.max(NAMED.title * compareName(title, lens), NAMED.heading * compareName(nearest, lens));
-  const together = lens.terms.length < 2 ? 1 : pairs.size / (lens.terms.length - 1);
-  const script = HAN.test(content) === lens.isHan ? 1 : 0;
+    : Math.max(NAMED.title * compareName(title, matcher), NAMED.heading * compareName(nearest, matcher));
+  const together = matcher.terms.length < 2 ? 1 : pairs.size / (matcher.terms.length - 1);
+  const script = HAN.test(content) === matcher.isHan ? 1 : 0;
   let good = SHARES.held + SHARES.weight * weight + SHARES.named * named;
   good += SHARES.together * together + SHARES.script * script;
-  return { passage, score: lens.most * held * good, matches };
+  return { passage, score: matcher.most * held * good, matches };
 }
 
-/** How much of the question a title has, and how much of the title is asked for. */
-function compareName(name: string, lens: Lens): number {
+/** Share of the query that a title contains, multiplied by the share of the title that the query contains. */
+function compareName(name: string, matcher: QueryMatcher): number {
   const seen = new Set<number>();
-  findMatches(name, lens, seen, new Set());
+  findMatches(name, matcher, seen, new Set());
   if (seen.size === 0) return 0;
-  const asked = Math.min(1, sumWeights(seen, lens) / lens.total);
+  const asked = Math.min(1, sumWeights(seen, matcher) / matcher.total);
   return asked * Math.min(1, seen.size / readQuery(name).terms.length);
 }
 
-/** Notes which terms of the question a text has, and which of them right after the one before in the question. */
-function findMatches(text: string, lens: Lens, seen: Set<number>, pairs: Set<number>): Match[] {
-  const { terms, places, prefixes } = lens;
+/**
+ * Finds query terms in a text. Adds them to `seen`, and to `pairs` those that directly follow the term before them in
+ * the query.
+ */
+function findMatches(text: string, matcher: QueryMatcher, seen: Set<number>, pairs: Set<number>): Match[] {
+  const { terms, indexes, prefixes } = matcher;
   const matches: Match[] = [];
   let before = -2;
   for (const at of readTerms(text)) {
-    let index = places.get(at.term);
+    let index = indexes.get(at.term);
     if (index === undefined && prefixes.length > 0)
       index = prefixes.find(({ term }) => at.term.startsWith(term))?.index;
     if (index === undefined) {
@@ -209,7 +216,7 @@ function findMatches(text: string, lens: Lens, seen: Set<number>, pairs: Set<num
   return matches;
 }
 
-function sumWeights(indexes: ReadonlySet<number>, { terms }: Lens): number {
+function sumWeights(indexes: ReadonlySet<number>, { terms }: QueryMatcher): number {
   let sum = 0;
   for (const index of indexes) sum += terms[index]?.weight ?? 0;
   return sum;

@@ -9,7 +9,7 @@ const split = (text: string, maxCharacters = 200, overlap = 0) => [
 const filler = (words: number): string => "lorem ".repeat(words).trim();
 
 describe("splitDocument", () => {
-  it("cuts at headings, and keeps their path and the lines", () => {
+  it("splits at headings and keeps their path and lines", () => {
     const text = `# A\n\n${filler(20)}\n\n## B\n\n${filler(20)}\n\n### C\n\n${filler(20)}\n\n## D\n\n${filler(20)}`;
     expect(split(text).map(({ headings, firstLine, lastLine }) => [headings.join("/"), firstLine, lastLine])).toEqual([
       ["A", 1, 3],
@@ -19,18 +19,18 @@ describe("splitDocument", () => {
     ]);
   });
 
-  it("reads headings that are underlined", () => {
+  it("reads underlined headings", () => {
     const text = `Title\n=====\n\n${filler(20)}\n\nPart\n----\n\n${filler(20)}`;
     expect(split(text).map(({ headings }) => headings)).toEqual([["Title"], ["Title", "Part"]]);
   });
 
-  it("joins small sections, and leaves no heading alone", () => {
+  it("joins small sections and never leaves a heading alone", () => {
     expect(split("# A\n\n## B\n\none\n\n## C\n\ntwo")).toMatchObject([{ headings: ["A"], firstLine: 1, lastLine: 9 }]);
     const chunks = split(`# A\n\n## B\n\n${filler(60)}\n${filler(60)}`);
     expect(chunks[0]?.content).toContain("lorem");
   });
 
-  it("keeps code and tables whole where they fit, and takes no heading out of code", () => {
+  it("keeps code and tables complete if they fit, and ignores headings in code", () => {
     const code = `\`\`\`sh\n# not a heading\n\n${filler(15)}\n\`\`\``;
     const table = `| a | b |\n| --- | --- |\n| ${filler(5)} | 2 |`;
     const chunks = split(`${filler(20)}\n\n${code}\n\n${filler(20)}\n\n${table}`);
@@ -39,7 +39,7 @@ describe("splitDocument", () => {
     expect(chunks.some(({ content }) => content.includes(table))).toBe(true);
   });
 
-  it("cuts long lines after sentences, with an overlap that begins with one", () => {
+  it("splits long lines after sentences, with an overlap that starts at one", () => {
     const line = Array.from({ length: 30 }, (_, at) => `第${at}句话说的是第${at}件事情。`).join("");
     const chunks = split(line, 120, 30);
     expect(chunks.length).toBeGreaterThan(2);
@@ -50,7 +50,7 @@ describe("splitDocument", () => {
     expect(chunks[0]?.content.endsWith(chunks[1]?.content.split("\n")[0] ?? "?")).toBe(true);
   });
 
-  it("loses nothing, holds to its size and names the right lines", () => {
+  it("loses no text, respects the size and reports the right lines", () => {
     const piece = fc.constantFrom(
       "# H",
       "## 标题",
@@ -94,13 +94,15 @@ describe("readHeading", () => {
     ["##\tA\t##", 2, "A"],
     ["#", 1, ""],
     ["## ##", 2, ""],
-  ])("%j is of level %i and says %j", (line, level, text) => expect(readHeading(line)).toEqual({ level, text }));
+  ])("reads %j as level %i with the text %j", (line, level, text) =>
+    expect(readHeading(line)).toEqual({ level, text }),
+  );
 
-  it.each(["#A", "    # A", "####### A", "A # B", ""])("%j is none", (line) =>
+  it.each(["#A", "    # A", "####### A", "A # B", ""])("rejects %j", (line) =>
     expect(readHeading(line)).toBe(undefined),
   );
 
-  // Squared they would take minutes, and the test its time-out.
+  // With quadratic cost these would take minutes.
   it.each([" ", "\t", "#", " #", "# ", "\u2028"])("reads a long line of %j", (piece) => {
     const line = `# a${piece.repeat(200_000)}b`;
     expect(readHeading(line)?.text.endsWith("b")).toBe(true);

@@ -1,29 +1,31 @@
 /**
- * Cuts a document into passages: by headings and paragraphs, each small enough to be given to a model, each with the
- * headings above it and its place in lines. A block of code or a table stays whole where it can.
+ * Splits a document into passages at headings and paragraphs. Each passage has a limited size, the headings above it
+ * and its line numbers. Code blocks and tables stay complete if they fit.
  *
- * Invariants: a passage has at most `maxCharacters`; every line with words is in a passage; the cost is linear.
+ * Invariants: a passage has at most `maxCharacters`; every line with text is in a passage; the cost is linear.
  */
-export interface Chunk {
+
+/** A passage of a document. */
+export interface DocumentChunk {
   readonly content: string;
   /** From the outermost heading to the nearest. */
   readonly headings: readonly string[];
-  /** From 1. */
+  /** Line numbers start at 1. */
   readonly firstLine: number;
   readonly lastLine: number;
 }
 
 export interface SplitOptions {
   readonly maxCharacters: number;
-  /** Characters of a passage that the next one of the same section begins with, at most. */
+  /** Maximum characters that a passage repeats from the previous one of its section. */
   readonly overlap: number;
-  /** Whether `#` begins a heading and back ticks a block of code. */
+  /** Whether `#` starts a heading and backticks start a code block. */
   readonly isMarkdown: boolean;
-  /** The first line to look at, from 0. */
+  /** Index of the first line to read. */
   readonly from?: number;
 }
 
-interface Block {
+interface TextBlock {
   readonly first: number;
   readonly last: number;
   readonly length: number;
@@ -31,8 +33,8 @@ interface Block {
   readonly heading?: string;
 }
 
-/** A part of one line, or whole lines. */
-interface Piece {
+/** Part of one line, or complete lines. */
+interface BlockPiece {
   readonly text: string;
   readonly first: number;
   readonly last: number;
@@ -48,7 +50,10 @@ export interface Heading {
   readonly text: string;
 }
 
-/** A line that begins with `#`. What ends it is taken off by hand: an expression would try every space of a long line. */
+/**
+ * Reads an ATX heading. Trailing `#` are removed by hand, because a regular expression would be quadratic for long
+ * lines.
+ */
 export function readHeading(line: string): Heading | undefined {
   const found = ATX.exec(line);
   if (found === null) return undefined;
@@ -59,13 +64,13 @@ export function readHeading(line: string): Heading | undefined {
   return { level: found[1]?.length ?? 1, text: isClosed ? rest.slice(0, end).trimEnd() : rest };
 }
 
-/** One passage after the other, so that whoever takes them can give others their turn. */
-export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<Chunk> {
+/** Yields passages one by one, so that the caller can yield to the event loop. */
+export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<DocumentChunk> {
   const { maxCharacters, overlap } = options;
-  const ready: Chunk[] = [];
+  const ready: DocumentChunk[] = [];
   let path: { readonly level: number; readonly text: string }[] = [];
   let above: readonly string[] = [];
-  let pieces: Piece[] = [];
+  let pieces: BlockPiece[] = [];
   let length = 0;
   /** Only headings so far. */
   let isBare = true;
@@ -84,21 +89,21 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
   for (const block of readBlocks(lines, options)) {
     if (block.level !== undefined) {
       const { level, heading = "" } = block;
-      // A passage may go on over the heading of a small section, but not over one that ends what it is about.
+      // A passage may continue over the heading of a small section, but not over one that ends its topic.
       const isSmall = length < maxCharacters / 4 && pieces.length > 0 && level > (path[0]?.level ?? 0);
       if (!isSmall) finish(false);
       isBare ||= pieces.length === 0;
       path = [...path.filter((outer) => outer.level < level), { level, text: heading.slice(0, MAX_HEADING) }];
       if (pieces.length === 0) above = path.map(({ text }) => text);
     }
-    // Headings are never left alone: what follows them is cut if it must be.
+    // A passage is never headings alone: the block after them is split if needed.
     if (!isBare && length + block.length + 2 > maxCharacters) finish(block.level === undefined);
     const free = isBare ? maxCharacters - length - 2 : maxCharacters;
     const room = block.length > free ? free - overlap : free;
     isBare &&= block.level !== undefined && length < maxCharacters / 2;
     for (const piece of readPieces(lines, block, Math.max(room, maxCharacters / 4))) {
       if (pieces.length > 0 && length + piece.text.length + 2 > maxCharacters) finish(true);
-      // What was carried over must make room.
+      // Drop the repeated text if there is no room for it.
       if (length + piece.text.length + 2 > maxCharacters) [pieces, length] = [[], 0];
       const last = pieces.at(-1);
       if (last !== undefined && piece.first > last.last + 1) pieces.push({ ...last, text: "", first: last.last });
@@ -111,8 +116,8 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
   yield* ready;
 }
 
-/** The end of a piece, from the beginning of a sentence or a line; undefined where there is none so short. */
-function takeEnd({ text, last }: Piece, overlap: number): Piece | undefined {
+/** Returns the end of a piece from the start of a sentence or line; undefined if there is none within `overlap`. */
+function takeEnd({ text, last }: BlockPiece, overlap: number): BlockPiece | undefined {
   if (overlap === 0 || text.length <= overlap) return undefined;
   const end = text.slice(-overlap);
   const start = /[\n。！？；]|[.!?;]\s/.exec(end);
@@ -122,10 +127,10 @@ function takeEnd({ text, last }: Piece, overlap: number): Piece | undefined {
   return { text: rest, first: last - rest.split("\n").length + 1, last };
 }
 
-function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOptions): Generator<Block> {
+function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOptions): Generator<TextBlock> {
   let first = -1;
   let length = 0;
-  const end = (last: number): Block | undefined => {
+  const end = (last: number): TextBlock | undefined => {
     const block = first < 0 ? undefined : { first, last, length };
     first = -1;
     length = 0;
@@ -163,7 +168,7 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
   if (block !== undefined) yield block;
 }
 
-/** The end of the document where the block is never closed. */
+/** A code block that is not closed extends to the end of the document. */
 function findFenceEnd(lines: readonly string[], start: number, fence: string): number {
   const mark = fence[0] ?? "`";
   for (let at = start + 1; at < lines.length; at++) {
@@ -180,8 +185,12 @@ function countCharacters(lines: readonly string[], first: number, last: number):
   return count;
 }
 
-/** A block in one piece if it fits, else by lines, else by sentences. */
-function* readPieces(lines: readonly string[], { first, last, length }: Block, room: number): Generator<Piece> {
+/** Yields a block as one piece if it fits, otherwise by lines, otherwise by sentences. */
+function* readPieces(
+  lines: readonly string[],
+  { first, last, length }: TextBlock,
+  room: number,
+): Generator<BlockPiece> {
   if (length <= room) {
     yield { text: lines.slice(first, last + 1).join("\n"), first, last };
     return;
@@ -197,7 +206,7 @@ function* readPieces(lines: readonly string[], { first, last, length }: Block, r
   }
 }
 
-/** Where a part of a line ends: after a sentence if there is one in its second half, after a word, or anywhere. */
+/** Returns where a part of a line ends: after a sentence in its second half, after a word, or anywhere. */
 function findCut(line: string, start: number, room: number): number {
   if (line.length - start <= room) return line.length;
   const part = line.slice(start, start + room);

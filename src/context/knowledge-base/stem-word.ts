@@ -1,22 +1,21 @@
 /**
- * Brings English words that differ only in their ending to one form: `authenticate`, `authenticated` and
- * `authentication` are found by each other. It is Porter's second algorithm for English, with British spellings and a few
- * words of computing that it takes apart. The form need be in no dictionary: it only has to be the same in a text and in
- * a question about it. It knows no other language; their words pass nearly as they are.
+ * Reduces English words to a stem, so that `authenticate`, `authenticated` and `authentication` match each other.
+ * Porter2 algorithm with British spellings and exceptions for computing terms. A stem need not be a word; it only has
+ * to be the same in texts and queries. Words of other languages stay nearly unchanged.
  */
 
 const PLAIN = /^[a-z]{3,32}$/;
 const VOWEL = /[aeiouy]/;
 const DOUBLED = /(?:bb|dd|ff|gg|mm|nn|pp|rr|tt)$/;
-/** `hop`, `at`: where an `e` was cut off, it is put back. */
+/** `hop`, `at`: an `e` that was cut off is restored. */
 const SHORT_END = /(?:[^aeiouy][aeiouy][^aeiouywxY]|^[aeiouy][^aeiouy])$/;
-/** What the rules would bring too close to other words begins only after these. */
+/** Suffixes are cut only after these roots, because otherwise different words would become equal. */
 const LONG_ROOT = /^(?:gener|commun|arsen|univers|emerg|organ)/;
-/** `summarise` is `summarize`, but `revise` and `exercise` have no other form. */
+/** `summarise` becomes `summarize`, but `revise` and `exercise` stay. */
 const BRITISH = /^(.{3,}[^aceiouvw])is(e[ds]?|ers?|ing|ations?)$/;
 
-/** The rules are wrong for them. */
-const KNOWN: ReadonlyMap<string, string> = new Map(
+/** Words for which the rules give the wrong stem. */
+const EXCEPTIONS: ReadonlyMap<string, string> = new Map(
   (
     "alias=alias aliases=alias atlas=atlas bias=bias bus=bus buses=bus canvas=canvas chaos=chaos gas=gas lens=lens " +
     "lenses=lens news=news create=creat creates=creat created=creat creating=creat creation=creat creations=creat " +
@@ -25,8 +24,8 @@ const KNOWN: ReadonlyMap<string, string> = new Map(
     .split(" ")
     .map((pair) => pair.split("=") as [string, string]),
 );
-/** Verbs whose forms have no endings. */
-const VERBS: ReadonlyMap<string, string> = new Map(
+/** Irregular verb forms. */
+const IRREGULAR_VERBS: ReadonlyMap<string, string> = new Map(
   (
     "began=begin begun=begin broke=break broken=break built=build chose=choose chosen=choose forgot=forget " +
     "forgotten=forget froze=freeze frozen=freeze gave=give given=give held=hold hid=hide hidden=hide kept=keep knew=know " +
@@ -36,18 +35,18 @@ const VERBS: ReadonlyMap<string, string> = new Map(
     .split(" ")
     .map((pair) => pair.split("=") as [string, string]),
 );
-/** Without an `s` they are whole. */
-const WHOLE: ReadonlySet<string> = new Set(
+/** Words that only lose a plural `s`. */
+const UNSTEMMED: ReadonlySet<string> = new Set(
   "embed exceed proceed succeed inning outing herring earring canning".split(" "),
 );
 
-/** An ending, what it becomes, and what must stand before it. */
-type Rule = readonly [ending: string, becomes: string, before?: RegExp];
+/** A suffix, its replacement, and what must precede it. */
+type SuffixRule = readonly [ending: string, becomes: string, before?: RegExp];
 
-const readRules = (rules: string): readonly Rule[] =>
+const readRules = (rules: string): readonly SuffixRule[] =>
   rules
     .split(" ")
-    .map((rule): Rule => [rule.split(">")[0] ?? "", rule.split(">")[1] ?? ""])
+    .map((rule): SuffixRule => [rule.split(">")[0] ?? "", rule.split(">")[1] ?? ""])
     .toSorted(([a], [b]) => b.length - a.length);
 
 const JOINED = readRules(
@@ -62,31 +61,31 @@ const LAST = readRules(
   "ement> ance> ence> able> ible> ment> ant> ent> ism> ate> iti> ous> ive> ize> al> er> ic>",
 ).concat([["ion", "", /[st]$/]]);
 
-/** Texts repeat their words: each is worked out once. When this is full it begins anew. */
-const MAX_KEPT = 50_000;
-const kept = new Map<string, string>();
+/** Stems are cached because texts repeat their words. A full cache is cleared. */
+const MAX_CACHED = 50_000;
+const cache = new Map<string, string>();
 
-/** A word in small letters, without its ending. */
+/** Returns the stem of a word in lower case. */
 export function stemWord(word: string): string {
   if (word.length < 3 || word.length > 32) return word;
-  const known = kept.get(word);
+  const known = cache.get(word);
   if (known !== undefined) return known;
-  // A word is a piece of its text, and would keep all of it.
+  // Copy the word: a substring would keep the whole text in memory.
   const own = Buffer.from(word).toString();
-  const stem = PLAIN.test(own) ? (KNOWN.get(own) ?? cutEndings(VERBS.get(own) ?? own)) : own;
-  if (kept.size >= MAX_KEPT) kept.clear();
-  kept.set(own, stem);
+  const stem = PLAIN.test(own) ? (EXCEPTIONS.get(own) ?? cutEndings(IRREGULAR_VERBS.get(own) ?? own)) : own;
+  if (cache.size >= MAX_CACHED) cache.clear();
+  cache.set(own, stem);
   return stem;
 }
 
 function cutEndings(given: string): string {
-  // `Y` is a consonant.
+  // `Y` marks a consonant.
   const marked = given
     .replace(BRITISH, "$1iz$2")
     .replace(/^y/, "Y")
     .replaceAll(/([aeiouy])y/g, "$1Y");
   const plain = cutPlural(marked);
-  if (WHOLE.has(plain)) return plain;
+  if (UNSTEMMED.has(plain)) return plain;
   const first = LONG_ROOT.exec(marked)?.[0].length ?? skipSyllable(marked, 0);
   const second = skipSyllable(marked, first);
   let word = cutPast(plain, first);
@@ -96,7 +95,7 @@ function cutEndings(given: string): string {
   return cutLast(replaceEnding(word, LAST, second), first, second).toLowerCase();
 }
 
-/** Behind the first consonant that follows a vowel. */
+/** Returns the index after the first consonant that follows a vowel. */
 function skipSyllable(word: string, from: number): number {
   const at = word.slice(from).search(/[aeiouy][^aeiouy]/);
   return at < 0 ? word.length : from + at + 2;
@@ -116,13 +115,13 @@ function cutPast(word: string, first: number): string {
   if (ending.startsWith("eed")) return rest.length >= first ? `${rest}ee` : word;
   if (!VOWEL.test(rest)) return word;
   if (/(?:at|bl|iz)$/.test(rest)) return `${rest}e`;
-  // `planned` is of `plan`, but `added` of `add`.
+  // `planned` comes from `plan`, but `added` from `add`.
   if (DOUBLED.test(rest)) return /^[aeo]..$/.test(rest) ? rest : rest.slice(0, -1);
   return rest.length <= first && SHORT_END.test(rest) ? `${rest}e` : rest;
 }
 
-/** The longest ending that fits decides, even where it may not be cut. */
-function replaceEnding(word: string, rules: readonly Rule[], from: number): string {
+/** The longest matching suffix decides, even if it may not be cut. */
+function replaceEnding(word: string, rules: readonly SuffixRule[], from: number): string {
   for (const [ending, becomes, before] of rules) {
     if (!word.endsWith(ending)) continue;
     const rest = word.slice(0, -ending.length);

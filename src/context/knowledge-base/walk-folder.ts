@@ -1,8 +1,8 @@
 /**
- * The documents of a folder, in the order of their names. Hidden files, `node_modules` and what no format is known for
- * are passed over. Links are followed where they stay within the folder: what lies elsewhere was not given to us.
+ * Lists the documents of a folder and its subfolders, sorted by path. Skips hidden files, `node_modules` and
+ * unsupported formats. Follows links only if their target is inside the folder.
  *
- * Invariant: a file is told once, however many links lead to it, by its own path if that is in the folder.
+ * Invariant: a file is listed once, however many links lead to it, and by its own path if that is in the folder.
  */
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
@@ -17,18 +17,18 @@ export interface WalkLimits {
 
 export interface FoundFiles {
   readonly paths: readonly string[];
-  /** Files that are no documents, and links that lead out of the folder or nowhere. */
+  /** Files that are not documents, and links that are broken or lead out of the folder. */
   readonly skipped: number;
-  /** Folders that could not be looked through: what is in them is unknown. */
+  /** Folders that could not be read completely. */
   readonly missed: readonly { readonly path: string; readonly code: ErrorCode; readonly message: string }[];
 }
 
-interface Link {
+interface FoundLink {
   readonly path: string;
   readonly depth: number;
 }
 
-const PASSED_OVER: ReadonlySet<string> = new Set(["node_modules"]);
+const SKIPPED_FOLDERS: ReadonlySet<string> = new Set(["node_modules"]);
 
 export async function walkFolder(
   root: string,
@@ -39,8 +39,8 @@ export async function walkFolder(
   const missed: { path: string; code: ErrorCode; message: string }[] = [];
   /** Real paths of files and folders. */
   const seen = new Set<string>();
-  /** Looked at last: what they lead to may have a path of its own. */
-  const links: Link[] = [];
+  /** Processed last, because their targets may be found directly. */
+  const links: FoundLink[] = [];
   let skipped = 0;
   let isFull = false;
 
@@ -52,14 +52,18 @@ export async function walkFolder(
       paths.push(path);
     } else {
       isFull = true;
-      missed.push({ path: root, code: "too_many_documents", message: `There are more than ${maxFiles} files.` });
+      missed.push({ path: root, code: "too_many_documents", message: `The folder has more than ${maxFiles} files.` });
     }
   };
   const enter = async (folder: string, depth: number): Promise<void> => {
     signal?.throwIfAborted();
     if (isFull) return;
     if (depth > maxDepth) {
-      missed.push({ path: folder, code: "too_many_documents", message: `Folders nest deeper than ${maxDepth}.` });
+      missed.push({
+        path: folder,
+        code: "too_many_documents",
+        message: `The folder is nested deeper than ${maxDepth} levels.`,
+      });
       return;
     }
     let real: string;
@@ -76,7 +80,7 @@ export async function walkFolder(
     }
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       if (isFull) return;
-      if (entry.name.startsWith(".") || PASSED_OVER.has(entry.name)) continue;
+      if (entry.name.startsWith(".") || SKIPPED_FOLDERS.has(entry.name)) continue;
       const path = join(folder, entry.name);
       if (entry.isSymbolicLink()) links.push({ path, depth });
       else if (entry.isDirectory()) await enter(path, depth + 1);
@@ -86,7 +90,7 @@ export async function walkFolder(
   };
   await enter(root, 0);
   const home = links.length === 0 ? "" : await realpath(root);
-  // Folders that links lead to may have links themselves.
+  // Linked folders can contain further links.
   for (const { path, depth } of links) {
     if (isFull) break;
     signal?.throwIfAborted();
@@ -98,7 +102,7 @@ export async function walkFolder(
   return { paths: paths.toSorted((a, b) => (a < b ? -1 : 1)), skipped, missed };
 }
 
-/** The file or folder that a link leads to; undefined where it leads out of `home` or nowhere. */
+/** Returns the target of a link; undefined if it is broken or outside `home`. */
 async function followLink(
   path: string,
   home: string,

@@ -1,6 +1,6 @@
 /**
- * Reads the frames of 003: new types, old types (§6), alone and mixed. Requests in one stream are told apart by their
- * request id; each counts its own sequence.
+ * Decodes the frames of 003: current types and legacy types (§6), also mixed. A stream may contain several requests,
+ * each with its own sequence.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { findLoomEventFault } from "../../protocol/events.generated.ts";
@@ -8,20 +8,20 @@ import type { Form } from "../../protocol/form.ts";
 import type { Envelope, EventType } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import type { AnyEvent, EventOf, EventRecord } from "../../protocol/record.ts";
-import { createRaise, type Issue } from "../../protocol/rules.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import { unwrapEvent } from "../../protocol/strict.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { checkFrame, claimByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
-import { NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
 import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
 import type { EngineFrameType } from "./frames.ts";
 import { isLegacyType, LegacyCalls, type LegacyPayload, translateLegacy } from "./legacy.ts";
-import { ENGINE_GRADES } from "./rules.generated.ts";
+import { ENGINE_RULE_INFO } from "./rules.generated.ts";
 
-const raise = /* @__PURE__ */ createRaise(ENGINE_GRADES);
+const createIssue = /* @__PURE__ */ createIssueFactory(ENGINE_RULE_INFO);
 const MAX_REQUESTS = 10_000;
 const MAX_TOOLS = 10_000;
 
@@ -36,20 +36,20 @@ interface Request {
   readonly legacyCalls: LegacyCalls;
 }
 
-/** A frame on its way in, with its metadata taken apart. */
-interface Incoming extends LegacyPayload {
+/** A decoded frame with its metadata. */
+interface EngineMessage extends LegacyPayload {
   readonly extra: JsonObject | undefined;
   readonly metadata: JsonObject;
-  /** Old senders have no session_start. */
+  /** True for the legacy form, which has no session_start. */
   readonly legacy: boolean;
 }
 
 export const ENGINE_DECODING: Decoding = {
   createDecoder: createEngineDecoder,
-  claim(frame) {
+  confidence(frame) {
     const { type, data, metadata } = frame;
     if (typeof type === "string" && isLegacyType(type)) return 1;
-    return claimByForm(findEngineFrameForm(type), frame, typeof data === "object" && typeof metadata === "object");
+    return confidenceByForm(findEngineFrameForm(type), frame, typeof data === "object" && typeof metadata === "object");
   },
 };
 
@@ -58,13 +58,13 @@ function createEngineDecoder(): Decoder {
   const requests = new BoundedMap<Request>(MAX_REQUESTS, (request) => request.reply.clear());
   let current: Request | undefined;
 
-  /** The request called `id`, or the one that is going where no id is given. */
+  /** Returns the request with this ID, or the current one if there is no ID. */
   function requestOf(id: Json | undefined, begins: boolean, isOld: boolean): Request {
     const named = typeof id === "string";
     const known = named ? requests.get(id) : current;
-    // A request id may be used again: session_start after the end begins anew. Old senders have neither.
-    const isAnew = begins || (isOld && !named && known?.id === undefined);
-    if (known !== undefined && !(known.ended && isAnew)) return known;
+    // A request ID may be reused: session_start after the end starts a new request. The legacy form has neither.
+    const restarts = begins || (isOld && !named && known?.id === undefined);
+    if (known !== undefined && !(known.ended && restarts)) return known;
     const request = {
       id: named ? id : undefined,
       nextSequence: 0,
@@ -86,7 +86,7 @@ function createEngineDecoder(): Decoder {
     const request = requestOf(named ?? metadata["request_id"], begins, isOld);
     if (isLegacyType(type) || findEngineFrameForm(type) !== undefined) {
       const incoming = readFrame(type, frame, metadata, request, issues);
-      // A frame that was refused must not change which request later ones belong to.
+      // A rejected frame must not change the current request.
       if (incoming === undefined) return [];
       current = request;
       return toRecords(incoming, request, issues);
@@ -107,24 +107,24 @@ function envelopeOf({ id, sessionId }: Request, { timestamp: ts }: JsonObject): 
   return dropMissing({ session_id: sessionId, run_id: id, ts: isTimestamp(ts) ? ts : undefined });
 }
 
-/** Checks a frame of a type that is known; undefined when it was refused. */
+/** Checks a frame of a known type. Returns undefined if it is rejected. */
 function readFrame(
   type: string,
   frame: JsonObject,
   metadata: JsonObject,
   request: Request,
   issues: Issue[],
-): Incoming | undefined {
+): EngineMessage | undefined {
   const { type: _type, metadata: about, ...beside } = frame;
   const flat = !isJsonObject(frame["data"]);
   const payload = flat ? beside : (frame["data"] as JsonObject);
   const legacy = flat || isLegacyType(type);
-  if (legacy) issues.push(raise("engine-legacy", `\`${type}\` is in the old form`));
+  if (legacy) issues.push(createIssue("engine-legacy", `\`${type}\` is in the legacy form`));
   if (isJsonObject(about)) checkMetadata(type, metadata, request, issues);
-  else if (about !== undefined || !legacy) issues.push(raise("engine-metadata", "`metadata` is missing"));
+  else if (about !== undefined || !legacy) issues.push(createIssue("engine-metadata", "`metadata` is missing"));
   const { request_id } = metadata;
   if (type === "session_start" && typeof request_id === "string" && payload["request_id"] !== request_id) {
-    issues.push(raise("engine-request-id", "`metadata.request_id` is another than `data.request_id`"));
+    issues.push(createIssue("engine-request-id", "`metadata.request_id` differs from `data.request_id`"));
   }
   const translated = translateLegacy(type, payload, flat, request.legacyCalls);
   const { data } = translated;
@@ -144,18 +144,18 @@ function readFrame(
 function checkMetadata(type: string, metadata: JsonObject, request: Request, issues: Issue[]): void {
   const { request_id, timestamp, sequence } = metadata;
   if (typeof request_id !== "string" && (type !== "session_start" || request_id != null)) {
-    issues.push(raise("engine-metadata", "`metadata.request_id` must be a string"));
+    issues.push(createIssue("engine-metadata", "`metadata.request_id` must be a string"));
   }
   if (!isTimestamp(timestamp))
-    issues.push(raise("engine-metadata", "`metadata.timestamp` must be a number of milliseconds"));
+    issues.push(createIssue("engine-metadata", "`metadata.timestamp` must be a number of milliseconds"));
   if (!Number.isSafeInteger(sequence) || (sequence as number) < 0) {
-    issues.push(raise("engine-metadata", "`metadata.sequence` must be a whole number from 0"));
+    issues.push(createIssue("engine-metadata", "`metadata.sequence` must be an integer from 0"));
     return;
   }
   const expected = request.nextSequence;
   request.nextSequence = (sequence as number) + 1;
   if (sequence !== expected)
-    issues.push(raise("engine-sequence", `\`metadata.sequence\` is ${sequence as number}, expected ${expected}`));
+    issues.push(createIssue("engine-sequence", `\`metadata.sequence\` is ${sequence as number}, expected ${expected}`));
 }
 
 function isTimestamp(value: unknown): value is number {
@@ -163,13 +163,13 @@ function isTimestamp(value: unknown): value is number {
 }
 
 function checkOrder(request: Request, type: string, issues: Issue[], legacy = false): void {
-  if (request.ended) issues.push(raise("engine-after-end", `\`${type}\` comes after the request's session_end`));
+  if (request.ended) issues.push(createIssue("engine-after-end", `\`${type}\` follows the session_end of its request`));
   else if (!request.started && !legacy) {
-    issues.push(raise("engine-start-first", `the request begins with \`${type}\`, not with session_start`));
+    issues.push(createIssue("engine-start-first", `the request starts with \`${type}\` instead of session_start`));
   }
 }
 
-/** The run_start of a request that began without one. */
+/** Starts the run of a request that has no session_start. */
 function openRequest(request: Request, envelope: Envelope): EventRecord[] {
   if (request.started) return [];
   request.started = true;
@@ -177,10 +177,10 @@ function openRequest(request: Request, envelope: Envelope): EventRecord[] {
   return [{ envelope, event: dropMissing({ type: "run_start", run_id: id, request_id: id }) }];
 }
 
-function toRecords(incoming: Incoming, request: Request, issues: Issue[]): EventRecord[] {
+function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): EventRecord[] {
   const { type, data } = incoming as unknown as EngineFrame;
   if (type === "session_start") {
-    if (request.started) issues.push(raise("engine-start-once", "a second session_start for the same request"));
+    if (request.started) issues.push(createIssue("engine-start-once", "the request has a second session_start"));
     request.sessionId = data.session_id;
     request.started = false;
   } else checkOrder(request, type, issues, incoming.legacy);
@@ -195,15 +195,15 @@ function toRecords(incoming: Incoming, request: Request, issues: Issue[]): Event
       break;
     case "content":
       if (incoming.replaces) {
-        // Shown at once as far as it goes on with what was streamed; where it differs, the reply replaces that.
+        // Show the new part if the answer extends the streamed text. If it differs, the reply replaces that text.
         const streamed = request.reply.toString();
         const more = data.content.startsWith(streamed) ? data.content.slice(streamed.length) : "";
-        if (more !== "") add({ type: "message_chunk", content: more, id: NODE_NAME });
+        if (more !== "") add({ type: "message_chunk", content: more, id: DEFAULT_NODE_NAME });
         request.reply.replace(data.content);
       } else {
         request.reply.add(data.content);
         const { content, ...more } = known(data, type);
-        add({ type: "message_chunk", content, id: NODE_NAME, ...more } as unknown as AnyEvent);
+        add({ type: "message_chunk", content, id: DEFAULT_NODE_NAME, ...more } as unknown as AnyEvent);
       }
       break;
     case "tool_call_start": {
@@ -240,9 +240,9 @@ function toRecords(incoming: Incoming, request: Request, issues: Issue[]): Event
       const completed = status === "completed";
       add(dropMissing({ type: "run_end", status, summary }), completed ? plain : envelope);
       if (request.reply.overflowed)
-        issues.push(raise("engine-reply-limit", "the answer is longer than the limit; its reply is cut"));
+        issues.push(createIssue("engine-reply-limit", "the answer exceeds the limit; the reply is cut off"));
       if (completed) add({ type: "reply", reply: request.reply.toString() });
-      // What is left of the request only tells that it is over.
+      // An ended request only has to be recognized.
       request.reply.clear();
       request.toolNames.clear();
       break;
@@ -251,7 +251,7 @@ function toRecords(incoming: Incoming, request: Request, issues: Issue[]): Event
   return records;
 }
 
-/** The declared fields of a frame's data, nulls left out; the rest is kept as extra. */
+/** Returns the declared fields of a frame's data without nulls; other fields are kept as extra. */
 function known(data: object, type: EngineFrameType): JsonObject {
   const fields = findEngineFrameForm(type)?.fields.get("data")?.schema.fields;
   return keepFields(data as JsonObject, (name, value) => value !== null && fields?.has(name));
@@ -266,9 +266,10 @@ function toolEnd(
   const { tool_id: call_id, status, result, error } = frame;
   const name = request.toolNames.get(call_id) ?? "unknown";
   const failed = status !== "success";
-  if (!failed && error != null) issues.push(raise("engine-error-field", "`data.error` is only for tools that failed"));
+  if (!failed && error != null)
+    issues.push(createIssue("engine-error-field", "`data.error` is only allowed if the tool failed"));
   if (failed && error == null)
-    issues.push(raise("engine-error-missing", "the tool failed and `data.error` does not say why"));
+    issues.push(createIssue("engine-error-missing", "the tool failed, but `data.error` is missing"));
   const { result: text, ...data } = failed
     ? { result: error?.message ?? "failed", ...(result == null ? {} : { output: splitOutputObject(result) }) }
     : splitResultObject(result ?? undefined);
@@ -276,7 +277,7 @@ function toolEnd(
   return { type: "tool_end", call_id, name, result: text, is_error: failed, ...data, ...more };
 }
 
-/** The events of ours that travel as a block of data: nothing else is taken out of one. */
+/** Events that are sent as application data. No other type is unwrapped. */
 const CUSTOM_DATA_TYPES: readonly string[] = [
   "tool_approval",
   "tool_approval_result",
@@ -286,7 +287,7 @@ const CUSTOM_DATA_TYPES: readonly string[] = [
   "data",
 ] satisfies readonly EventType[];
 
-/** A block of data, or the event of ours that travelled as one. */
+/** Returns a data event, or the event that was sent as application data. */
 function dataEvent(data: JsonObject): AnyEvent {
   const inner = data["data_type"] === "custom" ? unwrapEvent(data["data"]) : undefined;
   if (inner !== undefined && CUSTOM_DATA_TYPES.includes(inner.type) && findLoomEventFault(inner) === undefined)

@@ -1,12 +1,12 @@
 /**
- * Writes the frames of 003 from records. The fold counts the sequence, remembers calls until their tool starts, and
- * knows whether the answer was streamed.
+ * Encodes records as frames of 003. The fold counts the sequence, stores calls until their tool starts, and tracks the
+ * streamed answer.
  */
 import {
   type AnyEvent,
   type EventOf,
   errorTypeOf,
-  holdsMark,
+  hasLoomKey,
   isJsonObject,
   type JsonObject,
   type LoomEvent,
@@ -16,11 +16,11 @@ import {
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { given } from "../given.ts";
-import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
-import { type OpenCall, OpenCalls } from "../open-calls.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
+import { type TrackedCall, CallTracker } from "../call-tracker.ts";
 import { StreamedAnswer } from "../reply-text.ts";
-import { NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
 import type { EngineFrameType } from "./frames.ts";
 
 interface EngineFold {
@@ -31,7 +31,7 @@ interface EngineFold {
   opened: boolean;
   sequence: number;
   ts: number;
-  readonly calls: OpenCalls;
+  readonly calls: CallTracker;
   readonly answered: StreamedAnswer;
   end: EventOf<"run_end"> | undefined;
   tokens: number;
@@ -51,7 +51,7 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
         opened: false,
         sequence: 0,
         ts: 0,
-        calls: new OpenCalls(),
+        calls: new CallTracker(),
         answered: new StreamedAnswer(),
         end: undefined,
         tokens: 0,
@@ -87,10 +87,10 @@ function frameText(
   return JSON.stringify(extra === undefined ? { type, data, metadata } : mergeExtra({ type, data, metadata }, extra));
 }
 
-function startCall(fold: EngineFold, call: OpenCall, envelope: object): string {
+function startCall(fold: EngineFold, call: TrackedCall, envelope: object): string {
   call.shown = true;
   fold.toolCalls++;
-  const data = given({
+  const data = dropUndefined({
     tool_id: call.id,
     tool_name: call.name,
     description: call.description,
@@ -100,27 +100,27 @@ function startCall(fold: EngineFold, call: OpenCall, envelope: object): string {
 }
 
 function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope: StampedRecord["envelope"]): string {
-  const totals = given({
+  const totals = dropUndefined({
     total_tokens: fold.tokens > 0 ? fold.tokens : undefined,
     duration_ms: fold.startedAt > 0 ? Math.max(0, fold.ts - fold.startedAt) : undefined,
     tool_calls: fold.toolCalls,
   });
   const summary = fold.end === undefined ? totals : (fold.end.summary as JsonObject | undefined);
-  return frameText(fold, "session_end", given({ status, summary }), envelope);
+  return frameText(fold, "session_end", dropUndefined({ status, summary }), envelope);
 }
 
-/** An event 003 has no frame for, shown as data of the application's own; our decoder takes it out again. */
+/** Sends an event without a frame in 003 as application data; our decoder unwraps it. */
 function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRecord): readonly string[] {
   return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
 }
 
-const CUSTOM_DATA = { note: "data_type `custom`, with `$loom`" };
+const CUSTOM_DATA = { note: "with data_type `custom` and `$loom`" };
 
-export const ENGINE_TABLE: Table<EngineFold> = {
+export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   run_start: carried("session_start", (fold, _event, { envelope }) => open(fold, envelope), {
-    loses: ["message", "agent", "contiguous", "source", "context"],
-    note: "`run_id` comes back as the request id; one is made where there is none",
-    back: ({ request_id, run_id }) => {
+    lostFields: ["message", "agent", "contiguous", "source", "context"],
+    note: "`run_id` is read back as the request ID; generated if there is none",
+    roundTrip: ({ request_id, run_id }) => {
       const id = request_id ?? run_id;
       return { type: "run_start", ...(id === undefined ? {} : { run_id: id, request_id: id }) };
     },
@@ -132,8 +132,8 @@ export const ENGINE_TABLE: Table<EngineFold> = {
       return event.status === "completed" ? [] : [endRun(fold, event.status, envelope)];
     },
     {
-      loses: ["first_event_id", "last_event_id", "frame_count", "reason", "code"],
-      note: "sent with the reply when the run completed",
+      lostFields: ["first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "sent with the reply if the run completed",
     },
   ),
   reply: carried(
@@ -144,7 +144,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
       return [...text, endRun(fold, "completed", envelope)];
     },
     {
-      note: "its text is that of all `content` of the request; what was not streamed of it goes out as one piece first",
+      note: "the reply is the text of all `content` frames; the part that was not streamed is sent first as one frame",
     },
   ),
   message_chunk: carried(
@@ -156,29 +156,31 @@ export const ENGINE_TABLE: Table<EngineFold> = {
         frameText(
           fold,
           "content",
-          given({ content: event.content, format: event.format, is_complete: event.is_complete }),
+          dropUndefined({ content: event.content, format: event.format, is_complete: event.is_complete }),
           envelope,
         ),
       ];
     },
     {
-      loses: ["id", "channel"],
-      note: "on the channel `thought`: as `thinking`",
-      back: ({ content, channel, format, is_complete }) =>
+      lostFields: ["id", "channel"],
+      note: "sent as `thinking` on the channel `thought`",
+      roundTrip: ({ content, channel, format, is_complete }) =>
         channel === "thought"
           ? { type: "reasoning_chunk", content }
           : ({
               type: "message_chunk",
-              ...given({ content, id: NODE_NAME, format, is_complete }),
+              ...dropUndefined({ content, id: DEFAULT_NODE_NAME, format, is_complete }),
             } as unknown as LoomEvent),
     },
   ),
   reasoning_chunk: carried(
     "thinking",
-    (fold, { content, stage }, { envelope }) => [frameText(fold, "thinking", given({ content, stage }), envelope)],
-    { loses: ["id"] },
+    (fold, { content, stage }, { envelope }) => [
+      frameText(fold, "thinking", dropUndefined({ content, stage }), envelope),
+    ],
+    { lostFields: ["id"] },
   ),
-  reasoning_end: omitted("003 does not mark the end of thinking"),
+  reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(
     "tool_call_start",
     (fold, event, record) => {
@@ -187,7 +189,7 @@ export const ENGINE_TABLE: Table<EngineFold> = {
       call.description = event.description;
       return [];
     },
-    { loses: ["index", "raw_arguments"], note: "sent when the tool starts" },
+    { lostFields: ["index", "raw_arguments"], note: "sent when the tool starts" },
   ),
   tool_start: carried("tool_call_start", (fold, event, record) => [
     startCall(fold, fold.calls.get(event, record.envelope, "start"), record.envelope),
@@ -200,12 +202,12 @@ export const ENGINE_TABLE: Table<EngineFold> = {
         frameText(
           fold,
           "tool_call_progress",
-          given({ tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message }),
+          dropUndefined({ tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message }),
           record.envelope,
         ),
       ];
     },
-    { note: "the tool's name comes back from its start" },
+    { note: "the tool name is taken from its start" },
   ),
   tool_end: carried(
     "tool_call_end",
@@ -213,34 +215,34 @@ export const ENGINE_TABLE: Table<EngineFold> = {
       const call = fold.calls.get(event, record.envelope, "end");
       const opening = call.shown ? [] : [startCall(fold, call, {})];
       const data = event.is_error
-        ? given({
+        ? dropUndefined({
             tool_id: call.id,
             status: "failed",
             result: event.output === undefined ? undefined : outputObject(event.output),
-            error: given({ message: event.result, code: event.error_code }),
+            error: dropUndefined({ message: event.result, code: event.error_code }),
           })
-        : given({ tool_id: call.id, status: "success", result: resultObject(event) });
+        : dropUndefined({ tool_id: call.id, status: "success", result: resultObject(event) });
       const more = event.duration_ms === undefined ? undefined : { duration_ms: event.duration_ms };
       return [...opening, frameText(fold, "tool_call_end", data, record.envelope, more)];
     },
     {
-      note: "one `result`: the data where there is some, otherwise the text",
-      back: (event) => {
+      note: "`result` holds the data if there is any, otherwise the text",
+      roundTrip: (event) => {
         if (event.is_error) return event;
         const { result: _result, output: _output, error_code: _code, ...rest } = event;
         return { ...rest, ...splitResultObject(resultObject(event)) };
       },
     },
   ),
-  tool_call_chunk: omitted("003 sends a call's arguments whole, when the tool starts"),
-  tool_output: omitted("003 has no frame for what a tool prints while it runs"),
-  tool_approval: carriedAs("data", asCustomData, CUSTOM_DATA),
-  tool_approval_result: carriedAs(
+  tool_call_chunk: omitted("003 sends the complete arguments when the tool starts"),
+  tool_output: omitted("003 has no frame for tool output"),
+  tool_approval: converted("data", asCustomData, CUSTOM_DATA),
+  tool_approval_result: converted(
     "data",
     (fold, event, record) => {
       const call = fold.calls.get(event, record.envelope, "before");
       if (event.arguments !== undefined) call.arguments = event.arguments;
-      // A call that was refused never starts: its end says so.
+      // A rejected call never starts; its end reports the rejection.
       if (event.decision !== "approved") call.shown = true;
       return asCustomData(fold, event, record);
     },
@@ -248,23 +250,27 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   ),
   data: carried("data", (fold, event, record) => {
     const { data_type, data, metadata } = event;
-    // Data of the user's that looks like our own wrapping is wrapped, so that it is not taken for an event.
-    if (data_type === "custom" && holdsMark(data)) return asCustomData(fold, event, record);
-    return [frameText(fold, "data", given({ data_type, data, metadata }), record.envelope)];
+    // Wrap application data that looks like a wrapped event, so that it is not mistaken for one.
+    if (data_type === "custom" && hasLoomKey(data)) return asCustomData(fold, event, record);
+    return [frameText(fold, "data", dropUndefined({ data_type, data, metadata }), record.envelope)];
   }),
-  image: carriedAs(
+  image: converted(
     "data",
     (fold, { url, media_type, alt }, { envelope }) => [
-      frameText(fold, "data", { data_type: "image", data: given({ url, media_type, alt }) }, envelope),
+      frameText(fold, "data", { data_type: "image", data: dropUndefined({ url, media_type, alt }) }, envelope),
     ],
     {
-      note: "data_type `image`",
-      back: ({ url, media_type, alt }) => ({ type: "data", data_type: "image", data: given({ url, media_type, alt }) }),
+      note: "with data_type `image`",
+      roundTrip: ({ url, media_type, alt }) => ({
+        type: "data",
+        data_type: "image",
+        data: dropUndefined({ url, media_type, alt }),
+      }),
     },
   ),
-  todo_list: carriedAs("data", asCustomData, CUSTOM_DATA),
-  todo_update: carriedAs("data", asCustomData, CUSTOM_DATA),
-  custom: carriedAs("data", asCustomData, CUSTOM_DATA),
+  todo_list: converted("data", asCustomData, CUSTOM_DATA),
+  todo_update: converted("data", asCustomData, CUSTOM_DATA),
+  custom: converted("data", asCustomData, CUSTOM_DATA),
   error: carried(
     "error",
     (fold, event, { envelope }) => {
@@ -275,26 +281,26 @@ export const ENGINE_TABLE: Table<EngineFold> = {
         frameText(
           fold,
           "error",
-          given({ error_type: errorTypeOf(event), message, details, recoverable, code, stage }),
+          dropUndefined({ error_type: errorTypeOf(event), message, details, recoverable, code, stage }),
           envelope,
         ),
       ];
     },
     {
-      loses: ["call_id"],
-      note: "`details.stack_trace` only in debug mode",
-      back: ({ call_id: _call, ...event }) => {
+      lostFields: ["call_id"],
+      note: "`details.stack_trace` is sent only in debug mode",
+      roundTrip: ({ call_id: _call, ...event }) => {
         const { stack_trace: _stack, ...details } = event.details ?? {};
         const shown = event.details === undefined ? {} : { details };
         return { ...event, ...shown, error_type: errorTypeOf(event), recoverable: event.recoverable ?? false };
       },
     },
   ),
-  usage: omitted("003 has the total only, in session_end.summary", (fold, { total_tokens }) => {
+  usage: omitted("003 has only the total, in session_end.summary", (fold, { total_tokens }) => {
     fold.tokens += total_tokens;
   }),
-  foreign: carriedAs(
-    "as it was",
+  foreign: converted(
+    "original frame",
     (fold, { dialect, frame }) => {
       if (dialect !== "engine" || !isJsonObject(frame)) return [];
       const metadata = isJsonObject(frame["metadata"]) ? frame["metadata"] : {};
@@ -307,8 +313,8 @@ export const ENGINE_TABLE: Table<EngineFold> = {
       return [JSON.stringify({ ...frame, metadata: stamped })];
     },
     {
-      note: "only a frame that came in this dialect",
-      back: (event) => (event.dialect === "engine" ? event : undefined),
+      note: "only frames that came from this dialect",
+      roundTrip: (event) => (event.dialect === "engine" ? event : undefined),
     },
   ),
   node_enter: omitted("003 has no node runs"),
@@ -316,16 +322,16 @@ export const ENGINE_TABLE: Table<EngineFold> = {
   values: omitted("003 does not carry graph state"),
   updates: omitted("003 does not carry graph state"),
   checkpoint: omitted("003 does not carry graph state"),
-  tot_expand: omitted("003 has no tree of thoughts; their text is sent as thinking"),
-  tot_evaluate: omitted("003 has no tree of thoughts"),
-  tot_backtrack: omitted("003 has no tree of thoughts"),
-  got_plan: omitted("003 has no graph of thoughts; their text is sent as thinking"),
-  got_node_start: omitted("003 has no graph of thoughts"),
-  got_node_complete: omitted("003 has no graph of thoughts"),
-  got_node_failed: omitted("003 has no graph of thoughts"),
-  got_expand: omitted("003 has no graph of thoughts"),
-  retrieval_complete: omitted("003 has no frame for a retrieval"),
-  compression_applied: omitted("003 has no frame for a compression"),
+  tot_expand: omitted("003 has no trees of thoughts; the text is sent as `thinking`"),
+  tot_evaluate: omitted("003 has no trees of thoughts"),
+  tot_backtrack: omitted("003 has no trees of thoughts"),
+  got_plan: omitted("003 has no graphs of thoughts; the text is sent as `thinking`"),
+  got_node_start: omitted("003 has no graphs of thoughts"),
+  got_node_complete: omitted("003 has no graphs of thoughts"),
+  got_node_failed: omitted("003 has no graphs of thoughts"),
+  got_expand: omitted("003 has no graphs of thoughts"),
+  retrieval_complete: omitted("003 has no frame for retrievals"),
+  compression_applied: omitted("003 has no frame for compression"),
   llm_start: omitted("003 does not show model calls"),
   llm_end: omitted("003 does not show model calls"),
 };

@@ -1,4 +1,4 @@
-/** The `engine` dialect (003): `type`, `data`, `metadata`, with a sequence per request. */
+/** The `engine` dialect (003): `type`, `data` and `metadata`, with a sequence number per request. */
 import type { Dialect } from "../dialect.ts";
 import { ENGINE_DECODING } from "./decode.ts";
 import { createEngineEncoder, ENGINE_TABLE } from "./encode.ts";
@@ -10,10 +10,10 @@ export const engine: Dialect = {
   name: "engine",
   title: "Streaming output protocol of the engine (003)",
   createEncoder: createEngineEncoder,
-  folds: true,
+  isStateful: true,
   ledger: ENGINE_TABLE,
   rules: ENGINE_RULES,
-  unended: { name: "session-end-missing", rule: ENGINE_RULES["session-end-missing"] },
+  unendedRule: { name: "session-end-missing", rule: ENGINE_RULES["session-end-missing"] },
   frames: ENGINE_FRAMES,
-  unsaid: ["envelope-missing", "run-unended"],
+  ignoredRules: ["envelope-missing", "run-unended"],
 };

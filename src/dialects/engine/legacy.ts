@@ -1,6 +1,6 @@
 /**
- * The old types of 003 §6 and their new ones. Old senders put the payload into `data` or beside `type`, and under
- * various names; what comes out has the names of the new types.
+ * Converts the legacy types of 003 §6 to current ones. Legacy senders put the payload in `data` or next to `type`,
+ * under various names; the result uses the current names.
  */
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { EngineFrameType } from "./frames.ts";
@@ -8,11 +8,11 @@ import type { EngineFrameType } from "./frames.ts";
 export interface LegacyPayload {
   readonly type: EngineFrameType;
   readonly data: JsonObject;
-  /** `final_answer`: the text stands for all that was gathered before. */
+  /** For `final_answer`: the text replaces what was streamed before. */
   readonly replaces?: true;
 }
 
-/** Gives ids to calls that old senders left without one; a result without an id answers the oldest open call. */
+/** Assigns IDs to calls without one. A result without an ID belongs to the oldest open call. */
 export class LegacyCalls {
   readonly #open: string[] = [];
   #made = 0;
@@ -31,7 +31,7 @@ export class LegacyCalls {
   }
 }
 
-/** The first of several names under which old senders put a value. */
+/** Returns the first of these fields that is present. */
 function pick(payload: JsonObject, ...names: string[]): Json | undefined {
   for (const name of names) if (payload[name] != null) return payload[name];
   return undefined;
@@ -53,7 +53,7 @@ function objectOrNull(value: Json | undefined): JsonObject | null {
   return isJsonObject(value) ? value : null;
 }
 
-/** Arguments were sometimes sent as JSON within JSON. */
+/** Some legacy senders encode the arguments as a JSON string. */
 function object(value: Json | undefined): JsonObject {
   try {
     return toJsonObject(typeof value === "string" ? JSON.parse(value) : value);
@@ -106,13 +106,15 @@ export function isLegacyType(type: string): boolean {
   return Object.hasOwn(LEGACY, type);
 }
 
-/** The payload of a type that is known here; `flat` says that it stood beside `type`. What is new already stays. */
+/**
+ * Converts the payload of a known type. `flat` is true if it was next to `type`. Current types are returned unchanged.
+ */
 export function translateLegacy(type: string, payload: JsonObject, flat: boolean, calls: LegacyCalls): LegacyPayload {
   const data = type === "error" && flat ? completeError(payload) : payload;
   return LEGACY[type]?.(payload, calls) ?? { type: type as EngineFrameType, data };
 }
 
-/** Old `error` messages name no class. */
+/** Legacy `error` messages have no error type. */
 function completeError(payload: JsonObject): JsonObject {
   const message = pickText(payload, "message", "error", "content");
   return { error_type: "system", recoverable: false, ...payload, message };

@@ -1,16 +1,16 @@
 /**
- * Reads the single-key form (000/001 §6). It follows from the declarations: a key says which of the 23 types it is, and
- * the value is the payload, for a few types in a form of its own.
+ * Decodes the `export` dialect (000/001 §6). The key names the event type and the value is the payload; a few types
+ * have a different body.
  */
 import { type CustomEvent, findLoomEventForm, LOOM_EVENT_FORMS } from "../../protocol/events.generated.ts";
 import type { Form } from "../../protocol/form.ts";
 import type { SpecifiedType } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import { type AnyEvent, isKnownType, isSpecified } from "../../protocol/record.ts";
-import { dropEnvelopeNames, unwrapValue } from "../../protocol/strict.ts";
+import { dropEnvelopeNames, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoding } from "../dialect.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { createFrameDecoder, refuse } from "../frame-decoder.ts";
+import { createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
 import { decodeEvent } from "../loom/decode.ts";
 
 let typesOfKeys: ReadonlyMap<string, SpecifiedType> | undefined;
@@ -24,13 +24,13 @@ function typeOfKey(key: string): SpecifiedType | undefined {
   return typesOfKeys.get(key);
 }
 
-/** How a body that is not simply the payload is read, and what its fields are called there. */
-interface Reader {
+/** Reads a body that differs from the payload. `names` maps event fields to the body's field names. */
+interface BodyReader {
   readonly read: (body: Json) => Json;
   readonly names?: { readonly [field: string]: string };
 }
 
-const READERS: { readonly [type: string]: Reader } = {
+const READERS: { readonly [type: string]: BodyReader } = {
   message_chunk: {
     read: (body) => {
       if (!isJsonObject(body)) return body;
@@ -44,14 +44,14 @@ const READERS: { readonly [type: string]: Reader } = {
   custom: { read: (body) => ({ value: body }) },
 };
 
-/** For all other types that have an `id`: it is the name of a node. */
-const NAMED: Reader = { read: renameToId, names: { id: "node_id" } };
+/** For all other types with an `id`, which is the name of a node. */
+const NODE_BODY: BodyReader = { read: renameToId, names: { id: "node_id" } };
 
-const AS_IT_IS: Reader = { read: (body) => body };
+const PLAIN_BODY: BodyReader = { read: (body) => body };
 
 export const EXPORT_DECODING: Decoding = {
   createDecoder: () => createFrameDecoder(decodeFrame),
-  claim(frame) {
+  confidence(frame) {
     const keys = Object.keys(frame);
     const [key] = keys;
     if (keys.length !== 1 || key === undefined) return 0;
@@ -72,21 +72,25 @@ function decodeFrame(frame: JsonObject): Decoded {
   const [key] = keys;
   if (key === undefined || keys.length > 1) {
     const seen = key === undefined ? "no key" : `${keys.length} keys (${keys.slice(0, 4).join(", ")})`;
-    return refuse("frame-kind", `a frame of the export form has exactly one key, this one has ${seen}`);
+    return rejectFrame("frame-kind", `a frame of the export dialect has exactly one key; this one has ${seen}`);
   }
   const type = typeOfKey(key);
   if (type === undefined)
     return { records: [{ envelope: {}, event: { type: "foreign", dialect: "export", frame } }], issues: [] };
-  const { read, names } = READERS[type] ?? (findLoomEventForm(type)?.fields.has("id") === true ? NAMED : AS_IT_IS);
+  const { read, names } =
+    READERS[type] ?? (findLoomEventForm(type)?.fields.has("id") === true ? NODE_BODY : PLAIN_BODY);
   const payload = read(frame[key] as Json);
-  if (!isJsonObject(payload)) return refuse("field-type", `\`${key}\` must be an object`, "001 §6");
+  if (!isJsonObject(payload)) return rejectFrame("field-type", `\`${key}\` must be an object`, "001 §6");
   const { type: _type, ...own } = payload;
   const plain = { type, ...own } as AnyEvent;
-  const inner = type === "custom" ? unwrapValue((plain as CustomEvent).value) : undefined;
+  const inner = type === "custom" ? unwrapCustomValue((plain as CustomEvent).value) : undefined;
   return decodeEvent(dropEnvelopeNames(inner ?? plain), {}, names);
 }
 
-/** The reply may carry the envelope 001 §5 recommends. No other frame here can, so it says nothing; it is kept, as extra. */
+/**
+ * A reply may have the envelope that 001 §5 recommends. No other frame of this dialect has one, so it is stored as
+ * extra fields.
+ */
 function decodeReply(frame: JsonObject): Decoded {
   const extra = collectExtra(frame, (findLoomEventForm("reply") as Form).fields);
   return decodeEvent({ type: "reply", reply: frame["reply"] as Json }, withExtra({}, "export", extra));

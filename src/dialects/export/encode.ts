@@ -1,6 +1,6 @@
 /**
- * Writes the single-key form (000/001 §6): each of the 23 types under its key, types of ours as `Custom` with `$loom`,
- * and the reply as `{"reply": …}` unchanged.
+ * Encodes the `export` dialect (000/001 §6): the 23 types of 001 under their keys, extension types as `Custom` with
+ * `$loom`, and the reply as `{"reply": …}`.
  */
 import {
   type AnyEvent,
@@ -15,7 +15,7 @@ import {
 import type { Encoder } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 
-/** How a body that is not simply the payload is written; `decode.ts` has the way back. */
+/** Writes bodies that differ from the payload; `decode.ts` reads them. */
 const WRITERS: { readonly [T in SpecifiedType]?: (event: JsonObject) => Json } = {
   node_enter: renameToNodeId,
   node_exit: renameToNodeId,

@@ -1,4 +1,4 @@
-/** The JSON Schemas of the single-key form. The bodies that are not simply the payload are written out. */
+/** JSON Schemas of the `export` dialect. Bodies that differ from the payload are declared here. */
 import {
   EVENT_TYPES,
   EVENTS,

@@ -1,8 +1,8 @@
 /**
- * Reads the `loom` wire (000/001): flat frames, with or without an envelope, strict or extended.
- * It parts envelope from event, and says which run a frame belongs to when the frame itself does not.
+ * Decodes the `loom` dialect (000/001): flat frames, with or without envelope, strict or extended. Separates envelope
+ * and event, and finds the run of frames that do not name it.
  */
-import { findLoomEventCode, type LoomEventCode } from "../../protocol/event-code.ts";
+import { findLoomEventReader, type LoomEventReader } from "../../protocol/event-reader.ts";
 import {
   type CustomEvent,
   ENVELOPE_FORM,
@@ -15,18 +15,19 @@ import type { Envelope } from "../../protocol/index.ts";
 import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
 import { type AnyEvent, type EventRecord, isKnownType } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
-import { holdsMark, unwrapValue } from "../../protocol/strict.ts";
+import { hasLoomKey, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
-import { createFrameDecoder, raiseHints, refuse } from "../frame-decoder.ts";
-import { type MutableEnvelope, Turns } from "./turns.ts";
+import { createFrameDecoder, createHintIssues, rejectFrame } from "../frame-decoder.ts";
+import { type MutableEnvelope, RunTracker } from "./run-tracker.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
 
+/** The decoder of the `loom` dialect. */
 export const LOOM_DECODING: Decoding = {
   createDecoder: createLoomDecoder,
-  claim(frame) {
+  confidence(frame) {
     const { type, reply, event_id, node_id } = frame;
-    // These two names of the envelope stand in no other dialect.
+    // No other dialect uses these two envelope fields.
     if (typeof type === "string" && (event_id !== undefined || typeof node_id === "string")) return 2;
     if (typeof type === "string" && isKnownType(type) && type !== "reply")
       return findLoomEventFault(frame) === undefined ? 2 : 1;
@@ -35,9 +36,9 @@ export const LOOM_DECODING: Decoding = {
 };
 
 function createLoomDecoder(): Decoder {
-  const turns = new Turns();
-  const codes = new LastCode();
-  const slow = createFrameDecoder((frame) => readFrame(frame, turns));
+  const runs = new RunTracker();
+  const readers = new ReaderCache();
+  const slow = createFrameDecoder((frame) => readFrame(frame, runs));
   return {
     decode(text, given) {
       let frame: unknown = given;
@@ -45,21 +46,21 @@ function createLoomDecoder(): Decoder {
         try {
           frame = JSON.parse(text);
         } catch {
-          // Said in words on the long way.
+          // The slow path reports the syntax error.
         }
       }
       if (!isJsonObject(frame)) return slow.decode(text);
-      return readQuickly(frame, codes, turns) ?? readFrame(frame, turns);
+      return readFast(frame, readers, runs) ?? readFrame(frame, runs);
     },
   };
 }
 
 /**
- * Reads back the frames `createLoomEncoder` wrote in the extended form, from their text or parsed. Such a frame says
- * itself which run it belongs to, so what is read depends on no other frame: a log may begin to read anywhere.
+ * Creates a reader for frames written by `createLoomEncoder` in extended form, as strings or parsed. These frames name
+ * their run, so each can be read on its own and a log can be read from any position.
  */
 export function createRecordReader(): (frame: unknown) => EventRecord | undefined {
-  const codes = new LastCode();
+  const readers = new ReaderCache();
   return (given) => {
     let frame = given;
     if (typeof given === "string") {
@@ -70,29 +71,32 @@ export function createRecordReader(): (frame: unknown) => EventRecord | undefine
       }
     }
     if (!isJsonObject(frame)) return undefined;
-    return (readQuickly(frame, codes) ?? readFrame(frame)).records[0];
+    return (readFast(frame, readers) ?? readFrame(frame)).records[0];
   };
 }
 
-/** Frames of one type come in long rows, and finding a type among many costs more than comparing it with the last. */
-class LastCode {
+/**
+ * Caches the reader of the last event type. Frames of one type come in sequences, and a comparison is faster than a
+ * lookup.
+ */
+class ReaderCache {
   #type = "";
-  #code: LoomEventCode | undefined;
+  #reader: LoomEventReader | undefined;
 
-  get(type: string): LoomEventCode | undefined {
-    if (type === this.#type) return this.#code;
+  get(type: string): LoomEventReader | undefined {
+    if (type === this.#type) return this.#reader;
     this.#type = type;
-    // The `node_id` of a got_expand frame is not the envelope's: the long way sorts that out.
-    this.#code = type === "got_expand" ? undefined : findLoomEventCode(type);
-    return this.#code;
+    // In got_expand, node_id is a payload field; the slow path handles it.
+    this.#reader = type === "got_expand" ? undefined : findLoomEventReader(type);
+    return this.#reader;
   }
 }
 
 /**
- * The short way, for what our own sender writes: all of the envelope, an event with declared fields, nothing else. It
- * gives up, having done nothing, at whatever is out of the ordinary; the long way has the last word on it.
+ * The fast path, for frames as our own encoder writes them: a full envelope and declared fields only. Returns undefined
+ * without side effects for anything else; the slow path handles that.
  */
-function readQuickly(frame: JsonObject, codes: LastCode, turns?: Turns): Decoded | undefined {
+function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): Decoded | undefined {
   const { type, session_id, run_id, node_id, event_id, ts } = frame;
   if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
     return undefined;
@@ -100,37 +104,37 @@ function readQuickly(frame: JsonObject, codes: LastCode, turns?: Turns): Decoded
   const inSpan = typeof node_id === "string";
   if (!inSpan && node_id !== undefined) return undefined;
   const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;
-  const code = kind === undefined ? undefined : codes.get(kind);
-  if (code === undefined) return undefined;
-  // What is left of the frame's fields without those of the envelope and the type; run_start has its run_id twice.
+  const reader = kind === undefined ? undefined : readers.get(kind);
+  if (reader === undefined) return undefined;
+  // Number of fields besides envelope and type. In run_start, run_id belongs to both the envelope and the payload.
   let fields = (inSpan ? -5 : -4) - (type === undefined ? 0 : 1) + (kind === "run_start" ? 1 : 0);
   for (const _ in frame) fields++;
-  const event = code.read(frame, fields) as AnyEvent | undefined;
-  if (event === undefined || (kind === "custom" && holdsMark((event as CustomEvent).value))) return undefined;
-  // An object made whole is much cheaper than one that grows.
+  const event = reader.read(frame, fields) as AnyEvent | undefined;
+  if (event === undefined || (kind === "custom" && hasLoomKey((event as CustomEvent).value))) return undefined;
+  // A complete object literal is much faster than adding fields one by one.
   const envelope = inSpan ? { session_id, run_id, node_id, event_id, ts } : { session_id, run_id, event_id, ts };
-  turns?.attribute(envelope, event);
+  runs?.attribute(envelope, event);
   return { records: [{ envelope, event }], issues: NO_ISSUES };
 }
 
-/** Parts a frame into envelope and event, checks both, and says which run it belongs to. */
-function readFrame(frame: JsonObject, turns?: Turns): Decoded {
+/** Splits a frame into envelope and event, checks both, and adds the run. */
+function readFrame(frame: JsonObject, runs?: RunTracker): Decoded {
   const kind = kindOf(frame);
   if (kind === undefined) {
     const seen = frame["type"] === undefined ? "neither `type` nor `reply`" : "a `type` that is not a string";
-    return refuse("frame-kind", `the frame has ${seen}`);
+    return rejectFrame("frame-kind", `the frame has ${seen}`);
   }
   const envelopeFault = findEnvelopeFault(frame);
-  if (envelopeFault !== undefined) return refuse(envelopeFault.rule, envelopeFault.message, "001 §2");
+  if (envelopeFault !== undefined) return rejectFrame(envelopeFault.rule, envelopeFault.message, "001 §2");
   const envelope: MutableEnvelope = {};
   for (const name of ENVELOPE_FORM.fields.keys())
     if (frame[name] != null) (envelope as { [name: string]: Json })[name] = frame[name];
   const decoded = decodeEvent(liftEvent(frame, kind, envelope), envelope);
-  for (const { event } of decoded.records) turns?.attribute(envelope, event);
+  for (const { event } of decoded.records) runs?.attribute(envelope, event);
   return decoded;
 }
 
-/** Checks an event that was parted from its frame; `names` says how its fields are called there, where not the same. */
+/** Checks an event taken from a frame. `names` maps event fields to the frame's field names, where they differ. */
 export function decodeEvent(
   given: AnyEvent,
   envelope: Envelope,
@@ -141,18 +145,18 @@ export function decodeEvent(
   const section = findLoomEventForm(given.type)?.section ?? "001 §8";
   if (fault !== undefined) {
     const { rule, path, message } = fault;
-    return refuse(rule, message.replace(path, names[path] ?? path), section);
+    return rejectFrame(rule, message.replace(path, names[path] ?? path), section);
   }
   return {
     records: [{ envelope, event: dropNulls(given) }],
-    issues: raiseHints(hints, section),
+    issues: createHintIssues(hints, section),
   };
 }
 
-/** The event without its envelope; the special kinds are made what they stand for. */
+/** Returns the event without its envelope, with wrapped and renamed fields restored. */
 function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): AnyEvent {
   const own = keepFields(frame, (name) => name !== "type" && !ENVELOPE_FORM.fields.has(name));
-  if (kind === "custom") return unwrapValue(frame["value"]) ?? { type: kind, ...own };
+  if (kind === "custom") return unwrapCustomValue(frame["value"]) ?? { type: kind, ...own };
   if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
   if (kind !== "got_expand") return { type: kind, ...own };
   const { span_node_id, ...payload } = own;
@@ -168,7 +172,7 @@ function kindOf(frame: JsonObject): string | undefined {
   return type == null && reply !== undefined ? "reply" : undefined;
 }
 
-/** A null in an optional field means that it is absent. */
+/** Removes nulls in optional fields, which mean "absent". */
 export function dropNulls(event: AnyEvent): AnyEvent {
   if (!Object.values(event).includes(null)) return event;
   const fields = findLoomEventForm(event.type)?.fields;

@@ -1,22 +1,22 @@
-/** The `loom` dialect: the protocol of 000/001 itself. It carries everything. */
+/** The `loom` dialect: the protocol of 000/001. It carries every event. */
 import { EVENT_TYPES, type EventType, isSpecified } from "../../protocol/index.ts";
 import type { Dialect } from "../dialect.ts";
-import type { Fate } from "../ledger.ts";
+import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";
 import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
 
 const ledger = Object.fromEntries(
-  EVENT_TYPES.map((type): [EventType, Fate] => [
+  EVENT_TYPES.map((type): [EventType, LedgerEntry] => [
     type,
     {
-      fate: "carried",
-      as: type === "reply" ? "{reply}" : type,
-      loses: [],
-      back: (event) => event,
-      ...(isSpecified(type) || type === "reply" ? {} : { note: "in the strict form as `custom` with `$loom`" }),
+      support: "carried",
+      frame: type === "reply" ? "{reply}" : type,
+      lostFields: [],
+      roundTrip: (event) => event,
+      ...(isSpecified(type) || type === "reply" ? {} : { note: "in strict mode sent as `custom` with `$loom`" }),
     },
   ]),
-) as { readonly [T in EventType]: Fate };
+) as { readonly [T in EventType]: LedgerEntry };
 
 export const loom: Dialect = {
   ...LOOM_DECODING,
@@ -24,19 +24,19 @@ export const loom: Dialect = {
   title: "Streaming Output Protocol (000/001)",
   createEncoder: createLoomEncoder,
   createBatchEncoder: createLoomBatchEncoder,
-  folds: false,
+  isStateful: false,
   ledger,
   rules: {},
-  unended: {
+  unendedRule: {
     name: "reply-missing",
     rule: {
       level: "warning",
       section: "001 §5",
       about: {
-        en: "The stream stops before the run's reply; the run may still be going",
-        zh: "流在运行的回复之前停止；运行可能仍在继续",
+        en: "The stream ended before the run's reply; the run may still be active",
+        zh: "流在运行的回复之前结束，运行可能仍在继续",
       },
     },
   },
-  unsaid: [],
+  ignoredRules: [],
 };

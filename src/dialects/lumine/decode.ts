@@ -1,56 +1,56 @@
 /**
- * Reads the frames of 004. A run begins with the first frame after `session_id` (the frame itself only greets: a socket
- * sends it before anyone has asked) and ends with `[DONE]`.
+ * Decodes the frames of 004. A run starts with the first frame after `session_id` (that frame is sent when a socket
+ * opens, before any request) and ends with `[DONE]`.
  */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import type { Json, JsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createRaise, type Issue } from "../../protocol/rules.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
-import { checkFrame, claimByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
 import { ReplyText } from "../reply-text.ts";
-import { NODE_NAME, splitResult } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
 import { findLumineFrameForm, type LumineFrame, type ToolResultFrame, type ToolUseFrame } from "./frames.generated.ts";
-import { LUMINE_GRADES } from "./rules.generated.ts";
+import { LUMINE_RULE_INFO } from "./rules.generated.ts";
 
-const raise = /* @__PURE__ */ createRaise(LUMINE_GRADES);
+const createIssue = /* @__PURE__ */ createIssueFactory(LUMINE_RULE_INFO);
 const MAX_TOOLS = 10_000;
-/** The text of the chunk that ends a request. */
+/** Content of the chunk that ends a request. */
 export const DONE = "[DONE]";
 
 export const LUMINE_DECODING: Decoding = {
   createDecoder: createLumineDecoder,
-  claim(frame) {
-    return claimByForm(findLumineFrameForm(frame["type"]), frame, "role" in frame || "conversation_id" in frame);
+  confidence(frame) {
+    return confidenceByForm(findLumineFrameForm(frame["type"]), frame, "role" in frame || "conversation_id" in frame);
   },
 };
 
 function createLumineDecoder(): Decoder {
   let sessionId: string | undefined;
-  /** What came with a session_id frame since the last [DONE]. */
+  /** Extra fields of the `session_id` frame received since the last [DONE]. */
   let greeting: JsonObject | undefined;
   let live = false;
   let everDone = false;
   let lastWasError = false;
   const reply = new ReplyText({ held: 0 });
-  /** Calls that wait for consent, with the arguments shown: `running` must not announce them twice. */
+  /** Calls that wait for approval, with the arguments shown, so that `running` does not announce them again. */
   const waiting = new BoundedMap<string>(MAX_TOOLS);
 
   function plainEnvelope(): Envelope {
     return dropMissing({ session_id: sessionId });
   }
 
-  /** Opens the run if none is open. */
+  /** Starts a run if none is active. */
   function begin(what: string, issues: Issue[]): EventRecord[] {
     if (live) return [];
     if (greeting === undefined) {
       issues.push(
         everDone
-          ? raiseAfterDone(what)
-          : raise("lumine-session-first", `the stream begins with ${what}, not with session_id`),
+          ? createAfterDoneIssue(what)
+          : createIssue("lumine-session-first", `the stream starts with ${what} instead of session_id`),
       );
     }
     live = true;
@@ -61,7 +61,7 @@ function createLumineDecoder(): Decoder {
     return [{ envelope, event: { type: "run_start" } }];
   }
 
-  /** The last request has ended, and no other was greeted. */
+  /** True if the last request ended and no `session_id` frame followed. */
   function isOver(): boolean {
     return everDone && !live && greeting === undefined;
   }
@@ -71,7 +71,7 @@ function createLumineDecoder(): Decoder {
     live = false;
     everDone = true;
     if (reply.overflowed)
-      issues.push(raise("lumine-reply-limit", "the answer is longer than the limit; its reply is cut"));
+      issues.push(createIssue("lumine-reply-limit", "the answer exceeds the limit; the reply is cut off"));
     const plain = plainEnvelope();
     const last = withExtra(plain, "lumine", extra);
     const completed = outcome === "completed";
@@ -80,14 +80,14 @@ function createLumineDecoder(): Decoder {
   }
 
   function readFrame(raw: JsonObject, type: string, issues: Issue[]): EventRecord[] {
-    // The frame of a session has the base fields alone.
+    // The session_id frame has only the base fields.
     const base = findLumineFrameForm("session_id")?.fields.keys() ?? [];
     const missing = [...base].filter((name) => !Object.hasOwn(raw, name));
-    if (missing.length > 0) issues.push(raise("lumine-base-fields", `missing: ${missing.join(", ")}`));
+    if (missing.length > 0) issues.push(createIssue("lumine-base-fields", `missing fields: ${missing.join(", ")}`));
     const form = findLumineFrameForm(type);
     if (form === undefined)
       return toRecords({ type: "unknown", session_id: raw["session_id"], frame: raw }, {}, issues);
-    // What is missing was reported; a frame that has what its type needs is still read.
+    // Missing base fields were reported above; the frame is still read if it has the fields of its type.
     const frame: { [name: string]: Json } = { ...raw };
     for (const name of missing) frame[name] = FILLERS[name] ?? null;
     if (!checkFrame(form, frame, issues)) return [];
@@ -97,9 +97,12 @@ function createLumineDecoder(): Decoder {
     return toRecords(frame as unknown as LumineFrame, extra, issues);
   }
 
-  function toRecords(frame: Incoming, extra: JsonObject, issues: Issue[]): EventRecord[] {
+  function toRecords(frame: AnyLumineFrame, extra: JsonObject, issues: Issue[]): EventRecord[] {
     if (frame.type === "session_id") {
-      if (live) issues.push(raise("lumine-new-request", "a session_id frame before the last request's [DONE]"));
+      if (live)
+        issues.push(
+          createIssue("lumine-new-request", "a session_id frame precedes the [DONE] of the previous request"),
+        );
       live = false;
       greeting = extra;
       if (frame.session_id !== "") sessionId = frame.session_id;
@@ -108,14 +111,19 @@ function createLumineDecoder(): Decoder {
     const { session_id: named } = frame;
     if (typeof named === "string" && named !== "") {
       if (sessionId !== undefined && named !== sessionId) {
-        issues.push(raise("lumine-session-changed", `the stream is of session ${sessionId}, the frame of ${named}`));
+        issues.push(
+          createIssue(
+            "lumine-session-changed",
+            `the stream belongs to session ${sessionId}, but this frame names ${named}`,
+          ),
+        );
       }
       sessionId ??= named;
     }
     const isEnd = frame.type === "chunk" && frame.content === DONE;
     const outside = isOver() && (isEnd || frame.type === "todo_update" || frame.type === "todo_list");
-    if (outside) issues.push(raiseAfterDone(frame.type));
-    // What has ended cannot end again.
+    if (outside) issues.push(createAfterDoneIssue(frame.type));
+    // A request that has ended cannot end again.
     if (outside && isEnd) return [];
     const records = outside ? [] : begin(frame.type, issues);
     const plain = plainEnvelope();
@@ -136,7 +144,7 @@ function createLumineDecoder(): Decoder {
           break;
         }
         reply.add(content);
-        add({ type: "message_chunk", content, id: NODE_NAME });
+        add({ type: "message_chunk", content, id: DEFAULT_NODE_NAME });
         break;
       case "reasoning": {
         const done = status === "done";
@@ -148,7 +156,7 @@ function createLumineDecoder(): Decoder {
         useTool(frame, add, plain);
         break;
       case "tool_result":
-        // A call that waited and ends in error without having run was refused.
+        // A waiting call that ends in an error without having run was rejected.
         if (waiting.delete(call_id) && status === "error")
           add({ type: "tool_approval_result", call_id, name, decision: "rejected" }, plain);
         add(toolEnd(frame, issues));
@@ -195,8 +203,8 @@ function createLumineDecoder(): Decoder {
   return {
     decode(text, given) {
       if (given !== undefined || text.trim() !== DONE) return frames.decode(text, given);
-      const issues = [raise("lumine-bare-done", "the end mark must be a chunk frame whose content is [DONE]")];
-      if (isOver()) return { records: [], issues: [...issues, raiseAfterDone(DONE)] };
+      const issues = [createIssue("lumine-bare-done", "[DONE] must be the content of a chunk frame")];
+      if (isOver()) return { records: [], issues: [...issues, createAfterDoneIssue(DONE)] };
       const records = begin(DONE, issues);
       end(null, undefined, records, issues);
       return { records, issues };
@@ -204,17 +212,17 @@ function createLumineDecoder(): Decoder {
   };
 }
 
-type Incoming =
+type AnyLumineFrame =
   | LumineFrame
   | { readonly type: "unknown"; readonly session_id: Json | undefined; readonly frame: JsonObject };
 
 const FILLERS: JsonObject = { id: "", role: "assistant", session_id: "" };
 
-function raiseAfterDone(what: string): Issue {
-  return raise("lumine-after-done", `${what} comes after [DONE], with no session_id frame between`);
+function createAfterDoneIssue(what: string): Issue {
+  return createIssue("lumine-after-done", `${what} follows [DONE] without a session_id frame in between`);
 }
 
-/** [DONE] may say how the run ended; where it does not, an error right before it does. */
+/** The `status` of [DONE] tells how the run ended; without it, the run failed if the previous frame is an error. */
 function outcomeOf(status: string | null, lastWasError: boolean): "completed" | "error" | "cancelled" {
   if (status === null) return lastWasError ? "error" : "completed";
   return status === "completed" || status === "cancelled" ? status : "error";
@@ -226,7 +234,7 @@ function toolEnd(frame: ToolResultFrame, issues: Issue[]): AnyEvent {
     const { result: text, ...data } = splitResult(result);
     return { type: "tool_end", call_id, name, result: text, is_error: false, ...data };
   }
-  if (error === null) issues.push(raise("lumine-error-null", "the tool failed and `error` is null"));
+  if (error === null) issues.push(createIssue("lumine-error-null", "the tool failed, but `error` is null"));
   const said = { result: error ?? "failed", is_error: true, output: result, error_code: code };
   return dropMissing({ type: "tool_end", call_id, name, ...said });
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the frames of 004 from records: all twelve base fields on every frame, `[DONE]` last and exactly once. Ids
- * derive from the session, the record and the frame's place in it.
+ * Encodes records as frames of 004: all twelve base fields on every frame, and `[DONE]` last and exactly once. IDs are
+ * derived from the session, the record and the frame's position in it.
  */
 import {
   BoundedMap,
@@ -18,32 +18,32 @@ import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { given } from "../given.ts";
-import { carried, carriedAs, omitted, type Table } from "../ledger.ts";
-import { type OpenCall, OpenCalls } from "../open-calls.ts";
+import { dropUndefined } from "../drop-undefined.ts";
+import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
+import { type TrackedCall, CallTracker } from "../call-tracker.ts";
 import { StreamedAnswer } from "../reply-text.ts";
-import { NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import { DONE } from "./decode.ts";
 import type { LumineFrameType } from "./frames.ts";
 
 interface LumineFold {
   readonly sessionId: string;
-  /** Derived, unless the frames came with one. */
+  /** Derived, unless the original frames had one. */
   conversationId: string;
   opened: boolean;
-  /** The chunk message being sent; another kind of frame ends it. */
+  /** ID of the current chunk message; any other kind of frame ends it. */
   messageId: string | undefined;
   thinking: boolean;
   errorShown: boolean;
-  /** The frame before this one was an error: then [DONE] must say that the run completed all the same. */
+  /** True if the previous frame is an error: [DONE] must then state that the run completed nevertheless. */
   lastWasError: boolean;
   readonly answered: StreamedAnswer;
-  readonly calls: OpenCalls;
+  readonly calls: CallTracker;
 }
 
-/** Records outside any request that wait for the next one; beyond this the oldest is dropped. */
+/** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
 const MAX_HELD = 1000;
-/** Sessions with a request going, and requests of one of them. */
+/** Maximum number of sessions with an active request, and of active requests per session. */
 const MAX_LIVE_SESSIONS = 1000;
 const MAX_LIVE_REQUESTS = 1000;
 
@@ -57,14 +57,14 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     errorShown: false,
     lastWasError: false,
     answered: new StreamedAnswer(),
-    calls: new OpenCalls(),
+    calls: new CallTracker(),
   });
   const encodeRunless = (record: StampedRecord) => {
     const row = LUMINE_TABLE[record.event.type as "todo_update"];
     return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
   let held: StampedRecord[] = [];
-  /** The requests that are going, by session. While there is one, nothing of its session is held. */
+  /** Active requests by session. While there is one, records of the session are not held. */
   const live = new BoundedMap<Set<string>>(MAX_LIVE_SESSIONS);
   const release = (session: string): readonly string[] => {
     if (held.length === 0) return NO_FRAMES;
@@ -91,7 +91,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     after: (_fold, { envelope, event }) => (event.type === "run_start" ? release(envelope.session_id) : NO_FRAMES),
     encodeRunless(record) {
       if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
-      if (LUMINE_TABLE[record.event.type as EventType].fate === "omitted") return NO_FRAMES;
+      if (LUMINE_TABLE[record.event.type as EventType].support === "omitted") return NO_FRAMES;
       held.push(record);
       if (held.length > MAX_HELD) held.shift();
       return NO_FRAMES;
@@ -99,7 +99,7 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
   });
 }
 
-/** The first session_id frame of a session comes before the conversation has an id. */
+/** The first session_id frame of a session has no conversation ID. */
 function open(fold: LumineFold, envelope: StampedEnvelope): readonly string[] {
   fold.opened = true;
   const first = envelope.event_id <= 1;
@@ -111,7 +111,7 @@ function open(fold: LumineFold, envelope: StampedEnvelope): readonly string[] {
   ];
 }
 
-/** One frame: the base fields with their nulls, then what the type has of its own. */
+/** Creates a frame: the base fields with their nulls, then the fields of the type. */
 function frameText(
   fold: LumineFold,
   envelope: StampedEnvelope,
@@ -144,7 +144,7 @@ function frameText(
   return JSON.stringify(mergeExtra(frame, more));
 }
 
-/** Ends what was streaming: the message takes no more chunks, and thinking gets its `done`. */
+/** Ends the current message, and the reasoning unless `keepsThinking` is set. */
 function settle(fold: LumineFold, envelope: StampedEnvelope, keepsThinking = false): string[] {
   fold.messageId = undefined;
   return keepsThinking ? [] : endThinking(fold, envelope);
@@ -156,7 +156,7 @@ function endThinking(fold: LumineFold, envelope: StampedEnvelope): string[] {
   return [frameText(fold, without(envelope), "reasoning", { content: "", status: "done" }, 9)];
 }
 
-/** The envelope without what a foreign frame brought: for frames that are ours to add. */
+/** Removes the extra fields of the original frame, for frames that the encoder adds. */
 function without({ session_id, event_id }: StampedEnvelope): StampedEnvelope {
   return { session_id, event_id };
 }
@@ -171,7 +171,7 @@ function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): r
   const opening = endThinking(fold, envelope);
   fold.messageId ??= deriveId(fold.sessionId, envelope.event_id, "message");
   const id = fold.messageId;
-  // Text that reads exactly like the end mark would end the stream: it travels in two pieces.
+  // Text that equals the end marker would end the stream, so it is split into two chunks.
   const pieces = content === DONE ? [DONE.slice(0, 3), DONE.slice(3)] : [content];
   return [...opening, ...pieces.map((piece) => frameText(fold, envelope, "chunk", { id, content: piece }))];
 }
@@ -187,7 +187,7 @@ function finish(fold: LumineFold, envelope: StampedEnvelope, status: string | nu
   ];
 }
 
-function useTool(fold: LumineFold, call: OpenCall, envelope: StampedEnvelope, status: string, index = 0): string {
+function useTool(fold: LumineFold, call: TrackedCall, envelope: StampedEnvelope, status: string, index = 0): string {
   call.shown = true;
   return frameText(
     fold,
@@ -198,9 +198,9 @@ function useTool(fold: LumineFold, call: OpenCall, envelope: StampedEnvelope, st
   );
 }
 
-export const LUMINE_TABLE: Table<LumineFold> = {
+export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   run_start: carried("session_id", (fold, _event, { envelope }) => open(fold, envelope), {
-    loses: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"],
+    lostFields: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"],
   }),
   run_end: carried(
     "chunk [DONE]",
@@ -214,7 +214,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
               fold,
               without(envelope),
               "error",
-              { error: event.reason ?? "The run failed", ...given({ code: event.code }) },
+              { error: event.reason ?? "The run failed", ...dropUndefined({ code: event.code }) },
               1,
             ),
           ]
@@ -222,8 +222,8 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       return [...banner, ...finish(fold, envelope, event.status)];
     },
     {
-      loses: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
-      note: "`status` on [DONE] tells error and cancelled; sent with the reply when the run completed",
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "the `status` of [DONE] is `error` or `cancelled`; sent with the reply if the run completed",
     },
   ),
   reply: carried(
@@ -233,7 +233,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       const text = missing === "" ? [] : chunks(fold, without(envelope), missing);
       return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
     },
-    { note: "its text is that of all chunks of the request; what was not streamed of it goes out as one chunk first" },
+    { note: "the reply is the text of all chunks; the part that was not streamed is sent first as one chunk" },
   ),
   message_chunk: carried(
     "chunk",
@@ -243,16 +243,16 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       return chunks(fold, envelope, content);
     },
     {
-      loses: ["id", "channel", "format", "is_complete"],
-      note: "on the channel `thought`: as `reasoning`; the text `[DONE]` in two chunks",
-      back: ({ content, channel }) =>
+      lostFields: ["id", "channel", "format", "is_complete"],
+      note: "sent as `reasoning` on the channel `thought`; the text `[DONE]` is split into two chunks",
+      roundTrip: ({ content, channel }) =>
         channel === "thought"
           ? { type: "reasoning_chunk", content }
-          : { type: "message_chunk", content, id: NODE_NAME },
+          : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   reasoning_chunk: carried("reasoning", (fold, { content }, { envelope }) => think(fold, envelope, content), {
-    loses: ["id", "stage"],
+    lostFields: ["id", "stage"],
   }),
   reasoning_end: carried(
     "reasoning",
@@ -260,7 +260,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       fold.thinking = false;
       return [...settle(fold, envelope), frameText(fold, envelope, "reasoning", { content: "", status: "done" })];
     },
-    { loses: ["id", "duration_ms"], note: "status `done`; added where thinking was left open" },
+    { lostFields: ["id", "duration_ms"], note: "with status `done`; added if the reasoning was not ended" },
   ),
   tool_call: carried(
     "tool_use",
@@ -268,7 +268,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       fold.calls.get(event, envelope, "call").arguments = event.arguments;
       return [];
     },
-    { loses: ["description", "index", "raw_arguments"], note: "sent when the tool starts, or waits for consent" },
+    { lostFields: ["description", "index", "raw_arguments"], note: "sent when the tool starts or waits for approval" },
   ),
   tool_start: carried("tool_use", (fold, event, { envelope }) => [
     ...settle(fold, envelope),
@@ -281,17 +281,17 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
-    { loses: ["expires_at"], note: "status `awaiting_approval`" },
+    { lostFields: ["expires_at"], note: "with status `awaiting_approval`" },
   ),
-  tool_approval_result: carriedAs(
+  tool_approval_result: converted(
     "tool_use",
     (fold, event, { envelope }) => {
       if (event.arguments !== undefined) fold.calls.get(event, envelope, "before").arguments = event.arguments;
       return [];
     },
     {
-      note: "shows in what follows: `running`, or an error result; arguments the user edited arrive with `running`",
-      back: () => undefined,
+      note: "visible in the next frame: `running`, with arguments edited by the user, or an error result",
+      roundTrip: () => undefined,
     },
   ),
   tool_end: carried(
@@ -304,7 +304,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       ];
       const { is_error, result, output, error_code } = event;
       const own = is_error
-        ? { status: "error", error: result, result: output ?? null, ...given({ code: error_code }) }
+        ? { status: "error", error: result, result: output ?? null, ...dropUndefined({ code: error_code }) }
         : { status: "completed", result: resultValue(event) };
       return [
         ...opening,
@@ -312,9 +312,9 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       ];
     },
     {
-      loses: ["duration_ms"],
-      note: "one `result`: the data where there is some, otherwise the text",
-      back: ({ duration_ms: _duration, ...event }) => {
+      lostFields: ["duration_ms"],
+      note: "`result` holds the data if there is any, otherwise the text",
+      roundTrip: ({ duration_ms: _duration, ...event }) => {
         if (event.is_error) return event;
         const { error_code: _code, output: _output, result: _result, ...rest } = event;
         return { ...rest, ...splitResult(resultValue(event)) };
@@ -333,7 +333,7 @@ export const LUMINE_TABLE: Table<LumineFold> = {
     ...settle(fold, envelope),
     frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
   ]),
-  data: carriedAs(
+  data: converted(
     "image",
     (fold, { data_type, data }, { envelope }) => {
       const image = imageOf(data_type, data);
@@ -345,9 +345,9 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       ];
     },
     {
-      note: "only data of type `image` with a `url`; 004 has no frame for tables, charts and other data",
-      loses: ["metadata"],
-      back: ({ data_type, data }) => imageOf(data_type, data),
+      note: "only data of type `image` with a `url`; 004 has no frame for other data",
+      lostFields: ["metadata"],
+      roundTrip: ({ data_type, data }) => imageOf(data_type, data),
     },
   ),
   error: carried(
@@ -356,42 +356,42 @@ export const LUMINE_TABLE: Table<LumineFold> = {
       fold.errorShown = true;
       return [...settle(fold, envelope), frameText(fold, envelope, "error", { error: message, code: code ?? null })];
     },
-    { loses: ["stage", "error_type", "recoverable", "call_id", "details"] },
+    { lostFields: ["stage", "error_type", "recoverable", "call_id", "details"] },
   ),
-  foreign: carriedAs(
-    "as it was",
+  foreign: converted(
+    "original frame",
     (fold, { dialect, frame }, { envelope }) =>
       dialect === "lumine" && isJsonObject(frame) ? [...settle(fold, envelope), JSON.stringify(frame)] : [],
     {
-      note: "only a frame that came in this dialect",
-      back: (event) => (event.dialect === "lumine" ? event : undefined),
+      note: "only frames that came from this dialect",
+      roundTrip: (event) => (event.dialect === "lumine" ? event : undefined),
     },
   ),
-  custom: omitted("004 has no frame for data of the application's own"),
-  tool_call_chunk: omitted("004 sends a call's arguments whole, when the tool starts"),
-  tool_output: omitted("004 has no frame for what a tool prints while it runs"),
-  tool_progress: omitted("004 has no frame for a tool's progress"),
+  custom: omitted("004 has no frame for application data"),
+  tool_call_chunk: omitted("004 sends the complete arguments when the tool starts"),
+  tool_output: omitted("004 has no frame for tool output"),
+  tool_progress: omitted("004 has no frame for tool progress"),
   usage: omitted("004 does not carry token counts"),
   node_enter: omitted("004 has no node runs"),
   node_exit: omitted("004 has no node runs"),
   values: omitted("004 does not carry graph state"),
   updates: omitted("004 does not carry graph state"),
   checkpoint: omitted("004 does not carry graph state"),
-  tot_expand: omitted("004 has no tree of thoughts; their text is sent as reasoning"),
-  tot_evaluate: omitted("004 has no tree of thoughts"),
-  tot_backtrack: omitted("004 has no tree of thoughts"),
-  got_plan: omitted("004 has no graph of thoughts; their text is sent as reasoning"),
-  got_node_start: omitted("004 has no graph of thoughts"),
-  got_node_complete: omitted("004 has no graph of thoughts"),
-  got_node_failed: omitted("004 has no graph of thoughts"),
-  got_expand: omitted("004 has no graph of thoughts"),
-  retrieval_complete: omitted("004 has no frame for a retrieval"),
-  compression_applied: omitted("004 has no frame for a compression"),
+  tot_expand: omitted("004 has no trees of thoughts; the text is sent as `reasoning`"),
+  tot_evaluate: omitted("004 has no trees of thoughts"),
+  tot_backtrack: omitted("004 has no trees of thoughts"),
+  got_plan: omitted("004 has no graphs of thoughts; the text is sent as `reasoning`"),
+  got_node_start: omitted("004 has no graphs of thoughts"),
+  got_node_complete: omitted("004 has no graphs of thoughts"),
+  got_node_failed: omitted("004 has no graphs of thoughts"),
+  got_expand: omitted("004 has no graphs of thoughts"),
+  retrieval_complete: omitted("004 has no frame for retrievals"),
+  compression_applied: omitted("004 has no frame for compression"),
   llm_start: omitted("004 does not show model calls"),
   llm_end: omitted("004 does not show model calls"),
 };
 
-/** Data that 004 can show: an image with an address. */
+/** Returns an image event for data that 004 can show: an image with a URL. */
 function imageOf(dataType: string, data: JsonObject): Extract<LoomEvent, { type: "image" }> | undefined {
   const { url, media_type, mediaType, alt } = data;
   if (dataType !== "image" || typeof url !== "string") return undefined;

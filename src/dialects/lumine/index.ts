@@ -1,4 +1,4 @@
-/** The `lumine` dialect (004): twelve base fields on every frame, `[DONE]` at the end. */
+/** The `lumine` dialect (004): twelve base fields on every frame, and `[DONE]` at the end of each request. */
 import type { Dialect } from "../dialect.ts";
 import { LUMINE_DECODING } from "./decode.ts";
 import { createLumineEncoder, LUMINE_TABLE } from "./encode.ts";
@@ -10,10 +10,10 @@ export const lumine: Dialect = {
   name: "lumine",
   title: "Lumine WebSocket messages (004)",
   createEncoder: createLumineEncoder,
-  folds: true,
+  isStateful: true,
   ledger: LUMINE_TABLE,
   rules: LUMINE_RULES,
-  unended: { name: "done-missing", rule: LUMINE_RULES["done-missing"] },
+  unendedRule: { name: "done-missing", rule: LUMINE_RULES["done-missing"] },
   frames: LUMINE_FRAMES,
-  unsaid: ["envelope-missing", "run-unended"],
+  ignoredRules: ["envelope-missing", "run-unended"],
 };

@@ -1,4 +1,4 @@
-/** What a stream of 004 can break beyond the rules every stream shares. */
+/** Rules for streams of the `lumine` dialect (004). */
 import type { RuleTable } from "../../protocol/index.ts";
 
 export const LUMINE_RULES = {
@@ -6,48 +6,54 @@ export const LUMINE_RULES = {
     perFrame: true,
     level: "error",
     section: "004 Base Fields",
-    about: { en: "A frame lacks one of the twelve base fields", zh: "帧缺少十二个基础字段之一" },
+    about: { en: "A frame lacks one or more of the twelve base fields", zh: "帧缺少十二个基础字段中的一个或多个" },
   },
   "lumine-session-first": {
     level: "error",
     section: "004 §1",
-    about: { en: "A request is not opened by a session_id frame", zh: "请求未以 session_id 帧开始" },
+    about: { en: "A request does not start with a `session_id` frame", zh: "请求没有以 `session_id` 帧开始" },
   },
   "lumine-session-changed": {
     level: "error",
     section: "004 §1",
-    about: { en: "A frame names another session than the stream's", zh: "帧的 session_id 与流不一致" },
+    about: { en: "A frame names a different session than the stream", zh: "帧的会话 ID 与流的会话 ID 不同" },
   },
   "lumine-after-done": {
     level: "error",
     section: "004 §3",
-    about: { en: "A frame comes after [DONE]", zh: "[DONE] 之后仍有帧" },
+    about: { en: "A frame follows `[DONE]`", zh: "在 `[DONE]` 之后仍有帧" },
   },
   "lumine-new-request": {
     level: "error",
     section: "004 §3",
-    about: { en: "A new request is answered before the last one's [DONE]", zh: "上一请求的 [DONE] 之前开始了新请求" },
+    about: {
+      en: "A request starts before the `[DONE]` of the previous one",
+      zh: "上一个请求的 `[DONE]` 之前，新的请求就开始了",
+    },
   },
   "lumine-bare-done": {
     perFrame: true,
     level: "warning",
     section: "004 §3",
-    about: { en: "[DONE] came as bare text instead of a chunk frame", zh: "[DONE] 以裸文本而非 chunk 帧发送" },
+    about: {
+      en: "`[DONE]` is sent as plain text instead of in a chunk frame",
+      zh: "`[DONE]` 以纯文本而不是 chunk 帧发送",
+    },
   },
   "lumine-error-null": {
     perFrame: true,
     level: "warning",
     section: "004 §6",
-    about: { en: "A tool failed and `error` does not say why", zh: "工具失败但未说明原因" },
+    about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有说明原因" },
   },
   "lumine-reply-limit": {
     level: "error",
     section: "004 §2",
-    about: { en: "The answer is longer than can be held", zh: "答案超过可保存的长度" },
+    about: { en: "The answer is longer than the decoder can store", zh: "回复超过可保存的长度" },
   },
   "done-missing": {
     level: "error",
     section: "004 §3",
-    about: { en: "The stream was cut: no [DONE]", zh: "流被截断：缺少 [DONE]" },
+    about: { en: "The stream ended before `[DONE]`", zh: "流在 `[DONE]` 之前结束" },
   },
 } as const satisfies RuleTable;

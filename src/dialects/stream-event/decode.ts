@@ -1,30 +1,32 @@
-/**
- * Reads the StreamEvents and callback payloads of 002, one request at a time.
- */
+/** Decodes the stream events and callback payloads of 002, one request at a time. */
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { FormFields } from "../../protocol/form.ts";
 import type { Envelope } from "../../protocol/index.ts";
 import { type Json, type JsonObject, keepFields, toJsonObject } from "../../protocol/json.ts";
 import type { AnyEvent, EventRecord } from "../../protocol/record.ts";
-import { createRaise, type Issue } from "../../protocol/rules.ts";
+import { createIssueFactory, type Issue } from "../../protocol/rules.ts";
 import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { withExtra } from "../extra.ts";
-import { checkFrame, claimByForm, createTypedDecoder } from "../frame-decoder.ts";
-import { NODE_NAME } from "../tool-values.ts";
+import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { findStreamEventFrameForm, type StreamEventFrame, type ToolCallsStartFrame } from "./frames.generated.ts";
-import { STREAM_EVENT_GRADES } from "./rules.generated.ts";
+import { STREAM_EVENT_RULE_INFO } from "./rules.generated.ts";
 
-const raise = /* @__PURE__ */ createRaise(STREAM_EVENT_GRADES);
+const createIssue = /* @__PURE__ */ createIssueFactory(STREAM_EVENT_RULE_INFO);
 const MAX_TOOLS = 10_000;
 
-type Announced = ToolCallsStartFrame["tool_calls"][number] & { readonly arguments?: Json };
+type AnnouncedCall = ToolCallsStartFrame["tool_calls"][number] & { readonly arguments?: Json };
 
 export const STREAM_EVENT_DECODING: Decoding = {
   createDecoder: createStreamEventDecoder,
-  claim(frame) {
+  confidence(frame) {
     const { type, ts, source } = frame;
-    return claimByForm(findStreamEventFrameForm(type), frame, typeof ts === "number" || typeof source === "string");
+    return confidenceByForm(
+      findStreamEventFrameForm(type),
+      frame,
+      typeof ts === "number" || typeof source === "string",
+    );
   },
 };
 
@@ -33,11 +35,11 @@ function createStreamEventDecoder(): Decoder {
   let source: string | undefined;
   let live = false;
   let finished = false;
-  /** Text was streamed. */
+  /** True once answer text was streamed. */
   let spoke = false;
   let lastTs = 0;
   const toolNames = new BoundedMap<string>(MAX_TOOLS);
-  /** Names of calls without an id, oldest first: a result without one answers the oldest. */
+  /** Tool names of calls without an ID, oldest first. A result without an ID belongs to the oldest. */
   const namelessCalls: string[] = [];
 
   function envelopeAt(ts?: Json): Envelope {
@@ -49,13 +51,13 @@ function createStreamEventDecoder(): Decoder {
     return [{ envelope, event: dropMissing({ type: "run_start", run_id: id, request_id: id, message, source: path }) }];
   }
 
-  /** Opens the run if none is open. */
+  /** Starts a run if none is active. */
   function begin(frame: JsonObject, type: string, issues: Issue[]): EventRecord[] {
     if (live) return [];
     issues.push(
       finished
-        ? raise("after-agent-finish", `\`${type}\` comes after agent_finish`)
-        : raise("request-start-first", `the stream begins with \`${type}\`, not with request_start`),
+        ? createIssue("after-agent-finish", `\`${type}\` follows agent_finish`)
+        : createIssue("request-start-first", `the stream starts with \`${type}\` instead of request_start`),
     );
     live = true;
     id = textOf(frame["request_id"]);
@@ -71,7 +73,8 @@ function createStreamEventDecoder(): Decoder {
   ): EventRecord[] {
     const { type, ts, source: from, request_id: named } = frame;
     if (type === "request_start") {
-      if (live) issues.push(raise("request-start-early", "a request begins before the last one's agent_finish"));
+      if (live)
+        issues.push(createIssue("request-start-early", "a request starts before the agent_finish of the previous one"));
       live = true;
       finished = false;
       spoke = false;
@@ -82,12 +85,12 @@ function createStreamEventDecoder(): Decoder {
     }
     const records = begin(raw, type, issues);
     if (source !== undefined && source !== from)
-      issues.push(raise("source-changed", `\`source\` was ${source} and is now ${from}`));
+      issues.push(createIssue("source-changed", `\`source\` changes from ${source} to ${from}`));
     source = from;
     id ??= named;
     if (named != null && named !== id)
-      issues.push(raise("request-id-changed", `the request is ${id}, the event says ${named}`));
-    if (ts < lastTs) issues.push(raise("ts-backwards", `\`ts\` ${ts} is before ${lastTs}`));
+      issues.push(createIssue("request-id-changed", `the request is ${id}, but this event has ${named}`));
+    if (ts < lastTs) issues.push(createIssue("ts-backwards", `\`ts\` ${ts} is earlier than ${lastTs}`));
     lastTs = ts;
     const plain = envelopeAt(ts);
     const envelope = withExtra(plain, "stream-event", extra);
@@ -101,8 +104,8 @@ function createStreamEventDecoder(): Decoder {
         break;
       case "tool_calls_start":
         for (const [index, announced] of frame.tool_calls.entries()) {
-          // 002 announces calls without arguments; who sends them all the same should not lose them.
-          const { id: call, name, arguments: args }: Announced = announced;
+          // 002 announces calls without arguments; keep them if a sender includes them.
+          const { id: call, name, arguments: args }: AnnouncedCall = announced;
           if (call !== "") toolNames.set(call, name);
           else if (namelessCalls.length < MAX_TOOLS) namelessCalls.push(name);
           const event = { type: "tool_call", call_id: call || null, name, arguments: toJsonObject(args) };
@@ -117,7 +120,7 @@ function createStreamEventDecoder(): Decoder {
       }
       case "text_delta":
         spoke = true;
-        add({ type: "message_chunk", content: frame.content, id: NODE_NAME });
+        add({ type: "message_chunk", content: frame.content, id: DEFAULT_NODE_NAME });
         break;
       case "error":
         add({ type, message: frame.message, stage: frame.stage });
@@ -128,8 +131,9 @@ function createStreamEventDecoder(): Decoder {
         const completed = status === "completed";
         live = false;
         finished = true;
-        // An answer that was cut short was perhaps not streamed; it is kept.
-        if (!completed && content !== "" && !spoke) add({ type: "message_chunk", content, id: NODE_NAME }, plain);
+        // The text of an unfinished answer may not have been streamed; keep it.
+        if (!completed && content !== "" && !spoke)
+          add({ type: "message_chunk", content, id: DEFAULT_NODE_NAME }, plain);
         add({ type: "run_end", status }, completed ? plain : envelope);
         if (completed) add({ type: "reply", reply: content });
         break;
@@ -157,7 +161,7 @@ function textOf(value: Json | undefined): string | undefined {
 
 const COMMON = ["ts", "source", "iteration", "request_id", "metadata"];
 
-/** The event's own fields may stand in `metadata` instead of at top level. */
+/** Fields of the event may be in `metadata` instead of at the top level. */
 function liftMetadata(frame: JsonObject, fields: FormFields): JsonObject {
   return { ...keepFields(toJsonObject(frame["metadata"]), (name) => isOwn(name, fields)), ...frame };
 }
@@ -166,7 +170,7 @@ function isOwn(name: string, fields: FormFields): boolean {
   return fields.has(name) && !COMMON.includes(name);
 }
 
-/** What has no field of ours: the round, unknown fields, and what else `metadata` holds. */
+/** Collects what has no event field: the iteration, unknown fields and other metadata. */
 function extraOfFrame(frame: JsonObject, fields: FormFields): JsonObject | undefined {
   const more = keepFields(toJsonObject(frame["metadata"]), (name) => !isOwn(name, fields));
   const extra = {
@@ -176,7 +180,7 @@ function extraOfFrame(frame: JsonObject, fields: FormFields): JsonObject | undef
   return Object.keys(extra).length > 0 ? extra : undefined;
 }
 
-/** Seconds to milliseconds, to the microsecond; a time beyond all calendars is kept within what a number can hold. */
+/** Converts seconds to milliseconds, rounded to microseconds. Times beyond the range of numbers are limited. */
 function toMilliseconds(seconds: number): number {
   const exact = Math.round(seconds * 1_000_000) / 1000;
   return Number.isFinite(exact) ? exact : Number.MAX_SAFE_INTEGER * Math.sign(seconds);

@@ -1,4 +1,4 @@
-/** Writes the StreamEvents of 002: what `project.ts` makes of the records, as texts. */
+/** Encodes the stream events of 002 as JSON; `project.ts` creates them. */
 import { type Encoder, NO_FRAMES } from "../dialect.ts";
 import { createStreamEventProjection } from "./project.ts";
 
@@ -12,7 +12,6 @@ export function createStreamEventEncoder(): Encoder {
       const frames = projection.project(record);
       const [first] = frames;
       if (first === undefined) return NO_FRAMES;
-      // Nearly always it is one.
       return frames.length === 1 ? [JSON.stringify(first)] : frames.map((frame) => JSON.stringify(frame));
     },
   };

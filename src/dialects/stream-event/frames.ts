@@ -1,4 +1,4 @@
-/** The payloads of 002, declared once: seven callback events and `text_delta`. */
+/** Declares the events of 002: seven callback events and `text_delta`. */
 import {
   additional,
   count,
@@ -19,53 +19,55 @@ function frame(en: string, zh: string, fields: Shape["fields"]): Shape {
     section: "002",
     about: { en, zh },
     fields: {
-      ts: required(number, "When it happened, in seconds", "事件时间戳（秒）"),
-      source: required(oneOf("execute", "stream"), "Path the run was started on", "发出来源"),
-      iteration: optional(count, "Rounds of the agent so far", "当前迭代次数"),
-      request_id: additional(string, "Id of the request", "请求 ID"),
-      metadata: additional(map, "The event's own fields once more", "事件特定字段的副本"),
+      ts: required(number, "Time of the event, in seconds since 1970", "事件发生时间，Unix 秒时间戳"),
+      source: required(oneOf("execute", "stream"), "How the run was started", "运行的启动方式"),
+      iteration: optional(count, "Number of agent iterations so far", "Agent 当前的迭代次数"),
+      request_id: additional(string, "ID of the request", "请求 ID"),
+      metadata: additional(map, "Copy of the event-specific fields", "事件特定字段的副本"),
       ...fields,
     },
   };
 }
 
 export const STREAM_EVENT_FRAMES = {
-  request_start: frame("A request began", "开始一次执行", {
-    input: required(string, "What the user said", "用户输入"),
+  request_start: frame("A request started", "请求开始", {
+    input: required(string, "The user's message", "用户消息"),
   }),
-  retrieval_complete: frame("Documents were retrieved", "检索完成", {
-    doc_count: required(count, "How many came back", "检索返回文档数量"),
+  retrieval_complete: frame("Documents were retrieved", "已检索文档", {
+    doc_count: required(count, "Number of documents found", "找到的文档数"),
   }),
-  compression_applied: frame("The context was compressed", "触发上下文压缩后", {
-    before_tokens: required(count, "Tokens before", "压缩前 token 数"),
-    after_tokens: required(count, "Tokens after", "压缩后 token 数"),
+  compression_applied: frame("The context was compressed", "已压缩上下文", {
+    before_tokens: required(count, "Tokens before compression", "压缩前的 token 数"),
+    after_tokens: required(count, "Tokens after compression", "压缩后的 token 数"),
   }),
-  tool_calls_start: frame("The model decided to call tools", "LLM 决策需要调用工具", {
+  tool_calls_start: frame("The model called tools", "模型调用了工具", {
     tool_calls: required(
       listOf(
         objectOf({
-          id: required(string, "Id of the call; may be empty", "调用 ID，可能为空字符串"),
+          id: required(string, "ID of the tool call; may be empty", "工具调用 ID，可以为空字符串"),
           name: required(string, "Name of the tool", "工具名"),
         }),
       ),
-      "The calls",
-      "即将调用的工具列表",
+      "The tool calls",
+      "工具调用列表",
     ),
   }),
-  tool_result: frame("One tool is done", "单个工具执行完成", {
-    tool_call_id: required(string, "Id of the call", "工具调用 ID"),
-    content: required(string, "What it returned", "工具返回"),
+  tool_result: frame("A tool call ended", "工具调用结束", {
+    tool_call_id: required(string, "ID of the tool call", "工具调用 ID"),
+    content: required(string, "Result as text", "结果文本"),
   }),
-  text_delta: frame("A piece of the answer", "文本增量", { content: required(string, "The piece", "文本片段") }),
-  agent_finish: frame("The agent has answered", "生成最终答复", {
-    content: required(string, "The answer", "最终文本答案"),
+  text_delta: frame("A chunk of the answer", "回复的一段文本", {
+    content: required(string, "Text of the chunk", "文本内容"),
+  }),
+  agent_finish: frame("The agent finished", "Agent 执行结束", {
+    content: required(string, "Text of the answer", "回复文本"),
     status: additional(
       oneOf("completed", "error", "cancelled"),
-      "How it ended; completed when absent",
-      "结束状态，缺省 completed",
+      "How the request ended (default: `completed`)",
+      "结束状态，默认为 `completed`",
     ),
   }),
-  error: frame("Something went wrong", "出错", {
+  error: frame("An error occurred", "发生错误", {
     stage: required(
       openSet(
         "llm_generate",
@@ -76,10 +78,10 @@ export const STREAM_EVENT_FRAMES = {
         "retrieval",
         "compression",
       ),
-      "Where",
-      "错误阶段",
+      "Where the error occurred",
+      "出错的阶段",
     ),
-    message: required(string, "What, without a stack", "错误信息（不含堆栈）"),
+    message: required(string, "Error message, without a stack trace", "错误信息，不含堆栈"),
   }),
 } as const satisfies { readonly [type: string]: Shape };
 

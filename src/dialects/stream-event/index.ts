@@ -1,4 +1,4 @@
-/** The `stream-event` dialect (002): the events of a request for those who consume its answer. */
+/** The `stream-event` dialect (002): the events of a request, for clients that show its answer. */
 import type { Dialect } from "../dialect.ts";
 import { STREAM_EVENT_DECODING } from "./decode.ts";
 import { createStreamEventEncoder } from "./encode.ts";
@@ -9,14 +9,14 @@ import { STREAM_EVENT_RULES } from "./rules.ts";
 export const streamEvent: Dialect = {
   ...STREAM_EVENT_DECODING,
   name: "stream-event",
-  title: "Callbacks and StreamEvents (002)",
+  title: "Callbacks and stream events (002)",
   createEncoder: createStreamEventEncoder,
-  folds: true,
+  isStateful: true,
   ledger: STREAM_EVENT_TABLE,
   rules: STREAM_EVENT_RULES,
-  unended: { name: "agent-finish-missing", rule: STREAM_EVENT_RULES["agent-finish-missing"] },
+  unendedRule: { name: "agent-finish-missing", rule: STREAM_EVENT_RULES["agent-finish-missing"] },
   frames: STREAM_EVENT_FRAMES,
-  unsaid: ["envelope-missing", "run-unended"],
+  ignoredRules: ["envelope-missing", "run-unended"],
 };
 
 export type { StreamEventFrame } from "./frames.generated.ts";

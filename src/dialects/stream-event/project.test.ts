@@ -1,4 +1,4 @@
-// One projection for the wire, the callbacks and the facade: they must not differ.
+// The wire, the callbacks and the stream of agent() share one projection.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { interleavedSessionArbitrary } from "../../../test/log-sessions.ts";
@@ -12,7 +12,7 @@ function project(records: readonly StampedRecord[], options?: ProjectionOptions)
   return { events: records.map((record) => projection.project(record)), dropped: projection.dropped };
 }
 
-it("the wire is the projection, as texts", () => {
+it("encodes the projected events", () => {
   fc.assert(
     fc.property(interleavedSessionArbitrary, (records) => {
       const encoder = createStreamEventEncoder();
@@ -25,7 +25,7 @@ it("the wire is the projection, as texts", () => {
   );
 });
 
-it("without text it is the same less the text, at the same records", () => {
+it("omits only text events without text", () => {
   fc.assert(
     fc.property(interleavedSessionArbitrary, (records) => {
       const { events } = project(records);
@@ -43,17 +43,17 @@ function at(event_id: number, node_id: string, event: StampedRecord["event"]): S
 const inOneNode = (...events: readonly StampedRecord["event"][]): readonly StampedRecord[] =>
   events.map((event, index) => at(index + 1, "a", event));
 
-it("text makes held calls known, also to those who do not want the text", () => {
+it("announces held calls on a text chunk, even without text", () => {
   const records = [
     at(1, "a", { type: "tool_call", call_id: "c1", name: "add", arguments: {} }),
     at(2, "b", { type: "message_chunk", content: "x", id: "think" }),
     at(3, "a", { type: "message_chunk", content: "y", id: "think" }),
   ];
-  // After the text of the other node run, which came later.
+  // After the text of the other node run, which is later.
   expect(project(records, { text: false }).events).toMatchObject([[], [], [{ type: "tool_calls_start", ts: 2 }]]);
 });
 
-it("a call that was never made has no result, whatever came of its arguments", () => {
+it("gives no result for a call that was never completed", () => {
   const chunk = { type: "tool_call_chunk", name: "add", arguments_delta: "{" } as const;
   const end = { type: "tool_end", name: "add", result: "no", is_error: true } as const;
   const { events } = project(
@@ -68,7 +68,7 @@ it("a call that was never made has no result, whatever came of its arguments", (
       end,
     ),
   );
-  // One nobody has heard anything of came from elsewhere, and is passed on.
+  // A result without a known call comes from elsewhere and is forwarded.
   expect(events.flat().map((event) => [event.type, "tool_call_id" in event ? event.tool_call_id : ""])).toEqual([
     ["tool_calls_start", ""],
     ["tool_result", "c2"],
@@ -77,7 +77,7 @@ it("a call that was never made has no result, whatever came of its arguments", (
   ]);
 });
 
-it("a summary is no round, and more calls than one frame holds are of one round", () => {
+it("does not count a summary, and gives calls in several frames the same iteration", () => {
   const ids = Array.from({ length: 2500 }, (_, n) => `c${n}`);
   const { events } = project(
     inOneNode(

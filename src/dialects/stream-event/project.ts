@@ -1,7 +1,8 @@
 /**
- * The StreamEvents of 002 as objects, from records: what the wire, the callbacks and the facade's stream have in common.
- * Calls the model makes in one go are announced together, when its call is over: so they bear the same round as their
- * results. Where a stream does not show model calls, it is the next record of the same node run that is not a call.
+ * Creates the stream events of 002 from records. The wire, the callbacks and the stream of `agent()` all use this
+ * projection. Tool calls that the model makes together are announced together when the model call ends, so they have
+ * the same iteration as their results. In streams without model calls, they are announced with the next record of the
+ * same node run that is not a call.
  */
 import {
   type EventOf,
@@ -13,13 +14,13 @@ import {
 } from "../../protocol/index.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
-import { carried, omitted, type Table } from "../ledger.ts";
+import { carried, omitted, type LedgerTable } from "../ledger.ts";
 import { StreamedAnswer } from "../reply-text.ts";
-import { NODE_NAME } from "../tool-values.ts";
+import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
 import type { StreamEventFrameType } from "./frames.ts";
 
-interface Announced {
+interface PendingCall {
   readonly id: string;
   readonly name: string;
 }
@@ -27,9 +28,9 @@ interface Announced {
 interface StreamEventFold {
   readonly source: StreamEventFrame["source"];
   readonly requestId: string | undefined;
-  /** Whether `text_delta` is wanted. */
-  readonly text: boolean;
-  /** Node runs with calls not yet announced, of all runs together. */
+  /** True if `text_delta` events are wanted. */
+  readonly wantsText: boolean;
+  /** Number of node runs with calls not yet announced, over all runs. */
   readonly held: { count: number };
   ts: number;
   iteration: number;
@@ -37,34 +38,34 @@ interface StreamEventFold {
   /** Calls not yet announced, by node run. */
   readonly pending: Map<
     string,
-    { readonly calls: Announced[]; readonly ts: number; readonly extra: JsonObject | undefined }
+    { readonly calls: PendingCall[]; readonly ts: number; readonly extra: JsonObject | undefined }
   >;
-  /** When the last frame happened: held calls must not appear to go back in time. */
+  /** Time of the last frame. Announcements of held calls must not be earlier. */
   lastTs: number;
-  /** The round each call was announced in, until it is done: other nodes may be further by then. */
+  /** Iteration in which each unfinished call was announced; other nodes may have moved on. */
   readonly rounds: Map<string, number>;
-  /** Calls that are not done: false while only pieces of their arguments have come, and nobody was told of them. */
-  readonly made: Map<string, boolean>;
-  /** Ids given to calls that have none, by tool name. */
-  readonly madeIds: Map<string, string[]>;
+  /** Unfinished calls. False while only parts of the arguments were received; such a call is not announced. */
+  readonly knownCalls: Map<string, boolean>;
+  /** IDs generated for calls that have none, by tool name. */
+  readonly generatedIds: Map<string, string[]>;
   readonly answered: StreamedAnswer;
 }
 
 const MAX_REMEMBERED = 10_000;
-/** Calls in one frame, and calls of one node run that wait to be announced. */
+/** Maximum number of calls in one frame. */
 const MAX_ANNOUNCED = 1000;
 const MAX_HELD = 10_000;
 const NOTHING: readonly StreamEventFrame[] = [];
 
 export interface StreamEventProjection {
-  /** The events this record gives rise to, in order; often one, sometimes none. */
+  /** Returns the events of a record in order: usually one, sometimes none. */
   project(record: StampedRecord): readonly StreamEventFrame[];
-  /** Records left out because they belong to no run. */
+  /** Number of records dropped because they belong to no run. */
   readonly dropped: number;
 }
 
 export interface ProjectionOptions {
-  /** False leaves `text_delta` out; nothing else changes by it, and such records cost next to nothing. */
+  /** False omits `text_delta`, which makes text records almost free; everything else stays the same (default: true). */
   readonly text?: boolean;
 }
 
@@ -77,7 +78,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
       return {
         source: start?.source ?? "stream",
         requestId: start?.request_id ?? envelope.run_id ?? start?.run_id,
-        text,
+        wantsText: text,
         held,
         ts: 0,
         iteration: 0,
@@ -85,8 +86,8 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
         pending: new Map(),
         lastTs: 0,
         rounds: new Map(),
-        made: new Map(),
-        madeIds: new Map(),
+        knownCalls: new Map(),
+        generatedIds: new Map(),
         answered: new StreamedAnswer(),
       };
     },
@@ -94,9 +95,9 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
       const { type } = event;
       fold.ts = envelope.ts ?? fold.ts;
       countRound(fold, type, event as unknown as JsonObject);
-      if (type === "tool_call_chunk") noteBegun(fold, event as EventOf<"tool_call_chunk">);
+      if (type === "tool_call_chunk") noteStreamedCall(fold, event as EventOf<"tool_call_chunk">);
       if (fold.pending.size === 0 || type === "tool_call" || type === "tool_call_chunk") return NOTHING;
-      // A call must be announced before anything is told of it, in whatever node run that happens.
+      // Announce a call before any event about it, in whichever node run that is.
       if (type === "reply" || type === "run_end" || type.startsWith("tool_"))
         return [...fold.pending.keys()].flatMap((node) => announce(fold, node));
       if (fold.countsModelCalls && type !== "llm_end" && type !== "node_exit") return NOTHING;
@@ -105,7 +106,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
   });
   return {
     project(record) {
-      // Text matters to those who do not want it only where it makes held calls known.
+      // Without text, a chunk only matters if it triggers the announcement of held calls.
       if (!text && held.count === 0 && record.event.type === "message_chunk") return NOTHING;
       return folds.encode(record);
     },
@@ -116,8 +117,8 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
 }
 
 /**
- * A round is one model call that came to its end: tries that failed are none, nor are summaries of what the model is to
- * read. Where a stream does not show model calls, it is one run of the node `think`.
+ * Counts iterations. An iteration is a completed model call; failed attempts and summaries do not count. In streams
+ * without model calls, it is a run of the node `think`.
  */
 function countRound(fold: StreamEventFold, type: string, event: JsonObject): void {
   if ((type === "llm_start" || type === "llm_end") && event["purpose"] === "summary") return;
@@ -130,9 +131,10 @@ function isWhole({ finish_reason, error }: JsonObject): boolean {
   return error === undefined && finish_reason !== "error" && finish_reason !== "cancelled";
 }
 
-/** The model may break off before the call is made: then it has an end, and no beginning that was told. */
-function noteBegun({ made }: StreamEventFold, { call_id }: EventOf<"tool_call_chunk">): void {
-  if (call_id !== undefined && !made.has(call_id) && made.size < MAX_REMEMBERED) made.set(call_id, false);
+/** The model may stop before the call is complete: the call then has an end, but was never announced. */
+function noteStreamedCall({ knownCalls }: StreamEventFold, { call_id }: EventOf<"tool_call_chunk">): void {
+  if (call_id !== undefined && !knownCalls.has(call_id) && knownCalls.size < MAX_REMEMBERED)
+    knownCalls.set(call_id, false);
 }
 
 function announce(fold: StreamEventFold, node: string): readonly StreamEventFrame[] {
@@ -166,12 +168,12 @@ function createFrame(
   const common: JsonObject =
     requestId === undefined ? { type, ts, source } : { type, ts, source, request_id: requestId };
   if (extra === undefined) return { ...common, ...fields } as unknown as StreamEventFrame;
-  // A frame that came in this dialect keeps its own count of rounds, or its lack of one.
+  // A frame from this dialect keeps its own iteration, or none.
   const { iteration: _iteration, ...rest } = fields;
   return mergeExtra({ ...common, ...rest }, extra) as unknown as StreamEventFrame;
 }
 
-/** The same for the one that comes by the thousand. */
+/** Like `createFrame`, for the most frequent event. */
 function createTextDelta(fold: StreamEventFold, envelope: StampedEnvelope, content: string): StreamEventFrame {
   const { source, requestId } = fold;
   if (envelope.ext !== undefined || requestId === undefined)
@@ -180,41 +182,43 @@ function createTextDelta(fold: StreamEventFold, envelope: StampedEnvelope, conte
   return { type: "text_delta", ts: toSeconds(fold.ts), source, request_id: requestId, content };
 }
 
-/** Milliseconds to seconds, to the microsecond; a time beyond all calendars is only divided. */
+/** Converts milliseconds to seconds, rounded to microseconds. Times beyond the range of rounding are only divided. */
 function toSeconds(ms: number): number {
   const exact = Math.round(ms * 1000) / 1_000_000;
   return Number.isFinite(exact) ? exact : ms / 1000;
 }
 
-/** The event's own fields stand at top level and, as 002 has it for retrievals, in `metadata` too. */
+/** The fields of the event are at the top level and also in `metadata`, as 002 shows for retrievals. */
 function withMetadata(fields: JsonObject): JsonObject {
   return { ...fields, metadata: fields };
 }
 
-/** A call without an id gets one; its result, known by the tool's name alone, takes the oldest of that name. */
-function makeId(fold: StreamEventFold, event: EventOf<"tool_call">, { envelope }: StampedRecord): string {
+/**
+ * Generates an ID for a call without one. Its result, which has only the tool name, takes the oldest ID of that tool.
+ */
+function assignCallId(fold: StreamEventFold, event: EventOf<"tool_call">, { envelope }: StampedRecord): string {
   if (event.call_id !== undefined) return event.call_id;
   const made = `call_${envelope.event_id}`;
-  const waiting = fold.madeIds.get(event.name);
+  const waiting = fold.generatedIds.get(event.name);
   if (waiting !== undefined && waiting.length < MAX_REMEMBERED) waiting.push(made);
-  else if (waiting === undefined && fold.madeIds.size < MAX_REMEMBERED) fold.madeIds.set(event.name, [made]);
+  else if (waiting === undefined && fold.generatedIds.size < MAX_REMEMBERED) fold.generatedIds.set(event.name, [made]);
   return made;
 }
 
-function takeId(fold: StreamEventFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): string {
-  return event.call_id ?? fold.madeIds.get(event.name)?.shift() ?? `call_${envelope.event_id}`;
+function takeCallId(fold: StreamEventFold, event: EventOf<"tool_end">, { envelope }: StampedRecord): string {
+  return event.call_id ?? fold.generatedIds.get(event.name)?.shift() ?? `call_${envelope.event_id}`;
 }
 
-export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
+export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> = {
   run_start: carried(
     "request_start",
     (fold, { message }, { envelope }) => [
       createFrame(fold, envelope, "request_start", { iteration: 0, input: message ?? "" }),
     ],
     {
-      loses: ["agent", "contiguous", "context"],
-      note: "`run_id` comes back as the request id",
-      back: ({ request_id, run_id, message = "", source = "stream" }) => {
+      lostFields: ["agent", "contiguous", "context"],
+      note: "`run_id` is read back as the request ID",
+      roundTrip: ({ request_id, run_id, message = "", source = "stream" }) => {
         const id = request_id ?? run_id;
         return { type: "run_start", message, source, ...(id === undefined ? {} : { run_id: id, request_id: id }) };
       },
@@ -225,25 +229,26 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
     (fold, { status }, { envelope }) =>
       status === "completed" ? [] : [createFrame(fold, envelope, "agent_finish", { content: "", status })],
     {
-      loses: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
-      note: "sent with the reply when the run completed",
+      lostFields: ["summary", "first_event_id", "last_event_id", "frame_count", "reason", "code"],
+      note: "sent with the reply if the run completed",
     },
   ),
   reply: carried(
     "agent_finish",
     (fold, { reply }, { envelope }) => {
-      const missing = fold.source === "execute" || !fold.text ? "" : fold.answered.missing(envelope.node_id, reply);
+      const missing =
+        fold.source === "execute" || !fold.wantsText ? "" : fold.answered.missing(envelope.node_id, reply);
       const text = missing === "" ? [] : [createFrame(fold, {}, "text_delta", { content: missing })];
       return [...text, createFrame(fold, envelope, "agent_finish", { content: reply })];
     },
-    { note: "on the stream path, what was not streamed of it goes out as one `text_delta` first" },
+    { note: "with `source: stream`, the part that was not streamed is sent first as one `text_delta`" },
   ),
   message_chunk: carried(
     "text_delta",
     (fold, { content, channel }, { envelope }) => {
       if (channel === "thought") return NOTHING;
-      if (!fold.text) {
-        // Held calls are told with the same time, whether the text is told or not.
+      if (!fold.wantsText) {
+        // Held calls must get the same time whether or not text is sent.
         fold.lastTs = fold.ts;
         return NOTHING;
       }
@@ -251,10 +256,10 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
       return [createTextDelta(fold, envelope, content)];
     },
     {
-      loses: ["id", "channel", "format", "is_complete"],
-      note: "on the channel `thought`: left out",
-      back: ({ content, channel }) =>
-        channel === "thought" ? undefined : { type: "message_chunk", content, id: NODE_NAME },
+      lostFields: ["id", "channel", "format", "is_complete"],
+      note: "omitted on the channel `thought`",
+      roundTrip: ({ content, channel }) =>
+        channel === "thought" ? undefined : { type: "message_chunk", content, id: DEFAULT_NODE_NAME },
     },
   ),
   tool_call: carried(
@@ -267,15 +272,15 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
         fold.pending.set(node, pending);
         fold.held.count++;
       }
-      const id = makeId(fold, event, record);
+      const id = assignCallId(fold, event, record);
       pending.calls.push({ id, name: event.name });
-      if (fold.made.has(id) || fold.made.size < MAX_REMEMBERED) fold.made.set(id, true);
+      if (fold.knownCalls.has(id) || fold.knownCalls.size < MAX_REMEMBERED) fold.knownCalls.set(id, true);
       return pending.calls.length < MAX_HELD ? [] : announce(fold, node);
     },
     {
-      loses: ["arguments", "description", "index", "raw_arguments"],
+      lostFields: ["arguments", "description", "index", "raw_arguments"],
       note: "calls made together are announced together",
-      back: ({ call_id, name }) => ({
+      roundTrip: ({ call_id, name }) => ({
         type: "tool_call",
         ...(call_id === undefined ? {} : { call_id }),
         name,
@@ -286,9 +291,9 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
   tool_end: carried(
     "tool_result",
     (fold, event, record) => {
-      const id = takeId(fold, event, record);
-      const isMade = fold.made.get(id) !== false;
-      fold.made.delete(id);
+      const id = takeCallId(fold, event, record);
+      const isMade = fold.knownCalls.get(id) !== false;
+      fold.knownCalls.delete(id);
       if (!isMade) return NOTHING;
       const iteration = fold.rounds.get(id) ?? fold.iteration;
       fold.rounds.delete(id);
@@ -297,9 +302,9 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
       ];
     },
     {
-      loses: ["is_error", "output", "error_code", "duration_ms"],
-      note: "the name comes back from the announcement; a call that was never made, since the model broke off within its arguments, has none",
-      back: ({ call_id, name, result }) => ({
+      lostFields: ["is_error", "output", "error_code", "duration_ms"],
+      note: "the tool name is taken from the announcement; a call that the model did not finish has no result",
+      roundTrip: ({ call_id, name, result }) => ({
         type: "tool_end",
         ...(call_id === undefined ? {} : { call_id }),
         name,
@@ -314,8 +319,8 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
       createFrame(fold, envelope, "error", { iteration: fold.iteration, stage: stage ?? "unknown", message }),
     ],
     {
-      loses: ["code", "error_type", "recoverable", "call_id", "details"],
-      back: ({ stage = "unknown", message }) => ({ type: "error", message, stage }),
+      lostFields: ["code", "error_type", "recoverable", "call_id", "details"],
+      roundTrip: ({ stage = "unknown", message }) => ({ type: "error", message, stage }),
     },
   ),
   retrieval_complete: carried(
@@ -323,38 +328,38 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
     (fold, { doc_count }, { envelope }) => [
       createFrame(fold, envelope, "retrieval_complete", withMetadata({ doc_count })),
     ],
-    { loses: ["query", "sources"] },
+    { lostFields: ["query", "sources"] },
   ),
   compression_applied: carried(
     "compression_applied",
     (fold, { before_tokens, after_tokens }, { envelope }) => [
       createFrame(fold, envelope, "compression_applied", withMetadata({ before_tokens, after_tokens })),
     ],
-    { loses: ["method", "covered_messages", "covered_digest", "summary"] },
+    { lostFields: ["method", "covered_messages", "covered_digest", "summary"] },
   ),
   foreign: carried(
-    "as it was",
+    "original frame",
     (_fold, { dialect, frame }) =>
       dialect === "stream-event" && isJsonObject(frame) ? [frame as unknown as StreamEventFrame] : [],
     {
-      note: "only a frame that came in this dialect",
-      back: (event) => (event.dialect === "stream-event" ? event : undefined),
+      note: "only frames that came from this dialect",
+      roundTrip: (event) => (event.dialect === "stream-event" ? event : undefined),
     },
   ),
-  tool_start: omitted("002 tells when a call is made and when it is done"),
-  tool_call_chunk: omitted("002 announces calls whole"),
-  tool_output: omitted("002 has no event for what a tool prints while it runs"),
-  tool_progress: omitted("002 has no event for a tool's progress"),
-  tool_approval: omitted("002 has no event for a call that waits for consent"),
-  tool_approval_result: omitted("002 has no event for a call that waits for consent"),
-  reasoning_chunk: omitted("002 streams the answer alone"),
-  reasoning_end: omitted("002 streams the answer alone"),
+  tool_start: omitted("002 reports only when a call is made and when it ends"),
+  tool_call_chunk: omitted("002 announces only complete calls"),
+  tool_output: omitted("002 has no event for tool output"),
+  tool_progress: omitted("002 has no event for tool progress"),
+  tool_approval: omitted("002 has no event for approvals"),
+  tool_approval_result: omitted("002 has no event for approvals"),
+  reasoning_chunk: omitted("002 streams only the answer"),
+  reasoning_end: omitted("002 streams only the answer"),
   data: omitted("002 has no event for structured data"),
   image: omitted("002 has no event for images"),
   todo_list: omitted("002 has no event for to-do lists"),
   todo_update: omitted("002 has no event for to-do lists"),
-  custom: omitted("002 has no event for data of the application's own"),
-  usage: omitted("002 leaves token counts to metrics"),
+  custom: omitted("002 has no event for application data"),
+  usage: omitted("002 reports token counts as metrics"),
   llm_start: omitted("002 does not show model calls"),
   llm_end: omitted("002 does not show model calls"),
   node_enter: omitted("002 has no node runs"),
@@ -362,12 +367,12 @@ export const STREAM_EVENT_TABLE: Table<StreamEventFold, StreamEventFrame> = {
   values: omitted("002 does not carry graph state"),
   updates: omitted("002 does not carry graph state"),
   checkpoint: omitted("002 does not carry graph state"),
-  tot_expand: omitted("002 has no tree of thoughts"),
-  tot_evaluate: omitted("002 has no tree of thoughts"),
-  tot_backtrack: omitted("002 has no tree of thoughts"),
-  got_plan: omitted("002 has no graph of thoughts"),
-  got_node_start: omitted("002 has no graph of thoughts"),
-  got_node_complete: omitted("002 has no graph of thoughts"),
-  got_node_failed: omitted("002 has no graph of thoughts"),
-  got_expand: omitted("002 has no graph of thoughts"),
+  tot_expand: omitted("002 has no trees of thoughts"),
+  tot_evaluate: omitted("002 has no trees of thoughts"),
+  tot_backtrack: omitted("002 has no trees of thoughts"),
+  got_plan: omitted("002 has no graphs of thoughts"),
+  got_node_start: omitted("002 has no graphs of thoughts"),
+  got_node_complete: omitted("002 has no graphs of thoughts"),
+  got_node_failed: omitted("002 has no graphs of thoughts"),
+  got_expand: omitted("002 has no graphs of thoughts"),
 };

@@ -1,22 +1,22 @@
 /**
- * Moves the records of `recent` to `chunks`: all of them, in one transaction, so that nobody ever sees a record twice or
- * not at all. What is recent stays few, and what is old lies together.
+ * Moves all records from `recent` to `chunks` in one transaction, so that a reader sees each record exactly once.
+ * `recent` stays small, and older records of a session are stored together.
  */
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
-import { asChunk, checksumOf, type Chunk, isSound, type RecentRow } from "./records.ts";
+import { toChunk, checksumOf, type RecordChunk, hasValidChecksum, type RecentRow } from "./records.ts";
 import { sealOf } from "./seal.ts";
 
-/** Roughly bytes of `recent` after which it is emptied, however few its rows. */
+/** Approximate bytes in `recent` after which it is compacted, even if it has few rows. */
 const MAX_RECENT_LENGTH = 4 * 1024 * 1024;
-/** What a chunk holds at most, unless a single record has more. */
+/** Largest chunk, unless a single record is larger. */
 const MAX_CHUNK_BYTES = 64 * 1024;
 const MAX_CHUNK_RECORDS = 512;
 
 const STATEMENTS = {
-  // Emptied as a whole, the table counts its rows from 1 again.
+  // Emptying the table restarts its keys at 1, so the largest key bounds the number of rows.
   size: "SELECT coalesce(max(pk), 0) AS rows FROM recent",
   rows: "SELECT session, id AS lastId, pos, crc, text FROM recent ORDER BY session, id",
   insert: "INSERT INTO chunks (session, first_id, last_id, pos, crc, text) VALUES (?, ?, ?, ?, ?, ?)",
@@ -24,20 +24,22 @@ const STATEMENTS = {
   empty: "DELETE FROM recent",
 } as const;
 
-interface Row extends Chunk {
+interface SessionChunk extends RecordChunk {
   readonly session: number;
 }
 
 export class Compactor {
   readonly #sql: Statements<typeof STATEMENTS>;
   readonly #maxRows: number;
-  /** Of texts written since `recent` was empty, as far as this process knows; and how many they are. */
+  /** Characters and records written since `recent` was empty, as far as this process knows. */
   #length = 0;
   #records = 0;
-  /** Records after which it is to be emptied, or rows, where others wrote them. */
+  /** Number of records, or of rows written by any process, after which `recent` is compacted. */
   #due: number;
-  /** What `recent` holds, by session, if this process alone has written it since it was empty: saves reading it back. */
-  #known: Map<number, Row[]> | undefined;
+  /**
+   * Contents of `recent` by session, if only this process has written it since it was empty. Avoids reading it back.
+   */
+  #known: Map<number, SessionChunk[]> | undefined;
 
   constructor(db: DatabaseSync, maxRows: number) {
     this.#sql = prepareAll(db, STATEMENTS);
@@ -45,7 +47,7 @@ export class Compactor {
     this.#due = maxRows;
   }
 
-  note(row: Row): void {
+  note(row: SessionChunk): void {
     this.#length += row.text.length;
     this.#records += row.lastId - row.firstId + 1;
     const rows = this.#known?.get(row.session);
@@ -53,12 +55,12 @@ export class Compactor {
     else this.#known?.set(row.session, [row]);
   }
 
-  /** Somebody else has written, or a transaction was undone. */
+  /** Drops the remembered contents: another process has written, or a transaction was rolled back. */
   forget(): void {
     this.#known = undefined;
   }
 
-  /** Another process may have emptied it meanwhile; then there is little to do. */
+  /** Counts the rows in the table too, because another process may have compacted it. */
   isDue(): boolean {
     const { rows } = this.#sql.size.get() as { rows: number };
     return (
@@ -68,7 +70,10 @@ export class Compactor {
     );
   }
 
-  /** Empties `recent`. Throws where a row of it is damaged: it is tried again when there is twice as much to move. */
+  /**
+   * Compacts `recent`. Throws `store_corrupt` if a row is damaged; the next attempt is made when there is twice as much
+   * to move.
+   */
   run(): void {
     this.#due *= 2;
     for (const rows of (this.#known ?? this.#read()).values()) this.#move(rows);
@@ -79,19 +84,19 @@ export class Compactor {
     this.#known = new Map();
   }
 
-  #read(): Map<number, Row[]> {
+  #read(): Map<number, SessionChunk[]> {
     const stored = this.#sql.rows.all() as unknown as (RecentRow & { session: number })[];
-    const rows = stored.map((row): Row => ({ session: row.session, ...asChunk(row) }));
-    // A damaged text must not be given a checksum that says it is sound.
+    const rows = stored.map((row): SessionChunk => ({ session: row.session, ...toChunk(row) }));
+    // A new checksum must not make a damaged text look valid.
     for (const row of rows)
-      if (!isSound(row.session, row))
+      if (!hasValidChecksum(row.session, row))
         throw new LoomError("store_corrupt", `record ${row.lastId} of session number ${row.session} is damaged`);
     return Map.groupBy(rows, ({ session }) => session);
   }
 
-  /** The records of one session, in as few chunks as they fit. */
-  #move(rows: readonly Row[]): void {
-    let chunk: Row[] = [];
+  /** Writes the records of one session in as few chunks as possible. */
+  #move(rows: readonly SessionChunk[]): void {
+    let chunk: SessionChunk[] = [];
     let records = 0;
     let bytes = 0;
     for (const row of rows) {
@@ -112,7 +117,7 @@ export class Compactor {
     this.#write(chunk);
   }
 
-  #write(chunk: readonly Row[]): void {
+  #write(chunk: readonly SessionChunk[]): void {
     const first = chunk[0];
     const last = chunk.at(-1);
     if (first === undefined || last === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * Opens a store. A new one is made whole beside its place and then put there, so that a store is never found half made
- * and an empty file is known for what it is: a store that lost everything.
+ * Opens a store file. A new store is created under a temporary name and then moved into place, so that an incomplete
+ * store is never opened, and an empty file is known to be a store that lost its contents.
  */
 import { chmodSync, closeSync, fdatasyncSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
 import { randomUUID } from "node:crypto";
@@ -12,44 +12,49 @@ import { makeFolder } from "./make-folder.ts";
 import { placeFile } from "./place-file.ts";
 import { migrate, readPragma, readVersion } from "./schema.ts";
 
-export interface ConnectionOptions {
-  /** How long to wait for another process that writes. */
+export interface StoreConnectionOptions {
+  /** How long to wait for another process that writes, in milliseconds. */
   readonly busyTimeoutMs: number;
-  /** Records that lie by themselves before they are put together by session. */
+  /** Rows in `recent` after which it is compacted. */
   readonly maxRecentRows: number;
-  /** What may wait for the disk. */
+  /** Largest size of the write queue in bytes. */
   readonly maxQueueBytes: number;
-  /** Largest size of the database file. */
+  /** Largest size of the database file in bytes. */
   readonly maxFileBytes?: number | undefined;
-  /** Largest size of a store that is looked through whole when it is opened. */
+  /** Largest file size in bytes that is checked completely when opened. */
   readonly maxCheckBytes: number;
 }
 
 const PAGE_BYTES = 4096;
-/** Pages of write-ahead log after which it is written back. */
+/** Pages in the write-ahead log after which SQLite checkpoints it. */
 const CHECKPOINT_PAGES = 4000;
 
 /**
- * Makes the store if there is none, brings an older one up to date, and sees to it that all it shows is durable. Returns
- * which file it is, for `assertFile`.
+ * Creates the store if it does not exist, migrates an older one, and syncs everything it contains to disk. Returns the
+ * identity of the file, for `assertFile`.
  */
-export function prepareStore(path: string, options: ConnectionOptions): string {
+export function prepareStore(path: string, options: StoreConnectionOptions): string {
   try {
     const size = statSync(path, { throwIfNoEntry: false })?.size;
     if (size === undefined) {
-      assertNoStrayLog(path);
+      assertNoStrayWal(path);
       createStore(path);
     }
-    if (size === 0) throw new LoomError("store_corrupt", `the store is an empty file: ${path}`, { path });
-    assertLogThere(path);
-    unlockLog(path);
+    if (size === 0)
+      throw new LoomError(
+        "store_corrupt",
+        `the store is an empty file: ${path}; restore it from a backup, or delete it to start a new store`,
+        { path },
+      );
+    assertWalPresent(path);
+    makeWalWritable(path);
     const db = openConnection(path, options);
     try {
-      // SQLite takes the stump of a file for an empty database, and would fill it.
-      if (readVersion(db) === 0) throw new LoomError("store_corrupt", `the file holds no store: ${path}`, { path });
+      // SQLite treats a truncated file as an empty database and would fill it.
+      if (readVersion(db) === 0) throw new LoomError("store_corrupt", `the file contains no store: ${path}`, { path });
       migrate(db);
-      assertSound(db, options.maxCheckBytes);
-      syncLog(path);
+      assertIntegrity(db, options.maxCheckBytes);
+      syncWal(path);
       return identifyFile(path) ?? "";
     } finally {
       db.close();
@@ -60,11 +65,11 @@ export function prepareStore(path: string, options: ConnectionOptions): string {
 }
 
 /**
- * Rows are proven one by one when they are read. That none is missing is looked for here: in all of a small store, and
- * in a large one in what says which sessions there are and where they end, as an end that is missed would be written
- * twice.
+ * Checks that no rows are missing; the contents of rows are checked when they are read. A small store is checked
+ * completely. In a large one, only the tables that list the sessions and their last records are checked: a missing last
+ * record would cause ids to be written twice.
  */
-function assertSound(db: DatabaseSync, maxCheckBytes: number): void {
+function assertIntegrity(db: DatabaseSync, maxCheckBytes: number): void {
   const isSmall = readPragma(db, "page_count") * PAGE_BYTES <= maxCheckBytes;
   for (const table of isSmall ? [""] : ["('sessions')", "('recent')", "('extents')"]) {
     const found = db.prepare(`PRAGMA integrity_check${table}`).get()?.["integrity_check"];
@@ -72,54 +77,57 @@ function assertSound(db: DatabaseSync, maxCheckBytes: number): void {
   }
 }
 
-/** Tells a file from another that is put in its place; undefined when there is none. */
+/** Identifies a file on disk, to detect that it was replaced; undefined if it does not exist. */
 function identifyFile(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
 }
 
-/** Throws unless the store is still the file that was opened: those who have the old one would not see what is written. */
+/**
+ * Throws `store_failed` unless the path still names the file that was opened. Processes that opened the old file would
+ * not see writes to the new one.
+ */
 export function assertFile(path: string, file: string): void {
   const found = identifyFile(path);
   if (found === file) return;
-  const what = found === undefined ? "the store is gone" : "another file has taken the place of the store";
+  const what = found === undefined ? "the store file was deleted" : "the store file was replaced by another file";
   throw new LoomError("store_failed", `${what}: ${path}`, { path });
 }
 
 /**
- * What a killed process committed lately is in the write-ahead log alone, and SQLite takes a log that is not there for
- * an empty one. But it makes the log before its index and removes it after: an index alone is all that is left of a log
- * that somebody deleted. (Who deletes both, or moves the store without them, leaves no trace.)
+ * Throws `store_corrupt` if the write-ahead log was deleted. After a crash, the latest commits are only in the log, and
+ * SQLite treats a missing log as empty. SQLite creates the log before its index (`-shm`) and deletes it after, so an
+ * index without a log means that the log was deleted. If both files are missing, the loss cannot be detected.
  */
-function assertLogThere(path: string): void {
+function assertWalPresent(path: string): void {
   const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined;
-  // Another process may just be closing the store, or opening it; that does not last.
-  for (let look = 0; look < 5; look++) if (!exists(`${path}-shm`) || exists(`${path}-wal`)) return;
+  // Another process may be opening or closing the store, which takes only a moment.
+  for (let attempt = 0; attempt < 5; attempt++) if (!exists(`${path}-shm`) || exists(`${path}-wal`)) return;
   throw new LoomError(
     "store_corrupt",
-    `the store has lost its write-ahead log, and the latest records with it: put ${path}-wal back, or delete ` +
-      `${path}-shm to go on with what is left`,
+    `the write-ahead log of the store is missing, and with it the latest records: restore ${path}-wal, or delete` +
+      ` ${path}-shm to continue without them`,
     { path },
   );
 }
 
-/** The log of a store that was deleted without it would be taken for that of the new one. */
-function assertNoStrayLog(path: string): void {
+/** SQLite would apply the write-ahead log of a deleted store to the new one. */
+function assertNoStrayWal(path: string): void {
   if (statSync(`${path}-wal`, { throwIfNoEntry: false }) === undefined) return;
-  // Another process may have made the store just now.
+  // Another process may have just created the store.
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
   throw new LoomError(
     "store_corrupt",
-    `the store is gone and has left its write-ahead log: put ${path} back, or delete ${path}-wal too`,
+    `the store file is missing, but its write-ahead log exists: restore ${path}, or delete ${path}-wal`,
     { path },
   );
 }
 
 /**
- * While a store may only be read, SQLite makes its log such that it cannot be written either, and leaves it behind. When
- * the store may be written again, its log must be too.
+ * Makes the write-ahead log writable if the store is. SQLite creates a read-only log while the store is read-only, and
+ * leaves it behind.
  */
-function unlockLog(path: string): void {
+function makeWalWritable(path: string): void {
   if (!isWritable(path)) return;
   const { mode } = statSync(path);
   for (const file of [`${path}-wal`, `${path}-shm`]) {
@@ -127,17 +135,17 @@ function unlockLog(path: string): void {
     try {
       chmodSync(file, mode & 0o777);
     } catch (error) {
-      // The process it was of has just closed the store.
+      // Another process has just closed the store and deleted the file.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
 }
 
 /**
- * A process that was killed may leave commits in the write-ahead log that were written but not synced. They are found
- * when the store is opened, and would be shown; so they are made durable first.
+ * Syncs the write-ahead log. A killed process may have written commits to it without syncing them; they would become
+ * visible before they are durable.
  */
-function syncLog(path: string): void {
+function syncWal(path: string): void {
   try {
     const file = openSync(`${path}-wal`, "r");
     try {
@@ -180,11 +188,11 @@ function syncFolder(folder: string): void {
   }
 }
 
-export function openConnection(path: string, { busyTimeoutMs, maxFileBytes }: ConnectionOptions): DatabaseSync {
+export function openConnection(path: string, { busyTimeoutMs, maxFileBytes }: StoreConnectionOptions): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
     db.exec(`PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    // What is deleted is overwritten where its page is written anyway; pages that become free are given back by `sweep`.
+    // Overwrites deleted data in pages that are written anyway; `sweep` returns free pages to the file system.
     db.exec("PRAGMA secure_delete = FAST");
     db.exec("PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY");
     if (maxFileBytes !== undefined) db.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
@@ -195,10 +203,10 @@ export function openConnection(path: string, { busyTimeoutMs, maxFileBytes }: Co
   }
 }
 
-/** A connection that only reads. */
-export function openReader(path: string, options: ConnectionOptions): DatabaseSync {
+/** Opens a read-only connection. */
+export function openReader(path: string, options: StoreConnectionOptions): DatabaseSync {
   const db = openConnection(path, options);
-  // No memory map: a file cut short under one kills the process instead of giving an error.
+  // No memory mapping: truncating a mapped file kills the process instead of causing an error.
   db.exec("PRAGMA query_only = ON");
   return db;
 }

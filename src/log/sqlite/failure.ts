@@ -1,30 +1,28 @@
-/**
- * What SQLite says when it cannot go on, in our codes. Errors of our own pass through as they are.
- */
+/** Translates errors of SQLite and the file system to LoomErrors. LoomErrors pass through unchanged. */
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import type { ErrorCode, JsonObject } from "../../protocol/index.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 
-/** Primary result codes of SQLite; an extended code holds its primary one in the low byte. */
+/** Primary result codes of SQLite; an extended code has its primary code in the low byte. */
 const CODES: { readonly [primary: number]: readonly [code: ErrorCode, about: string] } = {
-  5: ["store_busy", "the store is being written by somebody else for too long"],
-  6: ["store_busy", "the store is being written by somebody else for too long"],
-  8: ["store_read_only", "the store cannot be written"],
-  10: ["store_failed", "the disk failed"],
+  5: ["store_busy", "another process is writing the store; timed out waiting for it"],
+  6: ["store_busy", "another process is writing the store; timed out waiting for it"],
+  8: ["store_read_only", "the store is not writable"],
+  10: ["store_failed", "disk I/O failed"],
   11: ["store_corrupt", "the store is damaged"],
-  13: ["store_full", "the disk, or the space the store may use, is full"],
+  13: ["store_full", "the disk is full, or the store has reached its size limit"],
   14: ["store_failed", "the store cannot be opened"],
   26: ["store_corrupt", "the file is not a store"],
 };
 
-/** The same for what the system says of files. */
+/** Error codes of the file system. */
 const SYSTEM_CODES: { readonly [code: string]: readonly [code: ErrorCode, about: string] } = {
-  EACCES: ["store_read_only", "the store cannot be written"],
-  EPERM: ["store_read_only", "the store cannot be written"],
-  EROFS: ["store_read_only", "the store cannot be written"],
+  EACCES: ["store_read_only", "the store is not writable"],
+  EPERM: ["store_read_only", "the store is not writable"],
+  EROFS: ["store_read_only", "the store is not writable"],
   ENOSPC: ["store_full", "the disk is full"],
-  EDQUOT: ["store_full", "the space the store may use is full"],
+  EDQUOT: ["store_full", "the disk quota is exceeded"],
 };
 
 export function asStoreError(error: unknown, path: string): LoomError {
@@ -36,7 +34,7 @@ export function asStoreError(error: unknown, path: string): LoomError {
   return new LoomError(code, `${about}: ${message ?? String(error)}`, { path }, { cause: error });
 }
 
-/** Whether this process may write it. SQLite does not say why it cannot open a file. */
+/** Whether this process may write the file. SQLite does not report why it cannot open one. */
 export function isWritable(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
@@ -46,7 +44,7 @@ export function isWritable(path: string): boolean {
   }
 }
 
-/** An error as it crosses from one thread to another. */
+/** An error as it is sent between threads. */
 export interface PlainError {
   readonly code: ErrorCode;
   readonly message: string;

@@ -1,21 +1,21 @@
 /**
- * Where each session stands: what an append must know of it. Remembered between transactions, and forgotten when another
- * connection has written to the store in between.
+ * Caches the head of each session: what an append needs to know. The cache is cleared when another connection has
+ * written to the store.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { unknownSession } from "../rules.ts";
 import type { Records } from "./records.ts";
-import type { SessionRow, SessionRows } from "./session-rows.ts";
+import type { StoredSession, SessionRows } from "./session-rows.ts";
 
 export interface Head {
   readonly key: number;
-  /** As it is stored; changed by `Heads.save` alone. */
-  row: SessionRow;
+  /** The stored row; changed only by `Heads.save`. */
+  row: StoredSession;
   lastId: number;
-  /** Bytes of the session up to and with its last record. */
+  /** Size of the session in bytes, up to and including its last record. */
   pos: number;
-  /** Runs that are in the index for certain. */
+  /** Runs known to be in the index. */
   readonly runs: Set<string>;
 }
 
@@ -34,7 +34,7 @@ export class Heads {
     this.#records = records;
   }
 
-  /** To be called at the start of every transaction. True when somebody else has written since the last. */
+  /** Call at the start of every transaction. Returns whether another connection has written since the last one. */
   refresh(): boolean {
     const version = Object.values(this.#version.get() ?? {})[0];
     const isChanged = version !== this.#dataVersion;
@@ -43,7 +43,7 @@ export class Heads {
     return isChanged;
   }
 
-  /** What is remembered of a transaction that was rolled back is not so. */
+  /** Clears the cache after a rollback. */
   clear(): void {
     this.#heads.clear();
   }
@@ -65,7 +65,7 @@ export class Heads {
     return head;
   }
 
-  save(head: Head, changes: Partial<SessionRow>): void {
+  save(head: Head, changes: Partial<StoredSession>): void {
     head.row = { ...head.row, ...changes };
     this.#rows.save(head.row);
   }

@@ -1,6 +1,4 @@
-/**
- * The rows of landmarks, sealed like those of sessions.
- */
+/** Reads and writes the rows of landmarks. Each row has a seal, see `seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
 import type { Landmark, LandmarkKind } from "../log.ts";
 import { prepareAll, type Statements } from "./connection.ts";
@@ -33,13 +31,13 @@ export class LandmarkRows {
 
   find(session: number, kind: LandmarkKind, key: string): Landmark | undefined {
     const row = this.#sql.find.get(session, kind, key) as LandmarkRow | undefined;
-    return row === undefined ? undefined : prove(session, row);
+    return row === undefined ? undefined : verifyRow(session, row);
   }
 
-  /** Those before record `before`, newest first. */
+  /** Lists landmarks before record `before`, newest first. */
   list(session: number, kind: LandmarkKind, before: number, limit: number): readonly Landmark[] {
     const rows = this.#sql.list.all(session, kind, before, limit) as unknown as LandmarkRow[];
-    return rows.map((row) => prove(session, row));
+    return rows.map((row) => verifyRow(session, row));
   }
 
   set(session: number, { kind, key, eventId, runId }: Landmark): void {
@@ -48,7 +46,7 @@ export class LandmarkRows {
   }
 }
 
-function prove(session: number, { kind, key, eventId, runId, seal }: LandmarkRow): Landmark {
-  assertSeal(seal, [session, kind, key, eventId, runId], `the ${kind} "${key}"`);
+function verifyRow(session: number, { kind, key, eventId, runId, seal }: LandmarkRow): Landmark {
+  assertSeal(seal, [session, kind, key, eventId, runId], `${kind} "${key}"`);
   return { kind, key, eventId, runId: runId ?? undefined };
 }

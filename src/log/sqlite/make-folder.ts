@@ -1,11 +1,11 @@
 /**
- * Makes a folder and those above it, level by level. Node's own way tries for ever where a file system says of a folder
- * that is there that nothing can be made in it because it is not, as `/proc` does.
+ * Creates a folder and its parents. A replacement for recursive `mkdir`, which loops forever on file systems such as
+ * `/proc` that report ENOENT for an existing parent.
  */
 import { mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 
-/** The topmost folder that was made; undefined where all were there. `mode` is of those that are made. */
+/** Returns the topmost folder that was created; undefined if all existed. `mode` applies to the created folders. */
 export function makeFolder(folder: string, mode?: number): string | undefined {
   const missing: string[] = [];
   for (let path = resolve(folder); !isFolder(path); path = dirname(path)) {
@@ -16,7 +16,7 @@ export function makeFolder(folder: string, mode?: number): string | undefined {
     try {
       mkdirSync(path, mode);
     } catch (error) {
-      // Somebody else may have been quicker.
+      // Another process may have created it first.
       if (!isFolder(path)) throw error;
     }
   }

@@ -1,20 +1,18 @@
-/**
- * What the writing thread is asked to do, and what it answers. Plain data: it crosses between threads.
- */
+/** The messages between the log and its writer thread: operations and their results. Plain data that can be cloned. */
 import type { Settlement } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { PlainError } from "./failure.ts";
 
-export type Operation =
+export type StoreOperation =
   | {
       readonly do: "append";
       readonly sessionId: string;
       readonly epoch: number;
       readonly expectedLastId: number;
       readonly count: number;
-      /** The texts, joined by line feeds. */
+      /** Stored texts, joined by line feeds. */
       readonly text: string;
-      /** Absent where the batch changes no index and answers no command, as most do. */
+      /** Undefined if the batch changes no index. */
       readonly changes: IndexChanges | undefined;
       readonly settle: readonly Settlement[] | undefined;
       readonly now: number;
@@ -23,17 +21,17 @@ export type Operation =
       readonly do: "create";
       readonly sessionId: string;
       readonly title: string | undefined;
-      /** Undefined where any will do for one that is there. */
+      /** Undefined if the session may have any owner. */
       readonly owner: string | undefined;
       readonly firstId: number;
       readonly graceMs: number;
       readonly now: number;
-      /** Made with these, and only if it is new. */
+      /** Records of the new session; the operation fails if it exists. */
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string; readonly onlyUntitled: boolean }
-  /** Nothing; the answer says whether somebody else has written. */
-  | { readonly do: "look" }
+  /** Does nothing; the result reports whether another connection has written. */
+  | { readonly do: "ping" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";
@@ -62,7 +60,7 @@ export type Operation =
     }
   | {
       readonly do: "prune";
-      /** The key of the last session that was looked at. */
+      /** Key of the last session already checked. */
       readonly after: number;
       readonly maxAgeMs: number | undefined;
       readonly maxSessionBytes: number | undefined;
@@ -72,25 +70,28 @@ export type Operation =
   | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep" };
 
-/** What came of one operation: a value of its own kind (nothing but success, for most), or a refusal. */
-export type Result = null | { readonly value: unknown } | { readonly error: PlainError };
+/** The operation with this `do` value. */
+export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation, { readonly do: D }>;
+
+/** Null for success without a value, a value, or an error. */
+export type OperationResult = null | { readonly value: unknown } | { readonly error: PlainError };
 
 /**
- * A group of operations on its way to the other thread, answered in the order it was sent. An append that answers no
- * command, as most do, is laid out flat (its session, epoch, expected id, count, text, and what it changes in indexes as
- * JSON): copying objects between threads costs more than what is in them.
+ * A group of operations sent to the writer thread; groups are answered in order. An append that settles no command is
+ * flattened to its session, epoch, expected id, count, text, and index changes as JSON, because cloning objects between
+ * threads is slow.
  */
-export type Group = readonly (string | number | Operation)[];
+export type Group = readonly (string | number | StoreOperation)[];
 
-export interface Answer {
-  /** Null when all went well and nothing is to be told. */
-  readonly results: readonly Result[] | null;
-  /** Other connections have written since the last group. */
-  readonly isNews: boolean;
+export interface GroupResult {
+  /** Null if all operations succeeded without a value. */
+  readonly results: readonly OperationResult[] | null;
+  /** Whether another connection has written since the last group. */
+  readonly hasExternalWrites: boolean;
 }
 
-export function packGroup(operations: readonly Operation[]): Group {
-  const packed: (string | number | Operation)[] = [];
+export function packGroup(operations: readonly StoreOperation[]): Group {
+  const packed: (string | number | StoreOperation)[] = [];
   for (const operation of operations) {
     if (operation.do === "append" && operation.settle === undefined) {
       const { sessionId, epoch, expectedLastId, count, text, changes } = operation;
@@ -102,8 +103,8 @@ export function packGroup(operations: readonly Operation[]): Group {
   return packed;
 }
 
-export function unpackGroup(packed: Group): readonly Operation[] {
-  const operations: Operation[] = [];
+export function unpackGroup(packed: Group): readonly StoreOperation[] {
+  const operations: StoreOperation[] = [];
   for (let i = 0; i < packed.length; i++) {
     const item = packed[i];
     if (typeof item === "object") {

@@ -1,10 +1,10 @@
-// What a store of many owners costs one of them, and that no owner is believed who is not sealed.
+// The cost of one owner's queries in a store with many owners, and detection of changed owners.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { SaidRows } from "./said-rows.ts";
+import { SearchIndex } from "./search-index.ts";
 import { SessionRows } from "./session-rows.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 
@@ -21,9 +21,9 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
   }
 }
 
-/** Sessions by the shortest way, in one transaction: each is titled `apple`. */
+/** Inserts sessions titled `apple` in one transaction. */
 function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
-  const [sessions, said] = [new SessionRows(db), new SaidRows(db)];
+  const [sessions, said] = [new SessionRows(db), new SearchIndex(db)];
   db.exec("BEGIN");
   for (const owner of owners) {
     const place = { incarnation: "i", createdAt: 1, updatedAt: 1, firstId: 1, basePos: 0, epoch: 0 };
@@ -34,7 +34,7 @@ function insertSessions(db: DatabaseSync, owners: readonly string[]): void {
   db.exec("COMMIT");
 }
 
-describe("a store in which others have very many sessions", () => {
+describe("a store with many sessions of other owners", () => {
   const path = join(folder, "many.db");
   const OTHERS = 100_000;
 
@@ -46,7 +46,7 @@ describe("a store in which others have very many sessions", () => {
     withDatabase(path, (db) => insertSessions(db, owners));
   }, 60_000);
 
-  test("is asked for one owner's by index, with nothing to sort", () => {
+  test("uses the owner index and does not sort", () => {
     const asked: string[] = [];
     withDatabase(path, (db) => {
       const prepare = db.prepare.bind(db);
@@ -69,11 +69,11 @@ describe("a store in which others have very many sessions", () => {
     });
   });
 
-  test("gives one of them what is theirs, having looked at little else", async () => {
+  test("finds one owner's sessions and reads little else", async () => {
     const byKey = vi.spyOn(SessionRows.prototype, "findByKey");
     let places = 0;
-    const plain = SaidRows.prototype.find;
-    const counted = vi.spyOn(SaidRows.prototype, "find").mockImplementation(function* (this: SaidRows, ...given) {
+    const plain = SearchIndex.prototype.find;
+    const counted = vi.spyOn(SearchIndex.prototype, "find").mockImplementation(function* (this: SearchIndex, ...given) {
       for (const place of plain.apply(this, given)) {
         places++;
         yield place;
@@ -91,7 +91,7 @@ describe("a store in which others have very many sessions", () => {
       expect(byKey).toHaveBeenCalledTimes(4);
       expect(places).toBeLessThan(5000);
       places = 0;
-      expect(await log.searchSessions({ query: "apple", owner: "nobody" })).toEqual([]);
+      expect(await log.searchSessions({ query: "apple", owner: "missing" })).toEqual([]);
       expect(places).toBe(1);
     } finally {
       counted.mockRestore();
@@ -101,14 +101,14 @@ describe("a store in which others have very many sessions", () => {
   });
 });
 
-describe("an owner that has changed on disk", () => {
+describe("an owner changed on disk", () => {
   test.each([
     ["alice", "bob"],
     ["alice", "local"],
     ["local", "alice"],
     ["alice", ""],
     ["alice", "Alice"],
-  ])("from %j to %j is not believed, whatever is asked", async (owner, changed) => {
+  ])("from %j to %j is detected by every call", async (owner, changed) => {
     const path = join(folder, `${++stores}.db`);
     const made = await openSqliteLog(path);
     await made.createSession("s", { owner, title: "apple" });
@@ -134,13 +134,13 @@ describe("an owner that has changed on disk", () => {
     await log.close();
   });
 
-  test("in the index alone shows nobody what is another's", async () => {
+  test("in the index alone reveals no session of another owner", async () => {
     const path = join(folder, `${++stores}.db`);
     const log = await openSqliteLog(path);
-    await log.createSession("hers", { owner: "alice", title: "apple" });
-    await log.createSession("his", { owner: "bob", title: "apple" });
+    await log.createSession("alices", { owner: "alice", title: "apple" });
+    await log.createSession("bobs", { owner: "bob", title: "apple" });
     withDatabase(path, (db) => {
-      // It says that bob's session is alice's, as a changed page of it would.
+      // Makes the index list bob's session under alice, as a changed page of it would.
       db.exec(`DROP INDEX sessions_by_owner; CREATE INDEX sessions_by_owner ON
         sessions (iif(owner = 'bob', 'alice', owner)) WHERE session_id IS NOT NULL`);
       db.exec("PRAGMA writable_schema = ON");
@@ -151,7 +151,7 @@ describe("an owner that has changed on disk", () => {
     });
     await expect(log.listSessions({ owner: "alice" })).rejects.toMatchObject({ code: "store_corrupt" });
     const found = await log.searchSessions({ query: "apple", owner: "alice" });
-    expect(found.map(({ sessionId }) => sessionId)).toEqual(["hers"]);
+    expect(found.map(({ sessionId }) => sessionId)).toEqual(["alices"]);
     expect(await log.listSessions()).toHaveLength(2);
     await log.close();
     await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });

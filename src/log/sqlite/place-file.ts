@@ -1,4 +1,4 @@
-/** Puts a file that is whole into its place, unless another process was quicker: then its file is the one. */
+/** Moves a complete file into place. If another process was faster, its file is kept. */
 import { linkSync, renameSync } from "node:fs";
 
 export function placeFile(draft: string, path: string): void {
@@ -7,7 +7,7 @@ export function placeFile(draft: string, path: string): void {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return;
-    // A file system without links.
+    // The file system does not support links.
     if (code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS") throw error;
     renameSync(draft, path);
   }

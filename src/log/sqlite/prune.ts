@@ -1,52 +1,50 @@
 /**
- * Retention in a store. A cut only moves a session's first id: what lies before it is refused from then on. The rows go
- * afterwards, a few at a time, so that writers hardly wait; a process that dies in between leaves them to the next. A
- * session that is damaged is left as it is, and told of: the others need not suffer for it.
+ * Retention in a store. Pruning a session only moves its first id; older records can no longer be read. Their rows are
+ * deleted later in small transactions, so that writers hardly wait. If the process dies in between, the next sweep
+ * continues. Damaged sessions are skipped and reported.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isLoomError } from "../../protocol/loom-error.ts";
 import type { PruneReport } from "../log.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import type { Heads } from "./heads.ts";
-import type { Operation } from "./operations.ts";
+import type { OperationOf } from "./operations.ts";
 import type { Records } from "./records.ts";
 import type { RunRows } from "./run-rows.ts";
-import { MAX_INDEXED_ID, type SaidRows } from "./said-rows.ts";
-import type { SessionRow, SessionRows } from "./session-rows.ts";
+import { MAX_INDEXED_ID, type SearchIndex } from "./search-index.ts";
+import type { StoredSession, SessionRows } from "./session-rows.ts";
 
-type Of<D extends Operation["do"]> = Extract<Operation, { readonly do: D }>;
-
-/** Of one transaction: sessions looked at, cuts, answered commands dropped, chunks swept. */
+/** Limits of one transaction: sessions checked, runs pruned, commands deleted, chunks swept. */
 const MAX_SESSIONS = 100;
 const MAX_CUTS = 50;
 const MAX_SWEPT = 2000;
 const MAX_CHUNKS_SWEPT = 100;
-/** Pages given back in one transaction. */
+/** Pages returned to the file system in one transaction. */
 const MAX_PAGES_FREED = 1024;
 
 interface Rows {
   readonly sessions: SessionRows;
   readonly runs: RunRows;
   readonly records: Records;
-  readonly said: SaidRows;
+  readonly searchIndex: SearchIndex;
 }
 
-interface Candidate {
+interface PruneCandidate {
   readonly key: number;
   readonly sessionId: string;
   bytes: number;
-  /** Where the next cut would be: no run lies on both sides of it. */
-  cut: Cut | undefined;
+  /** The next position to prune to: no run spans it. */
+  cut: PruneCut | undefined;
 }
 
-interface Cut {
+interface PruneCut {
   readonly lastId: number;
   readonly endedAt: number;
   readonly runs: number;
 }
 
-/** What one transaction took. */
-interface Taken {
+/** What one transaction pruned. */
+interface PruneTotals {
   runs: number;
   records: number;
   bytes: number;
@@ -81,8 +79,8 @@ export class Pruner {
   readonly #heads: Heads;
   readonly #rows: Rows;
   readonly #sql: Statements<typeof STATEMENTS>;
-  /** What could still be cut of the sessions that were looked at. */
-  #plan: Candidate[] = [];
+  /** Sessions checked so far from which more can be pruned. */
+  #candidates: PruneCandidate[] = [];
 
   constructor(db: DatabaseSync, heads: Heads, rows: Rows) {
     this.#heads = heads;
@@ -90,17 +88,25 @@ export class Pruner {
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
-  /** Looks at some sessions, as many as fit one transaction; `after` says where to go on, and is absent at the end. */
-  prune({ after, maxAgeMs, maxSessionBytes, now }: Of<"prune">): PruneReport & { kept: number; after?: number } {
+  /**
+   * Prunes as many sessions as fit into one transaction. The result has an `after` to continue with, unless all
+   * sessions are done.
+   */
+  prune({
+    after,
+    maxAgeMs,
+    maxSessionBytes,
+    now,
+  }: OperationOf<"prune">): PruneReport & { kept: number; after?: number } {
     const report = { runs: 0, records: 0, bytes: 0, damaged: [] as string[], kept: 0 };
-    if (after === 0) this.#plan = [];
-    const isDue = ({ bytes }: Candidate, { endedAt }: Cut): boolean =>
+    if (after === 0) this.#candidates = [];
+    const isDue = ({ bytes }: PruneCandidate, { endedAt }: PruneCut): boolean =>
       (maxAgeMs !== undefined && endedAt < now - maxAgeMs) ||
       (maxSessionBytes !== undefined && bytes > maxSessionBytes);
     const names = this.#sql.names.all(after) as { key: number; sessionId: string }[];
     for (const { key, sessionId } of names) {
-      const candidate: Candidate = { key, sessionId, bytes: 0, cut: undefined };
-      passOverDamage(candidate, report, () => {
+      const candidate: PruneCandidate = { key, sessionId, bytes: 0, cut: undefined };
+      skipIfDamaged(candidate, report, () => {
         const { pos, row } = this.#heads.get(sessionId);
         candidate.bytes = pos - row.basePos;
         candidate.cut = this.#findCut(key);
@@ -111,20 +117,23 @@ export class Pruner {
       });
       if (candidate.cut !== undefined && isDue(candidate, candidate.cut)) return { ...report, after: key - 1 };
       report.kept += candidate.bytes;
-      if (candidate.cut !== undefined) this.#plan.push(candidate);
+      if (candidate.cut !== undefined) this.#candidates.push(candidate);
     }
     const last = names.at(-1)?.key;
     return names.length < MAX_SESSIONS || last === undefined ? report : { ...report, after: last };
   }
 
-  /** Cuts what ended first, wherever it is, among the sessions `prune` has looked at. Nothing more goes when it reports 0 runs. */
-  pruneOldest({ excess }: Of<"prune-oldest">): PruneReport {
-    const report: Taken = { runs: 0, records: 0, bytes: 0, damaged: [] };
+  /**
+   * Prunes the runs that ended first, across all sessions checked by `prune`, until `excess` bytes are freed. Reports 0
+   * runs if nothing more can be pruned.
+   */
+  pruneOldest({ excess }: OperationOf<"prune-oldest">): PruneReport {
+    const report: PruneTotals = { runs: 0, records: 0, bytes: 0, damaged: [] };
     while (report.bytes < excess && report.runs < MAX_CUTS) {
-      const oldest = findOldest(this.#plan);
+      const oldest = findOldest(this.#candidates);
       if (oldest === undefined) break;
-      passOverDamage(oldest, report, () => {
-        // It may have been deleted or cut since.
+      skipIfDamaged(oldest, report, () => {
+        // The session may have been deleted or pruned since.
         const head = this.#heads.find(oldest.sessionId);
         oldest.cut = head?.key === oldest.key ? this.#findCut(oldest.key) : undefined;
         if (head === undefined || oldest.cut === undefined) return;
@@ -135,13 +144,13 @@ export class Pruner {
     return report;
   }
 
-  /** Forgets some of the commands that were answered before; true when there may be more. */
-  dropCommands({ before }: Of<"drop-commands">): boolean {
+  /** Deletes some commands settled before `before`; returns true if there may be more. */
+  dropCommands({ before }: OperationOf<"drop-commands">): boolean {
     return this.#sql.dropCommands.run(before).changes === MAX_SWEPT;
   }
 
-  /** The first place where the session can be cut: at the end of a run, and inside of none. */
-  #findCut(key: number): Cut | undefined {
+  /** Finds the first position at the end of a run that no other run spans. */
+  #findCut(key: number): PruneCut | undefined {
     let { lastId } = this.#sql.oldestEnd.get(key) as { lastId: number | null };
     if (lastId === null) return undefined;
     const { firstId: firstLive } = this.#sql.firstLive.get(key) as { firstId: number | null };
@@ -153,10 +162,10 @@ export class Pruner {
     }
   }
 
-  /** Throws where it finds damage, having changed nothing. */
-  #apply(candidate: Candidate, { lastId, runs }: Cut, report: Taken): void {
+  /** Throws `store_corrupt` if rows are damaged, before changing anything. */
+  #apply(candidate: PruneCandidate, { lastId, runs }: PruneCut, report: PruneTotals): void {
     const { key, sessionId } = candidate;
-    // A damaged row must not say what is to be thrown away.
+    // A damaged row must not decide what is deleted.
     this.#rows.runs.assertEnded(key, lastId);
     const pos = this.#rows.records.findPosition(key, lastId);
     const head = this.#heads.get(sessionId);
@@ -168,13 +177,16 @@ export class Pruner {
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
     this.#sql.cutLandmarks.run(key, lastId);
-    this.#rows.said.drop(key, 1, lastId);
+    this.#rows.searchIndex.drop(key, 1, lastId);
     this.#heads.forget(sessionId);
     candidate.bytes = kept;
     candidate.cut = this.#findCut(key);
   }
 
-  /** Removes some rows that are no longer held, and free pages, which have texts of theirs. False when none are left. */
+  /**
+   * Deletes rows of pruned and deleted sessions, and returns free pages, which may still contain their texts. Returns
+   * false if nothing is left.
+   */
   sweep(): boolean {
     let swept = 0;
     for (const waste of this.#rows.sessions.listUnswept(MAX_CHUNKS_SWEPT)) {
@@ -191,8 +203,8 @@ export class Pruner {
     return (this.#sql.free.get() as { freelist_count: number }).freelist_count;
   }
 
-  /** How many chunks went. */
-  #sweepSession({ key, firstId, sessionId }: SessionRow): number {
+  /** Returns the number of deleted chunks. */
+  #sweepSession({ key, firstId, sessionId }: StoredSession): number {
     this.#sql.sweepRecent.run(key, firstId);
     const { changes } = this.#sql.sweepChunks.run(key, firstId);
     if (changes === MAX_CHUNKS_SWEPT) return MAX_CHUNKS_SWEPT;
@@ -201,7 +213,7 @@ export class Pruner {
       this.#sql.dropLandmarks.run(key);
       this.#sql.dropInbox.run(key);
       this.#sql.dropExtent.run(key);
-      this.#rows.said.drop(key, 0, MAX_INDEXED_ID);
+      this.#rows.searchIndex.drop(key, 0, MAX_INDEXED_ID);
       this.#sql.dropSession.run(key);
     } else {
       this.#sql.swept.run(key);
@@ -210,8 +222,8 @@ export class Pruner {
   }
 }
 
-/** A session that turns out to be damaged has nothing more to be cut. */
-function passOverDamage(candidate: Candidate, { damaged }: Taken, take: () => void): void {
+/** Reports a damaged session and stops pruning it. */
+function skipIfDamaged(candidate: PruneCandidate, { damaged }: PruneTotals, take: () => void): void {
   try {
     take();
   } catch (error) {
@@ -221,8 +233,8 @@ function passOverDamage(candidate: Candidate, { damaged }: Taken, take: () => vo
   }
 }
 
-function findOldest(candidates: readonly Candidate[]): Candidate | undefined {
-  let oldest: Candidate | undefined;
+function findOldest(candidates: readonly PruneCandidate[]): PruneCandidate | undefined {
+  let oldest: PruneCandidate | undefined;
   for (const candidate of candidates) {
     if (candidate.cut === undefined) continue;
     if (oldest?.cut === undefined || candidate.cut.endedAt < oldest.cut.endedAt) oldest = candidate;

@@ -1,6 +1,6 @@
 /**
- * Where the texts of a session lie in a store, and how they are read: from chunks of many, then from recent rows. The
- * reader and the writer share this. Every text is proven against its checksum before anybody sees it.
+ * Reads the texts of a session from `chunks` and then from `recent`. Used by the reader and the writer. Every text is
+ * checked against its checksum.
  */
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
@@ -8,9 +8,9 @@ import { crc32 } from "node:zlib";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { assertSeal } from "./seal.ts";
-import type { SessionRow } from "./session-rows.ts";
+import type { StoredSession } from "./session-rows.ts";
 
-export interface Chunk {
+export interface RecordChunk {
   readonly firstId: number;
   readonly lastId: number;
   readonly pos: number;
@@ -18,7 +18,7 @@ export interface Chunk {
   readonly text: string;
 }
 
-export type RecentRow = Omit<Chunk, "firstId">;
+export type RecentRow = Omit<RecordChunk, "firstId">;
 
 const STATEMENTS = {
   lastRecent: "SELECT id AS lastId, pos, crc, text FROM recent WHERE session = ? ORDER BY id DESC LIMIT 1",
@@ -35,17 +35,20 @@ export class Records {
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
-  /** The last record of a session and the bytes up to it; where its first will follow when there is none. */
-  findLast({ key, firstId, basePos }: SessionRow): { readonly id: number; readonly pos: number } {
+  /**
+   * Returns the last record of a session and its size up to there. If no record is stored, returns the position before
+   * the first.
+   */
+  findLast({ key, firstId, basePos }: StoredSession): { readonly id: number; readonly pos: number } {
     const last = this.#findRecent(key) ?? this.#findExtent(key);
-    // Rows that lie before the first id are waste: nothing has been written since they were pruned.
+    // Rows before the first id are garbage: nothing was written since they were pruned.
     return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: basePos };
   }
 
   #findRecent(session: number): { readonly id: number; readonly pos: number } | undefined {
     const row = this.#sql.lastRecent.get(session) as RecentRow | undefined;
     if (row === undefined) return undefined;
-    if (!isSound(session, asChunk(row))) throw damaged(session, row.lastId);
+    if (!hasValidChecksum(session, toChunk(row))) throw damaged(session, row.lastId);
     return { id: row.lastId, pos: row.pos };
   }
 
@@ -56,58 +59,58 @@ export class Records {
   }
 
   /**
-   * The texts that follow `after`, joined by line feeds: at most `limit`, and no more bytes than `room` unless the first
-   * alone has more. The caller knows that there is at least one.
+   * Reads up to `limit` texts after `after`, joined by line feeds, with at most `room` bytes unless the first text
+   * alone is larger. The caller must know that there is at least one.
    */
   read(session: number, after: number, limit: number, room: number): { readonly text: string; readonly count: number } {
     const parts: string[] = [];
     let count = 0;
     let left = room;
-    const take = (chunk: Chunk): boolean => {
+    const take = (chunk: RecordChunk): boolean => {
       const part = takeLines(session, chunk, after + count + 1, limit - count, left, count === 0);
       if (part === undefined) return false;
       parts.push(part.text);
       count += part.count;
       left -= part.bytes;
-      // Part of a chunk: there is no room for the rest.
+      // If only part of a chunk was taken, the page is full.
       return after + count === chunk.lastId;
     };
     for (;;) {
-      const chunk = this.#sql.chunk.get(session, after + count + 1) as Chunk | undefined;
+      const chunk = this.#sql.chunk.get(session, after + count + 1) as RecordChunk | undefined;
       if (chunk === undefined) break;
       if (!take(chunk) || count >= limit) return { text: parts.join("\n"), count };
     }
     for (const row of this.#sql.recent.iterate(session, after + count + 1) as Iterable<unknown>)
-      if (!take(asChunk(row as RecentRow)) || count >= limit) break;
+      if (!take(toChunk(row as RecentRow)) || count >= limit) break;
     if (count === 0) throw damaged(session, after + 1);
     return { text: parts.length === 1 ? (parts[0] ?? "") : parts.join("\n"), count };
   }
 
-  /** The bytes of the session up to and with record `id`. */
+  /** Returns the size of the session in bytes, up to and including record `id`. */
   findPosition(session: number, id: number): number {
-    const chunk = this.#sql.chunk.get(session, id) as Chunk | undefined;
+    const chunk = this.#sql.chunk.get(session, id) as RecordChunk | undefined;
     const recent = chunk === undefined ? (this.#sql.recent.get(session, id) as RecentRow | undefined) : undefined;
-    const row = recent === undefined ? chunk : asChunk(recent);
-    if (row === undefined || row.firstId > id || !isSound(session, row)) throw damaged(session, id);
+    const row = recent === undefined ? chunk : toChunk(recent);
+    if (row === undefined || row.firstId > id || !hasValidChecksum(session, row)) throw damaged(session, id);
     if (row.lastId === id) return row.pos;
     const rest = row.text.split("\n").slice(id - row.firstId + 1);
     return row.pos - rest.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   }
 }
 
-/** The lines of a chunk from record `from` on, as far as they fit; undefined when not even one does. */
+/** Returns the lines of a chunk from record `from` on that fit; undefined if none fits. */
 function takeLines(
   session: number,
-  chunk: Chunk,
+  chunk: RecordChunk,
   from: number,
   limit: number,
   room: number,
   atLeastOne: boolean,
 ): { readonly text: string; readonly count: number; readonly bytes: number } | undefined {
   const { firstId, lastId, text } = chunk;
-  if (from < firstId || !isSound(session, chunk)) throw damaged(session, from);
+  if (from < firstId || !hasValidChecksum(session, chunk)) throw damaged(session, from);
   const held = lastId - firstId + 1;
-  // What joins the records is none of their bytes.
+  // Line feeds between records do not count as bytes of records.
   const size = Buffer.byteLength(text) - (held - 1);
   if (from === firstId && held <= limit && size <= room) return { text, count: held, bytes: size };
   if (held === 1) return atLeastOne ? { text, count: 1, bytes: size } : undefined;
@@ -125,32 +128,32 @@ function takeLines(
   return count === 0 ? undefined : { text: lines.slice(from - firstId, end).join("\n"), count, bytes };
 }
 
-/** A row of `recent`, which does not say where it begins: it has as many records as lines. */
-export function asChunk({ lastId, pos, crc, text }: RecentRow): Chunk {
+/** Converts a row of `recent`, which stores no first id: it has as many records as lines. */
+export function toChunk({ lastId, pos, crc, text }: RecentRow): RecordChunk {
   let firstId = lastId;
   if (typeof text === "string") for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) firstId--;
   return { firstId, lastId, pos, crc, text };
 }
 
-/** A text that became a blob of the same bytes has the right checksum, and is no text. */
-export function isSound(session: number, { firstId, lastId, pos, crc, text }: Chunk): boolean {
+/** A text that became a blob with the same bytes has a matching checksum, but is not a text. */
+export function hasValidChecksum(session: number, { firstId, lastId, pos, crc, text }: RecordChunk): boolean {
   return typeof text === "string" && checksumOf(session, firstId, lastId, pos, text) === crc;
 }
 
-/** Of a text and of all that says where it belongs: when any one of these changes, so does the checksum. */
+/** Checksum of a text and its position: it changes if any of these values changes. */
 export function checksumOf(session: number, firstId: number, lastId: number, pos: number, text: string): number {
   return crc32(text, mix(mix(mix(mix(0, session), firstId), lastId), pos) >>> 0);
 }
 
-/** Of a number up to 2^53, half by half: one bit, or any change within a half, gives another result for certain. */
+/** Mixes in a number up to 2^53 in two halves: any change within one half changes the result. */
 function mix(seed: number, value: number): number {
   const low = Math.imul(seed ^ value, 0x9e_37_79_b1);
   return Math.imul(low ^ Math.floor(value / 2 ** 32), 0x85_eb_ca_6b);
 }
 
-/** Names the session by its key; who knows its name says it. */
+/** Only the key of the session is known here, not its id. */
 function damaged(session: number, id: number): LoomError {
-  return new LoomError("store_corrupt", `the records of session number ${session} are damaged at ${id}`, {
+  return new LoomError("store_corrupt", `the records of session number ${session} are damaged at record ${id}`, {
     session,
     event_id: id,
   });

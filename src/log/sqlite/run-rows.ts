@@ -1,9 +1,7 @@
-/**
- * The rows of runs and commands, sealed like those of sessions.
- */
+/** Reads and writes the rows of runs and commands. Each row has a seal, see `seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
-import type { RunBegin, RunEnd } from "../index-changes.ts";
+import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { assertSeal, sealOf } from "./seal.ts";
 
@@ -24,8 +22,8 @@ type SealedRun = RunRow & { readonly seal: number };
 const RUN_COLUMNS = `run_id AS runId, status, first_id AS firstId, last_id AS lastId, started_at AS startedAt,
   ended_at AS endedAt, code, request_id AS requestId, agent, seal`;
 
-/** Runs that may end between the beginning and the end of one: our sender has none, an imported session may. */
-const MAX_SIDE_BY_SIDE = 200;
+/** Runs that may end while another one is live. Runs written by Loom do not overlap; imported ones may. */
+const MAX_CONCURRENT_RUNS = 200;
 
 const RUN_STATEMENTS = {
   find: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND run_id = ?`,
@@ -33,7 +31,7 @@ const RUN_STATEMENTS = {
   live: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_live WHERE session = ? AND first_id <= ? AND last_id IS NULL
     ORDER BY first_id LIMIT 1`,
   endedAfter: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id > ? ORDER BY last_id
-    LIMIT ${MAX_SIDE_BY_SIDE}`,
+    LIMIT ${MAX_CONCURRENT_RUNS}`,
   endedBefore: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
   endedUpTo: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND last_id <= ?`,
   save: `INSERT OR REPLACE INTO runs (session, run_id, status, first_id, last_id, started_at, ended_at, code, request_id,
@@ -52,36 +50,37 @@ export class RunRows {
     return row === undefined ? undefined : describeRun(row);
   }
 
-  /** Those that began before record `before`, newest first. */
+  /** Lists runs that started before record `before`, newest first. */
   list(session: number, before: number, limit: number): readonly RunInfo[] {
     const rows = this.#sql.list.all(session, before, limit) as unknown as SealedRun[];
-    return rows.map((row) => describeRun(prove(session, row)));
+    return rows.map((row) => describeRun(verifyRow(session, row)));
   }
 
-  /** The first of those that go on past record `id`. */
-  findGoing(session: number, id: number): RunInfo | undefined {
+  /** Returns the earliest run that started at or before record `id` and had not ended there. */
+  findSpanning(session: number, id: number): RunInfo | undefined {
     const live = this.#sql.live.get(session, id) as SealedRun | undefined;
-    let first = live === undefined ? undefined : prove(session, live);
+    let first = live === undefined ? undefined : verifyRow(session, live);
     for (const row of this.#sql.endedAfter.iterate(session, id) as Iterable<unknown>) {
-      const run = prove(session, row as SealedRun);
+      const run = verifyRow(session, row as SealedRun);
       if (run.firstId <= id && (first === undefined || run.firstId < first.firstId)) first = run;
     }
     return first === undefined ? undefined : describeRun(first);
   }
 
-  /** The last of those that ended before record `id`. */
+  /** Returns the last run that ended before record `id`. */
   findEndedBefore(session: number, id: number): RunInfo | undefined {
     const row = this.#sql.endedBefore.get(session, id) as SealedRun | undefined;
-    return row === undefined ? undefined : describeRun(prove(session, row));
+    return row === undefined ? undefined : describeRun(verifyRow(session, row));
   }
 
-  /** Throws where one of those that ended at record `id` or before is damaged. */
+  /** Throws `store_corrupt` if a run that ended at or before record `id` is damaged. */
   assertEnded(session: number, id: number): void {
-    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>) prove(session, row as SealedRun);
+    for (const row of this.#sql.endedUpTo.iterate(session, id) as Iterable<unknown>)
+      verifyRow(session, row as SealedRun);
   }
 
-  /** False when it had begun before. */
-  begin(session: number, { runId, firstId, startedAt, requestId, agent }: RunBegin): boolean {
+  /** Returns false if the run has already started. */
+  begin(session: number, { runId, firstId, startedAt, requestId, agent }: IndexedRunStart): boolean {
     if (this.#find(session, runId) !== undefined) return false;
     this.#save(session, {
       runId,
@@ -97,8 +96,8 @@ export class RunRows {
     return true;
   }
 
-  /** False when it had ended before. */
-  end(session: number, { runId, lastId, endedAt, status, code }: RunEnd): boolean {
+  /** Returns false if the run has already ended. */
+  end(session: number, { runId, lastId, endedAt, status, code }: IndexedRunEnd): boolean {
     const row = this.#find(session, runId);
     if (row?.status !== "live") return false;
     this.#save(session, { ...row, lastId, endedAt, status, code: code ?? null });
@@ -107,7 +106,7 @@ export class RunRows {
 
   #find(session: number, runId: string): RunRow | undefined {
     const row = this.#sql.find.get(session, runId) as SealedRun | undefined;
-    return row === undefined ? undefined : prove(session, row);
+    return row === undefined ? undefined : verifyRow(session, row);
   }
 
   #save(session: number, row: RunRow): void {
@@ -121,7 +120,7 @@ function valuesOf(session: number, row: RunRow): (string | number | null)[] {
   return [session, runId, status, firstId, lastId, startedAt, endedAt, code, requestId, agent];
 }
 
-function prove(session: number, { seal, ...row }: RunRow & { readonly seal: number }): RunRow {
+function verifyRow(session: number, { seal, ...row }: RunRow & { readonly seal: number }): RunRow {
   assertSeal(seal, valuesOf(session, row), `run "${row.runId}"`);
   return row;
 }
@@ -141,7 +140,7 @@ function describeRun({ runId, status, firstId, startedAt, ...row }: RunRow): Run
   };
 }
 
-/** A command as it lies in the store, and as it crosses from the writing thread. */
+/** A command as it is stored and sent by the writer thread. */
 export interface CommandRow {
   readonly commandId: string;
   readonly kind: string;
@@ -170,12 +169,12 @@ export class CommandRows {
 
   find(session: number, commandId: string): CommandRow | undefined {
     const row = this.#sql.find.get(session, commandId) as (CommandRow & { seal: number }) | undefined;
-    return row === undefined ? undefined : proveCommand(session, row);
+    return row === undefined ? undefined : verifyCommand(session, row);
   }
 
   listPending(session: number, limit: number): readonly CommandRow[] {
     const rows = this.#sql.pending.all(session, limit) as unknown as (CommandRow & { seal: number })[];
-    return rows.map((row) => proveCommand(session, row));
+    return rows.map((row) => verifyCommand(session, row));
   }
 
   countPending(session: number): number {
@@ -197,7 +196,7 @@ function valuesOfCommand(session: number, row: CommandRow): (string | number | n
   return [session, row.commandId, row.kind, row.body, row.createdAt, row.outcome];
 }
 
-function proveCommand(session: number, { seal, ...row }: CommandRow & { readonly seal: number }): CommandRow {
+function verifyCommand(session: number, { seal, ...row }: CommandRow & { readonly seal: number }): CommandRow {
   assertSeal(seal, valuesOfCommand(session, row), `command "${row.commandId}"`);
   return row;
 }

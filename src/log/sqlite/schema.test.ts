@@ -1,5 +1,5 @@
-// Versions of a store: an older one is opened and brought up to date, a newer one is refused, and nothing is half done.
-// `store-v1.db` was made by `writeFixture` when version 1 was; it is what users have, and is never made anew after that.
+// Store versions: older ones are migrated, newer ones rejected, and migrations are atomic. `store-v1.db` was created by
+// `writeFixture` with version 1 and is never created again.
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,16 +9,17 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, it } from "vitest";
 import { startChild } from "../../../test/durability/child.ts";
 import {
-  type Answer,
-  askEverything,
+  type QueryResult,
+  queryEverything,
   fillSampleStore,
   readTexts,
-  tellSamples,
+  createSampleEntries,
 } from "../../../test/fixtures/sample-store.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { createEntry } from "../entry.ts";
 import { Compactor } from "./compact.ts";
 import { APPLICATION_ID, migrate, MIGRATIONS, readPragma } from "./schema.ts";
+import { sealOf } from "./seal.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../../test/fixtures");
@@ -53,17 +54,17 @@ function withDatabase<T>(path: string, use: (db: DatabaseSync) => T): T {
   }
 }
 
-/** As it comes out of a file: what is undefined is absent. */
-const plain = (answers: ReadonlyMap<string, Answer>): unknown =>
+/** As it is read from JSON: undefined values are absent. */
+const plain = (answers: ReadonlyMap<string, QueryResult>): unknown =>
   JSON.parse(JSON.stringify(Object.fromEntries(answers)));
 
-/** Sessions had no owner when the fixture was made: they are of this machine. */
+/** Sessions in the fixture have no owner; migrated ones belong to `local`. */
 function giveOwner(_key: string, value: unknown): unknown {
   const isSession = typeof value === "object" && value !== null && "incarnation" in value;
   return isSession ? { ...value, owner: "local" } : value;
 }
 
-/** Run with LOOM_FIXTURE=write when there is a version that no fixture has. */
+/** Run with LOOM_FIXTURE=write to create a fixture of the current version. */
 async function writeFixture(): Promise<void> {
   const path = join(folder, "fixture.db");
   const log = await openSqliteLog(path, { now: () => 1_700_000_100_000 });
@@ -82,13 +83,13 @@ async function writeFixture(): Promise<void> {
   await log.close();
   withDatabase(path, (db) => db.exec("VACUUM"));
   copyFileSync(path, STORE);
-  writeFileSync(ANSWERS, `${JSON.stringify(plain(await withLog(path, askEverything)), null, 2)}\n`);
+  writeFileSync(ANSWERS, `${JSON.stringify(plain(await withLog(path, queryEverything)), null, 2)}\n`);
 }
 
 it.runIf(process.env["LOOM_FIXTURE"] === "write")("writes the fixture", writeFixture);
 
 describe("a store of version 1", () => {
-  it("is the fixture: small, with records of both kinds", () => {
+  it("is a small fixture with chunks and recent records", () => {
     expect(statSync(STORE).size).toBeLessThan(128 * 1024);
     withDatabase(copyStore(), (db) => {
       expect(readPragma(db, "user_version")).toBe(1);
@@ -97,21 +98,21 @@ describe("a store of version 1", () => {
     });
   });
 
-  it("opens, and says what it said when it was made", async () => {
-    const answers = await withLog(copyStore(), askEverything);
+  it("opens and returns the same data as when it was created", async () => {
+    const answers = await withLog(copyStore(), queryEverything);
     expect(plain(answers)).toEqual(JSON.parse(readFileSync(ANSWERS, "utf8"), giveOwner));
-    // The file of answers is checked in too: it must not have been made from a store that says nothing.
+    // The answers are checked in; make sure that they are not empty.
     expect(answers.get("long: records")).toMatchObject({ value: expect.any(Array) as unknown });
     expect(answers.get("new: session")).toMatchObject({ value: { firstId: 21, lastId: 30, title: "A title, 标题" } });
   });
 
-  it("is written on", async () => {
+  it("can be appended to", async () => {
     const path = copyStore();
     const before = await withLog(path, (log) => readTexts(log, "long"));
     await withLog(path, async (log) => {
       const { epoch, lastId } = await log.acquire("long", { holder: "test", ttlMs: 1000 });
       expect(lastId).toBe(34);
-      const entries = tellSamples("long", lastId, 1500);
+      const entries = createSampleEntries("long", lastId, 1500);
       await log.append({ sessionId: "long", epoch, expectedLastId: lastId, entries });
       expect(
         await log.submit({ commandId: "c-3", sessionId: "new", kind: "cancel", body: { run_id: "run-3" } }),
@@ -119,13 +120,13 @@ describe("a store of version 1", () => {
         outcome: undefined,
       });
     });
-    const added = tellSamples("long", 34, 1500).map(({ text }) => text);
+    const added = createSampleEntries("long", 34, 1500).map(({ text }) => text);
     expect(await withLog(path, (log) => readTexts(log, "long"))).toEqual([...before, ...added]);
   });
 });
 
 describe("a store of version 3", () => {
-  /** A turn of three records. */
+  /** Writes a run of three records. */
   async function tell(log: SqliteLog, sessionId: string, message: string, reply: string): Promise<void> {
     const lease = await log.acquire(sessionId, { holder: "test", ttlMs: 1000 });
     const runId = `run ${lease.lastId}`;
@@ -144,7 +145,7 @@ describe("a store of version 3", () => {
     await log.release(lease);
   }
 
-  it("is searched, in what was there and in what comes", async () => {
+  it("is searchable, including old records", async () => {
     const path = join(folder, "version-3.db");
     await withLog(path, async (log) => {
       await log.createSession("titled", { title: "标题 of old" });
@@ -160,9 +161,11 @@ describe("a store of version 3", () => {
     });
     await withLog(path, (log) => tell(log, "old", "late old", "late reply"));
     withDatabase(path, (db) => {
-      db.exec("DROP TABLE said; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner");
+      db.exec(
+        "DROP TABLE said; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner",
+      );
       db.exec("PRAGMA user_version = 3");
-      // As damaged as this one may be, it has to be opened before anybody can be told.
+      // A damaged store must still open, so that the damage can be reported.
       db.exec("INSERT INTO recent SELECT pk + 1000, session, 1, pos, crc, text FROM recent WHERE id = 6 LIMIT 1");
       expect(db.prepare("SELECT count(*) AS n FROM recent WHERE pk > 1000").get()).toEqual({ n: 1 });
     });
@@ -179,7 +182,7 @@ describe("a store of version 3", () => {
 });
 
 describe("a store of version 4", () => {
-  /** What was in the fixture, as version 4 has it. */
+  /** The fixture, migrated to version 4. */
   function makeStore(spoil = ""): string {
     const path = copyStore();
     withDatabase(path, (db) => {
@@ -190,25 +193,62 @@ describe("a store of version 4", () => {
     return path;
   }
 
-  it("has sessions of this machine, and takes those of others", async () => {
+  it("has sessions of `local` and accepts other owners", async () => {
     await withLog(makeStore(), async (log) => {
       const all = await log.listSessions();
       expect(all.map(({ owner }) => owner)).toEqual(Array.from({ length: 5 }, () => "local"));
       expect(await log.listSessions({ owner: "local" })).toEqual(all);
       expect(await log.searchSessions({ query: "标题", owner: "local" })).toMatchObject([{ sessionId: "new" }]);
-      await log.createSession("hers", { owner: "alice", title: "标题" });
-      expect(await log.listSessions({ owner: "alice" })).toMatchObject([{ sessionId: "hers" }]);
+      await log.createSession("alices", { owner: "alice", title: "标题" });
+      expect(await log.listSessions({ owner: "alice" })).toMatchObject([{ sessionId: "alices" }]);
       expect(await log.listSessions({ owner: "local" })).toEqual(all);
-      // The seals that were there are those of today, also once a row is written anew.
+      // Seals of existing rows stay valid, also after a row is written again.
       await log.renameSession("empty", "something");
       expect(await log.getSession("empty")).toMatchObject({ title: "something", owner: "local" });
     });
   });
 
-  it("that is damaged is not made whole by it", async () => {
+  it("stays damaged if it was", async () => {
     await withLog(makeStore("UPDATE sessions SET title = 'x' WHERE session_id = 'empty'"), async (log) => {
       await expect(log.getSession("empty")).rejects.toMatchObject({ code: "store_corrupt" });
       expect((await log.getSession("new"))?.owner).toBe("local");
+    });
+  });
+});
+
+describe("a store of version 5", () => {
+  /** The fixture, migrated to version 5, after a session with epoch 7 was deleted. */
+  function makeStore(): string {
+    const path = copyStore();
+    withDatabase(path, (db) => {
+      migrate(db, MIGRATIONS.slice(0, 5));
+      expect(readPragma(db, "user_version")).toBe(5);
+      db.prepare("UPDATE buried SET epoch = ?, seal = ?").run(7, sealOf([7]));
+    });
+    return path;
+  }
+
+  it("keeps its last epoch in the renamed table", async () => {
+    const path = makeStore();
+    await withLog(path, async (log) => {
+      expect(await log.createSession("next")).toMatchObject({ epoch: 7 });
+      const lease = await log.acquire("next", { holder: "test", ttlMs: 1000 });
+      expect(lease.epoch).toBe(8);
+      await log.deleteSession("next");
+      expect(await log.createSession("next")).toMatchObject({ epoch: 8 });
+    });
+    withDatabase(path, (db) => {
+      expect(readPragma(db, "user_version")).toBe(MIGRATIONS.length);
+      expect(db.prepare("SELECT epoch, seal FROM deleted_epochs").all()).toEqual([{ epoch: 8, seal: sealOf([8]) }]);
+      expect(db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'buried'").get()).toBeUndefined();
+    });
+  });
+
+  it("stays damaged if its last epoch was", async () => {
+    const path = makeStore();
+    withDatabase(path, (db) => db.exec("UPDATE buried SET epoch = 1"));
+    await withLog(path, async (log) => {
+      await expect(log.createSession("next")).rejects.toMatchObject({ code: "store_corrupt" });
     });
   });
 });
@@ -218,9 +258,9 @@ describe("migrate", () => {
   const later = [...MIGRATIONS, "ALTER TABLE sessions ADD COLUMN colour TEXT; CREATE TABLE flags (name TEXT) STRICT"];
   const schemaOf = (db: DatabaseSync): unknown => db.prepare("SELECT name, sql FROM sqlite_schema ORDER BY name").all();
 
-  it("brings an older store up to date, once, and keeps what is in it", async () => {
+  it("migrates an older store once and keeps its data", async () => {
     const path = copyStore();
-    const before = await withLog(path, askEverything);
+    const before = await withLog(path, queryEverything);
     withDatabase(path, (db) => {
       migrate(db, later);
       const schema = schemaOf(db);
@@ -230,13 +270,13 @@ describe("migrate", () => {
       expect(db.prepare("SELECT colour FROM sessions").all()).toHaveLength(5);
       db.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
     });
-    // With a column more it is still a store: what was in it is in it.
-    expect(await withLog(path, askEverything)).toEqual(before);
+    // An additional column does not matter.
+    expect(await withLog(path, queryEverything)).toEqual(before);
   });
 
-  it("takes several steps in one transaction, all or none", async () => {
+  it("applies several migrations in one transaction, all or none", async () => {
     const path = copyStore();
-    const before = await withLog(path, askEverything);
+    const before = await withLog(path, queryEverything);
     const version = MIGRATIONS.length;
     withDatabase(path, (db) => {
       const schema = schemaOf(db);
@@ -245,22 +285,22 @@ describe("migrate", () => {
         expect(db.isTransaction).toBe(false);
         expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
       }
-      // What went wrong is said, not what became of the transaction.
+      // The error of the migration is reported, not one of the rollback.
       expect(() => migrate(db, [...later, "ROLLBACK; NONSENSE"])).toThrow("NONSENSE");
       expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
     });
-    expect(await withLog(path, askEverything)).toEqual(before);
+    expect(await withLog(path, queryEverything)).toEqual(before);
     withDatabase(path, (db) => {
       migrate(db, [...later, "CREATE TABLE more (name TEXT) STRICT"]);
       expect(readPragma(db, "user_version")).toBe(LATER + 1);
     });
   });
 
-  it("is done by one of two who come at once", () => {
+  it("is done by one of two connections at the same time", () => {
     const path = copyStore();
     const one = new DatabaseSync(path, { timeout: 10_000 });
     const two = new DatabaseSync(path, { timeout: 10_000 });
-    // The second reads the version before the first has written it: it must look again.
+    // The second reads the version before the first has changed it, and must read it again.
     const prepare = two.prepare.bind(two);
     let looks = 0;
     two.prepare = (sql) => {
@@ -279,7 +319,7 @@ describe("migrate", () => {
     two.close();
   });
 
-  it("is done once by processes that come at once", async () => {
+  it("is done once by concurrent processes", async () => {
     const path = copyStore();
     const module = JSON.stringify(new URL("schema.ts", import.meta.url).href);
     const program = `
@@ -296,7 +336,7 @@ describe("migrate", () => {
     });
   });
 
-  it("leaves the store as it was when the disk is full, and says so", () => {
+  it("leaves the store unchanged if the disk is full", () => {
     withDatabase(copyStore(), (db) => {
       const schema = schemaOf(db);
       db.exec(`PRAGMA max_page_count = ${readPragma(db, "page_count") + 1}`);
@@ -306,7 +346,7 @@ describe("migrate", () => {
     });
   });
 
-  it("makes a whole store of an empty database", () => {
+  it("creates the same schema in an empty database", () => {
     const [empty, made] = [new DatabaseSync(":memory:"), new DatabaseSync(copyStore())];
     migrate(empty);
     migrate(made);
@@ -315,20 +355,20 @@ describe("migrate", () => {
     made.close();
   });
 
-  it.each([0, -5])("refuses a store that says it has version %i", async (version) => {
+  it.each([0, -5])("rejects a store with version %i", async (version) => {
     const path = copyStore();
     withDatabase(path, (db) => db.exec(`PRAGMA user_version = ${version}`));
     await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
   });
 });
 
-describe("a store of a newer version", () => {
-  it("is refused with both versions, and left as it is", async () => {
+describe("a store with a newer version", () => {
+  it("is rejected with both versions and left unchanged", async () => {
     const path = copyStore();
     withDatabase(path, (db) => db.exec("PRAGMA user_version = 99"));
     const before = readFileSync(path);
     const error: unknown = await openSqliteLog(path).catch((thrown: unknown) => thrown);
-    if (!isLoomError(error)) throw new LoomError("conflict", "it was opened", {}, { cause: error });
+    if (!isLoomError(error)) throw new LoomError("conflict", "the store was opened", {}, { cause: error });
     expect([error.code, error.details]).toEqual(["store_newer", { version: 99, known: MIGRATIONS.length }]);
     expect(error.message).toContain("version 99");
     expect(error.message).toContain(`versions up to ${MIGRATIONS.length}`);
@@ -336,12 +376,12 @@ describe("a store of a newer version", () => {
   });
 });
 
-describe("an old store that many open at once", () => {
-  it("is opened by all of them, in this process and in others", async () => {
+describe("an old store opened concurrently", () => {
+  it("is opened by all, in this process and in others", async () => {
     const path = copyStore();
     const children = [1, 2].map(() => startChild("../fixtures/limited-child.ts", [path, "0"]));
     const logs = await Promise.all([1, 2, 3].map(() => openSqliteLog(path)));
-    const [first, ...others] = await Promise.all(logs.map(askEverything));
+    const [first, ...others] = await Promise.all(logs.map(queryEverything));
     for (const other of others) expect(other).toEqual(first);
     await Promise.all(children.map(({ ended }) => ended));
     for (const { lines } of children) expect(lines.at(-1)).toBe("closed");

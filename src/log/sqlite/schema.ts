@@ -1,23 +1,23 @@
 /**
- * The tables of a store, and how an older store becomes a newer one. A store says which version it has; a version this
- * code does not know is refused, never guessed at. Migrations are never edited once released: a change is a new one.
+ * The tables of a store, and the migrations from older versions. A store with an unknown version is rejected. A
+ * released migration is never edited; every change is a new migration.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { readSaid } from "../said.ts";
+import { readConversationText } from "../conversation-text.ts";
 import { listWords } from "../search-text.ts";
 import { sealOf } from "./seal.ts";
 
-/** "LOOM", so that another program's database is not taken for a store. */
+/** "LOOM" in ASCII, so that a database of another program is not mistaken for a store. */
 export const APPLICATION_ID = 0x4c_4f_4f_4d;
 
 /**
- * - `recent` takes what is appended, a row per append or record, in the order of writing, whatever the session. It is small, so a
- *   commit of many sessions writes few pages. When it has grown, its records are moved to `chunks`, many of one session
- *   to a row: that is what long sessions are read from.
- * - `pos` counts the bytes of the session up to and with the row. `crc` is a checksum of the text and its place, `seal`
- *   one of the other values: SQLite has none of its own, and what changed on disk must not be served.
- * - A session that is deleted loses its name at once, and its rows by and by; likewise what lies before `first_id`.
+ * - `recent` takes appended records of all sessions in write order, one row per append or record. It is small, so a
+ *   commit for many sessions writes few pages. When it has grown, its records are moved to `chunks`, many records of
+ *   one session per row, from which long sessions are read.
+ * - `pos` is the size of the session in bytes up to and including the row. `crc` is a checksum of the text and its
+ *   position, `seal` one of the other columns: SQLite has no checksums, and damaged data must not be returned.
+ * - A deleted session loses its id at once; its rows are deleted later, like those before `first_id`.
  */
 const VERSION_1 = `
 CREATE TABLE sessions (
@@ -116,14 +116,14 @@ CREATE INDEX commands_settled ON commands (settled_at) WHERE outcome IS NOT NULL
 `;
 
 /**
- * A row of `recent` may hold several records of one append, a line each; `id` is that of the last. The tables are the
- * same, but a program that does not know would take such a row for a damaged one.
+ * A row of `recent` may contain several records of one append, one per line; `id` is that of the last. The tables do
+ * not change, but older programs would treat such a row as damaged.
  */
 const VERSION_2 = "-- Nothing to change.";
 
 /**
- * Records that were swept could come back, from the memory of whoever had written them: those of sessions that are gone
- * go at once, those before a session's first id with the next sweep.
+ * Deletes rows that an older version wrote again after they were swept: those of deleted sessions at once, those before
+ * a session's first id with the next sweep.
  */
 const VERSION_3 = `
 DELETE FROM chunks WHERE session NOT IN (SELECT key FROM sessions);
@@ -133,8 +133,8 @@ UPDATE sessions SET unswept = 1
 `;
 
 /**
- * The words of titles, messages and replies, to be searched; a row's number is the session's key and the record's id, 0
- * for a title. What is there already is put in: messages and replies lie where runs begin and end.
+ * Adds the full-text index of titles, messages and replies, and fills it. The row id is the session's key and the
+ * record's id, 0 for a title. Messages and replies are the first and last records of runs.
  */
 const VERSION_4 = `
 CREATE VIRTUAL TABLE said USING fts5(words, columnsize=0, tokenize='ascii');
@@ -155,51 +155,57 @@ INSERT OR REPLACE INTO said (rowid, words)
 `;
 
 /**
- * Whose a session is: all there were before are of this machine. Seals cover the owner without any row being sealed anew:
- * `local` adds nothing to what is sealed and any other owner one value more, so a row that goes from one owner to another
- * on disk, to or from `local` too, does not fit its seal. A damaged row stays one that way. The index has the keys of an
- * owner's sessions in their order, and loses those that are deleted.
+ * Adds the owner of a session; existing sessions belong to `local`. Existing seals stay valid: `local` is not part of
+ * the sealed values, and any other owner is one more value. A row whose owner changes on disk therefore fails its seal,
+ * also from or to `local`, and a damaged row stays damaged. The index lists an owner's sessions by key, without deleted
+ * ones.
  */
 const VERSION_5 = `
 ALTER TABLE sessions ADD COLUMN owner TEXT NOT NULL DEFAULT 'local';
 CREATE INDEX sessions_by_owner ON sessions (owner) WHERE session_id IS NOT NULL;
 `;
 
-/** What makes version n + 1 out of version n. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+/** Names the table after its content: the highest epoch of any deleted session. */
+const VERSION_6 = "ALTER TABLE buried RENAME TO deleted_epochs";
 
-/** Brings a store up to date, in one transaction; throws `store_newer` or `store_corrupt` and changes nothing. */
+/** Entry n migrates version n to version n + 1. */
+export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
+
+/**
+ * Migrates a store to the newest version in one transaction. Throws `store_newer` or `store_corrupt` without changing
+ * it.
+ */
 export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
   if (readVersion(db) === migrations.length) return;
   addFunctions(db);
   db.exec("BEGIN IMMEDIATE");
   try {
-    // Another process may have been quicker.
+    // Another process may have migrated it first.
     const version = readVersion(db);
     if (version > migrations.length)
       throw new LoomError(
         "store_newer",
-        `the store has version ${version}, this program knows versions up to ${migrations.length}: use a newer one`,
+        `the store has version ${version}, but this program supports versions up to ${migrations.length}; upgrade the program`,
         { version, known: migrations.length },
       );
-    if (version < 0) throw new LoomError("store_corrupt", "the store does not say which version it has");
+    if (version < 0) throw new LoomError("store_corrupt", "the store has no valid version number");
     for (const migration of migrations.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
     db.exec("COMMIT");
   } catch (error) {
-    // A disk that is full has ended it already.
+    // SQLite has already rolled back if the disk is full.
     if (db.isTransaction) db.exec("ROLLBACK");
     throw error;
   }
 }
 
-/** What a migration asks and SQL cannot say. What is damaged is not searched; whoever reads it is told. */
+/** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
   db.function("loom_said", { deterministic: true }, (text) => {
     const found: [number, string][] = [];
     for (const line of typeof text === "string" ? text.split("\n") : []) {
-      const said = readSaid(line);
+      const said = readConversationText(line);
       const words = said === undefined ? "" : listWords(said.text);
       if (said !== undefined && words !== "") found.push([said.eventId, words]);
     }
@@ -207,7 +213,7 @@ function addFunctions(db: DatabaseSync): void {
   });
 }
 
-/** 0 for an empty database. */
+/** Returns 0 for an empty database. */
 export function readVersion(db: DatabaseSync): number {
   const version = readPragma(db, "user_version");
   const application = readPragma(db, "application_id");

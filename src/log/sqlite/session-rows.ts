@@ -1,16 +1,13 @@
-/**
- * The rows of sessions. A row carries a seal, a checksum of its values, like everything in a store that is not a record:
- * SQLite would not notice a bit that changed on disk.
- */
+/** Reads and writes the rows of sessions. Each row has a seal, see `seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { LOCAL_OWNER } from "../rules.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 import { assertSeal, sealOf } from "./seal.ts";
 
-export interface SessionRow {
+export interface StoredSession {
   readonly key: number;
-  /** Null once it is deleted. */
+  /** Null if the session is deleted. */
   readonly sessionId: string | null;
   readonly incarnation: string;
   readonly title: string | null;
@@ -18,14 +15,14 @@ export interface SessionRow {
   readonly owner: string;
   readonly updatedAt: number;
   readonly firstId: number;
-  /** Bytes that lie before `firstId`. */
+  /** Size in bytes of the pruned records before `firstId`. */
   readonly basePos: number;
   readonly epoch: number;
   readonly holder: string | null;
   readonly expiresAt: number;
 }
 
-type SealedSession = SessionRow & { readonly seal: number };
+type SealedSession = StoredSession & { readonly seal: number };
 
 const COLUMNS = `key, session_id AS sessionId, incarnation, title, created_at AS createdAt, owner, updated_at AS updatedAt,
   first_id AS firstId, base_pos AS basePos, epoch, holder, expires_at AS expiresAt, seal`;
@@ -43,8 +40,8 @@ const STATEMENTS = {
     incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
     holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
-  lastEpoch: "SELECT epoch, seal FROM buried",
-  setLastEpoch: "UPDATE buried SET epoch = ?, seal = ?",
+  lastEpoch: "SELECT epoch, seal FROM deleted_epochs",
+  setLastEpoch: "UPDATE deleted_epochs SET epoch = ?, seal = ?",
   unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1`,
   markUnswept: "UPDATE sessions SET unswept = 1 WHERE key = ?",
 } as const;
@@ -56,50 +53,50 @@ export class SessionRows {
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
-  find(sessionId: string): SessionRow | undefined {
+  find(sessionId: string): StoredSession | undefined {
     const row = this.#sql.find.get(sessionId) as SealedSession | undefined;
-    return row === undefined ? undefined : prove(row);
+    return row === undefined ? undefined : verifyRow(row);
   }
 
-  findByKey(key: number): SessionRow | undefined {
+  findByKey(key: number): StoredSession | undefined {
     const row = this.#sql.findByKey.get(key) as SealedSession | undefined;
-    return row === undefined ? undefined : prove(row);
+    return row === undefined ? undefined : verifyRow(row);
   }
 
-  /** Those made before the one with this key, newest first; of one owner, or of everybody. */
-  list(before: number, limit: number, owner?: string): readonly SessionRow[] {
+  /** Lists sessions created before the one with this key, newest first, of one owner or all owners. */
+  list(before: number, limit: number, owner?: string): readonly StoredSession[] {
     const { list, listOwned } = this.#sql;
     const rows = owner === undefined ? list.all(before, limit) : listOwned.all(owner, before, limit);
     return (rows as unknown as SealedSession[]).map((sealed) => {
-      const row = prove(sealed);
-      // The index has no seal. An owner that SQLite takes from there does not fit that of the row; one it takes from the
-      // row may be another than was asked for.
+      const row = verifyRow(sealed);
+      // The index has no seal. An owner that SQLite reads from the index fails the seal of the row; one it reads from
+      // the row may differ from the requested owner.
       if (owner === undefined || row.owner === owner) return row;
-      throw new LoomError("store_corrupt", "what the store says of who owns which session is damaged");
+      throw new LoomError("store_corrupt", "the index of session owners is damaged");
     });
   }
 
-  /** The key of the latest session of an owner that was made before the one with this key. */
+  /** Returns the key of an owner's latest session created before the one with this key. */
   findLatestOwned(owner: string, before: number): number | undefined {
     return (this.#sql.latestOwned.get(owner, before) as { key: number } | undefined)?.key;
   }
 
-  create(fresh: Omit<SessionRow, "key">): SessionRow {
+  create(fresh: Omit<StoredSession, "key">): StoredSession {
     const row = { ...fresh, key: (this.#sql.nextKey.get() as { key: number }).key };
     const { key, incarnation, createdAt, owner } = row;
     this.#sql.insert.run(...changeable(row), sealOf(valuesOf(row)), key, incarnation, createdAt, owner);
     return row;
   }
 
-  save(row: SessionRow): void {
+  save(row: StoredSession): void {
     this.#sql.update.run(...changeable(row), sealOf(valuesOf(row)), row.key);
   }
 
-  /** The highest any deleted session had. */
+  /** Highest epoch of any deleted session. */
   get lastEpoch(): number {
     const row = this.#sql.lastEpoch.get() as { epoch: number; seal: number } | undefined;
-    if (row === undefined) throw new LoomError("store_corrupt", "the store has lost its last epoch");
-    assertSeal(row.seal, [row.epoch], "its last epoch");
+    if (row === undefined) throw new LoomError("store_corrupt", "the last epoch is missing in the store");
+    assertSeal(row.seal, [row.epoch], "the last epoch");
     return row.epoch;
   }
 
@@ -107,38 +104,38 @@ export class SessionRows {
     this.#sql.setLastEpoch.run(epoch, sealOf([epoch]));
   }
 
-  /** Those that have rows nobody can read any more. What a damaged one says of that is not believed: it is left out. */
-  listUnswept(limit: number): readonly SessionRow[] {
-    const found: SessionRow[] = [];
+  /** Lists sessions with rows to sweep. Damaged sessions are left out, because their first id cannot be trusted. */
+  listUnswept(limit: number): readonly StoredSession[] {
+    const found: StoredSession[] = [];
     for (const row of this.#sql.unswept.iterate() as Iterable<unknown>) {
-      if (isProven(row as SealedSession)) found.push(row as SealedSession);
+      if (hasValidSeal(row as SealedSession)) found.push(row as SealedSession);
       if (found.length >= limit) break;
     }
     return found;
   }
 
-  /** It has rows nobody can read any more. */
-  markUnswept({ key }: SessionRow): void {
+  /** Marks a session that has rows to sweep. */
+  markUnswept({ key }: StoredSession): void {
     this.#sql.markUnswept.run(key);
   }
 }
 
-function changeable(row: SessionRow): (string | number | null)[] {
+function changeable(row: StoredSession): (string | number | null)[] {
   const { sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt } = row;
   return [sessionId, title, updatedAt, firstId, basePos, epoch, holder, expiresAt];
 }
 
-/** The owner that every older row has is not written out, so that its seal is still right; see `VERSION_5`. */
-function valuesOf(row: SessionRow): (string | number | null)[] {
+/** `local` is not part of the sealed values, so that seals from before owners existed stay valid; see `VERSION_5`. */
+function valuesOf(row: StoredSession): (string | number | null)[] {
   const owner = row.owner === LOCAL_OWNER ? [] : [row.owner];
   return [row.key, row.incarnation, row.createdAt, ...changeable(row), ...owner];
 }
 
-function prove({ seal, ...row }: SealedSession): SessionRow {
+function verifyRow({ seal, ...row }: SealedSession): StoredSession {
   assertSeal(seal, valuesOf(row), `session "${row.sessionId ?? ""}"`);
   return row;
 }
 
-function isProven(row: SealedSession): boolean {
+function hasValidSeal(row: SealedSession): boolean {
   return row.seal === sealOf(valuesOf(row));
 }

@@ -7,7 +7,7 @@ import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
-import { Reader } from "./reader.ts";
+import { StoreReader } from "./store-reader.ts";
 import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-log-"));
@@ -25,7 +25,7 @@ async function open(path: string, options: SqliteLogOptions): Promise<Log> {
 
 function originOf(log: Log): { readonly path: string; readonly options: SqliteLogOptions } {
   const origin = origins.get(log);
-  if (origin === undefined) throw new Error("a log this test did not open");
+  if (origin === undefined) throw new Error("the log was not opened by this test");
   return origin;
 }
 
@@ -46,22 +46,22 @@ describeLog(
   { numRuns: process.env["LOOM_LONG"] === "1" ? 100 : 15 },
 );
 
-test("what others did is looked for only where others did something, and then found", async () => {
-  const path = join(folder, "looks.db");
+test("checks watched sessions only after other processes have written", async () => {
+  const path = join(folder, "polling.db");
   const log = await openSqliteLog(path, { pollMs: 1 });
   await log.createSession("s");
-  const readMark = vi.spyOn(Reader.prototype, "readMark");
+  const readMark = vi.spyOn(StoreReader.prototype, "readMark");
   onTestFinished(() => readMark.mockRestore());
   let hints = 0;
   const unwatch = log.watch("s", () => hints++);
-  // The first look is at what was there before.
+  // The first check covers what existed before.
   await vi.waitFor(() => expect(readMark).toHaveBeenCalled());
   const looks = readMark.mock.calls.length;
   for (let i = 0; i < 10; i++) {
     await log.renameSession("s", `Title ${i}`);
     await setTimeout(5);
   }
-  // One that was under way may come late; none comes of what this log wrote itself.
+  // A pending check may come late; the log's own writes cause none.
   expect(readMark.mock.calls.length).toBeLessThanOrEqual(looks + 2);
   const other = await openSqliteLog(path);
   const before = hints;
@@ -72,7 +72,7 @@ test("what others did is looked for only where others did something, and then fo
   await other.close();
 });
 
-test("what waits for the disk is bounded: more is refused by name, and nothing else suffers", async () => {
+test("rejects writes when the queue is full, and continues afterwards", async () => {
   const log = await openSqliteLog(join(folder, "queue.db"), { maxQueueBytes: 10_000 });
   const { epoch } = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
   const append = (after: number) => {
@@ -90,7 +90,7 @@ test("what waits for the disk is bounded: more is refused by name, and nothing e
   await log.close();
 });
 
-test("an argument nobody understands harms its caller alone", async () => {
+test("an invalid argument fails only its own call", async () => {
   const log = await openSqliteLog(join(folder, "arguments.db"));
   const lease = await log.acquire("s", { holder: "h", ttlMs: 60_000 });
   const entries = [createEntry({ envelope: { session_id: "s", event_id: 1 }, event: { type: "custom", value: 1 } })];
@@ -108,16 +108,16 @@ test("an argument nobody understands harms its caller alone", async () => {
   await log.close();
 });
 
-test("a write-ahead log without its store is not taken for that of a new one", async () => {
+test("does not apply a write-ahead log without its store to a new one", async () => {
   const path = join(folder, "stray.db");
-  writeFileSync(`${path}-wal`, "what is left");
+  writeFileSync(`${path}-wal`, "leftover");
   await expect(openSqliteLog(path)).rejects.toMatchObject({ code: "store_corrupt" });
   rmSync(`${path}-wal`);
   await (await openSqliteLog(path)).close();
 });
 
-test("what was committed to a session is not shown as of another that took its name", async () => {
-  const path = join(folder, "anew.db");
+test("does not show records of a deleted session in a new one with the same id", async () => {
+  const path = join(folder, "recreated.db");
   const [mine, others] = [await openSqliteLog(path), await openSqliteLog(path)];
   const lease = await mine.acquire("s", { holder: "h", ttlMs: 60_000 });
   const write = (log: Log, epoch: number, value: string, after: number) => {
@@ -130,7 +130,7 @@ test("what was committed to a session is not shown as of another that took its n
   await others.deleteSession("s");
   const { epoch } = await others.acquire("s", { holder: "o", ttlMs: 60_000 });
   await write(others, epoch, "new", 0);
-  // Whatever is still in memory here, a reader of the new session must not be given it.
+  // A reader of the new session must not get records of the old one from memory.
   const seen: string[] = [];
   for await (const page of followRecords(mine, "s", { after: 0 })) seen.push(page.text);
   expect(seen.join("")).toContain("new");
@@ -140,7 +140,7 @@ test("what was committed to a session is not shown as of another that took its n
   await others.close();
 });
 
-test("retention lets others write in between, and misses no session", async () => {
+test("pruning lets other processes write in between and covers all sessions", async () => {
   const path = join(folder, "many.db");
   const log = await openSqliteLog(path, { now: () => 1e6 });
   const sessions = Array.from({ length: 450 }, (_, index) => `s${index}`);

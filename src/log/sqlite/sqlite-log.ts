@@ -1,7 +1,7 @@
 /**
- * The log in one SQLite file: the embedded default. A thread of its own writes and syncs, this one reads; other processes
- * may do the same with the same file. Who follows a session written here is fed from memory after the commit; for what
- * others write, the file is asked now and then whether it has changed.
+ * A log in a SQLite file, the default store. A worker thread writes and syncs; this thread reads. Several processes may
+ * share the file. Readers of sessions written by this process get new records from memory after the commit; changes by
+ * other processes are found by polling the file.
  */
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,7 +19,7 @@ import {
   type Landmark,
   type LandmarkKind,
   type Lease,
-  type ListOptions,
+  type PagingOptions,
   type ListSessionsOptions,
   LOG_LIMITS,
   type Log,
@@ -29,9 +29,9 @@ import {
   type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
-  type SearchOptions,
+  type SearchSessionsOptions,
   type SessionInfo,
-  type WatchOptions,
+  type WatchSessionOptions,
 } from "../log.ts";
 import { Page } from "../page.ts";
 import {
@@ -39,35 +39,40 @@ import {
   assertFirstId,
   assertName,
   assertOwner,
-  assertTerm,
+  assertDuration,
   assertText,
   assertTitle,
-  boundList,
+  clampListLimit,
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
-import { type ConnectionOptions, prepareStore } from "./connection.ts";
-import type { Operation } from "./operations.ts";
-import { Reader } from "./reader.ts";
+import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
+import type { StoreOperation } from "./operations.ts";
+import { StoreReader } from "./store-reader.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
-import { Writer } from "./writer.ts";
+import { StoreWriter } from "./store-writer.ts";
 
+/** Options of `openSqliteLog`. */
 export interface SqliteLogOptions {
+  /** Limits that differ from `LOG_LIMITS`. */
   readonly limits?: Partial<LogLimits>;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
-  /** How often to look for what other processes wrote, while somebody watches. */
+  /** Interval in milliseconds for polling writes of other processes while sessions are watched. Default: 20. */
   readonly pollMs?: number;
-  /** How long to wait for another process that writes. Code `store_busy`. */
+  /**
+   * How long to wait for another process that writes, in milliseconds, before throwing `store_busy`. Default: 10000.
+   */
   readonly busyTimeoutMs?: number;
-  /** Bytes that may wait for the disk, over all sessions. Code `backlog_full`. */
+  /** Largest size of the write queue in bytes, over all sessions. More throw `backlog_full`. Default: 256 MiB. */
   readonly maxQueueBytes?: number;
-  /** Records that lie by themselves before they are put together by session, to be read faster. */
+  /** Number of recent records after which they are moved to chunks, which are faster to read. Default: 4096. */
   readonly maxRecentRows?: number;
-  /** Largest size of the file; none by default. Code `store_full`. */
+  /** Largest size of the file in bytes. Throws `store_full`. Default: no limit. */
   readonly maxFileBytes?: number;
   /**
-   * Stores up to this size are looked through whole when they are opened (about half a second for a gigabyte), larger
-   * ones only where their sessions begin and end. Code `store_corrupt`.
+   * Largest file size in bytes that is checked completely when opened, which takes about half a second per gigabyte. In
+   * larger files only the lists of sessions and last records are checked. Damage throws `store_corrupt`. Default: 32
+   * MiB.
    */
   readonly maxCheckBytes?: number;
 }
@@ -75,63 +80,75 @@ export interface SqliteLogOptions {
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
 const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ROWS = 4096;
-/** Between two transactions that tidy up: other processes want to write too. */
-const BREATH_MS = 4;
-/** Sessions whose run is remembered. */
+/** Pause between transactions of a sweep or prune, so that other processes can write. */
+const PAUSE_MS = 4;
+/** Largest number of sessions whose current run and lease are cached. */
 const MAX_SESSIONS = 10_000;
 
-const MAX_PUT_OFF = 5;
-/** A look at all that is watched is followed by a rest this many times as long, however busy others are. */
-const REST_FACTOR = 10;
+const MAX_POSTPONED_POLLS = 5;
+/**
+ * After each check of all watched sessions, polling pauses this many times as long: at most a tenth of the time is
+ * used.
+ */
+const IDLE_FACTOR = 10;
 
-const NO_BEGINS: IndexChanges["begins"] = [];
+const NO_STARTS: IndexChanges["starts"] = [];
 
-/** Opens the store at `path`, or makes it. */
+/**
+ * Opens the store at `path`; creates it if it does not exist. Close it with `close`.
+ *
+ * ```ts
+ * const log = await openSqliteLog("sessions.db");
+ * ```
+ *
+ * Throws `store_corrupt`, `store_newer`, `store_read_only`, `store_busy`, `store_full` or `store_failed`.
+ */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
   const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
   const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxQueueBytes, maxRecentRows };
-  if (path === "") throw new LoomError("store_failed", "a store needs a path");
-  // It is opened again and again, also after the process has gone to another folder.
-  const place = resolve(path);
-  const file = prepareStore(place, connection);
-  return new SqliteLog(place, file, connection, options);
+  if (path === "") throw new LoomError("store_failed", "the path of a store must not be empty");
+  // Resolved now, because the file is opened again later and the working directory may change.
+  const absolutePath = resolve(path);
+  const file = prepareStore(absolutePath, connection);
+  return new SqliteLog(absolutePath, file, connection, options);
 }
 
+/** A log in a SQLite file, opened by `openSqliteLog`. */
 class SqliteLog implements Log {
   readonly limits: LogLimits;
   readonly #now: () => number;
-  readonly #writer: Writer;
-  readonly #reader: Reader;
+  readonly #writer: StoreWriter;
+  readonly #reader: StoreReader;
   readonly #feed: Feed;
   readonly #pollMs: number;
-  #poll: NodeJS.Timeout | undefined;
+  #pollTimer: NodeJS.Timeout | undefined;
   #version = -1;
-  /** Looks in a row that were left to the next. */
-  #putOff = 0;
-  /** A look costs with every session that is watched. */
-  #notBefore = 0;
-  /** What each watched session looked like when last seen. */
+  /** Number of polls in a row that were postponed. */
+  #postponedPolls = 0;
+  /** A check takes time for every watched session. */
+  #nextCheckAt = 0;
+  /** Last seen mark of each watched session. */
   readonly #marks = new Map<string, string | undefined>();
-  /** The epoch and the run of each session's last batch that changed an index: it is in there. */
+  /** Epoch and run of each session's last batch that changed an index; that run is indexed. */
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
-  /** The latest of each session: an epoch is of one incarnation only. */
+  /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #closed = false;
 
-  constructor(path: string, file: string, connection: ConnectionOptions, options: SqliteLogOptions) {
+  constructor(path: string, file: string, connection: StoreConnectionOptions, options: SqliteLogOptions) {
     const { limits = {}, now = Date.now, pollMs = 20 } = options;
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
     this.#pollMs = pollMs;
-    this.#writer = new Writer({ path, file, options: connection });
-    this.#reader = new Reader(path, file, connection, this.limits, now);
+    this.#writer = new StoreWriter({ path, file, options: connection });
+    this.#reader = new StoreReader(path, file, connection, this.limits, now);
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
     const { title, owner, firstId = 1, entries, graceMs = 0 } = options;
-    assertTerm(graceMs);
+    assertDuration(graceMs);
     assertName("session", sessionId);
     assertFirstId(firstId);
     assertTitle(title);
@@ -158,7 +175,7 @@ class SqliteLog implements Log {
     return this.#openReader().listSessions(options);
   }
 
-  async searchSessions(options: SearchOptions): Promise<readonly FoundSession[]> {
+  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
     return this.#openReader().searchSessions(options);
   }
 
@@ -177,21 +194,21 @@ class SqliteLog implements Log {
     assertText("session", sessionId);
     const known = await this.#write<boolean>({ do: "delete", sessionId, epoch });
     this.#feed.forget(sessionId);
-    // When there is time: the session is gone already.
+    // The session is already gone; its rows are deleted in the background.
     this.#sweep().catch(() => undefined);
     return known;
   }
 
-  async listOrphans(options: ListOptions = {}): Promise<readonly string[]> {
+  async listOrphans(options: PagingOptions = {}): Promise<readonly string[]> {
     return this.#openReader().listOrphans(options);
   }
 
   async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
     assertName("session", sessionId);
     assertName("holder", holder);
-    assertTerm(ttlMs);
+    assertDuration(ttlMs);
     const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
-    // Somebody else may have written since, or made the session anew: what is in memory is not joined to what comes.
+    // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#leases.set(sessionId, lease);
     this.#feed.forget(sessionId);
     return lease;
@@ -199,7 +216,7 @@ class SqliteLog implements Log {
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
     assertText("session", sessionId);
-    assertTerm(ttlMs);
+    assertDuration(ttlMs);
     return this.#write<Lease>({ do: "renew", sessionId, epoch, ttlMs, now: this.#now() });
   }
 
@@ -214,14 +231,14 @@ class SqliteLog implements Log {
     const { sessionId, epoch, expectedLastId, entries, settle } = batch;
     const count = entries.length;
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
-    const changes = this.#findNews(batch, findIndexChanges(entries));
+    const changes = this.#findIndexUpdates(batch, findIndexChanges(entries));
     const now = settle === undefined ? 0 : this.#now();
     await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
     const lastId = expectedLastId + count;
-    if (changes !== undefined && changes.begins !== NO_BEGINS)
-      this.#runs.set(sessionId, `${epoch} ${changes.begins.at(-1)?.runId}`);
+    if (changes !== undefined && changes.starts !== NO_STARTS)
+      this.#runs.set(sessionId, `${epoch} ${changes.starts.at(-1)?.runId}`);
     const lease = this.#leases.get(sessionId);
-    // Where it is not known whose it is, those who follow read the store.
+    // Without a lease the incarnation is unknown, so followers read the store.
     if (count > 0 && lease?.epoch === epoch)
       this.#feed.publish(new Page(sessionId, expectedLastId, lastId, text, lease.incarnation));
     else this.#feed.hint(sessionId);
@@ -229,15 +246,15 @@ class SqliteLog implements Log {
   }
 
   /**
-   * Most batches go on with the run of the one before, and change nothing the indexes do not have. Of the same epoch: in
-   * another the session may have been made anew, here or elsewhere.
+   * Removes index changes that are already stored: most batches continue the run of the batch before. Only within an
+   * epoch, because the session may have been recreated in between.
    */
-  #findNews({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
-    const { begins, ends, landmarks, said } = changes;
+  #findIndexUpdates({ sessionId, epoch }: Append, changes: IndexChanges): IndexChanges | undefined {
+    const { starts, ends, landmarks, texts } = changes;
     const isKnown =
-      begins.length === 0 || (begins.length === 1 && `${epoch} ${begins[0]?.runId}` === this.#runs.get(sessionId));
-    if (isKnown && ends.length + landmarks.length + said.length === 0) return undefined;
-    return isKnown ? { begins: NO_BEGINS, ends, landmarks, said } : changes;
+      starts.length === 0 || (starts.length === 1 && `${epoch} ${starts[0]?.runId}` === this.#runs.get(sessionId));
+    if (isKnown && ends.length + landmarks.length + texts.length === 0) return undefined;
+    return isKnown ? { starts: NO_STARTS, ends, landmarks, texts } : changes;
   }
 
   async read(sessionId: string, options: ReadOptions): Promise<Page> {
@@ -248,87 +265,87 @@ class SqliteLog implements Log {
     return this.#feed.peek(sessionId, after);
   }
 
-  watch(sessionId: string, listener: () => void, options?: WatchOptions): () => void {
+  watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void {
     const unwatch = this.#feed.watch(sessionId, listener, options);
-    if (this.#poll === undefined && !this.#closed) {
-      this.#poll = setInterval(() => this.#look(), this.#pollMs);
-      this.#poll.unref();
+    if (this.#pollTimer === undefined && !this.#closed) {
+      this.#pollTimer = setInterval(() => this.#pollChanges(), this.#pollMs);
+      this.#pollTimer.unref();
     }
     return () => {
       unwatch();
       if (!this.#feed.isWatched(sessionId)) this.#marks.delete(sessionId);
       if (this.#feed.size > 0) return;
-      clearInterval(this.#poll);
-      this.#poll = undefined;
+      clearInterval(this.#pollTimer);
+      this.#pollTimer = undefined;
     };
   }
 
-  /** Looks whether somebody else has written what one of the watchers may want to know. */
-  #look(): void {
+  /** Checks whether other processes have written, and notifies the watchers of changed sessions. */
+  #pollChanges(): void {
     try {
-      if (performance.now() < this.#notBefore) return;
+      if (performance.now() < this.#nextCheckAt) return;
       const version = this.#reader.readVersion();
       if (version === this.#version) return;
-      const news = this.#writer.takeNews();
-      // What this process has written it knows. Whether others have, the writing thread sees with every group.
-      if (news === "own") return;
-      if (news === undefined && this.#writer.isStarted && ++this.#putOff < MAX_PUT_OFF) {
-        // A group that is on its way will tell; else one is sent. Others may keep it waiting, but not for long.
-        if (!this.#writer.isBusy) void this.#ask(version);
+      const source = this.#writer.takeWriteSource();
+      // Watchers already know this process's own writes; the writer thread reports external writes with every group.
+      if (source === "own") return;
+      if (source === undefined && this.#writer.isStarted && ++this.#postponedPolls < MAX_POSTPONED_POLLS) {
+        // A pending group will report the source; otherwise a ping does. Polling does not wait long for either.
+        if (!this.#writer.isBusy) void this.#confirmExternalWrites(version);
         return;
       }
-      this.#lookAround(version);
+      this.#checkWatched(version);
     } catch {
       this.#hintAll();
     }
   }
 
-  /** The watchers look by themselves, and are told then what is wrong. */
+  /** The watchers read the store themselves, and get the error then. */
   #hintAll(): void {
     for (const sessionId of this.#feed.watched) this.#feed.hint(sessionId);
   }
 
-  /** Whether the version that was just read is more than what this process has written itself. */
-  async #ask(version: number): Promise<void> {
+  /** Asks the writer thread whether the new version includes writes of other processes. */
+  async #confirmExternalWrites(version: number): Promise<void> {
     try {
-      await this.#write({ do: "look" });
+      await this.#write({ do: "ping" });
     } catch {
-      // It is looked at without asking, if it goes on like this.
+      // If this keeps failing, the watched sessions are checked without the answer.
       return;
     }
     if (this.#closed) return;
-    this.#putOff = 0;
-    const news = this.#writer.takeNews();
+    this.#postponedPolls = 0;
+    const source = this.#writer.takeWriteSource();
     this.#version = version;
     try {
-      if (news === "others") this.#lookAround(version);
+      if (source === "external") this.#checkWatched(version);
     } catch {
       this.#hintAll();
     }
   }
 
-  #lookAround(version: number): void {
+  #checkWatched(version: number): void {
     const began = performance.now();
-    this.#putOff = 0;
+    this.#postponedPolls = 0;
     this.#version = version;
     for (const sessionId of this.#feed.watched) {
       const mark = this.#reader.readMark(sessionId);
       const seen = this.#marks.get(sessionId);
       if (seen !== undefined && seen === mark) continue;
       this.#marks.set(sessionId, mark);
-      // Another session has taken the name, or may have: what is in memory may be of the old one.
+      // The session may have been recreated, so records in memory may belong to the old one.
       if (seen === undefined || keyOf(seen) !== keyOf(mark)) this.#feed.forget(sessionId);
       else this.#feed.hint(sessionId);
     }
     const now = performance.now();
-    this.#notBefore = now + (now - began) * REST_FACTOR;
+    this.#nextCheckAt = now + (now - began) * IDLE_FACTOR;
   }
 
   async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
     return this.#openReader().findRun(sessionId, runId);
   }
 
-  async listRuns(sessionId: string, options: ListOptions = {}): Promise<readonly RunInfo[]> {
+  async listRuns(sessionId: string, options: PagingOptions = {}): Promise<readonly RunInfo[]> {
     return this.#openReader().listRuns(sessionId, options);
   }
 
@@ -346,7 +363,7 @@ class SqliteLog implements Log {
     limit?: number,
     before?: number,
   ): Promise<readonly Landmark[]> {
-    return this.#openReader().listLandmarks(sessionId, kind, boundList(limit), before);
+    return this.#openReader().listLandmarks(sessionId, kind, clampListLimit(limit), before);
   }
 
   async submit(command: Command): Promise<CommandState> {
@@ -372,7 +389,7 @@ class SqliteLog implements Log {
   }
 
   async listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]> {
-    return this.#openReader().listPending(sessionId, boundList(limit));
+    return this.#openReader().listPending(sessionId, clampListLimit(limit));
   }
 
   async prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#now() }: RetentionPolicy): Promise<PruneReport> {
@@ -386,54 +403,55 @@ class SqliteLog implements Log {
     };
     let kept = 0;
     for (let after: number | undefined = 0; after !== undefined;) {
-      const operation: Operation = { do: "prune", after, maxAgeMs, maxSessionBytes, now };
+      const operation: StoreOperation = { do: "prune", after, maxAgeMs, maxSessionBytes, now };
       const part: PruneReport & { kept: number; after?: number } = await this.#write(operation);
       add(part);
       kept += part.kept;
       ({ after } = part);
-      if (after !== undefined) await pause(BREATH_MS);
+      if (after !== undefined) await pause(PAUSE_MS);
     }
     for (let excess = kept - (maxBytes ?? kept); excess > 0;) {
       const part = await this.#write<PruneReport>({ do: "prune-oldest", excess });
       add(part);
       excess = part.runs === 0 ? 0 : excess - part.bytes;
-      if (excess > 0) await pause(BREATH_MS);
+      if (excess > 0) await pause(PAUSE_MS);
     }
     const before = now - (maxAgeMs ?? SETTLED_COMMANDS_MS);
-    while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(BREATH_MS);
+    while (await this.#write<boolean>({ do: "drop-commands", before })) await pause(PAUSE_MS);
     await this.#sweep();
     return damaged.length === 0 ? total : { ...total, damaged };
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#poll);
+    clearInterval(this.#pollTimer);
     await this.#writer.close();
     this.#reader.close();
   }
 
-  #write<T>(operation: Operation): Promise<T> {
+  #write<T>(operation: StoreOperation): Promise<T> {
     return this.#writer.write<T>(operation);
   }
 
-  /** Removes the rows nobody can read any more; whoever sweeps next takes what is left. */
+  /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */
   async #sweep(): Promise<void> {
-    while (await this.#write<boolean>({ do: "sweep" })) await pause(BREATH_MS);
+    while (await this.#write<boolean>({ do: "sweep" })) await pause(PAUSE_MS);
   }
 
   #describe(sessionId: string): SessionInfo {
     const session = this.#openReader().findSession(sessionId);
-    if (session === undefined) throw new LoomError("unknown_session", `session "${sessionId}" was deleted meanwhile`);
+    if (session === undefined)
+      throw new LoomError("unknown_session", `session "${sessionId}" was deleted in the meantime`);
     return session;
   }
 
-  #openReader(): Reader {
-    if (this.#closed) throw new LoomError("store_closed", "the log was closed");
+  #openReader(): StoreReader {
+    if (this.#closed) throw new LoomError("store_closed", "the log is closed");
     return this.#reader;
   }
 }
 
-/** A mark begins with the key of the session it is of. */
+/** A mark starts with the key of its session. */
 function keyOf(mark: string | undefined): string | undefined {
   return mark?.slice(0, mark.indexOf(":"));
 }

@@ -1,4 +1,4 @@
-// What was deleted or pruned is gone from the file: from its tables, and from the bytes of its pages.
+// Deleted and pruned records are removed from the file: from its tables and from the bytes of its pages.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { openSqliteLog } from "./sqlite-log.ts";
 const folder = mkdtempSync(join(tmpdir(), "loom-sweep-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A run of `count` records and its end, each in an append of its own: many rows. */
+/** Writes a run of `count` records and its end, one append each, which gives many rows. */
 async function writeRun(log: Log, sessionId: string, run_id: string, count: number, value: string): Promise<void> {
   const lease = await log.acquire(sessionId, { holder: "test", ttlMs: 60_000, takeover: true });
   const { epoch, lastId } = lease;
@@ -41,13 +41,13 @@ const STRAYS = `SELECT (SELECT count(*) FROM chunks WHERE session NOT IN (SELECT
   (SELECT count(*) FROM extents WHERE session NOT IN (SELECT key FROM sessions)) +
   (SELECT count(*) FROM chunks JOIN sessions ON key = session WHERE last_id < sessions.first_id)`;
 
-// From a few rows that lie by themselves to more pages than one transaction gives back.
+// From a few rows in `recent` to more pages than one transaction returns.
 test.each([
   [5, 1],
   [60, 1],
   [3000, 1],
   [3000, 1700],
-])("a session of %i records with %i words that is deleted does not come back", async (count, words) => {
+])("a deleted session of %i records with %i words does not reappear", async (count, words) => {
   const path = join(folder, `deleted-${count}-${words}.db`);
   const log = await openSqliteLog(path, { maxRecentRows: 64 });
   await writeRun(log, "warm", "r", 200, "warm");
@@ -73,7 +73,7 @@ test.each([
   expect(ask(path, STRAYS)).toBe(0);
 });
 
-test("runs that were pruned do not come back", async () => {
+test("pruned runs do not reappear", async () => {
   const path = join(folder, "pruned.db");
   const log = await openSqliteLog(path, { maxRecentRows: 64 });
   await writeRun(log, "warm", "r", 200, "warm");
@@ -85,22 +85,24 @@ test("runs that were pruned do not come back", async () => {
   expect(readFileSync(path).includes("SECRET")).toBe(false);
 });
 
-test("a store of version 2 in which they came back is put right", async () => {
+test("the migration from version 2 deletes rows that reappeared", async () => {
   const path = join(folder, "version-2.db");
   const log = await openSqliteLog(path, { maxRecentRows: 64 });
   await writeRun(log, "s", "old", 300, "SECRET");
-  // Puts what is left of it into a chunk of its own.
+  // Moves the rest of the session into its own chunk.
   await writeRun(log, "warm", "r", 200, "warm");
   await writeRun(log, "s", "new", 300, "later");
   const db = new DatabaseSync(path);
   db.exec("CREATE TEMP TABLE gone AS SELECT * FROM chunks WHERE text LIKE '%SECRET%'");
   expect((await log.prune({ maxSessionBytes: 40_000 })).runs).toBe(1);
   await log.close();
-  // As they were written out again: of this session, and of one that is gone.
+  // Insert rows as version 2 did: of this session and of a deleted one.
   db.exec("INSERT INTO chunks SELECT * FROM gone");
   db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
   db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
-  db.exec("DROP TABLE said; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner");
+  db.exec(
+    "DROP TABLE said; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner",
+  );
   db.exec("PRAGMA user_version = 2");
   db.close();
   expect(ask(path, STRAYS)).toBeGreaterThan(2);
@@ -114,8 +116,8 @@ test("a store of version 2 in which they came back is put right", async () => {
   version.close();
 });
 
-test("what was said goes from the index too, and from the file", async () => {
-  const path = join(folder, "said.db");
+test("deleted texts are removed from the search index and the file", async () => {
+  const path = join(folder, "search.db");
   const log = await openSqliteLog(path);
   for (const sessionId of ["pruned", "deleted", "kept"]) {
     const { epoch } = await log.acquire(sessionId, { holder: "test", ttlMs: 1000 });

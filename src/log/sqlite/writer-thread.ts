@@ -1,30 +1,30 @@
 /**
- * The thread that writes a store. It takes a group of operations, carries them out in one transaction, syncs once, and
- * answers: what it says is durable. When the disk fails, the whole group fails, and the store is opened anew.
+ * The thread that writes a store. It applies a group of operations in one transaction, syncs once, and then answers, so
+ * that its results are durable. If the disk fails, the whole group fails and the store is opened again.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { assertFile, openConnection } from "./connection.ts";
 import { asStoreError, toPlainError } from "./failure.ts";
-import { type Answer, type Group, type Operation, type Result, unpackGroup } from "./operations.ts";
-import { Store } from "./store.ts";
-import type { WriterData } from "./writer.ts";
+import { type GroupResult, type Group, type StoreOperation, type OperationResult, unpackGroup } from "./operations.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+import type { WriterData } from "./store-writer.ts";
 
 const { path, file, options } = workerData as WriterData;
 
-interface Open {
+interface WriterConnection {
   readonly db: DatabaseSync;
-  readonly store: Store;
+  readonly store: SqliteStore;
 }
 
-let current: Open | undefined;
+let current: WriterConnection | undefined;
 
-function open(): Open {
+function open(): WriterConnection {
   assertFile(path, file);
   if (current === undefined) {
     const db = openConnection(path, options);
-    current = { db, store: new Store(db, options.maxRecentRows) };
+    current = { db, store: new SqliteStore(db, options.maxRecentRows) };
   }
   return current;
 }
@@ -35,22 +35,22 @@ function close(): void {
   db?.close();
 }
 
-function isOfSqlite(error: unknown): boolean {
+function isSqliteError(error: unknown): boolean {
   return (error as { readonly errcode?: unknown }).errcode !== undefined;
 }
 
-function applyOne(store: Store, operation: Operation): Result {
+function applyOne(store: SqliteStore, operation: StoreOperation): OperationResult {
   try {
     const value = store.apply(operation);
     return value === undefined ? null : { value };
   } catch (error) {
-    // A refusal changed nothing; whatever else went wrong may have. Damage may be met when half is done.
+    // A rejected operation changed nothing; other errors may leave partial changes, and so may damage found halfway.
     if (error instanceof LoomError && error.code !== "store_corrupt") return { error: toPlainError(error) };
     throw error;
   }
 }
 
-function applyAll(operations: readonly Operation[]): Answer["results"] {
+function applyAll(operations: readonly StoreOperation[]): GroupResult["results"] {
   try {
     const { store } = open();
     try {
@@ -66,17 +66,17 @@ function applyAll(operations: readonly Operation[]): Answer["results"] {
     try {
       close();
     } catch {
-      // It is gone either way.
+      // The connection is no longer used.
     }
-    // Damage is of one session, and an argument nobody understands of one caller: the others need not suffer for it.
-    const isOfOne = error instanceof LoomError ? error.code === "store_corrupt" : !isOfSqlite(error);
-    if (isOfOne && operations.length > 1) return operations.flatMap((operation) => applyAll([operation]));
+    // Damage concerns one session and an invalid argument one caller, so the operations are applied one by one.
+    const isOfOneOperation = error instanceof LoomError ? error.code === "store_corrupt" : !isSqliteError(error);
+    if (isOfOneOperation && operations.length > 1) return operations.flatMap((operation) => applyAll([operation]));
     const failure = { error: toPlainError(asStoreError(error, path)) };
     return operations.map(() => failure);
   }
 }
 
-/** What goes wrong here has been asked for by nobody; it is tried again after the next group. */
+/** Errors are ignored, because no caller waits for this; it is tried again after the next group. */
 function compact(): void {
   try {
     current?.store.compact();
@@ -92,7 +92,10 @@ function compact(): void {
 parentPort?.on("message", (request: Group | "close") => {
   if (request !== "close") {
     const results = applyAll(unpackGroup(request));
-    parentPort?.postMessage({ results, isNews: current?.store.takeNews() ?? true } satisfies Answer);
+    parentPort?.postMessage({
+      results,
+      hasExternalWrites: current?.store.takeExternalWrites() ?? true,
+    } satisfies GroupResult);
     compact();
     return;
   }

@@ -1,48 +1,51 @@
 /**
- * An answer from passages that were found: the words of the best one as they stand, with its number, and where they are
- * from. Nothing is added to them: this model knows nothing itself.
+ * Answers a question from search results: quotes the best passage with its number and lists the sources. Adds no words
+ * to the quotation.
  */
-import { isFitting, orderByLanguage } from "./choose-passage.ts";
+import { isRelevant, orderByLanguage } from "./choose-passage.ts";
 import { countHits, listTerms } from "./content-words.ts";
-import type { Language } from "./errand.ts";
+import type { OfflineLanguage } from "./offline-task.ts";
 import type { FoundPassage } from "./read-passages.ts";
 import { isChinese } from "./request-words.ts";
 
-/** Characters of a passage that are said at most. */
-const MAX_SAID = 1200;
+/** Maximum characters quoted from a passage. */
+const MAX_QUOTED = 1200;
 const MAX_MORE = 3;
 
-const NONE = {
-  en: "I searched the knowledge base and found nothing about this.",
-  zh: "我搜索了知识库，没有找到相关内容。",
+const NOTHING_FOUND = {
+  en: "The knowledge base has nothing about this.",
+  zh: "知识库中没有相关内容。",
 };
 
-export function answerFromPassages(question: string, passages: readonly FoundPassage[], language: Language): string {
+export function answerFromPassages(
+  question: string,
+  passages: readonly FoundPassage[],
+  language: OfflineLanguage,
+): string {
   const ordered = orderByLanguage(passages, language);
-  const best = ordered.find((passage) => isFitting(question, passage));
+  const best = ordered.find((passage) => isRelevant(question, passage));
   if (best !== undefined) {
     const { title, text, ref } = best;
-    const opening =
-      language === "zh" ? `知识库中的“${title}”写道 [${ref}]：` : `The knowledge base says in “${title}” [${ref}]:`;
+    const opening = language === "zh" ? `来自“${title}”[${ref}]：` : `From “${title}” [${ref}]:`;
     return `${opening}\n\n${pickBlocks(question, text)}\n\n${listSources([best], passages, language)}`;
   }
   const [nearest] = ordered;
-  if (nearest === undefined) return NONE[language];
+  if (nearest === undefined) return NOTHING_FOUND[language];
   const { title, ref } = nearest;
   const said =
     language === "zh"
-      ? `知识库里没有很符合这个问题的内容，最接近的是“${title}”[${ref}]。`
-      : `Nothing in the knowledge base fits this well; the nearest is “${title}” [${ref}].`;
+      ? `知识库中没有很匹配的内容，最接近的是“${title}”[${ref}]。`
+      : `The knowledge base has no exact match. The closest is “${title}” [${ref}].`;
   return `${said}\n\n${listSources([nearest], [], language)}`;
 }
 
-/** Where the words are from, and what else was found. */
+/** Lists the sources of the answer and other passages that were found. */
 export function listSources(
   used: readonly FoundPassage[],
   passages: readonly FoundPassage[],
-  language: Language,
+  language: OfflineLanguage,
 ): string {
-  const lines = used.map((one) => `[${one.ref}] ${one.title}${sayWhere(one, language)}`);
+  const lines = used.map((one) => `[${one.ref}] ${one.title}${describeLocation(one, language)}`);
   const others = passages.filter(
     ({ title }, index) =>
       used.every((one) => one.title !== title) && passages.findIndex((one) => one.title === title) === index,
@@ -54,7 +57,7 @@ export function listSources(
   return `Sources:\n${lines.join("\n")}\n${more.length === 0 ? "" : `See also: ${more.join(", ")}.\n`}`;
 }
 
-function sayWhere({ where }: FoundPassage, language: Language): string {
+function describeLocation({ where }: FoundPassage, language: OfflineLanguage): string {
   if (where === "") return "";
   if (language === "en") return ` (${where})`;
   const lines = /, lines? (\d+)(?: to (\d+))?$/;
@@ -62,8 +65,8 @@ function sayWhere({ where }: FoundPassage, language: Language): string {
 }
 
 /**
- * The section whose heading has the question's words, or all of a short passage; of a long one the parts that have most
- * of the words, in their order.
+ * Picks the section whose heading contains the words of the question, or all of a short passage. From a long passage it
+ * picks the paragraphs with the most words of the question, in their order.
  */
 function pickBlocks(question: string, text: string): string {
   const terms = listTerms(question);
@@ -71,28 +74,28 @@ function pickBlocks(question: string, text: string): string {
   const section = text
     .split(/^(?=#{2,6} )/m)
     .find((one) => /^##+ .*\n/.test(one) && isAsked(one.split("\n", 1)[0] ?? ""));
-  // The title has been said.
+  // The title is already in the answer.
   const said = (section ?? text).replace(section === undefined ? /^# .*(?:\n|$)/ : /^.*\n/, "");
   const blocks = said
-    // What ends with a colon belongs to what follows, and so does a heading.
+    // A heading, and a paragraph that ends with a colon, stay with the next paragraph.
     .split(/(?<![:：]|^#{1,6} .*)\n{2,}/m)
     .map((block) => block.trim())
     .filter((block) => block !== "");
   const whole = blocks.length === 0 ? text.replaceAll(/^#{1,6} /gm, "") : blocks.join("\n\n");
-  if (whole.length <= MAX_SAID) return whole;
+  if (whole.length <= MAX_QUOTED) return whole;
   const ranked = blocks
     .map((block, index) => ({ block, index, hits: countHits(terms, block) }))
     .sort((a, b) => b.hits - a.hits || a.index - b.index);
   const picked: typeof ranked = [];
   let used = 0;
   for (const one of ranked) {
-    if (picked.length > 0 && (one.hits === 0 || used + one.block.length > MAX_SAID)) continue;
+    if (picked.length > 0 && (one.hits === 0 || used + one.block.length > MAX_QUOTED)) continue;
     picked.push(one);
     used += one.block.length;
   }
   return picked
     .sort((a, b) => a.index - b.index)
-    .map(({ block }) => cut(block, MAX_SAID))
+    .map(({ block }) => cut(block, MAX_QUOTED))
     .join("\n\n");
 }
 

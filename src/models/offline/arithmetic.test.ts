@@ -4,7 +4,7 @@ import { arithmetic } from "./arithmetic.ts";
 import { callsOf } from "./ask-offline.contract.ts";
 import { writeDigits } from "./number-words.ts";
 
-describe("a sum", () => {
+describe("an expression", () => {
   it.each<[string, string]>([
     ["what is two hundred and five minus five", "205-5"],
     ["one thousand and five minus five", "1005-5"],
@@ -22,12 +22,12 @@ describe("a sum", () => {
     ["一百零五加一", "105+1"],
     ["3加4的和是多少", "3+4"],
     ["I don't know what is 2+2", "2+2"],
-  ])("is all of it: %s", (text, expression) => {
+  ])("is read completely: %s", (text, expression) => {
     expect(callsOf(text)).toEqual([`calculator ${expression}`]);
   });
 
   it.each([
-    // There is more to it than is read.
+    // There is more than is understood.
     "two million and five minus five",
     "twenty eleven plus five",
     "multiply 3 by 4 and double it",
@@ -46,12 +46,12 @@ describe("a sum", () => {
     "五加五，减三",
     "一二三加四",
     "0x10 + 1",
-    // Nobody wants it.
+    // It is not requested.
     "Don't calculate 2+2",
     "Never compute 3*4 for me",
     "请不要计算 1+1",
     "别算 1+1",
-  ])("is not made of half of it: %s", (text) => {
+  ])("is not read in part: %s", (text) => {
     expect(callsOf(text)).toEqual([]);
   });
 
@@ -61,8 +61,8 @@ describe("a sum", () => {
     expect(callsOf("what is five plus six and seven plus eight?")).toEqual(["calculator 5+6", "calculator 7+8"]);
   });
 
-  it("of angles says in what they are", () => {
-    const tell = (text: string): string | undefined => arithmetic.find(text, [])[0]?.tell("1").en;
+  it("with angles names their unit", () => {
+    const tell = (text: string): string | undefined => arithmetic.find(text, [])[0]?.describeResult("1").en;
     expect(tell("sin(90)")).toBe("sin(90) = 1 (angles in radians).");
     expect(tell("sqrt(1)")).toBe("sqrt(1) = 1.");
   });
@@ -91,7 +91,7 @@ function spellChinese(number: number): string {
 }
 
 describe("a number in words", () => {
-  it("is what it says, in English and in Chinese", () => {
+  it("is converted in English and Chinese", () => {
     const below = (max: number): fc.Arbitrary<number> => fc.nat({ max });
     fc.assert(
       fc.property(below(999_999), below(999), fc.constantFrom(" ", " and "), (one, other, and) => {

@@ -1,4 +1,4 @@
-/** Asks the offline model in tests, with tools of all the names it knows, and tells what it would call. */
+/** Test helper: asks the offline model, with tools of all names it knows, and describes the calls it makes. */
 import type { ModelMessage, ModelTool } from "../model.ts";
 import { answerPrompt, type OfflineAnswer } from "./answer-prompt.ts";
 
@@ -21,7 +21,7 @@ export const user = (text: string): ModelMessage => ({ role: "user", content: [{
 export const ask = (text: string, before: readonly ModelMessage[] = []): OfflineAnswer =>
   answerPrompt([...before, user(text)], TOOLS);
 
-/** The calls in few words: a list by its items, a picture by what it shows. */
+/** Describes the calls briefly: a list by its items, a picture by its description. */
 export function callsOf(text: string, before: readonly ModelMessage[] = []): readonly string[] {
   return ask(text, before).calls.map(({ name, input }) => {
     const { title, items, columns, rows, kind, labels, series, alt, question } = input as Record<string, unknown>;

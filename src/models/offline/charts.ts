@@ -1,9 +1,9 @@
-/** The skill of charts: of numbers the user gives, or of an example. For the tool `show_chart`. */
-import type { FoundErrand, Phrase, Skill } from "./errand.ts";
+/** Charts of the user's numbers, or of sample numbers. For the tool `show_chart`. */
+import type { FoundTask, BilingualText, Skill } from "./offline-task.ts";
 import { matchSome } from "./match-some.ts";
 import { readBody, skip } from "./read-body.ts";
-import { type Entries, type Entry, readEntries } from "./read-entries.ts";
-import { isChinese, isCourtesy, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
+import { type LabelledValues, type LabelledValue, readLabelledValues } from "./labelled-values.ts";
+import { isChinese, isCourtesy, isOnlyMentioned, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
 
 export const charts: Skill = {
   abilities: [
@@ -14,8 +14,8 @@ export const charts: Skill = {
     },
   ],
   find(text) {
-    const found: FoundErrand[] = [];
-    for (const one of [...findTurned(text), ...findNamed(text), ...findVerbs(text)])
+    const found: FoundTask[] = [];
+    for (const one of [...findConversions(text), ...findNamed(text), ...findVerbs(text)])
       if (!found.some((other) => one.at < other.end && other.at < one.end)) found.push(one);
     return found;
   },
@@ -29,7 +29,7 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
 ];
 
 const KIND = "(?:bar|column|line|pie|area|scatter|point|trend)";
-/** A graph may be many things; a chart, or a plot of some kind, is one. */
+/** "Graph" has many meanings; "chart", or a plot of some kind, is clear. */
 const NOUN = `(?:(?:${KIND}[- ])?charts?|${KIND}[- ](?:graph|plot|diagram)s?)\\b`;
 const GRAPH = `(?:graph|plot|diagram)\\b`;
 const NOUN_ZH = "(?:(?:柱状|柱形|条形|折线|曲线|线|饼状|饼|面积|散点|统计)图|图表)";
@@ -41,50 +41,50 @@ const OPENING =
   /\s{0,4}(?:[:：,，]|(?:of|with|for|from|showing)\b(?: (?:the|these|my|following|numbers?|values?|data)){0,3}\s?[:：]?|显示|展示|表示|数据(?:是|为)?[:：]?)?\s{0,4}/iy;
 const VERB =
   /(?<=^|[.!?,;] |\b(?:please|and|then|now) )(?:chart|plot|graph)(?: me)?(?: the| these)?(?: numbers?| values?| data)?\s?:?\s(?=[^.!?\n]{0,200}\d)/gi;
-const TURNED = new RegExp(
+const CONVERSION = new RegExp(
   `\\b(?:show|put|draw|plot|turn|display|present|chart)\\s([^\\n.!?;]{1,400}?)\\s(?:in|into|as|on) an? (?:${NOUN}|${GRAPH})|(?:把|将)([^\\n。！？]{1,400}?)(?:做成|画成|变成|绘成|画为)(?:一个|一张|个|张)?${NOUN_ZH}`,
   "gi",
 );
 
-function findNamed(text: string): readonly FoundErrand[] {
+function findNamed(text: string): readonly FoundTask[] {
   return matchSome(text, NAMED).flatMap((match) => {
     const at = match.index;
-    if (isSpokenOf(text, at)) return [];
+    if (isOnlyMentioned(text, at)) return [];
     const from = at + match[0].length;
     const start = skip(OPENING, text, from);
     const body = readBody(text, start);
-    const read = readEntries(body.text);
+    const read = readLabelledValues(body.text);
     const isZh = isChinese(match[0]);
-    // One number in a sentence is none to draw: "a chart of the price in 2024".
+    // A single number in a sentence is not data: "a chart of the price in 2024".
     const isGiven = /[:：]/.test(text.slice(from, start)) || read.title !== undefined;
     if (read.entries.length >= (isGiven ? 1 : 2) && read.entries.length > read.others.length)
-      return [createErrand({ at, end: body.end }, findKind(match[0]), read.entries, describe(read, isZh))];
-    // Of a graph nobody knows what it is meant to be; and what was given and is not understood is not made up for.
+      return [createTask({ at, end: body.end }, findKind(match[0]), read.entries, describe(read, isZh))];
+    // "Graph" is ambiguous, and data that was given but not understood is not replaced with an example.
     const isOpen = isGiven || /\d/.test(body.text) || new RegExp(`${GRAPH}$`, "i").test(match[0]);
     if (isOpen && !isCourtesy(body.text)) return [];
-    return [createErrand({ at, end: from }, findKind(match[0]), createExample(isZh), { isZh, note: EXAMPLE })];
+    return [createTask({ at, end: from }, findKind(match[0]), createExample(isZh), { isZh, note: EXAMPLE })];
   });
 }
 
 /** "chart 3, 5, 8" */
-function findVerbs(text: string): readonly FoundErrand[] {
+function findVerbs(text: string): readonly FoundTask[] {
   return matchSome(text, VERB).flatMap((match) => {
     const body = readBody(text, match.index + match[0].length);
-    const { title, entries, others } = readEntries(body.text);
-    // One number in a sentence is no chart: "chart a course for 2030".
+    const { title, entries, others } = readLabelledValues(body.text);
+    // A single number in a sentence is not data: "chart a course for 2030".
     if (entries.length < 2 || others.length > 0) return [];
-    return [createErrand({ at: match.index, end: body.end }, "bar", entries, { title, isZh: isChinese(body.text) })];
+    return [createTask({ at: match.index, end: body.end }, "bar", entries, { title, isZh: isChinese(body.text) })];
   });
 }
 
-function findTurned(text: string): readonly FoundErrand[] {
-  return matchSome(text, TURNED).flatMap((match) => {
-    const read = readEntries((match[1] ?? match[2] ?? "").trim());
+function findConversions(text: string): readonly FoundTask[] {
+  return matchSome(text, CONVERSION).flatMap((match) => {
+    const read = readLabelledValues((match[1] ?? match[2] ?? "").trim());
     const end = match.index + match[0].length;
     const kind = findKind(match[0].slice(-20));
-    return read.entries.length < 2 || read.entries.length <= read.others.length || isSpokenOf(text, match.index)
+    return read.entries.length < 2 || read.entries.length <= read.others.length || isOnlyMentioned(text, match.index)
       ? []
-      : [createErrand({ at: match.index, end }, kind, read.entries, describe(read, match[2] !== undefined))];
+      : [createTask({ at: match.index, end }, kind, read.entries, describe(read, match[2] !== undefined))];
   });
 }
 
@@ -92,36 +92,36 @@ function findKind(words: string): string {
   return KINDS.find(([names]) => names.test(words))?.[1] ?? "bar";
 }
 
-/** What was given and is not in the chart is said. */
-function describe({ title, others }: Entries, isZh: boolean): Details {
+/** Adds a note about items that are not in the chart. */
+function describe({ title, others }: LabelledValues, isZh: boolean): ChartDetails {
   if (others.length === 0) return { title, isZh };
-  const left = others.map((item) => item.slice(0, MAX_SAID));
+  const left = others.map((item) => item.slice(0, MAX_SHOWN));
   const note = {
-    en: ` I left out what I cannot read as a name and a number: ${left.join(", ")}.`,
-    zh: `有些内容我读不出名称和数字，没有画：${left.join("、")}。`,
+    en: ` I could not read these values: ${left.join(", ")}.`,
+    zh: `无法识别的内容没有画出：${left.join("、")}。`,
   };
   return { title, isZh, note };
 }
 
-const MAX_SAID = 40;
+const MAX_SHOWN = 40;
 
-const EXAMPLE: Phrase = {
-  en: " Its numbers are only an example; give your own after a colon.",
-  zh: "数字只是示例；可以在冒号后写上自己的数字。",
+const EXAMPLE: BilingualText = {
+  en: " These are sample numbers; add your own after a colon.",
+  zh: "这是示例数据，可以在冒号后写自己的数据。",
 };
 
-function createExample(isZh: boolean): readonly Entry[] {
+function createExample(isZh: boolean): readonly LabelledValue[] {
   const labels = isZh ? ["一月", "二月", "三月", "四月"] : ["Jan", "Feb", "Mar", "Apr"];
   return [3, 5, 4, 8].map((value, index) => ({ label: labels[index], value }));
 }
 
-interface Details {
+interface ChartDetails {
   readonly title?: string | undefined;
   readonly isZh: boolean;
-  readonly note?: Phrase;
+  readonly note?: BilingualText;
 }
 
-const NAMES: { readonly [kind: string]: Phrase } = {
+const NAMES: { readonly [kind: string]: BilingualText } = {
   bar: { en: "bar chart", zh: "柱状图" },
   line: { en: "line chart", zh: "折线图" },
   pie: { en: "pie chart", zh: "饼图" },
@@ -129,12 +129,12 @@ const NAMES: { readonly [kind: string]: Phrase } = {
   point: { en: "scatter chart", zh: "散点图" },
 };
 
-function createErrand(
+function createTask(
   place: { readonly at: number; readonly end: number },
   kind: string,
-  entries: readonly Entry[],
-  { title, isZh, note = { en: "", zh: "" } }: Details,
-): FoundErrand {
+  entries: readonly LabelledValue[],
+  { title, isZh, note = { en: "", zh: "" } }: ChartDetails,
+): FoundTask {
   const name = NAMES[kind] ?? { en: "chart", zh: "图表" };
   return {
     tool: "show_chart",
@@ -146,9 +146,9 @@ function createErrand(
       labels: entries.map(({ label }, index) => label ?? index + 1),
       series: [{ name: isZh ? "数值" : "value", values: entries.map(({ value }) => value) }],
     }),
-    tell: () => ({
-      en: `The ${name.en} is there, with ${entries.length} ${entries.length === 1 ? "value" : "values"}.${note.en}`,
-      zh: `${name.zh}已显示，共 ${entries.length} 个数。${note.zh}`,
+    describeResult: () => ({
+      en: `Here is the ${name.en}, with ${entries.length} ${entries.length === 1 ? "value" : "values"}.${note.en}`,
+      zh: `已画好${name.zh}，共 ${entries.length} 个数据。${note.zh}`,
     }),
   };
 }

@@ -1,29 +1,29 @@
 /**
- * Which of the passages a search gave is spoken of. The search has put them into order, and its score says how much of
- * the question a passage holds; nothing is ranked again here.
+ * Chooses the passage to answer from. The search has already ranked the passages; its score says how well a passage
+ * matches the question.
  */
 import { countHits, listTerms } from "./content-words.ts";
-import type { Language } from "./errand.ts";
+import type { OfflineLanguage } from "./offline-task.ts";
 import type { FoundPassage } from "./read-passages.ts";
 import { isChinese } from "./request-words.ts";
 
-/** Below this a passage has some of the question's words and may be about anything. */
-const FITTING_SCORE = 0.45;
-/** The same where a search says no score: the share of the question's words. */
-const FITTING_SHARE = 0.5;
+/** Passages below this score share some words with the question but may be about anything. */
+const MIN_SCORE = 0.45;
+/** The same for searches without a score: the share of the question's words. */
+const MIN_SHARE = 0.5;
 
-export function isFitting(question: string, { title, text, score }: FoundPassage): boolean {
-  if (score !== undefined) return score >= FITTING_SCORE;
+export function isRelevant(question: string, { title, text, score }: FoundPassage): boolean {
+  if (score !== undefined) return score >= MIN_SCORE;
   const terms = listTerms(question.replaceAll(DOCUMENTS, " "));
-  return terms.length > 0 && countHits(terms, `${title}\n${text}`) / terms.length >= FITTING_SHARE;
+  return terms.length > 0 && countHits(terms, `${title}\n${text}`) / terms.length >= MIN_SHARE;
 }
 
-/** "The deployment docs": what is about it need not call itself so. */
+/** "The deployment docs": the passage itself need not contain the word "docs". */
 const DOCUMENTS =
   /\b(?:docs?|documents?|documentation|handbook|manuals?|guides?|pages?|notes)\b|文档|手册|指南|资料|教程/gi;
 
-/** Those in the question's language first. */
-export function orderByLanguage(passages: readonly FoundPassage[], language: Language): readonly FoundPassage[] {
+/** Moves passages in the language of the question to the front. */
+export function orderByLanguage(passages: readonly FoundPassage[], language: OfflineLanguage): readonly FoundPassage[] {
   const isAlike = ({ text }: FoundPassage): boolean => isChinese(text) === (language === "zh");
   return [...passages.filter(isAlike), ...passages.filter((one) => !isAlike(one))];
 }

@@ -1,14 +1,14 @@
-/** The skill of the time: for the tool `current_time`, here or in a few well-known places. */
+/** The current time, here or in some well-known places. For the tool `current_time`. */
 import { type Json, isJsonObject } from "../../protocol/index.ts";
 import type { ModelTool } from "../model.ts";
-import type { Skill } from "./errand.ts";
-import { isSpokenOf } from "./request-words.ts";
+import type { Skill } from "./offline-task.ts";
+import { isOnlyMentioned } from "./request-words.ts";
 
 export const clock: Skill = {
   abilities: [
     {
       tool: "current_time",
-      can: { en: "tell the time", zh: "报时间" },
+      can: { en: "tell the time", zh: "查看时间" },
       example: { en: "What time is it in Tokyo?", zh: "现在北京几点？" },
     },
   ],
@@ -17,9 +17,9 @@ export const clock: Skill = {
     if (match === null) return [];
     const [at, end] = [match.index, match.index + match[0].length];
     const zones = ZONES.filter(([names]) => names.test(text)).map(([, zone]) => zone);
-    // The time of another place, or the day of another, is no answer.
+    // The time of an unknown place, or of another day, is not an answer.
     const before = text.slice(Math.max(0, at - 24), at);
-    if (OTHER_DAY.test(before) || isSpokenOf(text, at)) return [];
+    if (OTHER_DAY.test(before) || isOnlyMentioned(text, at)) return [];
     if (zones.length === 0 && (ELSEWHERE.test(text.slice(end)) || isElsewhere(before + match[0]))) return [];
     return (zones.length === 0 ? [undefined] : zones).map((zone) => ({
       tool: "current_time",
@@ -28,15 +28,18 @@ export const clock: Skill = {
       end: end + (zones.length === 0 ? 0 : (PLACES.exec(text.slice(end))?.[0].length ?? 0)),
       about: zone === undefined ? { en: "the time", zh: "时间" } : { en: `the time, ${zone}`, zh: `时间，${zone}` },
       createInput: (tool) => (zone === undefined ? {} : nameZone(tool, zone)),
-      tell: (result) => ({ en: `It is ${trimStop(result)}.`, zh: `现在是 ${sayInChinese(trimStop(result))}。` }),
+      describeResult: (result) => ({
+        en: `It is ${trimStop(result)}.`,
+        zh: `现在是 ${formatChinese(trimStop(result))}。`,
+      }),
     }));
   },
 };
 
-/** "… in Tokyo and London", as far as these are places: names, and no more than a few. */
+/** "… in Tokyo and London": a few capitalised names. */
 const PLACES = /^(?: now| right now)? in (?:[A-Z]\w{1,20}(?: [A-Z]\w{1,20})?(?:, and |, | and )?){1,4}(?![\w.])/;
 
-/** "What is the time complexity", "what time is it going to rain" and "what day was it" ask for something else. */
+/** "What is the time complexity", "what time is it going to rain" and "what day was it" are other questions. */
 const END = String.raw`(?=\s{0,4}(?:$|[?.!,;]|(?:now|today|in|and|right now|please|here|there|currently|at the moment)\b))`;
 const ASKED = new RegExp(
   [
@@ -51,7 +54,7 @@ const ELSEWHERE =
   /^\s{0,4}(?:is it\s{0,4})?(?:now\s{0,4}|right now\s{0,4})?in (?!the (?:morning|afternoon|evening)|here|my|this)/i;
 const OTHER_DAY = /(?:[明昨后前]天|[下上]周|[下上]个?月|[明去后]年|生日|那天|[月日号])[^，。！？；,.!?;]{0,6}$/;
 
-/** "现在内罗毕几点": what is left of the clause without the words of the question is a place nobody knows here. */
+/** "现在内罗毕几点": a clause that contains more than the words of the question names a place that is not in the table. */
 function isElsewhere(words: string): boolean {
   const [, place = ""] = /(?:现在|目前|此刻)(\p{Script=Han}{2,8}?)(?:是|的时间是)?几点$/u.exec(words) ?? [];
   const [, named = ""] =
@@ -86,15 +89,15 @@ const ZONES: readonly (readonly [RegExp, string])[] = [
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** As our own tool says it; what another one says stays as it is. */
-function sayInChinese(result: string): string {
+/** Translates the result of the built-in tool; other results stay unchanged. */
+function formatChinese(result: string): string {
   const [, weekday = "", date = "", time = "", zone = ""] =
     /^(\w+), (\d{4}-\d\d-\d\d), (\d\d:\d\d:\d\d) in (\S+) \(/.exec(result) ?? [];
   const day = "日一二三四五六"[WEEKDAYS.indexOf(weekday)];
   return day === undefined ? result : `${date} 星期${day} ${time}（${zone}）`;
 }
 
-/** By the name the tool itself has for it; without one, the time here has to do. */
+/** Passes the zone under the parameter name of the tool. A tool without one returns the local time. */
 function nameZone({ inputSchema }: ModelTool, zone: string): { readonly [name: string]: Json } {
   const { properties } = inputSchema;
   const names = isJsonObject(properties) ? Object.keys(properties) : [];

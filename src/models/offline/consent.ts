@@ -1,8 +1,8 @@
 /**
- * The skill of asking first: for the tool `ask_consent`. A wish to be asked goes before every other skill: what is asked
- * for after it waits for the answer; where the user wants to be asked "first", that is all of the message.
+ * Approval, for the tool `ask_consent`. A request to ask first is handled before all other skills: the tasks after it
+ * wait for the decision. With "first" it applies to the whole message.
  */
-import type { FoundErrand, Skill } from "./errand.ts";
+import type { FoundTask, Skill } from "./offline-task.ts";
 import { isQuoted } from "./is-requested.ts";
 import { isChinese } from "./request-words.ts";
 
@@ -20,9 +20,9 @@ export const consent: Skill = {
   },
 };
 
-/** The user's wish to be asked, if there is one; one question is enough. */
-export function findConsent(text: string): FoundErrand | undefined {
-  for (const match of text.slice(0, READ_CHARACTERS).matchAll(ASKED)) {
+/** Returns the request to ask for approval, if there is one. One question is enough. */
+export function findConsent(text: string): FoundTask | undefined {
+  for (const match of text.slice(0, READ_CHARACTERS).matchAll(REQUEST)) {
     const { index: at } = match;
     const before = text.slice(Math.max(0, at - LOOK_BACK), at);
     const end = at + match[0].length;
@@ -30,23 +30,23 @@ export function findConsent(text: string): FoundErrand | undefined {
     if (NOT_MEANT.test(before) || isText || isItem(match, text)) continue;
     const steps = / before(?: you| we)?$/i.test(match[0]) ? STEP : LATER;
     const what = (steps.exec(text.slice(end, end + MAX_STEP))?.groups?.["what"] ?? "").trim();
-    return createErrand({ at, end }, { what, isZh: isChinese(match[0]), isFirst: FIRST.test(text) });
+    return createTask({ at, end }, { what, isZh: isChinese(match[0]), isFirst: FIRST.test(text) });
   }
   return undefined;
 }
 
-/** More than of other things is looked at: a wish at the end of a long message is one too. */
+/** More than for other skills: a request at the end of a long message counts, too. */
 const READ_CHARACTERS = 100_000;
 const LOOK_BACK = 2000;
 const MAX_STEP = 200;
 
 const YES = "(?:approval|permission|consent|confirmation|agreement|go-ahead)";
 const YES_ZH = "(?:同意|许可|批准|确认|授权|审批)";
-/** "…, but please": it belongs to the wish. */
+/** "…, but please": part of the request. */
 const LEAD = String.raw`(?:[,;]?\s{1,3}(?:but|and|though|however)\s{1,3})?(?:\b(?:please|always|first|you (?:must|should|have to|need to)|make sure to|(?:don['’]t|do not) forget to|remember to)\s{1,3}){0,3}`;
 const LEAD_ZH = "[，,；]?(?:但是?|不过|可是|并且?|请|你|要|必须|一定|记得|务必|得|之前|以前|前|时|首先){0,4}";
 const BEFORE = String.raw`(?: before(?:hand)?\b(?: (?:you|we)\b)?)`;
-const ASKED = new RegExp(
+const REQUEST = new RegExp(
   [
     String.raw`${LEAD}\b(?:ask|request|get|need|want|seek|require)(?: (?:me|us|the user))?(?: (?:for|to give))? (?:my |our |your |user |the user['’]s )?${YES}\b(?: first\b)?${BEFORE}?`,
     String.raw`${LEAD}\b(?:ask|check with|confirm with|consult)(?: (?:me|us))?(?: first\b${BEFORE}?|${BEFORE})`,
@@ -64,12 +64,12 @@ const ASKED = new RegExp(
 const NOT_MEANT =
   /(?:\b(?:not|never|don['’]t|without|how (?:do|can|to)(?: (?:i|you|we))?|i|did you|why do you|(?<!\b(?:can|could|would|will|must|should) )you)|不[用必要]{0,2}|别|无需|怎么|如何)\s{0,2}$/i;
 const FIRST = /\b(?:first|before(?:hand)?|but|only|once|without|unless)\b|先|之前|以前|但|经|才/i;
-/** "… before you delete it", "…，再计算": what it is about. */
+/** "… before you delete it", "…，再计算": what the approval is for. */
 const STEP = /^\s{0,4}(?<what>(?:[^.!?;,\n]|[.!?,](?!\s|$)){1,120})/;
 const LATER =
   /^\s{0,4}(?:to|for) (?<what>(?:[^.!?;,\n]|[.!?,](?!\s|$)){1,120})|^[，,]?\s{0,4}(?:再|然后|才能?|之?后再?)\s{0,2}(?<what>[^。！？；\n]{1,80})/i;
 
-/** "todo list: get approval, ship it": an item like others, where nobody says whom to ask. */
+/** "todo list: get approval, ship it": a list item, because it does not say whom to ask. */
 function isItem({ 0: words, index }: RegExpExecArray, text: string): boolean {
   if (/\b(?:me|us|my|our|i|first|before|but|without)\b|我|先|但/i.test(words)) return false;
   return /(?:list|todos?|to-do|清单|待办)[^:：.!?。！？\n]{0,40}[:：](?:[^.!?。！？]{0,400}[,，、;\n-])?\s{0,4}$/i.test(
@@ -77,27 +77,25 @@ function isItem({ 0: words, index }: RegExpExecArray, text: string): boolean {
   );
 }
 
-interface Details {
+interface ConsentDetails {
   readonly what: string;
   readonly isZh: boolean;
   readonly isFirst: boolean;
 }
 
-function createErrand(
+function createTask(
   { at, end }: { readonly at: number; readonly end: number },
-  { what, isZh, isFirst }: Details,
-): FoundErrand {
-  const [plain, about] = isZh
-    ? ["可以继续吗？", `可以继续吗（${what}）？`]
-    : ["May I go on?", `May I go on (${what})?`];
+  { what, isZh, isFirst }: ConsentDetails,
+): FoundTask {
+  const [plain, about] = isZh ? ["是否继续？", `是否继续（${what}）？`] : ["Continue?", `Continue (${what})?`];
   return {
     tool: "ask_consent",
     at,
     end,
-    about: { en: "your consent", zh: "征求同意" },
+    about: { en: "your approval", zh: "征求同意" },
     isConsent: true,
     ...(isFirst ? { isFirst } : {}),
     createInput: () => ({ question: what === "" ? plain : about }),
-    tell: () => ({ en: "You agreed.", zh: "你同意了。" }),
+    describeResult: () => ({ en: "Approved.", zh: "已同意。" }),
   };
 }

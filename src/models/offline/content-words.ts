@@ -1,4 +1,4 @@
-/** The words of a question that say what it is about, and whether there are any. It knows no passage and no skill. */
+/** The words of a question that carry its meaning. */
 
 const STOP = new Set(
   (
@@ -16,7 +16,7 @@ const STOP_ZH =
 const READ_CHARACTERS = 400;
 const MAX_TERMS = 40;
 
-/** Whether there is anything in it to look for: "How?" and "tell me more" have nothing. */
+/** Whether the question contains anything to search for. "How?" and "tell me more" do not. */
 export function hasContent(question: string): boolean {
   const text = question.slice(0, READ_CHARACTERS).toLowerCase();
   const words = text.match(/[\p{L}\p{N}_]+/gu) ?? [];
@@ -27,7 +27,7 @@ export function hasContent(question: string): boolean {
   );
 }
 
-/** Words by their beginning, since English bends them; Chinese by pairs of characters. */
+/** Lists search terms: beginnings of English words, because of inflection, and pairs of Chinese characters. */
 export function listTerms(question: string): readonly string[] {
   const text = question.slice(0, READ_CHARACTERS).toLowerCase();
   const words = (text.match(/[a-z0-9_]{2,}/g) ?? []).filter((word) => !STOP.has(word));
@@ -39,7 +39,7 @@ export function listTerms(question: string): readonly string[] {
   return [...new Set(terms)].slice(0, MAX_TERMS);
 }
 
-/** How many of the terms are in a text. */
+/** Counts the terms that occur in a text. */
 export function countHits(terms: readonly string[], text: string): number {
   const words = text.toLowerCase();
   return terms.filter((term) => words.includes(term)).length;

@@ -1,10 +1,10 @@
 /**
- * Draws a few things as SVG, side by side, each in a square of 100. It takes only names of its own, so nothing a user
- * writes gets into the picture.
+ * Draws simple shapes as SVG, side by side, each in a square of 100 units. It accepts only fixed names, so user input
+ * never gets into the image.
  */
 
 export interface Drawing {
-  readonly shape: Shape;
+  readonly shape: DrawnShape;
   readonly colour: Colour;
 }
 
@@ -41,7 +41,7 @@ const SHAPES = {
     `<path d="M30 60Q50 82 70 60" fill="none" stroke="#222222" stroke-width="4" stroke-linecap="round"/>`,
 } as const satisfies { readonly [name: string]: (fill: string) => string };
 
-export type Shape = keyof typeof SHAPES;
+export type DrawnShape = keyof typeof SHAPES;
 
 const COLOURS = {
   red: "#d62828",
@@ -67,7 +67,7 @@ export function drawSvg(drawings: readonly Drawing[]): string {
     return index === 0 ? drawn : `<g transform="translate(${index * SIZE} 0)">${drawn}</g>`;
   });
   const width = drawings.length * SIZE;
-  // White would not be seen on white.
+  // White shapes need a background that is not white.
   const ground = drawings.some(({ colour }) => colour === "white") ? "#dfe7ef" : "#ffffff";
   return (
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${SIZE}" width="${width * 2}" height="${SIZE * 2}">` +

@@ -1,52 +1,52 @@
 /**
- * The skill of files: write, delete, read and list, for the tools of a workspace. Only where it is requested: a file that
- * is spoken of, or not to be touched, is left alone. White space is counted, so that much of it costs no time.
+ * Files: write, delete, read and list, for the tools of a workspace. Only clear requests count; a file that is merely
+ * mentioned, or must not be touched, is left alone. Patterns bound white space so that matching stays fast.
  */
-import type { FoundErrand, Phrase, Skill } from "./errand.ts";
-import { isLeftStanding, isRequested } from "./is-requested.ts";
+import type { FoundTask, BilingualText, Skill } from "./offline-task.ts";
+import { isUnconditional, isRequested } from "./is-requested.ts";
 import { matchSome } from "./match-some.ts";
-import { isSpokenOf } from "./request-words.ts";
+import { isOnlyMentioned } from "./request-words.ts";
 
 export const files: Skill = {
   abilities: [
     {
       tool: "write_file",
-      can: { en: "write a text to a file", zh: "把文字写入文件" },
+      can: { en: "write text to a file", zh: "把文字写入文件" },
       example: { en: "Write hello to notes.txt", zh: "把“你好”写入 notes.txt" },
     },
     { tool: "delete_file", can: { en: "delete a file", zh: "删除文件" } },
     { tool: "read_file", can: { en: "read a file", zh: "读取文件" } },
-    { tool: "list_files", can: { en: "list the files", zh: "列出文件" } },
+    { tool: "list_files", can: { en: "list files", zh: "列出文件" } },
   ],
   find(text) {
-    const found: FoundErrand[] = [];
+    const found: FoundTask[] = [];
     let words = text;
     for (const match of listMatches(text)) {
       const { at, end, rule, content } = match;
       const paths = isTaken(content) ? [] : findPaths(match, found);
       if (paths.length === 0 || found.some((other) => at < other.end) || !isMeant(match, text, words)) continue;
-      found.push(...paths.map((path) => createErrand(rule, { at, end, path, content })));
-      // What it has said is not in the way of what comes next.
+      found.push(...paths.map((path) => createTask(rule, { at, end, path, content })));
+      // Words of a task that was found do not affect the next one.
       words = words.slice(0, at) + ";".repeat(end - at) + words.slice(end);
     }
     return found;
   },
 };
 
-/** True for a message that names something to be done with a file, whether it is asked for or only spoken of. */
+/** Whether the message mentions an operation on a file, requested or not. */
 export function mentionsFiles(text: string): boolean {
   return listMatches(text).some(({ rule, paths }) => paths.length > 0 || rule.tool === "delete_file");
 }
 
 interface FileMatch {
-  readonly rule: Rule;
+  readonly rule: FileRule;
   readonly at: number;
   readonly end: number;
   readonly paths: readonly string[];
   readonly content: string | undefined;
 }
 
-/** In their order; of those in the same place, that of the first rule goes first. */
+/** Lists matches in order of position; at the same position, the first rule wins. */
 function listMatches(text: string): readonly FileMatch[] {
   const matches = RULES.flatMap((rule) =>
     matchSome(text, rule.pattern).map((match): FileMatch => {
@@ -71,43 +71,43 @@ function readMore(text: string, from: number): { readonly paths: readonly string
   }
 }
 
-/** "Read a.txt and delete it": the file that was spoken of last. All files have no name. */
-function findPaths({ rule, paths }: FileMatch, found: readonly FoundErrand[]): readonly string[] {
+/** "Read a.txt and delete it": "it" is the last file mentioned. Listing needs no path. */
+function findPaths({ rule, paths }: FileMatch, found: readonly FoundTask[]): readonly string[] {
   if (rule.tool === "list_files") return [""];
-  const last = found.findLast(({ touches }) => touches?.path !== undefined)?.touches?.path;
+  const last = found.findLast(({ fileAccess }) => fileAccess?.path !== undefined)?.fileAccess?.path;
   return paths.length > 0 || last === undefined ? paths : [last];
 }
 
-/** "Write ask me first to a.txt": others have taken the words, and nobody knows what to write. */
+/** "Write ask me first to a.txt": another skill has taken the words, so the content is unknown. */
 function isTaken(content: string | undefined): boolean {
   return content !== undefined && !/^["'“「]/.test(content) && content.includes(";;;;");
 }
 
-/** Nothing is changed, and nothing read, unless it is plainly asked for. */
+/** Files are read and changed only on a clear request. */
 function isMeant({ rule: { tool }, at, end, content = "" }: FileMatch, text: string, words: string): boolean {
-  if (tool === "list_files") return !isSpokenOf(text, at);
-  // "Create a.txt with hello if there is none": not all of it is to be written.
+  if (tool === "list_files") return !isOnlyMentioned(text, at);
+  // "Create a.txt with hello if there is none": the condition is not content.
   if (text.slice(at, end).endsWith(content) && /\s(?:if|unless)\s|如果|除非/i.test(content)) return false;
-  return isRequested(words, at) && (tool === "read_file" || isLeftStanding(text, { at, end }));
+  return isRequested(words, at) && (tool === "read_file" || isUnconditional(text, { at, end }));
 }
 
-/** A name with an ending; after the word "file" any name will do. */
+/** A name with an extension; after the word "file" any name. */
 const PATH = String.raw`["'\x60“「]?(?:(?<=\bfile |文件 ?["'\x60“「]?)(?<path>[\w./\\-]{0,200}\w)|(?<path>[\w./\\-]{0,200}\w\.[a-z]\w{0,7}))["'\x60”」]?`;
 const CONTENT = String.raw`(?<content>"[^"]*"|'[^']*'|“[^”]*”|「[^」]*」|[^\s"“「](?:[^"“「\n]{0,2000}?[^\s"“「])??)`;
 const THE_FILE = String.raw`(?:the |a )?(?:new )?(?:text )?(?:file )?(?:named |called )?`;
 
-interface Rule {
+interface FileRule {
   readonly tool: string;
-  readonly about: (path: string) => Phrase;
+  readonly about: (path: string) => BilingualText;
   readonly pattern: RegExp;
 }
 
-const aboutWriting = (path: string): Phrase => ({ en: `write ${path}`, zh: `写入 ${path}` });
-const aboutDeleting = (path: string): Phrase => ({ en: `delete ${path}`, zh: `删除 ${path}` });
-const aboutReading = (path: string): Phrase => ({ en: `read ${path}`, zh: `读取 ${path}` });
-const aboutListing = (): Phrase => ({ en: "list the files", zh: "列出文件" });
+const aboutWriting = (path: string): BilingualText => ({ en: `write ${path}`, zh: `写入 ${path}` });
+const aboutDeleting = (path: string): BilingualText => ({ en: `delete ${path}`, zh: `删除 ${path}` });
+const aboutReading = (path: string): BilingualText => ({ en: `read ${path}`, zh: `读取 ${path}` });
+const aboutListing = (): BilingualText => ({ en: "list files", zh: "列出文件" });
 
-const RULES: readonly Rule[] = [
+const RULES: readonly FileRule[] = [
   rule(
     "write_file",
     aboutWriting,
@@ -144,61 +144,62 @@ const RULES: readonly Rule[] = [
 const MORE = new RegExp(String.raw`(?:\s?[,，、]|,? and|\s?和)\s{0,2}${PATH}`, "iy");
 const MAX_MORE = 7;
 
-function rule(tool: string, about: Rule["about"], source: string): Rule {
+function rule(tool: string, about: FileRule["about"], source: string): FileRule {
   return { tool, about, pattern: new RegExp(source, "gi") };
 }
 
-/** What another errand is to give. */
+/** Refers to the result of another task. */
 const PRONOUN =
   /^(?:it|that|this|them|both|the (?:result|answer|sum|product|time|date|(?:to-?do )?list|table|chart)s?|(?:计算)?结果|答案|它|时间|日期|(?:这个?)?(?:清单|表格))$/i;
-/** What is to be found out, by words of its own. */
+/** Describes a value to compute first. */
 const DESCRIBED =
   /^(?:the )?(?:result|answer|value|sum|product) of (?<of>.+)$|^(?<time>(?:the )?(?:current )?(?:time|date)(?: now| today)?|(?:现在|当前|今天)的?(?:时间|日期))$|^(?<what>.+?)\s{0,4}的(?:计算)?(?:结果|答案|值)$/is;
-/** What somebody would have to make up: no words to be written as they stand. */
+/** Content the user would like composed, as opposed to literal text. */
 const COMPOSED =
   /^(?:(?:an?|the|some|my|your|another|one|two|three)\s(?:[\w-]{1,20}\s){0,3}?(?:poem|haiku|song|lyrics|story|essay|article|report|summary|overview|review|letter|e-?mail|message|note|text|speech|list|table|chart|plan|outline|recipe|joke|script|program|code|function|translation|description|analysis|introduction|biography|post|paragraph|sentence|quote|fact|idea)s?\b|(?:something|anything|everything|what|how|why|who|about)\b|(?:一|这|那|几)?[首篇份封段张个些][^“”]{0,12}(?:诗|歌|故事|文章|作文|报告|总结|摘要|信|邮件|清单|表格|计划|代码|笑话)$|(?:总结|摘要|介绍)$)/i;
 
-interface Found {
+interface FoundFile {
   readonly at: number;
   readonly end: number;
   readonly path: string;
   readonly content: string | undefined;
 }
 
-function createErrand({ tool, about }: Rule, { at, end, path, content = "" }: Found): FoundErrand {
+function createTask({ tool, about }: FileRule, { at, end, path, content = "" }: FoundFile): FoundTask {
   const words = content.trim();
   const { of, time, what } = DESCRIBED.exec(words)?.groups ?? {};
-  const madeOf = of ?? what ?? (time === undefined ? undefined : /[时间日期]/.test(time) ? "现在几点" : "current time");
-  const isPronoun = madeOf !== undefined || PRONOUN.test(words);
+  const sourceText =
+    of ?? what ?? (time === undefined ? undefined : /[时间日期]/.test(time) ? "现在几点" : "current time");
+  const isPronoun = sourceText !== undefined || PRONOUN.test(words);
   const text = words.replaceAll(/^["'“「]|["'”」]$/g, "");
   return {
     tool,
     at,
     end,
     about: about(path),
-    touches: { path: path === "" ? undefined : path, isChange: tool === "write_file" || tool === "delete_file" },
+    fileAccess: { path: path === "" ? undefined : path, isChange: tool === "write_file" || tool === "delete_file" },
     ...(isPronoun ? { needsResults: true } : {}),
-    ...(madeOf === undefined ? {} : { madeOf }),
-    ...(!isPronoun && COMPOSED.test(words) ? { cannot: sayComposed(path, words) } : {}),
+    ...(sourceText === undefined ? {} : { sourceText }),
+    ...(!isPronoun && COMPOSED.test(words) ? { refusal: refuseComposing(path, words) } : {}),
     createInput: (_tool, results) => {
       if (tool === "list_files") return {};
       return tool === "write_file" ? { path, content: results.length > 0 ? results.join("\n") : text } : { path };
     },
-    tell: (result) => tellOf(tool, path, result.trim()),
+    describeResult: (result) => describeFileResult(tool, path, result.trim()),
   };
 }
 
-function sayComposed(path: string, words: string): Phrase {
+function refuseComposing(path: string, words: string): BilingualText {
   const what = words.length > 60 ? `${words.slice(0, 60)}…` : words;
   return {
-    en: `I have not written ${path}: I cannot make up “${what}”. Put words in quotation marks, and I write them as they stand.`,
-    zh: `没有写入 ${path}：我不会撰写“${what}”。把文字放在引号里，我就原样写入。`,
+    en: `I did not write ${path}: I cannot compose “${what}”. Put the exact text in quotation marks.`,
+    zh: `没有写入 ${path}：我不会创作“${what}”。请把要写的文字放在引号里。`,
   };
 }
 
-function tellOf(tool: string, path: string, result: string): Phrase {
-  if (tool === "write_file") return { en: `I have written ${path}.`, zh: `已写入 ${path}。` };
-  if (tool === "delete_file") return { en: `I have deleted ${path}.`, zh: `已删除 ${path}。` };
-  if (tool === "read_file") return { en: `${path} says:\n${result}\n`, zh: `${path} 的内容：\n${result}\n` };
-  return { en: `The files:\n${result}\n`, zh: `文件：\n${result}\n` };
+function describeFileResult(tool: string, path: string, result: string): BilingualText {
+  if (tool === "write_file") return { en: `Wrote ${path}.`, zh: `已写入 ${path}。` };
+  if (tool === "delete_file") return { en: `Deleted ${path}.`, zh: `已删除 ${path}。` };
+  if (tool === "read_file") return { en: `Contents of ${path}:\n${result}\n`, zh: `${path} 的内容：\n${result}\n` };
+  return { en: `Files:\n${result}\n`, zh: `文件：\n${result}\n` };
 }

@@ -1,7 +1,7 @@
 /**
- * An answer as JSON of a given form, as well as rules can: texts are the answer, numbers the last result in it. Enough to
- * satisfy simple schemas; it knows the words type, properties, enum, const, anyOf, oneOf, minItems and maxLength. A
- * number outside the bounds it may have is not bent into them: that would be another answer.
+ * Fills a JSON Schema from a text answer: strings get the text, numbers the last result in it. Supports type,
+ * properties, enum, const, anyOf, oneOf, minItems and maxLength. A number outside its bounds is not adjusted, because
+ * that would change the answer.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 
@@ -45,7 +45,7 @@ function fillObject({ properties }: JsonObject, answer: string, depth: number): 
   );
 }
 
-/** What comes after the last sign of equality, or else the last number there is. */
+/** Returns the number after the last equals sign, or else the last number. */
 function findNumber(answer: string): number {
   const [, result] = [...answer.matchAll(/=\s?(-?\d+(?:\.\d+)?)/g)].at(-1) ?? [];
   const number = Number(result ?? answer.match(/(?<![\w.-])-?\d+(?:\.\d+)?/g)?.at(-1) ?? 0);

@@ -1,28 +1,28 @@
 /**
- * The list that a document has, to be made a list of: the items of the first passage that fits and has some. The words of
- * an item stay as they are, but for the marks of Markdown around them.
+ * Finds a list in search results, for a to-do list: the items of the first relevant passage that has some. Items keep
+ * their words; only Markdown marks are removed.
  */
-import { orderByLanguage, isFitting } from "./choose-passage.ts";
-import type { Language } from "./errand.ts";
+import { orderByLanguage, isRelevant } from "./choose-passage.ts";
+import type { OfflineLanguage } from "./offline-task.ts";
 import type { FoundPassage } from "./read-passages.ts";
 
 export interface FoundSteps {
   readonly passage: FoundPassage;
   readonly items: readonly string[];
-  /** How many the document has there: more than the items, where some are left out. */
+  /** Number of items in the document; more than `items` if some were dropped. */
   readonly total: number;
 }
 
 const MAX_ITEMS = 20;
 const MAX_ITEM = 200;
 
-/** Numbered items are steps, and go first. Undefined where nothing that fits has a list. */
+/** Prefers numbered lists. Returns undefined if no relevant passage has a list. */
 export function findSteps(
   query: string,
   passages: readonly FoundPassage[],
-  language: Language,
+  language: OfflineLanguage,
 ): FoundSteps | undefined {
-  const fitting = passages.filter((passage) => isFitting(query, passage));
+  const fitting = passages.filter((passage) => isRelevant(query, passage));
   for (const pattern of [NUMBERED, BULLET]) {
     for (const passage of orderByLanguage(fitting, language)) {
       const items = listItems(passage.text, pattern);
@@ -34,7 +34,7 @@ export function findSteps(
 
 const NUMBERED = /^\s{0,8}\d{1,3}[.)、]\s{0,4}(?<item>\S.*)$/;
 const BULLET = /^\s{0,8}[-*•+]\s{1,4}(?<item>\S.*)$/;
-/** What an item goes on with: a line that is further in than where items begin, and no block of code. */
+/** The continuation of an item: an indented line that is not a code block. */
 const MORE = /^\s{2,8}(?!```|~~~|[-*•+] |\d{1,3}[.)、])(?<more>\S.*)$/;
 
 function listItems(text: string, pattern: RegExp): readonly string[] {
@@ -50,7 +50,7 @@ function listItems(text: string, pattern: RegExp): readonly string[] {
   return items.map(cleanItem).filter((item) => item !== "");
 }
 
-/** In a piece of code nothing is a mark: it is what was written. */
+/** Text inside code spans is kept unchanged. */
 const CODE = /(?<!`)(`{1,3})(?!`)(.{1,400}?)(?<!`)\1(?!`)/g;
 const STRONG = /(?<![\w*])(\*\*|__)(?=[^\s*_])(.{1,400}?)(?<=[^\s*_])\1(?![\w*])/g;
 const EMPHASIS = /(?<![\w*\\])\*(?=[^\s*])([^*]{1,400}?)(?<=[^\s*])\*(?![\w*])/g;

@@ -1,33 +1,33 @@
-/** The skill of images: draws plain things in plain colours. For the tool `show_image`. */
-import { type Colour, type Drawing, drawSvg, type Shape } from "./draw-svg.ts";
-import type { FoundErrand, Phrase, Skill } from "./errand.ts";
+/** Simple drawings in plain colours. For the tool `show_image`. */
+import { type Colour, type Drawing, drawSvg, type DrawnShape } from "./draw-svg.ts";
+import type { FoundTask, BilingualText, Skill } from "./offline-task.ts";
 import { matchSome } from "./match-some.ts";
 import { readBody } from "./read-body.ts";
-import { isChinese, isSpokenOf } from "./request-words.ts";
+import { isChinese, isOnlyMentioned } from "./request-words.ts";
 
 export const images: Skill = {
   abilities: [
     {
       tool: "show_image",
-      can: { en: "draw simple things", zh: "画简单的图" },
+      can: { en: "draw simple shapes", zh: "画简单图形" },
       example: { en: "Draw a red circle and a house", zh: "画一个红色的圆" },
     },
   ],
   find(text) {
-    const found: FoundErrand[] = [];
+    const found: FoundTask[] = [];
     for (const one of [...findDrawn(text), ...findAny(text)])
       if (!found.some((other) => one.at < other.end && other.at < one.end)) found.push(one);
     return found;
   },
 };
 
-interface Word<Name extends string> {
+interface DrawingWord<Name extends string> {
   readonly name: Name;
   readonly words: RegExp;
   readonly zh: string;
 }
 
-const SHAPES: readonly (Word<Shape> & { readonly colour: Colour })[] = [
+const SHAPES: readonly (DrawingWord<DrawnShape> & { readonly colour: Colour })[] = [
   { name: "circle", words: /\b(?:circle|disc|ball|dot)s?\b|圆形|圆圈|圆|球/i, zh: "圆", colour: "blue" },
   { name: "rectangle", words: /\brectangles?\b|长方形|矩形/i, zh: "长方形", colour: "blue" },
   { name: "square", words: /\b(?:square|box)(?:es)?\b|正方形|方块|方形/i, zh: "正方形", colour: "blue" },
@@ -41,7 +41,7 @@ const SHAPES: readonly (Word<Shape> & { readonly colour: Colour })[] = [
   { name: "smiley", words: /\b(?:smiley|smile|smiling face|face|emoji)s?\b|笑脸|脸/i, zh: "笑脸", colour: "yellow" },
 ];
 
-const COLOURS: readonly Word<Colour>[] = [
+const COLOURS: readonly DrawingWord<Colour>[] = [
   { name: "red", words: /\bred\b|红/i, zh: "红色" },
   { name: "orange", words: /\borange\b|橙|橘/i, zh: "橙色" },
   { name: "yellow", words: /\b(?:yellow|gold(?:en)?)\b|黄|金色/i, zh: "黄色" },
@@ -58,34 +58,34 @@ const COLOURS: readonly Word<Colour>[] = [
 const MAX_DRAWINGS = 6;
 const WORDS_AROUND = 60;
 
-/** Something is to be drawn; what, comes after. */
+/** A request to draw; the subject follows. */
 const DRAW =
   /\b(?:draw|paint|sketch)(?: me| us)?\s|\b(?:show|make|create|give|generate)(?: me| us)?(?: an?| the)? (?:image|picture|drawing|svg|pic) (?:of|with|showing)\s|\bshow me (?=(?:an?|the) (?:red|orange|yellow|green|blue|purple|pink|brown|black|white|gr[ae]y) )|画(?:一|个|出|只|颗|朵|张|幅|座|棵|条|下)*(?=\S)/gi;
-/** Where somebody asks, and does not tell of it: "she told me to draw a house", "他画的圆". */
+/** What may come before a request, as opposed to a report: "she told me to draw a house", "他画的圆". */
 const ASKED =
   /(?:^|[.!?,;，。！？；、\n]|\b(?:please|and|then|now|also|just|ok|okay|hi|hello|let['’]s|help me|you|you to)|请|帮我|给我|为我|替我|麻烦|然后|再|并|接着|同时|先|你|能|可以|来|直接|用\S{1,12})\s{0,4}$/i;
 
-function findDrawn(text: string): readonly FoundErrand[] {
+function findDrawn(text: string): readonly FoundTask[] {
   return matchSome(text, DRAW).flatMap((match) => {
     const at = match.index;
     const body = readBody(text, at + match[0].length);
-    if (!ASKED.test(text.slice(Math.max(0, at - 24), at)) || isSpokenOf(text, at)) return [];
+    if (!ASKED.test(text.slice(Math.max(0, at - 24), at)) || isOnlyMentioned(text, at)) return [];
     const { drawings, left } = readDrawings(body.text, isChinese(match[0]));
     if (drawings.length === 0) return [];
-    return [createErrand({ at, end: body.end }, drawings, isChinese(match[0]), left)];
+    return [createTask({ at, end: body.end }, drawings, isChinese(match[0]), left)];
   });
 }
 
-interface Read {
+interface DrawingRequest {
   readonly drawings: readonly Drawing[];
-  /** Words that say more than is drawn. */
+  /** Words that describe more than can be drawn. */
   readonly left: readonly string[];
 }
 
 const PARTS = /,| and | with | & |，|、|和|与|以及/i;
 
-/** Each thing in its turn: "a red circle and two blue squares", "红色的圆和蓝色的方块". */
-function readDrawings(words: string, isZh: boolean): Read {
+/** Reads the shapes one by one: "a red circle and two blue squares", "红色的圆和蓝色的方块". */
+function readDrawings(words: string, isZh: boolean): DrawingRequest {
   const drawings: Drawing[] = [];
   const left: string[] = [];
   let colours: Colour[] = [];
@@ -93,7 +93,7 @@ function readDrawings(words: string, isZh: boolean): Read {
     const colour = COLOURS.find((one) => one.words.test(part))?.name;
     const shape = isThing(part, isZh) ? findShape(part) : undefined;
     const rest = listRest(part);
-    // "A red and a blue circle": the colour waits for its thing.
+    // "A red and a blue circle": the colour applies to the next shape.
     if (shape === undefined && colour !== undefined && rest.length === 0) colours.push(colour);
     else if (shape === undefined) left.push(part.trim());
     else {
@@ -104,13 +104,15 @@ function readDrawings(words: string, isZh: boolean): Read {
     }
   }
   left.push(
-    ...drawings.slice(MAX_DRAWINGS).map(({ shape, colour }) => sayDrawing({ shape, colour }, 1)[isZh ? "zh" : "en"]),
+    ...drawings
+      .slice(MAX_DRAWINGS)
+      .map(({ shape, colour }) => describeDrawing({ shape, colour }, 1)[isZh ? "zh" : "en"]),
   );
   const beyond = words.slice(MAX_DRAWINGS * WORDS_AROUND) === "" ? [] : ["…"];
   return { drawings: drawings.slice(0, MAX_DRAWINGS), left: [...left.filter((one) => one !== ""), ...beyond] };
 }
 
-/** The last is what it is: "a house tree" is a tree, "圆形的房子" a house. */
+/** The last word is the noun: "a house tree" is a tree, "圆形的房子" a house. */
 function findShape(part: string): (typeof SHAPES)[number] | undefined {
   const named = SHAPES.map((shape) => ({ shape, at: lastIndexOf(shape.words, part) })).filter(({ at }) => at >= 0);
   return named.sort((a, b) => b.at - a.at)[0]?.shape;
@@ -150,7 +152,7 @@ function lastIndexOf(words: RegExp, text: string): number {
   return last === undefined ? -1 : last.index + last[0].length;
 }
 
-/** Not "a circle of friends around the house that my father built": a few words, and the thing among them. */
+/** Only short phrases: not "a circle of friends around the house that my father built". */
 function isThing(part: string, isZh: boolean): boolean {
   return isZh ? part.trim().length <= 14 : part.trim().split(/\s+/).length <= 6;
 }
@@ -163,33 +165,31 @@ const EXAMPLE: readonly Drawing[] = [
   { shape: "sun", colour: "yellow" },
 ];
 
-function findAny(text: string): readonly FoundErrand[] {
+function findAny(text: string): readonly FoundTask[] {
   return matchSome(text, ANY)
-    .filter(({ index }) => !isSpokenOf(text, index))
-    .map((match) =>
-      createErrand({ at: match.index, end: match.index + match[0].length }, EXAMPLE, isChinese(match[0])),
-    );
+    .filter(({ index }) => !isOnlyMentioned(text, index))
+    .map((match) => createTask({ at: match.index, end: match.index + match[0].length }, EXAMPLE, isChinese(match[0])));
 }
 
-/** True where somebody wants something drawn, whatever it is. */
+/** Whether the user wants a drawing of anything. */
 export function asksToDraw(text: string): boolean {
   return /^\s{0,9}(?:(?:please|can you|could you) )?(?:(?:draw|paint|sketch) |(?:show|make|create|give|generate)(?: me)?(?: an?| the)? (?:image|picture|drawing) of )|^(?:请|帮我|给我)?画/i.test(
     text,
   );
 }
 
-/** What can be drawn, to say it. */
-export const DRAWABLE: Phrase = {
+/** The shapes that can be drawn. */
+export const DRAWABLE: BilingualText = {
   en: SHAPES.map(({ name }) => name).join(", "),
   zh: SHAPES.map(({ zh }) => zh).join("、"),
 };
 
-function createErrand(
+function createTask(
   place: { readonly at: number; readonly end: number },
   drawings: readonly Drawing[],
   isZh: boolean,
   left: readonly string[] = [],
-): FoundErrand {
+): FoundTask {
   const counts = new Map<string, { readonly drawing: Drawing; count: number }>();
   for (const drawing of drawings) {
     const key = `${drawing.colour} ${drawing.shape}`;
@@ -197,26 +197,26 @@ function createErrand(
     if (known === undefined) counts.set(key, { drawing, count: 1 });
     else known.count++;
   }
-  const names = [...counts.values()].map(({ drawing, count }) => sayDrawing(drawing, count));
+  const names = [...counts.values()].map(({ drawing, count }) => describeDrawing(drawing, count));
   const about = { en: names.map(({ en }) => en).join(", "), zh: names.map(({ zh }) => zh).join("、") };
   const said = left.map((words) => (words.match(/[\p{L}\p{N}'’…-]+/gu) ?? []).join(" ").slice(0, WORDS_AROUND));
   const note =
     left.length === 0
       ? { en: "", zh: "" }
       : {
-          en: ` I draw only plain things, ${MAX_DRAWINGS} at most, so this is not in it: ${said.join(", ")}.`,
-          zh: `我只会画简单的东西，最多 ${MAX_DRAWINGS} 个，所以没有画：${said.join("、")}。`,
+          en: ` I can draw at most ${MAX_DRAWINGS} simple shapes, so I left out: ${said.join(", ")}.`,
+          zh: `我最多能画 ${MAX_DRAWINGS} 个简单图形，没有画：${said.join("、")}。`,
         };
   return {
     tool: "show_image",
     ...place,
     about,
     createInput: () => ({ svg: drawSvg(drawings), alt: isZh ? about.zh : about.en }),
-    tell: () => ({ en: `Here you see ${about.en}.${note.en}`, zh: `画好了：${about.zh}。${note.zh}` }),
+    describeResult: () => ({ en: `I drew ${about.en}.${note.en}`, zh: `画好了：${about.zh}。${note.zh}` }),
   };
 }
 
-function sayDrawing({ shape, colour }: Drawing, count: number): Phrase {
+function describeDrawing({ shape, colour }: Drawing, count: number): BilingualText {
   const zh = `${COLOURS.find(({ name }) => name === colour)?.zh ?? ""}的${SHAPES.find(({ name }) => name === shape)?.zh ?? ""}`;
   if (count > 1) return { en: `${count} ${colour} ${shape}s`, zh: `${count} 个${zh}` };
   return { en: `a ${colour} ${shape}`.replace(/^a (?=[aeiou])/, "an "), zh };

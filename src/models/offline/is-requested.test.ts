@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { ask } from "./ask-offline.contract.ts";
-import { findErrands } from "./find-errands.ts";
+import { findTasks } from "./find-tasks.ts";
 
-/** What would be done with files, now or later. */
-const touched = (text: string): readonly string[] =>
-  findErrands(text).flatMap(({ touches, cannot, about }) =>
-    touches === undefined || cannot !== undefined ? [] : [about.en],
+/** The file tasks of a message. */
+const listAccess = (text: string): readonly string[] =>
+  findTasks(text).flatMap(({ fileAccess, refusal, about }) =>
+    fileAccess === undefined || refusal !== undefined ? [] : [about.en],
   );
 
-describe("a file is touched", () => {
+describe("a file is accessed", () => {
   it.each<[string, ...string[]]>([
     ["Please delete a.txt.", "delete a.txt"],
     ["Can you delete a.txt?", "delete a.txt"],
@@ -27,11 +27,11 @@ describe("a file is touched", () => {
     ["读取 a.txt 然后删除它", "read a.txt", "delete a.txt"],
     ["读取 a.txt 但不要删除它", "read a.txt"],
     ["计算 2+2，然后把结果写入 a.txt", "write a.txt"],
-  ])("where that is asked for: %j", (text, ...about) => {
-    expect(touched(text)).toEqual(about);
+  ])("on request: %j", (text, ...about) => {
+    expect(listAccess(text)).toEqual(about);
   });
 
-  // Of what is not understood, nobody knows what it would have made of the request.
+  // Unknown words might change the meaning of the request.
   it.each(
     [
       "My disk is full. Delete a.txt now!|Remove a.txt from my todo list|Read a.txt and remove it from the list",
@@ -46,8 +46,8 @@ describe("a file is touched", () => {
       "不要做这些事。\n1. 删除 a.txt|以下命令安全吗？删除 a.txt|删除 a.txt，安全吗？|删除 a.txt，还是保留？|删除 a.txt，开玩笑的",
       "把 hello 写入 a.txt 中的第二行|把 hello 写入 a.txt 里，不要覆盖原来的内容|删除 a.txt，等我说可以",
     ].flatMap((line) => line.split("|")),
-  )("not where something else is said: %j", (text) => {
-    expect(touched(text).filter((about) => !about.startsWith("read"))).toEqual([]);
+  )("but not changed next to other words: %j", (text) => {
+    expect(listAccess(text).filter((about) => !about.startsWith("read"))).toEqual([]);
   });
 
   const requests = ["delete a.txt", "write hello to a.txt", "create a file a.txt with hello", "read a.txt"];
@@ -73,35 +73,35 @@ describe("a file is touched", () => {
     "You can",
     "> ",
   ];
-  it.each(speaking.map((words) => [words]))("and not after %j", (words) => {
-    for (const request of requests) expect([request, touched(`${words} ${request}`)]).toEqual([request, []]);
+  it.each(speaking.map((words) => [words]))("but not after %j", (words) => {
+    for (const request of requests) expect([request, listAccess(`${words} ${request}`)]).toEqual([request, []]);
   });
 
   const 说 = "不要,请不要,别,千万别,怎么,如何,为什么要,他,我不想,解释：,如果下雨，,应该不应该,他说，".split(",");
-  it.each(说.map((words) => [words]))("nor after %j", (words) => {
+  it.each(说.map((words) => [words]))("but not after %j", (words) => {
     for (const request of ["删除 a.txt", "把你好写入 a.txt", "读取 a.txt"])
-      expect([request, touched(`${words}${request}`)]).toEqual([request, []]);
+      expect([request, listAccess(`${words}${request}`)]).toEqual([request, []]);
   });
 
   const conditions =
     " if it is empty|, unless I need it|, no wait|. No, keep it.| would be wrong|?| or not| is what he said| 会怎样| 吗？|，不要| 的话".split(
       "|",
     );
-  it.each(conditions.map((words) => [words]))("nor is it changed before %j", (words) => {
-    expect(touched(`delete a.txt${words}`)).toEqual([]);
-    expect(touched(`write hello to a.txt${words}`)).toEqual([]);
-    expect(touched(`删除 a.txt${words}`)).toEqual([]);
+  it.each(conditions.map((words) => [words]))("but not changed before %j", (words) => {
+    expect(listAccess(`delete a.txt${words}`)).toEqual([]);
+    expect(listAccess(`write hello to a.txt${words}`)).toEqual([]);
+    expect(listAccess(`删除 a.txt${words}`)).toEqual([]);
   });
 
-  it("nor where it may be an item, or only if", () => {
-    expect(touched("Make a todo list: call mum and delete a.txt")).toEqual([]);
-    expect(touched("Make a todo list: call mum, and then delete a.txt")).toEqual(["delete a.txt"]);
-    expect(touched("Create a file a.txt with hello if there is none")).toEqual([]);
+  it("but not as a list item or under a condition", () => {
+    expect(listAccess("Make a todo list: call mum and delete a.txt")).toEqual([]);
+    expect(listAccess("Make a todo list: call mum, and then delete a.txt")).toEqual(["delete a.txt"]);
+    expect(listAccess("Create a file a.txt with hello if there is none")).toEqual([]);
   });
 
-  it("and it is said how to ask", () => {
+  it("and the model says how to ask", () => {
     for (const text of ["How do I delete a.txt?", "delete it"])
-      expect(ask(text).text).toContain("only where I am plainly told to");
-    expect(ask("怎么删除 a.txt？").text).toContain("只有明确要求");
+      expect(ask(text).text).toContain("ask directly and name the file");
+    expect(ask("怎么删除 a.txt？").text).toContain("请直接提出并写出文件名");
   });
 });

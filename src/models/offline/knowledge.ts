@@ -1,14 +1,14 @@
 /**
- * The skill of looking things up, for the tool `search_knowledge_base`: where a message says so, and where it is a
- * question that nothing else here can answer. What is found is said as it stands.
+ * Knowledge base searches, for the tool `search_knowledge_base`: on request, and for questions that no other skill can
+ * answer. Results are quoted verbatim.
  */
 import { answerFromPassages, listSources } from "./answer-passages.ts";
 import { hasContent } from "./content-words.ts";
-import type { FoundErrand, Language, Skill } from "./errand.ts";
+import type { FoundTask, OfflineLanguage, Skill } from "./offline-task.ts";
 import { findSteps, type FoundSteps } from "./find-steps.ts";
 import { matchSome } from "./match-some.ts";
 import { readPassages } from "./read-passages.ts";
-import { isChinese, isSpokenOf } from "./request-words.ts";
+import { isChinese, isOnlyMentioned } from "./request-words.ts";
 
 export const SEARCH_TOOL = "search_knowledge_base";
 
@@ -24,13 +24,13 @@ export const knowledge: Skill = {
     PATTERNS.flatMap((pattern) => matchSome(text, pattern)).flatMap((match) => {
       const query = tidyQuery(match.groups?.["query"] ?? "");
       const [at, end] = [match.index, match.index + match[0].trimEnd().length];
-      if (query === "" || query.includes(";;") || isSpokenOf(text, at) || isElsewhere(match[0], query)) return [];
+      if (query === "" || query.includes(";;") || isOnlyMentioned(text, at) || isElsewhere(match[0], query)) return [];
       return [createSearch(query, { at, end })];
     }),
 };
 
 const MAX_QUERY = 200;
-/** Where the words for it end: with the sentence, or with what is asked for next. */
+/** The query ends with the sentence or before the next request. */
 const QUERY_EN = String.raw`(?<query>(?:(?!,? (?:and|then|so) (?:then |please |also ){0,2}(?:make|create|write|give|show|draw|list|save|put|store|tell|turn|build|prepare)\b|[.!?](?:\s|$)|[,;\n]).){1,${MAX_QUERY}})`;
 const QUERY_ZH = String.raw`(?<query>(?:(?!然后|接着|并且|并?(?:根据|创建|生成|列出|列一|做一|做成|写一|写成|整理|制定|告诉|保存|画)|[，。！？；,;!?\n]).){1,${MAX_QUERY}})`;
 const PLACE_EN = String.raw`(?:(?:in |through )?(?:the |my |our |your )?(?:knowledge ?base|docs|documents|documentation|handbook|manual)s? (?:for|about|on) |for )?`;
@@ -75,7 +75,7 @@ function tidyQuery(words: string): string {
     .trim();
 }
 
-/** What no document tells: "look for my keys" is no question to it. */
+/** Things that documents do not contain, as in "look for my keys". */
 function isElsewhere(words: string, query: string): boolean {
   if (/^look for (?:my|your|his|her|their|an?) /i.test(words) || !hasContent(query)) return true;
   return /\b(?:weather|forecast|files?|folder)\b|^(?:current )?(?:time|date)\b|天气|^(?:文件|目录)$|\w\.[a-z]{1,5}$/i.test(
@@ -87,20 +87,20 @@ const QUESTION_EN =
   /\?\s*$|^\s{0,9}(?:(?:please|so|and|but|ok|hi|hello|hey)[, ]{1,2})?(?:(?:can|could|would) you )?(?:what|how|why|where|which|who|when|whose|is|are|was|were|do|does|did|can|could|should|may|must|explain|describe|define|tell me)\b/i;
 const QUESTION_ZH = /[?？]|什么|如何|怎[么样]|为何|为啥|哪|吗|呢|是否|能否|多少|几|介绍|说明|解释|讲讲|说说/;
 
-/** A question that is worth looking up whole. */
+/** Whether the whole message is a question to search for. */
 export function isQuestion(message: string): boolean {
   const text = message.slice(0, 2 * MAX_QUERY);
   return (isChinese(text) ? QUESTION_ZH : QUESTION_EN).test(text) && hasContent(text);
 }
 
-/** The whole message is what to look for. */
-export function searchFor(message: string): FoundErrand {
+/** Creates a search for the whole message. */
+export function searchFor(message: string): FoundTask {
   const words = message.slice(0, MAX_QUERY).replaceAll(/\s+/g, " ");
   return createSearch(words.trim().replace(/[\s?？!！。.]+$/, ""), { at: 0, end: message.length });
 }
 
-function createSearch(query: string, place: { readonly at: number; readonly end: number }): FoundErrand {
-  const answer = (result: string, language: Language): string =>
+function createSearch(query: string, place: { readonly at: number; readonly end: number }): FoundTask {
+  const answer = (result: string, language: OfflineLanguage): string =>
     answerFromPassages(query, readPassages(result), language);
   return {
     tool: SEARCH_TOOL,
@@ -108,26 +108,34 @@ function createSearch(query: string, place: { readonly at: number; readonly end:
     query,
     about: { en: `look up “${query}”`, zh: `搜索“${query}”` },
     createInput: () => ({ query }),
-    tell: (result) => ({ en: answer(result, "en"), zh: answer(result, "zh") }),
+    describeResult: (result) => ({ en: answer(result, "en"), zh: answer(result, "zh") }),
   };
 }
 
-/** The same where something else is made of what it finds: the answer names the sources, and no more. */
-export function makeMaterial(search: FoundErrand): FoundErrand {
+/** Returns the same search for use by another task: the answer then lists only the sources. */
+export function markAsSource(search: FoundTask): FoundTask {
   const { query = "" } = search;
-  const name = (result: string, language: Language): string => {
+  const name = (result: string, language: OfflineLanguage): string => {
     const steps = readSteps(query, [result], language);
-    return steps === undefined ? search.tell(result)[language] : nameSource(steps, language);
+    return steps === undefined ? search.describeResult(result)[language] : nameSource(steps, language);
   };
-  return { ...search, isMaterial: true, tell: (result) => ({ en: name(result, "en"), zh: name(result, "zh") }) };
+  return {
+    ...search,
+    isSource: true,
+    describeResult: (result) => ({ en: name(result, "en"), zh: name(result, "zh") }),
+  };
 }
 
-export function nameSource({ passage }: FoundSteps, language: Language): string {
+export function nameSource({ passage }: FoundSteps, language: OfflineLanguage): string {
   return `\n\n${listSources([passage], [], language)}`;
 }
 
-/** What a list can be made of; undefined where nothing fitting was found. */
-export function readSteps(query: string, results: readonly string[], language: Language): FoundSteps | undefined {
+/** Finds the steps for a list in search results; undefined if nothing is relevant. */
+export function readSteps(
+  query: string,
+  results: readonly string[],
+  language: OfflineLanguage,
+): FoundSteps | undefined {
   return findSteps(
     query,
     results.flatMap((result) => readPassages(result)),

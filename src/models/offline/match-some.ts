@@ -1,4 +1,4 @@
-/** The first places in a text where a pattern fits. No message asks for more; what looks as if it did is not worth the time. */
+/** Returns the first matches of a pattern. The limit bounds the time for hostile input. */
 
 const MAX_MATCHES = 32;
 

@@ -1,7 +1,6 @@
 /**
- * Sums in words alone, "two plus three" or "三加五", with digits in place of the words. A number that stands by itself, or
- * after digits, is left as it is: there it may be part of anything. Where one number of a sum is not understood, all of
- * it is left.
+ * Converts calculations in words, such as "two plus three" or "三加五", to digits. A number on its own, or after digits,
+ * is left unchanged. If one number of a calculation is not understood, the whole calculation is left unchanged.
  */
 
 const SMALL =
@@ -13,7 +12,7 @@ const DIGITS = "零一二三四五六七八九";
 
 const WORD = `(?:${[...SMALL, ...TENS].toReversed().join("|")}|hundred|thousand|a(?= (?:hundred|thousand)))`;
 const WORDS = `\\b${WORD}\\b(?:(?:[- ]|(?<=hundred|thousand),? and |(?<=thousand), )${WORD}\\b){0,9}`;
-/** A word of which a number is made, also of one that is not read here. */
+/** A word that is part of a number, including numbers that are not supported here. */
 export const NUMBER_WORD = `(?:${[...SMALL, ...TENS].join("|")}|hundred|thousand|million|billion|dozen|point|half|quarter|third)`;
 const OPERATION =
   "(?:,? (?:and then|then|and))? (?:plus|minus|times|multipl(?:ied|y) by|divided? by|over|add|subtract) ";
@@ -47,10 +46,10 @@ function replaceNumbers(
 
 const BELOW_100 = "(?:To?|[os])";
 const BELOW_1000 = `(?:[ao]h${BELOW_100}?|${BELOW_100})`;
-/** How a number is made of its words: tens, ones, a small one, hundreds and thousands. */
+/** Valid orders of number words: tens, ones, small numbers, hundreds and thousands. */
 const FORM = new RegExp(`^(?:(?:a|${BELOW_1000})t${BELOW_1000}?|${BELOW_1000})$`);
 
-/** Up to 999,999; undefined for words in another order, as "twenty eleven". */
+/** Reads up to 999,999. Returns undefined for an invalid order, such as "twenty eleven". */
 function readWords(words: string): number | undefined {
   let thousands = 0;
   let sum = 0;
@@ -66,7 +65,7 @@ function readWords(words: string): number | undefined {
   return FORM.test(form) ? thousands + sum : undefined;
 }
 
-/** Up to 999; undefined for what is written otherwise. "一百五" is 150, and 105 is "一百零五". */
+/** Reads up to 999; undefined for other notations. "一百五" is 150; 105 is "一百零五". */
 function readChinese(word: string): number | undefined {
   const form = /^(?:([一二两三四五六七八九])百)?(零)?(?:([一二三四五六七八九])?(十))?([零一二两三四五六七八九])?$/.exec(
     word,

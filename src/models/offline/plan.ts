@@ -1,102 +1,103 @@
 /**
- * In which order errands are run. What can go at the same time does; what another one changes or is made of waits for
- * it. It runs nothing.
+ * Orders tasks. Independent tasks run in parallel; a task waits for those that change the same file or whose results it
+ * uses.
  */
-import type { Errand } from "./errand.ts";
-import type { Done } from "./read-prompt.ts";
+import type { OfflineTask } from "./offline-task.ts";
+import type { CompletedCall } from "./read-prompt.ts";
 
-export interface Step {
-  readonly errand: Errand;
-  /** Undefined while nothing was done about it. */
-  readonly done: Done | undefined;
+export interface TaskStep {
+  readonly task: OfflineTask;
+  /** Undefined until the tool was called. */
+  readonly done: CompletedCall | undefined;
 }
 
 /**
- * What became of each errand. The calls come back in the order they were made, so the plan is gone through again: by
- * tool and order, not by arguments, which whoever approved a call may have edited.
+ * Assigns completed calls to tasks. Calls are in the order they were made, so the plan is replayed: by tool and order,
+ * not by arguments, which the user may have edited.
  */
 export function matchSteps(
-  errands: readonly Errand[],
-  done: readonly Done[],
+  tasks: readonly OfflineTask[],
+  done: readonly CompletedCall[],
   offered: { has(tool: string): boolean },
-): readonly Step[] {
-  const steps: { readonly errand: Errand; done: Done | undefined }[] = [];
-  for (const errand of errands) steps.push({ errand, done: undefined });
+): readonly TaskStep[] {
+  const steps: { readonly task: OfflineTask; done: CompletedCall | undefined }[] = [];
+  for (const task of tasks) steps.push({ task, done: undefined });
   const called = new Set(done.map(({ tool }) => tool));
-  // As it was then: what waited for a tool that has not been called yet, waited.
+  // A tool that was called was available then, even if it is not offered now.
   const tools = { has: (tool: string): boolean => offered.has(tool) || called.has(tool) };
-  let asked: Errand[] = [];
+  let asked: OfflineTask[] = [];
   for (const one of done) {
-    const isIt = (errand: Errand): boolean => errand.tool === one.tool;
+    const isIt = (task: OfflineTask): boolean => task.tool === one.tool;
     if (!asked.some(isIt)) asked = listReady(steps, tools);
     const place = asked.findIndex(isIt);
     if (place < 0) continue;
-    const [errand] = asked.splice(place, 1);
-    const step = steps.find((other) => other.errand === errand);
+    const [task] = asked.splice(place, 1);
+    const step = steps.find((other) => other.task === task);
     if (step !== undefined) step.done = one;
   }
   return steps;
 }
 
-/** Those to run now, with these tools. */
-export function listReady(steps: readonly Step[], tools: { has(tool: string): boolean }): Errand[] {
-  const ready: Errand[] = [];
-  const before: Errand[] = [];
-  for (const { errand, done } of steps) {
-    // Nothing goes past a question without its answer, nor past a no.
-    if (isForbidden(steps, errand)) continue;
-    if (done !== undefined || errand.cannot !== undefined || !tools.has(errand.tool)) continue;
-    const sources = errand.needsResults === true ? findSources(steps, errand) : [];
-    // It will never be: nobody waits for it.
-    if (errand.needsResults === true && (sources.length === 0 || sources.some((step) => step.done?.isError))) continue;
-    if (isUnfit(steps, errand)) continue;
-    const mustWait = before.some((other) => collide(other, errand)) || sources.some((step) => step.done === undefined);
-    before.push(errand);
-    if (!mustWait) ready.push(errand);
+/** Lists the tasks to run now, with these tools. */
+export function listReady(steps: readonly TaskStep[], tools: { has(tool: string): boolean }): OfflineTask[] {
+  const ready: OfflineTask[] = [];
+  const before: OfflineTask[] = [];
+  for (const { task, done } of steps) {
+    // Tasks wait for an approval and are skipped after a refusal.
+    if (isBlockedByConsent(steps, task)) continue;
+    if (done !== undefined || task.refusal !== undefined || !tools.has(task.tool)) continue;
+    const sources = task.needsResults === true ? findSources(steps, task) : [];
+    // A missing or failed source never arrives.
+    if (task.needsResults === true && (sources.length === 0 || sources.some((step) => step.done?.isError))) continue;
+    if (hasUnusableSources(steps, task)) continue;
+    const mustWait = before.some((other) => conflict(other, task)) || sources.some((step) => step.done === undefined);
+    before.push(task);
+    if (!mustWait) ready.push(task);
   }
   return ready;
 }
 
-/** What it was to be made of is there, and does not fit. */
-export function isUnfit(steps: readonly Step[], errand: Errand): boolean {
-  if (errand.needsResults !== true || errand.accepts === undefined) return false;
-  const sources = findSources(steps, errand);
-  return sources.every(({ done }) => done?.isError === false) && !errand.accepts(listResults(steps, errand));
+/** Whether all results the task uses are there but unusable. */
+export function hasUnusableSources(steps: readonly TaskStep[], task: OfflineTask): boolean {
+  if (task.needsResults !== true || task.accepts === undefined) return false;
+  const sources = findSources(steps, task);
+  return sources.every(({ done }) => done?.isError === false) && !task.accepts(listResults(steps, task));
 }
 
-/** A question before it has no answer yet, or got a no. */
-export function isForbidden(steps: readonly Step[], errand: Errand): boolean {
-  const place = steps.findIndex((step) => step.errand === errand);
+/** Whether an approval before this task is pending or was refused. */
+export function isBlockedByConsent(steps: readonly TaskStep[], task: OfflineTask): boolean {
+  const place = steps.findIndex((step) => step.task === task);
   return steps
     .slice(0, place)
-    .some((step) => step.errand.isConsent === true && (step.done === undefined || step.done.isError));
+    .some((step) => step.task.isConsent === true && (step.done === undefined || step.done.isError));
 }
 
-/** What an errand is made of; nothing where one of them failed, because half a result is not written anywhere. */
-export function listResults(steps: readonly Step[], errand: Errand): readonly string[] {
-  if (errand.needsResults !== true) return [];
-  return findSources(steps, errand).flatMap(({ errand: { pass }, done }) =>
-    done === undefined ? [] : [pass === undefined ? done.result : pass(done.result)],
+/** Lists the results a task uses. */
+export function listResults(steps: readonly TaskStep[], task: OfflineTask): readonly string[] {
+  if (task.needsResults !== true) return [];
+  return findSources(steps, task).flatMap(({ task: { extractResult }, done }) =>
+    done === undefined ? [] : [extractResult === undefined ? done.result : extractResult(done.result)],
   );
 }
 
-/** Its own words say it; or it is all that was found out before; or, where that is nothing, all that is after. */
-function findSources(steps: readonly Step[], errand: Errand): readonly Step[] {
-  if (errand.madeOf !== undefined) return steps.filter((step) => step.errand.owner === errand.at);
+/** Finds the tasks whose results a task uses: those its own words name, or all before it, or all after it. */
+function findSources(steps: readonly TaskStep[], task: OfflineTask): readonly TaskStep[] {
+  if (task.sourceText !== undefined) return steps.filter((step) => step.task.owner === task.at);
   const given = steps.filter(
-    ({ errand: other }) => other.needsResults !== true && other.touches?.isChange !== true && other.owner === undefined,
+    ({ task: other }) =>
+      other.needsResults !== true && other.fileAccess?.isChange !== true && other.owner === undefined,
   );
-  const before = given.filter((step) => step.errand.at < errand.at);
-  return before.length > 0 ? before : given.filter((step) => !collide(step.errand, errand));
+  const before = given.filter((step) => step.task.at < task.at);
+  return before.length > 0 ? before : given.filter((step) => !conflict(step.task, task));
 }
 
-/** Whether it matters which of them comes first. */
-function collide({ touches: one }: Errand, { touches: other }: Errand): boolean {
+/** Whether the order of the two tasks matters. */
+function conflict({ fileAccess: one }: OfflineTask, { fileAccess: other }: OfflineTask): boolean {
   if (one === undefined || other === undefined || !(one.isChange || other.isChange)) return false;
   return one.path === undefined || other.path === undefined || samePath(one.path, other.path);
 }
 
-/** Some systems take no notice of case, nor do we; a folder and what is in it belong together. */
+/** Ignores case, as some file systems do. A folder conflicts with the files in it. */
 function samePath(one: string, other: string): boolean {
   const [a = "", b = ""] = [one, other].map((path) =>
     `${path.replaceAll("\\", "/").replace(/^(?:\.\/)+/, "")}/`.toLowerCase(),

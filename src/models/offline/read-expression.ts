@@ -1,11 +1,8 @@
-/**
- * Finds arithmetic in a text: how far an expression reaches from a place on. It recognises and does not compute; that is
- * the calculator's work.
- */
+/** Finds the extent of an arithmetic expression in a text. It does not compute; the calculator tool does. */
 
 export interface Expression {
   readonly end: number;
-  /** Operators and functions in it. */
+  /** Number of operators and functions. */
   readonly operations: number;
 }
 
@@ -16,7 +13,7 @@ const OPENING = /\s*(?:(?:sqrt|abs|round|floor|ceil|sin|cos|tan|ln|log|exp)\s*)?
 const CLOSING = /\s*\)/y;
 const MAX_DEPTH = 32;
 
-/** The longest expression that begins at `at`; undefined when none does. */
+/** Returns the longest expression that begins at `at`, or undefined. */
 export function readExpression(text: string, at: number, depth = 0): Expression | undefined {
   let operand = readOperand(text, at, depth);
   if (operand === undefined) return undefined;

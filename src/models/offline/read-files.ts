@@ -1,13 +1,13 @@
-/** What the offline model sees of the files that come with a message: their names and sizes, and how texts begin. */
+/** Describes the files of a message: names, sizes, and the beginning of text files. */
 import { isTextType } from "../describe-file.ts";
 import type { ModelMessage } from "../model.ts";
-import type { Language } from "./errand.ts";
+import type { OfflineLanguage } from "./offline-task.ts";
 
 export interface SeenFile {
   readonly name: string | undefined;
   readonly mediaType: string;
   readonly bytes: number;
-  /** How it begins, where it is a text. */
+  /** The beginning of a text file; undefined for other files. */
   readonly beginning: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export function readFiles(message: ModelMessage | undefined): readonly SeenFile[
   });
 }
 
-/** As the fourth version of the contract wraps them. */
+/** Version 4 of the specification wraps the bytes in an object. */
 function findBytes(data: unknown): Uint8Array {
   const inner = data instanceof Uint8Array ? data : (data as { readonly data?: unknown } | undefined)?.data;
   return inner instanceof Uint8Array ? inner : new Uint8Array();
@@ -38,19 +38,19 @@ function quote(data: Uint8Array): string {
   return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED).toWellFormed()}…`;
 }
 
-/** Honest about what it is: it reads no pictures. */
-export function sayFiles(files: readonly SeenFile[], language: Language): readonly string[] {
+/** Describes the files for the user. */
+export function describeFiles(files: readonly SeenFile[], language: OfflineLanguage): readonly string[] {
   return files.map(({ name, mediaType, bytes, beginning }) => {
     const size = bytes.toLocaleString("en-US");
     if (language === "zh") {
       const called = name === undefined ? "一个文件" : `文件“${name}”`;
       const seen = `我收到了${called}（${mediaType}，${size} 字节）`;
-      if (beginning === undefined) return `${seen}，但离线模型看不到其中的内容。`;
-      return beginning === "" ? `${seen}，它是空的。` : `${seen}，它的开头是：“${beginning}”`;
+      if (beginning === undefined) return `${seen}，但无法读取这种格式。`;
+      return beginning === "" ? `${seen}，文件为空。` : `${seen}，开头是：“${beginning}”`;
     }
     const called = name === undefined ? "a file" : `the file “${name}”`;
-    const seen = `I see ${called} (${mediaType}, ${size} bytes)`;
-    if (beginning === undefined) return `${seen}, but an offline model cannot look into it.`;
+    const seen = `I received ${called} (${mediaType}, ${size} bytes)`;
+    if (beginning === undefined) return `${seen}, but I cannot read this format.`;
     return beginning === "" ? `${seen}; it is empty.` : `${seen}. It begins: “${beginning}”`;
   });
 }

@@ -1,24 +1,24 @@
 /**
- * Passages of a knowledge base, as a tool or the system message gives them: a number in brackets and a title, then the
- * text. It knows no skill. What is none is left out.
+ * Reads passages of a knowledge base from a tool result or a system message: a number in brackets and a title, then the
+ * text. Everything else is ignored.
  */
 
 export interface FoundPassage {
   readonly ref: string;
   readonly title: string;
-  /** The document's address and lines, as they were told. */
+  /** Address and lines of the document. */
   readonly where: string;
-  /** From 0 to 1: how much of the question it holds. Absent where nobody said. */
+  /** Relevance from 0 to 1, if the search reported one. */
   readonly score?: number;
   readonly text: string;
 }
 
-/** More of a result is not read. */
+/** Longer results are read up to here. */
 const READ_CHARACTERS = 60_000;
 const MAX_PASSAGES = 50;
 
 const HEAD = /^\[(?<ref>\d{1,4})\] (?<about>.{1,4000})$/;
-/** `"Title" (docs/a.md, lines 3 to 9, score 0.72)`, with or without the quotation marks. */
+/** `"Title" (docs/a.md, lines 3 to 9, score 0.72)`, with or without quotation marks. */
 const QUOTED = /^"(?<title>.+)"(?: \((?<where>.*)\))?$/;
 const PLAIN = /^(?<title>.+?) ?\((?<where>[^()]*(?:\([^()]*\)[^()]*)*)\)$/;
 const SCORE = /(?:^|, )score (?<score>\d(?:\.\d{1,10})?)$/;
@@ -34,7 +34,7 @@ export function readPassages(result: string): readonly FoundPassage[] {
     } else passages.at(-1)?.lines.push(line);
   }
   return passages.flatMap(({ lines, ...passage }) => {
-    // Where lines are marked, what is not marked is not of the passage.
+    // If lines are marked, unmarked lines are not part of the passage.
     const marked = lines.filter((line) => MARK.test(line));
     const isMarked = MARK.test(lines[0] ?? "");
     const text = (isMarked ? marked.map((line) => line.replace(MARK, "")) : lines).join("\n").trim();
@@ -48,16 +48,19 @@ function readHead(about: string): Pick<FoundPassage, "title" | "where" | "score"
   return { title, where: where.replace(SCORE, ""), ...(score === undefined ? {} : { score: Number(score) }) };
 }
 
-/** The agent's words, before the passages it has found for the question, or in place of them. It takes them from here. */
+/**
+ * The words with which agents introduce search results in the system message, or say that there are none. Agents import
+ * them from here.
+ */
 export const CONTEXT_WORDS = {
-  found: "Passages that were found for the user's question",
+  found: "Passages found for the user's question",
   nothing: "A search of the documents found nothing for this question.",
   failed: "The search of the documents failed.",
 } as const;
 
-/** What a search before the question came to, where there was one. */
+/** The outcome of a search that ran before the question. */
 export interface GivenContext {
-  /** Where passages begin; what stands before them is not for this. Empty where there are none. */
+  /** The passages; empty if there are none. */
   readonly text: string;
   readonly outcome: "none" | "found" | "nothing" | "failed";
 }

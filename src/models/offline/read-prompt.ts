@@ -1,35 +1,35 @@
-/** What the offline model reads of a conversation: the last thing the user said, and what was done about it since. */
+/** Reads a conversation: the last user message and the calls made since. */
 import type { ModelMessage, ToolCallPart, ToolResultPart } from "../model.ts";
-import type { KnownList, Language } from "./errand.ts";
+import type { KnownTodoList, OfflineLanguage } from "./offline-task.ts";
 import { readFiles, type SeenFile } from "./read-files.ts";
 import { findContext, type GivenContext } from "./read-passages.ts";
 
-export interface Done {
+export interface CompletedCall {
   readonly tool: string;
   readonly result: string;
   readonly isError: boolean;
-  /** Whoever approved the call has changed its arguments: what was asked for is not what was done. */
+  /** The user changed the arguments before approving, so the call was not the one requested. */
   readonly isEdited: boolean;
 }
 
-export interface Reading {
+export interface PromptReading {
   readonly message: string;
-  /** What came with it. */
+  /** Files attached to the message. */
   readonly files: readonly SeenFile[];
-  readonly language: Language;
-  /** Calls since then, in their order, with what came of them. */
-  readonly done: readonly Done[];
-  /** What was found for the message before this model was asked. */
+  readonly language: OfflineLanguage;
+  /** Calls since the message, in order, with their results. */
+  readonly done: readonly CompletedCall[];
+  /** Search results that came with the message. */
   readonly context: GivenContext;
-  /** The to-do lists that were shown before, the latest first. */
-  readonly lists: readonly KnownList[];
-  /** Whether the conversation was told already what this model is. */
-  readonly isIntroduced: boolean;
+  /** To-do lists shown earlier, latest first. */
+  readonly lists: readonly KnownTodoList[];
+  /** Whether an earlier answer already carries the label. */
+  readonly hasLabel: boolean;
 }
 
 export const LABEL = { en: "Offline model", zh: "离线模型" } as const;
 
-export function readPrompt(prompt: readonly ModelMessage[]): Reading {
+export function readPrompt(prompt: readonly ModelMessage[]): PromptReading {
   const last = prompt.findLastIndex(({ role }) => role === "user");
   const message = textOf(prompt[last]);
   const calls: ToolCallPart[] = [];
@@ -45,12 +45,12 @@ export function readPrompt(prompt: readonly ModelMessage[]): Reading {
     done: calls.map(({ toolCallId, toolName }) => describeResult(toolName, results.get(toolCallId))),
     context: findContext(prompt.map((one) => (one.role === "system" ? textOf(one) : "")).join("\n")),
     lists: readLists(prompt.slice(0, Math.max(0, last))),
-    isIntroduced: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
+    hasLabel: prompt.some((one) => one.role === "assistant" && mentionsLabel(textOf(one))),
   };
 }
 
-/** Chinese, as soon as there is any in it; but not where an English sentence only names some: "What does 你好 mean?" */
-function readLanguage(text: string): Language {
+/** Chinese if there is any, except in an English sentence that only quotes some: "What does 你好 mean?" */
+function readLanguage(text: string): OfflineLanguage {
   const [names = 0, letters = 0] = [/\p{Script=Han}/gu, /[a-z]/gi].map(
     (one) => text.slice(0, 400).match(one)?.length ?? 0,
   );
@@ -62,13 +62,13 @@ const ENGLISH =
   /^\s{0,9}(?:(?:please|can you|could you) )?(?:what|how|who|why|when|where|which|is|are|does|do|translate|explain|write|save|mark|say|tell|make|draw|show|read|delete)\s/i;
 
 const MAX_LISTS = 8;
-/** As our own tool says it. */
+/** The result format of the tool `write_todo_list`. */
 const LIST = /^The list (\S{1,200}) is shown:\n/;
 const ITEM = /^(\d{1,4})\. \[[ x]\] (.{1,2000})$/gm;
 
-/** A list that was replaced is known as it is now. */
-function readLists(prompt: readonly ModelMessage[]): readonly KnownList[] {
-  const lists = new Map<string, KnownList>();
+/** A list that was replaced is read in its latest version. */
+function readLists(prompt: readonly ModelMessage[]): readonly KnownTodoList[] {
+  const lists = new Map<string, KnownTodoList>();
   for (const { role, content } of prompt.toReversed()) {
     if (role !== "tool") continue;
     for (const { toolName, output } of content.toReversed()) {
@@ -83,7 +83,7 @@ function readLists(prompt: readonly ModelMessage[]): readonly KnownList[] {
   return [...lists.values()];
 }
 
-/** What the tools put before a result, in English. */
+/** The note before a result whose arguments were changed. */
 const EDITED = /^The user changed the arguments to [^\n]*\n/;
 
 function textOf(message: ModelMessage | undefined): string {
@@ -96,7 +96,7 @@ function mentionsLabel(text: string): boolean {
   return text.includes(LABEL.en) || text.includes(LABEL.zh);
 }
 
-function describeResult(tool: string, part: ToolResultPart | undefined): Done {
+function describeResult(tool: string, part: ToolResultPart | undefined): CompletedCall {
   if (part === undefined) return { tool, result: "", isError: true, isEdited: false };
   const { type, value } = part.output;
   const result = typeof value === "string" ? value : JSON.stringify(value);

@@ -1,15 +1,15 @@
 /**
- * The skill of to-do lists: writes one, of the items the user names or of general ones for what it is about, and ticks
- * items of those that are there. For the tools `write_todo_list` and `update_todo_item`.
+ * To-do lists: writes a list of the user's items or of general suggestions, and checks off items of existing lists. For
+ * the tools `write_todo_list` and `update_todo_item`.
  */
-import type { FoundErrand, KnownList, Language, Phrase, Skill } from "./errand.ts";
+import type { FoundTask, KnownTodoList, OfflineLanguage, BilingualText, Skill } from "./offline-task.ts";
 import type { FoundSteps } from "./find-steps.ts";
 import { suggestItems } from "./general-lists.ts";
 import { readSteps } from "./knowledge.ts";
 import { matchSome } from "./match-some.ts";
-import { type Body, readBody, skip } from "./read-body.ts";
-import { splitList } from "./read-entries.ts";
-import { isChinese, isSpokenOf, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
+import { type TaskBody, readBody, skip } from "./read-body.ts";
+import { splitList } from "./labelled-values.ts";
+import { isChinese, isOnlyMentioned, REQUEST_EN, REQUEST_ZH } from "./request-words.ts";
 
 export const todoLists: Skill = {
   abilities: [
@@ -20,14 +20,14 @@ export const todoLists: Skill = {
     },
     {
       tool: "update_todo_item",
-      can: { en: "tick its items", zh: "勾选条目" },
+      can: { en: "check off items", zh: "勾选条目" },
       example: { en: "Mark milk as done", zh: "把买牛奶勾掉" },
     },
   ],
   find: (text, lists) => [...findLists(text), ...findTicks(text, lists)],
 };
 
-/** True for a message that would plainly tick something, if there were a list with it. "Check the news" would not. */
+/** Whether the message clearly asks to check off an item, whether or not a list has it. "Check the news" does not. */
 export function asksToTick(text: string): boolean {
   return TICKS.some((pattern) => matchSome(text, pattern).some(([words]) => PLAINLY.test(words)));
 }
@@ -40,7 +40,7 @@ const TRIGGER_EN = new RegExp(
   "gi",
 );
 const NOUN_ZH = "(?:待办(?:清单|事项|列表|表)?|任务(?:清单|列表)|购物清单|清单|to-?do ?(?:list|清单|列表)?)";
-/** "创建部署清单", "整理成待办清单": said without a measure word. */
+/** "创建部署清单", "整理成待办清单": without a measure word. */
 const MAKE_ZH = "(?:创建|生成|整理|制定|列出|准备|新建|[做写列整理]{1,2}成)(?:一?[个份张])?";
 const TRIGGER_ZH = new RegExp(
   `(?:${REQUEST_ZH}|${MAKE_ZH})(?:(?<topic>[^，。！？：:,\\s的个]{1,20})的?)??${NOUN_ZH}|${NOUN_ZH}(?=\\s{0,2}[:：])`,
@@ -50,22 +50,22 @@ const TOPIC = /\s{1,4}(?:for|about|on|in|at) ((?:(?! with | and )[^:,;.!?\n]){1,
 const OPENING =
   /\s{0,4}(?:[:：]|[,，]?\s?(?:with|containing|including|of|内容(?:是|为|有)?|包括|包含)(?: (?:the|these|items?|following)){0,3}\s?[:：]?)\s{0,4}/iy;
 
-/** "Call mum and delete old.txt": what would change something is an item, unless it comes with "then". */
+/** "Call mum and delete old.txt": an item, unless it follows "then". */
 const LAST_ITEM = /^[,;]?\s{1,4}and\s{1,4}delete /i;
 
-/** "With 5 items": how many, and not which. */
+/** "With 5 items": how many, not which. */
 const COUNT =
   /^(?:\d{1,3}|some|a few|several|many|[一两二三四五六七八九十几]{1,2}[个项条]?)\s?(?:items?|things?|tasks?|entries|points?|事项|条目|事|项)?$/i;
 
-function findLists(text: string): readonly FoundErrand[] {
-  const found: FoundErrand[] = [];
-  // What was only spoken of is not found again by the noun in it.
+function findLists(text: string): readonly FoundTask[] {
+  const found: FoundTask[] = [];
+  // A mention must not be found again by its noun.
   const looked: { readonly at: number; readonly end: number }[] = [];
   for (const match of [...matchSome(text, TRIGGER_EN), ...matchSome(text, TRIGGER_ZH)]) {
     const at = match.index;
     if ([...found, ...looked].some((other) => at < other.end && other.at <= at)) continue;
     looked.push({ at, end: at + match[0].length });
-    if (isSpokenOf(text, at)) continue;
+    if (isOnlyMentioned(text, at)) continue;
     TOPIC.lastIndex = at + match[0].length;
     const said = TOPIC.exec(text);
     const topic = (match.groups?.["topic"] ?? said?.[1] ?? match.groups?.["about"])
@@ -81,14 +81,16 @@ function findLists(text: string): readonly FoundErrand[] {
     const list = createList(place, topic, general ?? { items });
     const language = isChinese(match[0]) ? "zh" : "en";
     found.push(
-      general === undefined ? list : { ...list, makeFrom: (query) => takeSteps(list, topic, language, query) },
+      general === undefined
+        ? list
+        : { ...list, createFromSearch: (query) => createFromSteps(list, topic, language, query) },
     );
   }
   return found;
 }
 
-/** "1. wash the car 2. buy milk": its stops end no sentence. */
-function readNumbered(text: string, from: number): (Body & { readonly items: readonly string[] }) | undefined {
+/** "1. wash the car 2. buy milk": these periods do not end a sentence. */
+function readNumbered(text: string, from: number): (TaskBody & { readonly items: readonly string[] }) | undefined {
   if (!/^\s{0,4}1[.)、]/.test(text.slice(from, from + 8))) return undefined;
   const [words = ""] = text.slice(from, from + MAX_NUMBERED).split(/\n\s{0,4}\n/, 1);
   const items = words
@@ -98,32 +100,37 @@ function readNumbered(text: string, from: number): (Body & { readonly items: rea
 }
 
 const MAX_NUMBERED = 2000;
-const NO_NOTE: Phrase = { en: "", zh: "" };
+const NO_NOTE: BilingualText = { en: "", zh: "" };
 
 function createList(
   place: { readonly at: number; readonly end: number },
   topic: string | undefined,
-  { items, note = NO_NOTE }: { readonly items: readonly string[]; readonly note?: Phrase },
-): FoundErrand {
+  { items, note = NO_NOTE }: { readonly items: readonly string[]; readonly note?: BilingualText },
+): FoundTask {
   const title = topic === undefined ? undefined : capitalize(topic);
-  const named: Phrase =
-    title === undefined ? { en: "The list", zh: "清单" } : { en: `The list “${title}”`, zh: `清单“${title}”` };
+  const named: BilingualText =
+    title === undefined ? { en: "the list", zh: "清单" } : { en: `the list “${title}”`, zh: `清单“${title}”` };
   return {
     tool: "write_todo_list",
     ...place,
     about: { en: "a to-do list", zh: "待办清单" },
-    // The line before the items is for models.
-    pass: (result) => result.replace(/^The list \S{1,200} is shown:\n/, ""),
+    // The first line of the result is for models.
+    extractResult: (result) => result.replace(/^The list \S{1,200} is shown:\n/, ""),
     createInput: () => ({ ...(title === undefined ? {} : { title }), items: items.map((text) => ({ text })) }),
-    tell: () => ({
-      en: `${named.en} is there, with ${items.length} ${items.length === 1 ? "item" : "items"}.${note.en}`,
+    describeResult: () => ({
+      en: `Here is ${named.en}, with ${items.length} ${items.length === 1 ? "item" : "items"}.${note.en}`,
       zh: `${named.zh}已列好，共 ${items.length} 项。${note.zh}`,
     }),
   };
 }
 
-/** The same list, but of the steps that a search for these words has found. */
-function takeSteps(list: FoundErrand, topic: string | undefined, language: Language, query: string): FoundErrand {
+/** Returns the same list, made of the steps that a search for these words finds. */
+function createFromSteps(
+  list: FoundTask,
+  topic: string | undefined,
+  language: OfflineLanguage,
+  query: string,
+): FoundTask {
   const name = (title: string): string => {
     if (topic === undefined) return title;
     return language === "zh" && !topic.endsWith("清单") ? `${topic}清单` : capitalize(topic);
@@ -145,20 +152,17 @@ function takeSteps(list: FoundErrand, topic: string | undefined, language: Langu
       const [first, firstZh] =
         items.length === total
           ? ["", ""]
-          : [
-              ` of the first ${items.length} of its ${total} items`,
-              `（只取前 ${items.length} 项，文档共有 ${total} 项）`,
-            ];
+          : [` (the first ${items.length} of ${total} items)`, `（前 ${items.length} 项，共 ${total} 项）`];
       return {
-        en: `From “${title}” in the knowledge base [${ref}] I have made this list${first}:\n\n`,
-        zh: `根据知识库的“${title}”[${ref}]，我为你创建了以下${name("清单")}${firstZh}：\n\n`,
+        en: `Here is a list from “${title}” [${ref}]${first}:\n\n`,
+        zh: `根据“${title}”[${ref}]整理的${name("清单")}${firstZh}：\n\n`,
       };
     },
-    tell: (result) => {
+    describeResult: (result) => {
       const count = [...result.matchAll(/^\d{1,4}\. \[[ x]\] /gm)].length;
       return {
-        en: `The list has ${count} ${count === 1 ? "item" : "items"}, in the words of the document; follow them in their order.`,
-        zh: `清单共 ${count} 项，条目出自文档原文，按顺序完成即可。`,
+        en: `The list has ${count} ${count === 1 ? "item" : "items"}, quoted from the document.`,
+        zh: `清单共 ${count} 项，均为文档原文。`,
       };
     },
   };
@@ -186,9 +190,9 @@ interface KnownItem {
   readonly text: string;
 }
 
-function findTicks(text: string, lists: readonly KnownList[]): readonly FoundErrand[] {
+function findTicks(text: string, lists: readonly KnownTodoList[]): readonly FoundTask[] {
   if (lists.length === 0) return [];
-  const found: FoundErrand[] = [];
+  const found: FoundTask[] = [];
   for (const pattern of TICKS) {
     for (const match of matchSome(text, pattern)) {
       const { which = "", not } = match.groups ?? {};
@@ -200,20 +204,20 @@ function findTicks(text: string, lists: readonly KnownList[]): readonly FoundErr
   return found;
 }
 
-/** What is meant by "milk and bread", "item 2", "the first"; nothing where one of them is not there. */
-function findItems(which: string, lists: readonly KnownList[]): readonly KnownItem[] {
+/** Finds the items meant by "milk and bread", "item 2" or "the first"; none if one of them does not exist. */
+function findItems(which: string, lists: readonly KnownTodoList[]): readonly KnownItem[] {
   const named = findItem(which, lists, isNamed);
   if (named !== undefined) return [named];
   const parts = which.split(/,| and |，|、|和/i).map((part) => findItem(part, lists, isMeant));
   return parts.every((item) => item !== undefined) ? parts : [];
 }
 
-type Item = KnownList["items"][number];
+type TodoListItem = KnownTodoList["items"][number];
 
 function findItem(
   words: string,
-  lists: readonly KnownList[],
-  fits: (item: Item, words: string) => boolean,
+  lists: readonly KnownTodoList[],
+  fits: (item: TodoListItem, words: string) => boolean,
 ): KnownItem | undefined {
   const plain = words
     .trim()
@@ -227,15 +231,15 @@ function findItem(
   return undefined;
 }
 
-/** By its text, or by its place in the list. */
-function isNamed({ id, text }: Item, words: string): boolean {
+/** By its text or its position in the list. */
+function isNamed({ id, text }: TodoListItem, words: string): boolean {
   return text.toLowerCase() === words || readPlace(words) === id;
 }
 
-/** Characters around the name of an item that do not make it another: "the bread from the baker". */
+/** Extra characters around the name of an item: "the bread from the baker". */
 const MAX_AROUND = 12;
 
-function isMeant({ text }: Item, words: string): boolean {
+function isMeant({ text }: TodoListItem, words: string): boolean {
   const item = text.toLowerCase();
   return (
     words.length > 1 && (item.includes(words) || (words.includes(item) && words.length <= item.length + MAX_AROUND))
@@ -254,16 +258,18 @@ function readPlace(words: string): string | undefined {
   return number ?? counted ?? (place > 0 ? `${place}` : undefined);
 }
 
-function createTick(at: number, end: number, { listId, itemId, text }: KnownItem, completed: boolean): FoundErrand {
+function createTick(at: number, end: number, { listId, itemId, text }: KnownItem, completed: boolean): FoundTask {
   return {
     tool: "update_todo_item",
     at,
     end,
-    about: completed ? { en: `tick “${text}”`, zh: `勾选“${text}”` } : { en: `untick “${text}”`, zh: `取消“${text}”` },
+    about: completed
+      ? { en: `check off “${text}”`, zh: `勾选“${text}”` }
+      : { en: `uncheck “${text}”`, zh: `取消勾选“${text}”` },
     createInput: () => ({ list_id: listId, item_id: itemId, completed }),
-    tell: () =>
+    describeResult: () =>
       completed
-        ? { en: `“${text}” is marked as done.`, zh: `“${text}”已勾选。` }
-        : { en: `“${text}” is open again.`, zh: `“${text}”已取消勾选。` },
+        ? { en: `Marked “${text}” as done.`, zh: `已勾选“${text}”。` }
+        : { en: `Marked “${text}” as not done.`, zh: `已取消勾选“${text}”。` },
   };
 }

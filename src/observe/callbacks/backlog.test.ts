@@ -1,4 +1,4 @@
-// The backlog against a list that is searched in the plainest way.
+// Compares the backlog with a simple array.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
@@ -11,7 +11,7 @@ const steps = fc.array(
   { maxLength: 60 },
 );
 
-it("keeps its limits and its order, drops what can go first, and says how many", () => {
+it("keeps its limits and order, drops droppable items first, and counts drops", () => {
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 200 }), (script, items, bytes) => {
       const backlog = new Backlog<number>(items, bytes);
@@ -40,14 +40,14 @@ it("keeps its limits and its order, drops what can go first, and says how many",
   );
 });
 
-it("keeps its order over thousands", () => {
+it("keeps its order over thousands of items", () => {
   const backlog = new Backlog<number>(10_000, 10_000);
   const all = Array.from({ length: 5000 }, (_, index) => index);
   for (const value of all) backlog.push(value, { bytes: 1, canGo: value % 2 === 0 });
   expect(all.map(() => backlog.shift())).toEqual(all);
 });
 
-it("lets go of what was taken out", async () => {
+it("releases consumed items", async () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const backlog = new Backlog<object>(10, 10);
@@ -56,7 +56,7 @@ it("lets go of what was taken out", async () => {
     backlog.push({}, { bytes: 1, canGo: false });
     return new WeakRef(backlog.shift() ?? {});
   })();
-  // A reference that was looked at holds until the next turn.
+  // A dereferenced WeakRef keeps its target until the next turn of the event loop.
   await new Promise(setImmediate);
   collectGarbage();
   expect(taken.deref()).toBeUndefined();

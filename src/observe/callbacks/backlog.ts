@@ -1,39 +1,42 @@
 /**
- * A queue that is bounded in items and bytes. When it is full, what can go makes room for what cannot; otherwise the
- * newest is dropped: whoever is told the end of a story should know its beginning.
+ * A queue limited in items and bytes. When it is full, droppable items make room for others; otherwise the new item is
+ * dropped, so that a callback that sees the end of a run has also seen its start.
  */
-interface Item<T> {
+
+interface BacklogItem<T> {
   readonly value: T;
   readonly bytes: number;
-  readonly canGo: boolean;
+  readonly isDroppable: boolean;
 }
 
-/** How many may lie before the head until the list is made anew. */
-const MAX_SPENT = 1024;
+/** Consumed items kept at the start of the array before it is copied. */
+const MAX_CONSUMED = 1024;
 
 export class Backlog<T> {
   readonly #maxItems: number;
   readonly #maxBytes: number;
-  /** Those before the head are gone. */
-  #items: (Item<T> | undefined)[] = [];
+  /** Items before the head are consumed. */
+  #items: (BacklogItem<T> | undefined)[] = [];
   #head = 0;
   #bytes = 0;
-  /** Those that can go. */
-  #spare = 0;
+  /** Number of droppable items. */
+  #droppable = 0;
 
   constructor(maxItems: number, maxBytes: number) {
     this.#maxItems = maxItems;
     this.#maxBytes = maxBytes;
   }
 
-  /** How many were dropped for it, itself included. One alone always has room. */
+  /**
+   * Adds an item. Returns how many items were dropped, which can include the new one. An empty queue accepts any size.
+   */
   push(value: T, { bytes, canGo }: { readonly bytes: number; readonly canGo: boolean }): number {
     let dropped = 0;
-    if (!canGo) for (; this.#spare > 0 && !this.#hasRoom(bytes); dropped++) this.#dropSpare();
+    if (!canGo) for (; this.#droppable > 0 && !this.#hasRoom(bytes); dropped++) this.#dropNewest();
     if (!this.#hasRoom(bytes)) return dropped + 1;
-    this.#items.push({ value, bytes, canGo });
+    this.#items.push({ value, bytes, isDroppable: canGo });
     this.#bytes += bytes;
-    if (canGo) this.#spare++;
+    if (canGo) this.#droppable++;
     return dropped;
   }
 
@@ -43,24 +46,24 @@ export class Backlog<T> {
       this.clear();
       return undefined;
     }
-    // What was told is not kept until the list is made anew.
+    // Release the item now, not when the array is copied.
     this.#items[this.#head++] = undefined;
     this.#bytes -= item.bytes;
-    if (item.canGo) this.#spare--;
-    if (this.#head >= MAX_SPENT) {
+    if (item.isDroppable) this.#droppable--;
+    if (this.#head >= MAX_CONSUMED) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;
     }
     return item.value;
   }
 
-  /** How many there were. */
+  /** Removes all items and returns how many there were. */
   clear(): number {
     const count = this.#items.length - this.#head;
     this.#items = [];
     this.#head = 0;
     this.#bytes = 0;
-    this.#spare = 0;
+    this.#droppable = 0;
     return count;
   }
 
@@ -69,11 +72,11 @@ export class Backlog<T> {
     return count === 0 || (count < this.#maxItems && this.#bytes + bytes <= this.#maxBytes);
   }
 
-  /** The newest of them. */
-  #dropSpare(): void {
-    const at = this.#items.findLastIndex((item) => item?.canGo === true);
+  /** Drops the newest droppable item. */
+  #dropNewest(): void {
+    const at = this.#items.findLastIndex((item) => item?.isDroppable === true);
     const [gone] = this.#items.splice(at, 1);
     this.#bytes -= gone?.bytes ?? 0;
-    this.#spare--;
+    this.#droppable--;
   }
 }

@@ -1,4 +1,4 @@
-// Callbacks misbehave in every way we could think of; the run, the other callbacks and the order of events do not care.
+// Callbacks that misbehave affect neither the run nor other callbacks nor the order of events.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeChunks } from "../../../test/log-sessions.ts";
@@ -43,15 +43,15 @@ function show(observer: Observer, records: readonly StampedRecord[] = RUN, isPas
 }
 
 function createWitness(own: Partial<Callback> = {}) {
-  const told: CallbackPayload[] = [];
+  const calls: CallbackPayload[] = [];
   const callback: Callback = {
     onEvent(type, payload) {
       expect(payload.type).toBe(type);
-      told.push(payload);
+      calls.push(payload);
     },
     ...own,
   };
-  return { callback, told, types: () => told.map(({ type }) => type) };
+  return { callback, calls, types: () => calls.map(({ type }) => type) };
 }
 
 function observe(callbacks: readonly Callback[], options: CallbackOptions = {}) {
@@ -61,13 +61,13 @@ function observe(callbacks: readonly Callback[], options: CallbackOptions = {}) 
 }
 
 describe("a callback", () => {
-  it("is told the events of 002, with the request's id and context on each", async () => {
-    const { callback, told } = createWitness();
+  it("receives the events with the request id and context", async () => {
+    const { callback, calls } = createWitness();
     const { observer } = observe([callback]);
     show(observer);
     expect(await observer.flush()).toBe(true);
     const common = { source: "execute", request_id: "req-1", context: CONTEXT };
-    expect(told).toEqual([
+    expect(calls).toEqual([
       { ...common, type: "request_start", ts: 1, iteration: 0, input: "Hi" },
       {
         ...common,
@@ -86,24 +86,24 @@ describe("a callback", () => {
     ]);
   });
 
-  it("may be a class of its own", async () => {
-    const told: string[] = [];
+  it("can be a class", async () => {
+    const calls: string[] = [];
     class Logging extends BaseCallback {
       override async onEvent(type: string): Promise<void> {
-        told.push(type);
+        calls.push(type);
       }
     }
     const { observer } = observe([new Logging()]);
     show(observer);
     await observer.flush();
-    expect(told.splice(0)).toEqual(TYPES);
+    expect(calls.splice(0)).toEqual(TYPES);
     const asking = observe([new Logging()], { textDelta: true });
     show(asking.observer);
     await asking.observer.flush();
-    expect(told).toContain("text_delta");
+    expect(calls).toContain("text_delta");
   });
 
-  it("is told text only if it asks for it, and that changes nothing for others", async () => {
+  it("receives text only on request, without affecting others", async () => {
     const [plain, asking, refusing] = [
       createWitness(),
       createWitness({ textDelta: true }),
@@ -112,46 +112,46 @@ describe("a callback", () => {
     const one = observe([plain.callback]);
     show(one.observer);
     await one.observer.flush();
-    const alone = plain.told.splice(0);
+    const alone = plain.calls.splice(0);
     const { observer } = observe([plain.callback, asking.callback, refusing.callback]);
     show(observer);
     await observer.flush();
-    expect(plain.told).toEqual(alone);
-    expect(refusing.told).toEqual(alone);
+    expect(plain.calls).toEqual(alone);
+    expect(refusing.calls).toEqual(alone);
     expect(asking.types()).toEqual(["request_start", "text_delta", ...TYPES.slice(1)]);
     const all = observe([plain.callback, refusing.callback], { textDelta: true });
-    plain.told.splice(0);
-    refusing.told.splice(0);
+    plain.calls.splice(0);
+    refusing.calls.splice(0);
     show(all.observer);
     await all.observer.flush();
     expect(plain.types()).toEqual(asking.types());
-    expect(refusing.told).toEqual(alone);
+    expect(refusing.calls).toEqual(alone);
   });
 
-  it("is told nothing within the commit, nor before what the commit has set off", async () => {
-    const { callback, told } = createWitness();
+  it("is not called during the commit or before other listeners", async () => {
+    const { callback, calls } = createWitness();
     const { observer } = observe([callback]);
     show(observer);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     for (let turn = 0; turn < 100; turn++) await Promise.resolve();
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     await observer.flush();
-    expect(told).toHaveLength(TYPES.length);
+    expect(calls).toHaveLength(TYPES.length);
   });
 
-  it("is not told again what is past, but understands what follows by it", async () => {
-    const { callback, told } = createWitness();
+  it("does not receive past events but uses their context", async () => {
+    const { callback, calls } = createWitness();
     const { observer } = observe([callback]);
     const run = observer.openRun({ sessionId: "s", runId: "run-1" });
     for (const [index, record] of RUN.entries()) run.take(record, index < 8);
     await observer.flush();
-    expect(told).toMatchObject([
+    expect(calls).toMatchObject([
       { type: "error", iteration: 1, source: "execute", request_id: "req-1", context: CONTEXT },
       { type: "agent_finish", source: "execute", request_id: "req-1", context: CONTEXT },
     ]);
   });
 
-  it("that was given twice is told once", async () => {
+  it("is called once if it is registered twice", async () => {
     const { callback, types } = createWitness();
     const { observer } = observe([callback, callback]);
     show(observer);
@@ -159,7 +159,7 @@ describe("a callback", () => {
     expect(types()).toEqual(TYPES);
   });
 
-  it("that is none is refused at once", () => {
+  it("is rejected if it is not a callback", () => {
     for (const given of [{}, undefined, null, "log", { onEvent: 1 }])
       expect(() => createCallbackObserver([given as unknown as Callback])).toThrow(/onEvent/);
   });
@@ -169,14 +169,14 @@ describe("a callback that misbehaves", () => {
   const never = new Promise<void>(() => undefined);
   const faults: readonly [string, Callback["onEvent"], readonly string[]][] = [
     ["throws", () => fail("thrown"), TYPES.map(() => "callback_failed")],
-    ["throws what is no error", () => fail(undefined), TYPES.map(() => "callback_failed")],
+    ["throws a value that is not an error", () => fail(undefined), TYPES.map(() => "callback_failed")],
     ["rejects", () => Promise.reject(new Error("rejected")), TYPES.map(() => "callback_failed")],
-    ["throws at one event", (type) => (type === "error" ? fail("once") : undefined), ["callback_failed"]],
-    ["hangs for ever", () => never, []],
-    ["hangs at one event", (type) => (type === "tool_result" ? never : undefined), []],
-    ["returns no promise", () => 7, []],
+    ["throws for one event", (type) => (type === "error" ? fail("once") : undefined), ["callback_failed"]],
+    ["hangs forever", () => never, []],
+    ["hangs for one event", (type) => (type === "tool_result" ? never : undefined), []],
+    ["returns a value that is not a promise", () => 7, []],
     // oxlint-disable-next-line unicorn/no-thenable -- that is what is tried
-    ["returns a promise that is none", () => ({ then: () => undefined }), []],
+    ["returns an object that looks like a promise", () => ({ then: () => undefined }), []],
     [
       "returns a promise that throws",
       () => ({
@@ -213,29 +213,29 @@ describe("a callback that misbehaves", () => {
     for (const call of open.tool_calls ?? []) call.id = "spoilt";
   }
 
-  it.each(faults)("%s: the others are told all, in order", async (_name, onEvent, codes) => {
+  it.each(faults)("%s: other callbacks receive everything in order", async (_name, onEvent, codes) => {
     const alone = createWitness();
     const first = observe([alone.callback]);
     show(first.observer);
     await first.observer.flush();
     const before = createWitness();
     const after = createWitness();
-    const { observer, codes: told } = observe([before.callback, { onEvent }, after.callback]);
+    const { observer, codes: calls } = observe([before.callback, { onEvent }, after.callback]);
     const records = structuredClone(RUN);
     show(observer, records);
-    await vi.waitFor(() => expect(after.told).toHaveLength(TYPES.length));
-    expect(before.told).toEqual(alone.told);
-    expect(after.told).toEqual(alone.told);
+    await vi.waitFor(() => expect(after.calls).toHaveLength(TYPES.length));
+    expect(before.calls).toEqual(alone.calls);
+    expect(after.calls).toEqual(alone.calls);
     expect(records).toEqual(RUN);
     await Promise.resolve();
-    expect(told()).toEqual(codes);
+    expect(calls()).toEqual(codes);
     observer.close();
   });
 
   it.each<[string, () => unknown]>([
     ["throw", () => fail("again")],
     ["reject", () => Promise.reject(new Error("again"))],
-  ])("and whoever is told of it may %s as well", async (_what, onError) => {
+  ])("can be combined with an error handler that does the same: %s", async (_what, onError) => {
     const { callback, types } = createWitness();
     const nameless = new Proxy<Callback>(
       { onEvent: () => fail("thrown") },
@@ -250,7 +250,7 @@ describe("a callback that misbehaves", () => {
     expect(types()).toEqual(TYPES);
   });
 
-  it("is warned of once where nobody wants to know", async () => {
+  it("causes one warning if there is no error handler", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const observer = createCallbackObserver([
       { onEvent: () => fail("one") },
@@ -263,7 +263,7 @@ describe("a callback that misbehaves", () => {
     expect(warn.mock.calls[0]?.[0]).toMatchObject({ code: "callback_failed", cause: { message: "one" } });
   });
 
-  it("is warned of each kind of trouble, and told how many events it missed", async () => {
+  it("causes one warning per kind, with the number of missed events", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const observer = createCallbackObserver([{ onEvent: () => fail("one") }], { maxBacklog: 1 });
     show(observer);
@@ -276,25 +276,25 @@ describe("a callback that misbehaves", () => {
     expect(observer.dropped).toBe(2 * (TYPES.length - 1));
   });
 
-  it("and takes its time is told one event after the other", async () => {
+  it("receives one event at a time if it is slow", async () => {
     let going = 0;
-    const told: string[] = [];
+    const calls: string[] = [];
     const { observer } = observe([
       {
         async onEvent(type) {
           expect(++going).toBe(1);
           for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-          told.push(type);
+          calls.push(type);
           going--;
         },
       },
     ]);
     show(observer);
     expect(await observer.flush()).toBe(true);
-    expect(told).toEqual(TYPES);
+    expect(calls).toEqual(TYPES);
   });
 
-  it("and hangs is waited for so long, and the next event goes on", async () => {
+  it("times out if it hangs, and the next event follows", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const { callback, types } = createWitness();
     const { observer, errors } = observe(
@@ -321,7 +321,7 @@ describe("a callback that misbehaves", () => {
   });
 });
 
-it("a callback that always hangs is told all the same, one time-out after the other", async () => {
+it("delivers all events to a callback that always hangs", async () => {
   const { callback, types } = createWitness();
   const { observer, codes } = observe(
     [
@@ -340,7 +340,7 @@ it("a callback that always hangs is told all the same, one time-out after the ot
   expect(codes()).toEqual(TYPES.map(() => "callback_timeout"));
 });
 
-it("a callback is told in the context of whoever asked for the run, or in none of theirs", async () => {
+it("runs a callback in the context of the caller that started the run, or in none", async () => {
   const storage = new AsyncLocalStorage<string>();
   const seen: string[] = [];
   const callback: Callback = {
@@ -351,32 +351,32 @@ it("a callback is told in the context of whoever asked for the run, or in none o
     },
   };
   const observer = storage.run("server", () => createCallbackObserver([callback]));
-  const runs = ["Alice", "Bob", "nobody"].map((runId) => {
-    if (runId !== "nobody") storage.run(runId, () => observer.expectRun?.({ sessionId: "s", runId }));
+  const runs = ["Alice", "Bob", "Dave"].map((runId) => {
+    if (runId !== "Dave") storage.run(runId, () => observer.expectRun?.({ sessionId: "s", runId }));
     return observer.openRun({ sessionId: "s", runId });
   });
   const start = (request_id: string): StampedRecord[] => createRecords([{ type: "run_start", request_id }]);
   storage.run("Carol", () => {
-    for (const [index, name] of ["Alice", "Bob", "nobody"].entries())
+    for (const [index, name] of ["Alice", "Bob", "Dave"].entries())
       for (const record of start(name)) runs[index]?.take(record, false);
   });
   await observer.flush();
-  expect([...new Set(seen)]).toEqual(["Alice Alice", "Bob Bob", "nobody server"]);
+  expect([...new Set(seen)]).toEqual(["Alice Alice", "Bob Bob", "Dave server"]);
 });
 
-it("a callback that waits for the rest does not wait for itself", async () => {
-  const told: boolean[] = [];
+it("does not let a callback wait for itself", async () => {
+  const calls: boolean[] = [];
   const { observer } = observe([
     {
       async onEvent() {
-        told.push(observer.isTelling, await observer.flush(Number.POSITIVE_INFINITY));
+        calls.push(observer.isInsideCallback, await observer.flush(Number.POSITIVE_INFINITY));
       },
     },
   ]);
   show(observer);
-  expect(observer.isTelling).toBe(false);
+  expect(observer.isInsideCallback).toBe(false);
   expect(await observer.flush(Number.POSITIVE_INFINITY)).toBe(true);
-  expect(told).toEqual(TYPES.flatMap(() => [true, true]));
+  expect(calls).toEqual(TYPES.flatMap(() => [true, true]));
 });
 
 it.each([
@@ -386,11 +386,11 @@ it.each([
   { timeoutMs: 0 },
   { timeoutMs: -5 },
   { timeoutMs: 2 ** 31 },
-])("%j is refused at once", (options) => {
+])("rejects %j", (options) => {
   expect(() => createCallbackObserver([], options)).toThrow(RangeError);
 });
 
-it("without a time-out a callback is waited for", async () => {
+it("waits for a callback without a timeout", async () => {
   const gate = Promise.withResolvers<void>();
   const { callback, types } = createWitness();
   const onEvent: Callback["onEvent"] = async (type, payload) => {
@@ -408,7 +408,7 @@ it("without a time-out a callback is waited for", async () => {
 });
 
 describe("a callback that falls behind", () => {
-  it("is told no more than its backlog holds; drops are counted, and told of twice", async () => {
+  it("receives at most its backlog; drops are counted and reported twice", async () => {
     const gate = Promise.withResolvers<void>();
     const slow = createWitness();
     const quick = createWitness({ textDelta: true });
@@ -426,7 +426,7 @@ describe("a callback that falls behind", () => {
       run.take(record, false);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    // One is being told, ten wait.
+    // One call is running, ten events are queued.
     expect(observer.dropped).toBe(89);
     expect(errors).toMatchObject([{ code: "callback_backlog_full", details: { limit: 10 } }]);
     expect(await observer.flush(1)).toBe(false);
@@ -436,14 +436,15 @@ describe("a callback that falls behind", () => {
     await observer.flush();
     expect(errors).toMatchObject([{}, { code: "callback_backlog_full", details: { dropped: 89 } }]);
     expect(errors).toHaveLength(2);
-    const words = (told: readonly CallbackPayload[]) => told.map((payload) => "content" in payload && payload.content);
-    expect(words(slow.told)).toEqual([...Array.from({ length: 11 }, (_, index) => `word ${index + 1}`), "word 101"]);
-    expect(words(quick.told)).toEqual(Array.from({ length: 101 }, (_, index) => `word ${index + 1}`));
+    const words = (calls: readonly CallbackPayload[]) =>
+      calls.map((payload) => "content" in payload && payload.content);
+    expect(words(slow.calls)).toEqual([...Array.from({ length: 11 }, (_, index) => `word ${index + 1}`), "word 101"]);
+    expect(words(quick.calls)).toEqual(Array.from({ length: 101 }, (_, index) => `word ${index + 1}`));
   });
 
-  it("loses text before anything else, and what is too much for the bytes it may keep", async () => {
+  it("loses text first, and events beyond the byte limit", async () => {
     const gate = Promise.withResolvers<void>();
-    const { callback, told } = createWitness({ textDelta: true });
+    const { callback, calls } = createWitness({ textDelta: true });
     const slow: Callback = {
       textDelta: true,
       onEvent(type, payload) {
@@ -468,31 +469,31 @@ describe("a callback that falls behind", () => {
     for (const record of [start, ...texts, error, error, long] as readonly StampedRecord[]) run.take(record, false);
     gate.resolve();
     await observer.flush();
-    expect(told.map(({ type }) => type)).toEqual(["request_start", "error", "error"]);
+    expect(calls.map(({ type }) => type)).toEqual(["request_start", "error", "error"]);
     expect(observer.dropped).toBe(10);
-    // At the first, and when it has caught up.
+    // At the first drop, and after it has caught up.
     expect(errors).toMatchObject([{ details: { limit: 3, limit_bytes: 20_000 } }, { details: { dropped: 10 } }]);
   });
 
-  it("keeps its order over backlogs of any length", async () => {
-    const { callback, told } = createWitness({ textDelta: true });
+  it("keeps the order for backlogs of any length", async () => {
+    const { callback, calls } = createWitness({ textDelta: true });
     const { observer } = observe([callback], { maxBacklog: 10_000 });
     const run = observer.openRun({ sessionId: "s", runId: "run-1" });
     for (const record of makeChunks(5000)) run.take(record, false);
     await observer.flush();
-    expect(told.map((payload) => payload.ts)).toEqual(Array.from({ length: 5000 }, (_, index) => index / 1000));
+    expect(calls.map((payload) => payload.ts)).toEqual(Array.from({ length: 5000 }, (_, index) => index / 1000));
     expect(observer.dropped).toBe(0);
   });
 
-  it("is told nothing after close, and what waited is counted as dropped", async () => {
-    const { callback, told } = createWitness();
+  it("receives nothing after close, and queued events count as dropped", async () => {
+    const { callback, calls } = createWitness();
     const { observer, errors } = observe([callback]);
     show(observer);
     observer.close();
     observer.close();
     show(observer);
     expect(await observer.flush()).toBe(true);
-    expect(told).toEqual([]);
+    expect(calls).toEqual([]);
     expect(observer.dropped).toBe(TYPES.length);
     expect(errors).toMatchObject([{ code: "callback_backlog_full", details: { dropped: TYPES.length } }]);
   });

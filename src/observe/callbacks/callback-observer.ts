@@ -1,9 +1,9 @@
 /**
- * Callbacks as an observer: the payloads of each run, put before every callback in a lane of its own. What is done in the
- * commit is to make the payload and to put it there.
+ * Delivers the events of runs to callbacks. Each callback has its own queue; during the commit a payload is only
+ * created and queued.
  *
- * Invariant: a callback is told of a run in the asynchronous context of whoever asked for it; of a run nobody here asked
- * for, in the one in which the observer was made. Never in that of another request.
+ * Invariant: a callback runs in the asynchronous context of the code that started the run, or in the context in which
+ * the observer was created if the run was not started here. Never in the context of another request.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BoundedMap, type LoomError } from "../../protocol/index.ts";
@@ -11,54 +11,64 @@ import { assertLimit, assertTime } from "../assert-limit.ts";
 import { keyOfRun, type Observer } from "../observer.ts";
 import { waitFor } from "../wait-for.ts";
 import type { Callback } from "./callback.ts";
-import { CallbackLane, type InContext } from "./callback-lane.ts";
+import { CallbackQueue, type InContext } from "./callback-queue.ts";
 import { createPayloadProjection } from "./project-payloads.ts";
 
+/** Options of `createCallbackObserver`. */
 export interface CallbackOptions {
   /**
-   * Events that wait for one callback; 1000 when absent. What comes on top is dropped and counted, waiting text first. Code
-   * `callback_backlog_full`.
+   * Maximum events queued per callback. Further events are dropped and counted, queued text first; code
+   * `callback_backlog_full`. Default: 1000.
    */
   readonly maxBacklog?: number;
-  /** Bytes of those events, roughly; 8 MiB when absent. The same code. */
+  /** Approximate maximum size of the queued events in bytes; code `callback_backlog_full`. Default: 8 MiB. */
   readonly maxBacklogBytes?: number;
   /**
-   * How long a callback is waited for before the next event goes on; 30 seconds when absent, `Infinity` for as long as it
-   * takes. Code `callback_timeout`.
+   * Milliseconds to wait for a callback before the next event is delivered; code `callback_timeout`. `Infinity`
+   * disables the timeout. Default: 30,000.
    */
   readonly timeoutMs?: number;
-  /** Whether callbacks that do not say are told `text_delta`. */
+  /** Whether callbacks that do not set `textDelta` receive `text_delta` events. Default: false. */
   readonly textDelta?: boolean;
   /**
-   * Told what callbacks throw (`callback_failed`), that they hang, and of drops: when they begin, and how many they were
-   * when the callback has caught up. Without it there is one warning of each kind for each callback.
+   * Receives failures of callbacks: `callback_failed`, `callback_timeout`, and `callback_backlog_full` when dropping
+   * starts and again, with the number of dropped events, when the callback has caught up. Default: one process warning
+   * of each kind per callback.
    */
   readonly onError?: (error: LoomError) => void;
 }
 
+/** An observer that delivers events to callbacks. */
 export interface CallbackObserver extends Observer {
-  /** Events that were not told, of all callbacks together. */
+  /** Number of events dropped, for all callbacks together. */
   readonly dropped: number;
-  /** Whether whoever asks is one of the callbacks, and is being told something. */
-  readonly isTelling: boolean;
-  /** Resolves when nothing waits any more: true; or when the time is up: false. Five seconds when absent. */
+  /** Whether the current code runs inside one of the callbacks. */
+  readonly isInsideCallback: boolean;
+  /**
+   * Waits until all queues are empty. Returns false if that takes longer than `timeoutMs`, which is 5000 by default.
+   */
   flush(timeoutMs?: number): Promise<boolean>;
-  /** Nothing is told any more; what waits is dropped. */
+  /** Drops all queued events and delivers no more. */
   close(): void;
 }
 
 const CALLBACK_DEFAULTS = { maxBacklog: 1000, maxBacklogBytes: 8 * 1024 * 1024, timeoutMs: 30_000 };
 export const DEFAULT_FLUSH_MS = 5000;
 
-/** Runs that were asked for and have not begun; the oldest is forgotten, and told outside of its context. */
+/** Expected runs that have not started. If there are more, the oldest loses its asynchronous context. */
 const MAX_EXPECTED_RUNS = 10_000;
 
+/**
+ * Creates an observer that delivers the events of runs to callbacks, in order and outside the commit. Agents and servers
+ * create one from their option `callbacks`. Throws a TypeError for an invalid callback and a RangeError for an invalid
+ * limit.
+ */
 export function createCallbackObserver(
   callbacks: readonly Callback[],
   options: CallbackOptions = {},
 ): CallbackObserver {
-  const lanes = createLanes(callbacks, options);
-  const text = lanes.some(({ wantsText }) => wantsText);
+  const queues = createCallbackQueues(callbacks, options);
+  const text = queues.some(({ wantsText }) => wantsText);
   const inOwnContext = AsyncLocalStorage.snapshot();
   const expected = new BoundedMap<InContext>(MAX_EXPECTED_RUNS);
   return {
@@ -75,29 +85,29 @@ export function createCallbackObserver(
         take(record, isPast) {
           const payloads = project(record);
           if (isPast) return;
-          for (const payload of payloads) for (const lane of lanes) lane.push(payload, inContext);
+          for (const payload of payloads) for (const queue of queues) queue.push(payload, inContext);
         },
         close: () => undefined,
       };
     },
     get dropped() {
-      return lanes.reduce((sum, lane) => sum + lane.dropped, 0);
+      return queues.reduce((sum, queue) => sum + queue.dropped, 0);
     },
-    get isTelling() {
-      return lanes.some((lane) => lane.isTelling);
+    get isInsideCallback() {
+      return queues.some((queue) => queue.isInsideCallback);
     },
     flush: async (timeoutMs = DEFAULT_FLUSH_MS) => {
       const time = assertTime("timeoutMs", timeoutMs, 0);
-      return waitFor(Promise.all(lanes.map((lane) => lane.idle())), time);
+      return waitFor(Promise.all(queues.map((queue) => queue.idle())), time);
     },
     close() {
-      for (const lane of lanes) lane.close();
+      for (const queue of queues) queue.close();
     },
   };
 }
 
-/** One for each callback; one that was given twice is told once. */
-export function createLanes(
+/** Creates one queue per callback. Duplicates are ignored. */
+export function createCallbackQueues(
   callbacks: readonly Callback[],
   {
     maxBacklog = CALLBACK_DEFAULTS.maxBacklog,
@@ -107,7 +117,7 @@ export function createLanes(
     onError,
   }: CallbackOptions,
   { isAwaited = false } = {},
-): readonly CallbackLane[] {
+): readonly CallbackQueue[] {
   const limits = {
     maxBacklog: assertLimit("maxBacklog", maxBacklog, 1),
     maxBacklogBytes: assertLimit("maxBacklogBytes", maxBacklogBytes, 1),
@@ -115,18 +125,20 @@ export function createLanes(
   };
   return [...new Set(callbacks)].map((callback) => {
     if (typeof (callback as Partial<Callback> | undefined)?.onEvent !== "function")
-      throw new TypeError("a callback is an object with a method `onEvent`");
-    return new CallbackLane(callback, { ...limits, textDelta, isAwaited, report: onError ?? createWarning() });
+      throw new TypeError("a callback must be an object with a method `onEvent`");
+    return new CallbackQueue(callback, { ...limits, textDelta, isAwaited, report: onError ?? createWarningReporter() });
   });
 }
 
-/** Says each thing once: a callback that fails does so again and again. That events are dropped, and how many, are two. */
-function createWarning(): (error: LoomError) => void {
-  const told = new Set<string>();
+/**
+ * Warns once per kind, because a failing callback usually fails again. The start and the end of dropping are two kinds.
+ */
+function createWarningReporter(): (error: LoomError) => void {
+  const reported = new Set<string>();
   return (error) => {
     const kind = `${error.code} ${"dropped" in error.details}`;
-    if (told.has(kind)) return;
-    told.add(kind);
+    if (reported.has(kind)) return;
+    reported.add(kind);
     process.emitWarning(error);
   };
 }

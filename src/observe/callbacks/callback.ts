@@ -1,36 +1,49 @@
 /**
- * The callbacks of 002: what they are told, and what they have to be. A payload has the fields of 002, the id of the
- * request, and the caller's context where one was given; nothing else.
+ * The callback interface (specification 002, callbacks and events). A payload has the fields of the specification, the
+ * request id, and the caller's context if there is one.
  */
 import type { StreamEventFrame } from "../../dialects/stream-event/frames.generated.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 
-/** The seven events of 002; `text_delta` only for callbacks that ask for it. */
+/** The eight event types of specification 002. `text_delta` is delivered only if requested. */
 export type CallbackEventType = StreamEventFrame["type"];
 
 type PayloadOf<Frame> = Frame extends StreamEventFrame
   ? Omit<Frame, "metadata" | "request_id"> & {
-      /** The caller's, or the run's id where the caller gave none. */
+      /** The caller's request id; otherwise the run id, or the session id for a record without a run. */
       readonly request_id: string;
-      /** What the caller gave along with the request. */
+      /** The context that the caller passed with the request. */
       readonly context?: JsonObject;
     }
   : never;
 
-/** One of all events, told apart by `type`. It is the callback's own copy. */
+/** An event, discriminated by `type`. Each callback receives its own copy. */
 export type CallbackPayload = PayloadOf<StreamEventFrame>;
 
-/** Any object with `onEvent` will do. */
+/** Receives the events of runs. Any object with `onEvent` is a callback. */
 export interface Callback {
-  /** True to be told every piece of the answer too. */
+  /** Whether to receive `text_delta` events. Default: the option `textDelta` of the observer. */
   readonly textDelta?: boolean;
-  /** What it returns is waited for before the callback is told more; nobody else waits for it. */
+  /**
+   * Called for each event. If it returns a promise, the next event is delivered to this callback after it settles; runs
+   * do not wait for it.
+   */
   onEvent(eventType: CallbackEventType, payload: CallbackPayload): unknown;
 }
 
-/** For those who like to extend something. */
+/**
+ * Base class for callbacks, for code that prefers a class to an object.
+ *
+ * ```ts
+ * class FinishLogger extends BaseCallback {
+ *   onEvent(type: CallbackEventType, payload: CallbackPayload): void {
+ *     if (type === "agent_finish") console.log(payload.request_id);
+ *   }
+ * }
+ * ```
+ */
 export abstract class BaseCallback implements Callback {
-  /** Without a value unless a class gives it one: then the option `textDelta` decides. */
+  /** Whether to receive `text_delta` events. Undefined by default, so that the option `textDelta` decides. */
   declare readonly textDelta?: boolean;
 
   abstract onEvent(eventType: CallbackEventType, payload: CallbackPayload): Promise<void> | void;

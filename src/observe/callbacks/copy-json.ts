@@ -1,4 +1,4 @@
-/** A copy that shares nothing with what it was made of: whoever gets it may change it. */
+/** Returns a deep copy of a JSON value. */
 export function copyJson<T>(value: T): T {
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => copyJson(item)) as T;

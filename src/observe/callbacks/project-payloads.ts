@@ -1,6 +1,6 @@
 /**
- * The records of one run as payloads of callbacks: its StreamEvents, less what 002 gives to streams alone, and with the
- * caller's context.
+ * Converts the records of one run to callback payloads: its StreamEvent frames without the fields for streams only,
+ * plus the caller's context.
  */
 import { findStreamEventFrameForm, type StreamEventFrame } from "../../dialects/stream-event/frames.generated.ts";
 import { createStreamEventProjection } from "../../dialects/stream-event/project.ts";
@@ -11,7 +11,7 @@ const NOTHING: readonly CallbackPayload[] = [];
 
 export type ProjectPayloads = (record: StampedRecord) => readonly CallbackPayload[];
 
-/** `text`: with `text_delta`. */
+/** `text` includes `text_delta`. */
 export function createPayloadProjection(text: boolean): ProjectPayloads {
   const projection = createStreamEventProjection({ text });
   let context: JsonObject | undefined;
@@ -27,7 +27,7 @@ function createPayload(
   { envelope }: StampedRecord,
   context: JsonObject | undefined,
 ): readonly CallbackPayload[] {
-  // A frame that came from elsewhere, of a type that is none of 002's.
+  // Frames of imported streams can have types that specification 002 does not define.
   if (findStreamEventFrameForm(frame.type) === undefined) return NOTHING;
   const { metadata: _metadata, request_id = envelope.session_id, ...fields } = frame;
   return [{ ...fields, request_id, ...(context === undefined ? {} : { context }) }];

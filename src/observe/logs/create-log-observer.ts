@@ -1,9 +1,9 @@
 /**
- * Runs as structured log lines: how each run began and ended, its model calls, tools, questions to the user, searches
- * and errors, with the ids that find them again. Written with pino, or with any logger that is called the same way.
+ * Writes runs as structured log lines: start and end of a run, model calls, tools, approvals, retrievals and errors,
+ * with their ids. Uses pino, or any logger with the same methods.
  *
- * Contents (messages, arguments, results, errors that may quote them) are told only where they are asked for, and
- * everything that is told has its secrets taken out. A logger that fails costs its lines, which are counted, and nothing else.
+ * Contents (messages, arguments, results, and errors that may quote them) are logged only if enabled. Secrets are
+ * redacted from everything that is logged. If the logger fails, the line is lost and counted.
  */
 import type { EventType } from "../../protocol/index.ts";
 import { assertLimit } from "../assert-limit.ts";
@@ -13,6 +13,7 @@ import { shield } from "../shield.ts";
 import { createRedactor, type RedactOptions } from "./create-redactor.ts";
 import { LogRun, type LogLine } from "./log-run.ts";
 
+/** Levels of log lines. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 /** The part of a pino logger that is used. */
@@ -23,25 +24,27 @@ export interface LoggerLike {
   error(fields: object, message: string): void;
 }
 
+/** Options of `createLogObserver`. */
 export interface LogOptions {
-  /** One is made with pino, which writes to the standard output, when absent. */
+  /** Logger that writes the lines. Default: a new pino logger that writes JSON to standard output. */
   readonly logger?: LoggerLike;
-  /** Of the logger that is made; `info` when absent. One that is given has its own. */
+  /** Level of the default logger; ignored if `logger` is set. Default: `info`. */
   readonly level?: LogLevel | "silent";
-  /** More names and looks of secrets; those that are known are always taken out. */
+  /** Additional names and patterns of secrets. Known ones are always redacted. */
   readonly redact?: RedactOptions;
-  /** Messages, arguments, results, queries, and errors that may quote them, too; false when absent. */
+  /** Whether to log messages, arguments, results, queries, and errors that may quote them. Default: false. */
   readonly contents?: boolean;
-  /** Of one field with contents, cut beyond; 2000 when absent. */
+  /** Maximum characters of a field with contents; longer values are cut. Default: 2000. */
   readonly maxContentCharacters?: number;
 }
 
+/** An observer that writes log lines. */
 export interface LogObserver extends Observer {
-  /** Lines that the logger refused, at once or later. */
+  /** Number of lines that the logger failed to write. */
   readonly failed: number;
 }
 
-/** What comes by the thousand, or is no line. */
+/** Frequent events and events without a log line. */
 const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "message_chunk",
   "reasoning_chunk",
@@ -62,7 +65,15 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "image",
 ]);
 
-/** Refused as `missing_package` where no logger is given and pino is not installed. */
+/**
+ * Creates an observer that logs runs. Pass it to an agent or server in `observers`. Throws `missing_package` if no
+ * logger is given and pino is not installed.
+ *
+ * ```ts
+ * const logs = await createLogObserver({ level: "debug" });
+ * const helper = agent({ model, observers: [logs] });
+ * ```
+ */
 export async function createLogObserver(options: LogOptions = {}): Promise<LogObserver> {
   const { level = "info", contents = false, maxContentCharacters = 2000 } = options;
   assertLimit("maxContentCharacters", maxContentCharacters, 0);

@@ -6,7 +6,7 @@ import { createRedactor } from "./create-redactor.ts";
 const redactor = createRedactor();
 const clean = (text: string): string => redactor.cleanText(text, 1000);
 
-describe("a text", () => {
+describe("cleanText", () => {
   it.each([
     ["Incorrect API key provided: sk-proj-abcdef123456", "Incorrect API key provided: [redacted]"],
     ["Authorization: Bearer abcdef.ghijkl", "Authorization: [redacted]"],
@@ -55,7 +55,7 @@ describe("a text", () => {
     ["GET /v1/ws?after=1&ticket=guess HTTP/1.1", "GET /v1/ws?after=1&ticket=[redacted] HTTP/1.1"],
     ["http://h/#share=loom_shr_0a1b_x then", "http://h/#share=[redacted] then"],
     ["我的密码是hunter2。", "我的密码是[redacted]。"],
-  ])("loses what is secret in it: %s", (text, safe) => {
+  ])("redacts secrets: %s", (text, safe) => {
     expect(clean(text)).toBe(safe);
   });
 
@@ -71,23 +71,23 @@ describe("a text", () => {
     "the secret to success: work",
     "pass: the tests; auth: none",
     "mail a@b.example: https://example.com/@ann",
-  ])("keeps what is not: %s", (text) => {
+  ])("keeps harmless text: %s", (text) => {
     expect(clean(text)).toBe(text);
   });
 
-  it("is cut so that no half of a key stays", () => {
+  it("leaves no part of a key at a cut", () => {
     const key = `sk-${"a".repeat(40)}`;
     for (let before = 4080; before < 4130; before++) {
       const cut = redactor.cleanText(`${"x ".repeat(before / 2)}${key}${" y".repeat(9000)}`, 20);
       expect(cut).not.toContain("sk-");
     }
-    // What is looked at beyond the cut is full of keys, whose removal makes room for its end.
+    // The text beyond the cut is full of keys; redacting them makes room for its end.
     const long = `sk-${"a".repeat(100)} `;
     for (let before = 0; before < long.length; before++)
       expect(redactor.cleanText(`${"x".repeat(before)} ${long.repeat(50)}`, 500)).not.toContain("sk-");
   });
 
-  it("is cut anywhere where it has no words, and hides who asks in an address that is cut", () => {
+  it("cuts text without spaces anywhere, and removes the user part of a cut URL", () => {
     for (const piece of ["中文没有空格", "QUJDREVGR0hJSktM"])
       expect(redactor.cleanText(piece.repeat(2000), 300)).toBe(`${piece.repeat(2000).slice(0, 300)}…`);
     const address = `https://ann:${"p".repeat(400)}@host/`;
@@ -98,7 +98,7 @@ describe("a text", () => {
     }
   });
 
-  it("takes linear time, whatever it is", () => {
+  it("takes linear time for any text", () => {
     const json = ["[", '{"a":', '"{', "[[]],"];
     for (const piece of json) expect(redactor.cleanText(piece.repeat(50_000), 1_000_000).length).toBeGreaterThan(0);
     for (const piece of ["a:", "a b c:", "@", "://a@", "Cookie:", "tokens:[", `${"x".repeat(64)}=`, "'a':", "密码是"])
@@ -108,8 +108,8 @@ describe("a text", () => {
   });
 });
 
-describe("a value", () => {
-  it("loses what stands under a secret's name, at any depth", () => {
+describe("cleanValue", () => {
+  it("redacts values with a secret name at any depth", () => {
     const value = {
       user: "ann",
       headers: { Authorization: "x", "X-Api-Key": ["y"], accept: "text" },
@@ -122,7 +122,7 @@ describe("a value", () => {
     });
   });
 
-  it("loses what a name stands beside, in lists and forms", () => {
+  it("redacts values next to a secret name in lists and forms", () => {
     const value = {
       headers: [
         ["x-api-key", "K"],
@@ -146,18 +146,18 @@ describe("a value", () => {
       ],
     };
     expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(safe);
-    // The same where it is JSON in a text.
+    // The same for JSON inside a text.
     const text = redactor.cleanValue({ text: JSON.stringify(value) }, { maxCharacters: 1000 });
     expect(JSON.stringify(text)).not.toMatch(/"K|a=1|hunter2/);
     expect(JSON.stringify(text)).toContain("red");
   });
 
-  it("keeps what is only named like a secret", () => {
+  it("keeps values whose name only resembles a secret", () => {
     const value = { token_count: 5, token_usage: { prompt: 5 }, tokens: 12, tokenizer: "cl100k", secretary: "Bob" };
     expect(redactor.cleanValue(value, { maxCharacters: 1000 })).toEqual(value);
   });
 
-  it("has limits of depth, items and characters", () => {
+  it("limits depth, items and characters", () => {
     const limits = { maxCharacters: 10, maxDepth: 2, maxItems: 3 };
     expect(redactor.cleanValue({ a: { b: { c: 1 } } }, limits)).toEqual({ a: { b: "…" } });
     expect(redactor.cleanValue([1, 2, 3, 4, 5], limits)).toEqual([1, 2, 3, "…"]);
@@ -166,7 +166,7 @@ describe("a value", () => {
     expect(JSON.stringify(redactor.cleanValue(map, limits))).toBe('{"__proto__":{"a":1}}');
   });
 
-  it("loses what the program calls secret", () => {
+  it("redacts additional names and patterns", () => {
     const own = createRedactor({ keys: ["staff-number", "工号"], patterns: [/\bEMP\d+/] });
     for (const [text, safe] of [
       ['{"staff_number":"E17"}', '{"staff_number":[redacted]}'],
@@ -181,7 +181,7 @@ describe("a value", () => {
   });
 });
 
-describe("secrets that were planted", () => {
+describe("planted secrets", () => {
   const word = fc.stringMatching(/^[a-zA-Z0-9]{24,40}$/);
   const filler = fc.constantFrom("see", "你好", "{", '"', ",", "\n", "the answer", "=", ": ", "&", "'");
   const form = fc.constantFrom(
@@ -202,7 +202,7 @@ describe("secrets that were planted", () => {
     (secret: string) => ({ key: "Cookie", text: `a=${secret}` }),
   );
 
-  it("are not in what comes out", () => {
+  it("never appear in the output", () => {
     fc.assert(
       fc.property(
         word,
@@ -217,7 +217,7 @@ describe("secrets that were planted", () => {
           let value: unknown = key === undefined ? around : { note: before.join(""), [key]: text };
           for (let level = 0; level < depth; level++) value = level % 2 === 0 ? { inner: value } : [value];
           const out = JSON.stringify(redactor.cleanValue(value, { maxCharacters }));
-          // Not even half of it.
+          // Not even half of the secret.
           expect(out).not.toContain(secret.slice(0, 12));
           expect(out).not.toContain(secret.slice(-12));
         },

@@ -1,56 +1,63 @@
 /**
- * Takes secrets out of what is logged or traced: by the name they stand under, and by how they look. It knows no event.
+ * Redacts secrets from texts and values before they are logged or traced: by name and by pattern. It does not know
+ * events.
  *
- * Invariant: of a text that is cut, the word at the cut is left out where it is no longer than a key, so that no half of
- * one is left which looks like none; what lies deeper or is more than the limits is left out whole.
+ * Invariant: when a text is cut, the word at the cut is removed unless it is longer than a key, because half a key
+ * would not be recognized. Values beyond the limits are removed completely.
  */
 import type { Json } from "../../protocol/index.ts";
-import { hideNamed } from "./hide-named.ts";
+import { redactNamedValues } from "./redact-named-values.ts";
 import { createSecretNames } from "./secret-names.ts";
 
+/** Secrets to redact in addition to the known ones. */
 export interface RedactOptions {
-  /** More names whose values are never shown, in values and in texts; case, `-`, `_` and spaces do not matter. */
+  /**
+   * Additional names whose values are redacted, in values and texts. Case, `-`, `_` and spaces are ignored. Default:
+   * none.
+   */
   readonly keys?: readonly string[];
-  /** More looks of secrets: each match is taken out. */
+  /** Additional patterns; every match is redacted. Default: none. */
   readonly patterns?: readonly RegExp[];
 }
 
+/** Limits of a redacted value. */
 export interface RedactLimits {
-  /** Of one text, and of all texts of one value together. */
+  /** Maximum characters of one text, and of all texts of one value together. */
   readonly maxCharacters: number;
-  /** Of a value: what lies deeper is left out. */
+  /** Deeper values are removed. Default: 8. */
   readonly maxDepth?: number;
-  /** Items of a value, at all depths. */
+  /** Maximum items of a value, at all depths. Default: 200. */
   readonly maxItems?: number;
 }
 
+/** Removes secrets from texts and values. */
 export interface Redactor {
-  /** The text without secrets, cut. */
+  /** Returns the text without secrets, cut to the limit. */
   cleanText(text: string, maxCharacters: number): string;
-  /** A value of the same shape without secrets, within limits. */
+  /** Returns a copy of the value without secrets, within the limits. */
   cleanValue(value: unknown, limits: RedactLimits): Json;
 }
 
 const REDACTED = "[redacted]";
-const LEFT_OUT = "…";
+const ELLIPSIS = "…";
 const MAX_DEPTH = 8;
 const MAX_ITEMS = 200;
 const MAX_KEY = 128;
-/** Looked at beyond what may be shown, since what is taken out makes room. */
+/** Characters read beyond the limit, because redaction shortens the text. */
 const LOOK_AHEAD = 4096;
-/** Looked back from a cut for the beginning of a word. */
+/** Maximum characters searched backwards from a cut for the start of a word. */
 const MAX_WORD = 200;
 
-/** Words under which one part of a value has the name of the next, and that next: as headers and fields of forms do. */
+/** Keys of name-value pairs, as in lists of headers or form fields. */
 const NAME_KEYS = ["name", "key", "header", "field"];
 const VALUE_KEYS: ReadonlySet<string> = new Set(["value", "values", "val", "content", "data", "text"]);
 
-const LOOKS_SECRET: readonly RegExp[] = [
+const SECRET_PATTERNS: readonly RegExp[] = [
   /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,32}PRIVATE KEY-----|$)/g,
-  // Those of a server of ours, and what stands in its addresses for one.
+  // Loom tokens, and the URL parameters that carry one.
   /loom_(?:tok|shr|ses|tkt)_[A-Za-z0-9_-]*/gi,
   /(?<=[?&#;](?:ticket|share|access_token)=)[^\s&#"'<>]+/gi,
-  // Who asks, in an address: up to the last @ before the path.
+  // User name and password in a URL: everything up to the last @ before the path.
   /(?<=:\/\/)[^\s/"]{1,512}(?=@)/g,
   /(?<=\b(?:bearer|basic|digest|negotiate)\s{1,8})[^\s"',;]{4,}/gi,
   /(?<=(?:密码|口令|令牌|密钥)(?:是|为)\s{0,8}["'\\]{0,4})[^\s"'\\,;，。；]{2,}/g,
@@ -62,21 +69,25 @@ const LOOKS_SECRET: readonly RegExp[] = [
   /\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,2}/g,
 ];
 
+/** Creates a redactor for the known secrets and those in the options. */
 export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {}): Redactor {
   const names = createSecretNames(keys);
-  const looks = [...LOOKS_SECRET, ...patterns.map((pattern) => new RegExp(pattern.source, addGlobal(pattern.flags)))];
+  const allPatterns = [
+    ...SECRET_PATTERNS,
+    ...patterns.map((pattern) => new RegExp(pattern.source, addGlobal(pattern.flags))),
+  ];
 
   const cleanText = (text: string, maxCharacters: number, depth = 0): string => {
     const window = maxCharacters + LOOK_AHEAD;
     const isCut = text.length > window;
     let safe = isCut ? cutText(text, window) : cleanJson(text, depth);
-    for (const look of looks) safe = safe.replaceAll(look, REDACTED);
-    safe = hideNamed(safe, names, REDACTED);
-    if (safe.length > maxCharacters) return safe.slice(0, maxCharacters).toWellFormed() + LEFT_OUT;
-    return isCut ? safe + LEFT_OUT : safe;
+    for (const pattern of allPatterns) safe = safe.replaceAll(pattern, REDACTED);
+    safe = redactNamedValues(safe, names, REDACTED);
+    if (safe.length > maxCharacters) return safe.slice(0, maxCharacters).toWellFormed() + ELLIPSIS;
+    return isCut ? safe + ELLIPSIS : safe;
   };
 
-  /** A text that is JSON is cleaned as what it says, and stays as it is written where nothing was taken out. */
+  /** Redacts JSON inside a text by its structure. Keeps the original text if nothing was redacted. */
   const cleanJson = (text: string, depth: number): string => {
     if (depth >= MAX_DEPTH || !/^\s{0,64}[[{"]/.test(text)) return text;
     try {
@@ -85,7 +96,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
       const written = JSON.stringify(safe);
       return written === JSON.stringify(value) ? text : written;
     } catch {
-      // No JSON, or too deep to be written again.
+      // Not JSON, or too deep to serialize.
       return text;
     }
   };
@@ -95,7 +106,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
     let characters = limits.maxCharacters;
     let items = maxItems;
     const say = (text: string, depth: number): string => {
-      if (characters <= 0) return LEFT_OUT;
+      if (characters <= 0) return ELLIPSIS;
       const safe = cleanText(text, characters, depth);
       characters -= safe.length;
       return safe;
@@ -104,17 +115,17 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
       if (typeof inner === "string") return say(inner, depth);
       if (typeof inner === "number" || typeof inner === "boolean") return inner;
       if (typeof inner !== "object" || inner === null) return null;
-      if (depth >= maxDepth) return LEFT_OUT;
+      if (depth >= maxDepth) return ELLIPSIS;
       return Array.isArray(inner) ? cleanList(inner, depth) : cleanMap(inner, depth);
     };
     const cleanList = (list: readonly unknown[], depth: number): Json => {
       const kept: Json[] = [];
       for (const [index, item] of list.entries()) {
         if (items-- <= 0) {
-          kept.push(LEFT_OUT);
+          kept.push(ELLIPSIS);
           break;
         }
-        // Names and values by turns, as headers are listed.
+        // Alternating names and values, as in raw headers.
         const name = list.length % 2 === 0 && index % 2 === 1 ? list[index - 1] : undefined;
         kept.push(isNameOf(name, item) ? REDACTED : clean(item, depth + 1));
       }
@@ -126,7 +137,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
       for (const key in fields) {
         if (!Object.hasOwn(fields, key)) continue;
         if (items-- <= 0) {
-          kept.push([LEFT_OUT, LEFT_OUT]);
+          kept.push([ELLIPSIS, ELLIPSIS]);
           break;
         }
         const item = fields[key];
@@ -147,11 +158,14 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
   };
 }
 
-/** Cut where a word begins, if one does nearby: some texts have no spaces. What is left of an address hides who asks. */
+/**
+ * Cuts at the start of a word if there is one nearby; some texts have no spaces. Removes the user part of a URL at the
+ * cut.
+ */
 function cutText(text: string, end: number): string {
   let start = end;
   while (start > end - MAX_WORD && start > 0 && !/\s/.test(text.charAt(start - 1))) start--;
-  return text.slice(0, start).replace(/(?<=:\/\/)[^\s/]{1,512}$/, LEFT_OUT);
+  return text.slice(0, start).replace(/(?<=:\/\/)[^\s/]{1,512}$/, ELLIPSIS);
 }
 
 function addGlobal(flags: string): string {

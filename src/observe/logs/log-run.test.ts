@@ -13,7 +13,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-/** A real logger that writes to memory. */
+/** A real pino logger that writes to memory. */
 async function listen(options: LogOptions = {}) {
   let text = "";
   const stream = new Writable({
@@ -85,8 +85,8 @@ function formLine(level: number, msg: string, event_id: number, own: object): ob
   return { level, msg, event: EVENTS[event_id - 1]?.type, ...ids, event_id, ts: 900 + event_id * 100, ...own };
 }
 
-describe("the lines of a run", () => {
-  it("say what happened, and whose it is", async () => {
+describe("the log lines of a run", () => {
+  it("contain what happened and the ids", async () => {
     const { readLines, run } = await play({});
     run.close(false);
     expect(readLines()).toEqual([
@@ -111,7 +111,7 @@ describe("the lines of a run", () => {
         completion_tokens: 2,
         total_tokens: 9,
       }),
-      formLine(30, "approval asked", 8, { call_id: "c", tool: "fetch" }),
+      formLine(30, "approval requested", 8, { call_id: "c", tool: "fetch" }),
       formLine(30, "approval answered", 9, { call_id: "c", tool: "fetch", decision: "approved", wait_ms: 100 }),
       formLine(40, "tool failed", 11, { call_id: "c", tool: "fetch", is_error: true, code: "tool_failed" }),
       formLine(50, "error", 12, { code: "model_failed", stage: "llm_generate", error: "no: [redacted]" }),
@@ -125,7 +125,7 @@ describe("the lines of a run", () => {
     ]);
   });
 
-  it("give no call the tokens of another, and tell summaries apart", async () => {
+  it("keep the tokens of calls apart and mark summaries", async () => {
     const { observer, readLines } = await listen();
     const run = observer.openRun(RUN);
     const tokens = { prompt_tokens: 7, completion_tokens: 2, total_tokens: 9 };
@@ -144,12 +144,12 @@ describe("the lines of a run", () => {
     ]);
   });
 
-  it("have limits that are checked", async () => {
+  it("have validated limits", async () => {
     for (const maxContentCharacters of [-1, 1.5, Number.NaN])
       await expect(listen({ maxContentCharacters })).rejects.toThrow(/maxContentCharacters/);
   });
 
-  it("hold contents where they are asked for, cut and without secrets", async () => {
+  it("contain contents if enabled, cut and redacted", async () => {
     const { readLines } = await play({ contents: true, maxContentCharacters: 8 });
     const lines = readLines();
     const find = (msg: string) => lines.find((line) => line.msg === msg);
@@ -160,7 +160,7 @@ describe("the lines of a run", () => {
     expect(find("documents retrieved")?.["query"]).toBe("it");
   });
 
-  it("begin where another process has stopped, and know what was asked there", async () => {
+  it("continue after another process, using its past records", async () => {
     const { readLines, run } = await play({}, 8);
     expect(readLines().map(({ msg }) => msg)).toEqual([
       "run resumed",
@@ -174,16 +174,23 @@ describe("the lines of a run", () => {
     run.close(false);
   });
 
-  it("tell that a run is left, and what it waits for", async () => {
+  it("report an unfinished run and its open approvals", async () => {
     const { readLines, run } = await play({}, 0, EVENTS.slice(0, 8));
     run.close(true);
     run.close(true);
     const ids = { request_id: "req-1", session_id: "s", run_id: "r" };
-    const last = { level: 30, msg: "run left", event: "run_left", ...ids, duration_ms: 700, open_approvals: 1 };
+    const last = {
+      level: 30,
+      msg: "run left unfinished",
+      event: "run_left",
+      ...ids,
+      duration_ms: 700,
+      open_approvals: 1,
+    };
     expect(readLines().slice(-1)).toEqual([last]);
   });
 
-  it("are lost where the logger fails, and nothing else is", async () => {
+  it("are lost if the logger fails, without other effects", async () => {
     const fail = (): never => {
       throw new Error("the disk is full");
     };
@@ -196,7 +203,7 @@ describe("the lines of a run", () => {
     await vi.waitFor(() => expect(late.observer.failed).toBe(observer.failed));
   });
 
-  it("are none for what belongs to no run, and of those below the level of the logger that is made", async () => {
+  it("are not written for records without a run or below the level of the default logger", async () => {
     const { observer, readLines } = await listen();
     const run = observer.openRun({ sessionId: "s", runId: undefined });
     for (const record of stamp({ type: "custom", value: 1 })) run.take(record, false);
@@ -206,7 +213,7 @@ describe("the lines of a run", () => {
     for (const record of stamp(...EVENTS)) silent.take(record, false);
   });
 
-  it("hold no secret, wherever it was", () => {
+  it("contain no secret, wherever it occurs", () => {
     const secret = fc.stringMatching(/^[a-zA-Z0-9]{24,40}$/);
     const wrap = fc.constantFrom(
       (text: string) => `sk-${text}`,
@@ -234,7 +241,7 @@ describe("the lines of a run", () => {
   });
 });
 
-/** The value with some of its texts replaced. */
+/** Returns the value with some of its texts replaced. */
 function plant(value: Json, next: () => string | undefined): Json {
   if (typeof value === "string") return next() ?? value;
   if (typeof value !== "object" || value === null) return value;

@@ -1,6 +1,6 @@
 /**
- * The log lines of one run, from its records. It writes nothing for what is past: the process that wrote it has told it.
- * It knows no logger.
+ * Creates the log lines of one run from its records. Past records produce no lines, because the process that wrote them
+ * has logged them. It does not know the logger.
  *
  * Invariant: every value of a line has passed the redactor.
  */
@@ -9,35 +9,36 @@ import type { ObservedRun, RunObserver } from "../observer.ts";
 import type { RedactLimits, Redactor } from "./create-redactor.ts";
 import { mayQuoteContent } from "./may-quote-content.ts";
 
+/** One log line before it is written. */
 export interface LogLine {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly message: string;
-  readonly fields: Fields;
+  readonly fields: LogFields;
 }
 
-export interface Fields {
+export interface LogFields {
   [name: string]: unknown;
 }
 
-export interface LogStage {
+export interface LogRunOptions {
   readonly redactor: Redactor;
   readonly contents: boolean;
   readonly maxContentCharacters: number;
   write(line: LogLine): void;
 }
 
-/** Of ids, names and messages about errors. */
+/** Limits for ids, names and error messages. */
 const TEXT_LIMITS: RedactLimits = { maxCharacters: 500 };
 const CONTEXT_LIMITS: RedactLimits = { maxCharacters: 4000 };
 const CONTENT_FIELDS: ReadonlySet<string> = new Set(["message", "result", "reply", "query", "summary", "arguments"]);
-/** Model calls and questions that are open at once. */
+/** Maximum open model calls and approvals that are remembered. */
 const MAX_OPEN = 1000;
 
-type Tokens = Pick<EventOf<"usage">, "prompt_tokens" | "completion_tokens" | "total_tokens">;
+type CallTokens = Pick<EventOf<"usage">, "prompt_tokens" | "completion_tokens" | "total_tokens">;
 
 export class LogRun implements RunObserver {
   readonly #run: ObservedRun;
-  readonly #stage: LogStage;
+  readonly #options: LogRunOptions;
   #start: EventOf<"run_start"> | undefined;
   #startedAt: number | undefined;
   #now: number | undefined;
@@ -45,12 +46,12 @@ export class LogRun implements RunObserver {
   #isOpen = false;
   #isOver = false;
   readonly #askedAt = new BoundedMap<number>(MAX_OPEN);
-  readonly #usage = new BoundedMap<Tokens>(MAX_OPEN);
+  readonly #usage = new BoundedMap<CallTokens>(MAX_OPEN);
   readonly #calls = new BoundedMap<EventOf<"llm_start">>(MAX_OPEN);
 
-  constructor(run: ObservedRun, stage: LogStage) {
+  constructor(run: ObservedRun, options: LogRunOptions) {
     this.#run = run;
-    this.#stage = stage;
+    this.#options = options;
   }
 
   take(record: StampedRecord, isPast: boolean): void {
@@ -71,26 +72,26 @@ export class LogRun implements RunObserver {
       this.#isOpen = true;
       if (this.#hasPast) this.#write("info", "run resumed", record, this.#describeStart());
     }
-    this.#tell(event, record);
+    this.#logEvent(event, record);
     this.#remember(event);
   }
 
-  close(isLeft: boolean): void {
+  close(isUnfinished: boolean): void {
     if (this.#isOver || !this.#isOpen) return;
     this.#isOver = true;
-    if (!isLeft) return;
+    if (!isUnfinished) return;
     const waiting = this.#askedAt.size === 0 ? {} : { open_approvals: this.#askedAt.size };
-    this.#write("info", "run left", undefined, { event: "run_left", ...this.#sinceStart(), ...waiting });
+    this.#write("info", "run left unfinished", undefined, { event: "run_left", ...this.#sinceStart(), ...waiting });
   }
 
-  /** What later lines are made of. */
+  /** Remembers what later lines need. */
   #remember(event: LoomEvent): void {
     switch (event.type) {
       case "llm_start":
         this.#calls.set(event.llm_call_id, event);
         return;
       case "usage":
-        // One that names no call may be of any: it is told with the run's end alone.
+        // Usage without a call id is reported only with the end of the run.
         if (event.llm_call_id !== undefined) this.#usage.set(event.llm_call_id, event);
         return;
       case "llm_end":
@@ -98,17 +99,17 @@ export class LogRun implements RunObserver {
         this.#calls.delete(event.llm_call_id);
         return;
       case "tool_approval":
-        this.#askedAt.set(nameCall(event), this.#now ?? 0);
+        this.#askedAt.set(keyOfCall(event), this.#now ?? 0);
         return;
       case "tool_approval_result":
       case "tool_end":
-        this.#askedAt.delete(nameCall(event));
+        this.#askedAt.delete(keyOfCall(event));
         return;
       default:
     }
   }
 
-  #tell(event: LoomEvent, record: StampedRecord): void {
+  #logEvent(event: LoomEvent, record: StampedRecord): void {
     switch (event.type) {
       case "run_start":
         return this.#write("info", "run started", record, {
@@ -117,15 +118,15 @@ export class LogRun implements RunObserver {
           message: this.#content(event.message),
         });
       case "llm_end":
-        return this.#tellModelCall(event, record);
+        return this.#logModelCall(event, record);
       case "tool_approval":
-        return this.#write("info", "approval asked", record, {
+        return this.#write("info", "approval requested", record, {
           call_id: event.call_id,
           tool: event.name,
           arguments: this.#content(event.arguments),
         });
       case "tool_approval_result": {
-        const askedAt = this.#askedAt.get(nameCall(event));
+        const askedAt = this.#askedAt.get(keyOfCall(event));
         return this.#write("info", "approval answered", record, {
           call_id: event.call_id,
           tool: event.name,
@@ -135,8 +136,8 @@ export class LogRun implements RunObserver {
         });
       }
       case "tool_call":
-        // The arguments are told where contents are, and only there.
-        if (this.#stage.contents) this.#tellCall(event, record);
+        // Arguments are contents, and without them the line says nothing new.
+        if (this.#options.contents) this.#logToolCall(event, record);
         return;
       case "tool_end":
         return this.#write(event.is_error ? "warn" : "info", event.is_error ? "tool failed" : "tool ended", record, {
@@ -170,19 +171,19 @@ export class LogRun implements RunObserver {
           error_id: event.details?.["error_id"],
         });
       case "run_end":
-        return this.#tellEnd(event, record);
+        return this.#logRunEnd(event, record);
       case "reply":
-        if (this.#stage.contents) this.#write("info", "reply", record, { reply: this.#content(event.reply) });
+        if (this.#options.contents) this.#write("info", "reply", record, { reply: this.#content(event.reply) });
         return;
       default:
     }
   }
 
-  #describeStart(): Fields {
+  #describeStart(): LogFields {
     return { agent: this.#start?.agent, source: this.#start?.source };
   }
 
-  #tellCall(event: EventOf<"tool_call">, record: StampedRecord): void {
+  #logToolCall(event: EventOf<"tool_call">, record: StampedRecord): void {
     this.#write("info", "tool called", record, {
       call_id: event.call_id,
       tool: event.name,
@@ -190,7 +191,7 @@ export class LogRun implements RunObserver {
     });
   }
 
-  #tellModelCall(event: EventOf<"llm_end">, record: StampedRecord): void {
+  #logModelCall(event: EventOf<"llm_end">, record: StampedRecord): void {
     const { llm_call_id } = event;
     const tokens = this.#usage.get(llm_call_id);
     const begun = this.#calls.get(llm_call_id);
@@ -210,11 +211,11 @@ export class LogRun implements RunObserver {
     });
   }
 
-  #tellEnd(event: EventOf<"run_end">, record: StampedRecord): void {
+  #logRunEnd(event: EventOf<"run_end">, record: StampedRecord): void {
     const { status, summary = {}, code, reason } = event;
     this.#write(status === "error" ? "error" : "info", "run ended", record, {
       status,
-      // Only what is known: a summary may hold anything.
+      // Only known fields: a summary may contain anything.
       duration_ms: summary.duration_ms ?? this.#sinceStart()["duration_ms"],
       prompt_tokens: summary.prompt_tokens,
       completion_tokens: summary.completion_tokens,
@@ -225,24 +226,24 @@ export class LogRun implements RunObserver {
     });
   }
 
-  #sinceStart(): Fields {
+  #sinceStart(): LogFields {
     if (this.#startedAt === undefined || this.#now === undefined) return {};
     return { duration_ms: Math.max(0, this.#now - this.#startedAt) };
   }
 
   #content(value: unknown): unknown {
-    return this.#stage.contents ? value : undefined;
+    return this.#options.contents ? value : undefined;
   }
 
   #message(message: string | undefined, code: string | undefined, stage?: string): unknown {
     return mayQuoteContent(code, stage) ? this.#content(message) : message;
   }
 
-  #write(level: LogLine["level"], message: string, record: StampedRecord | undefined, own: Fields): void {
+  #write(level: LogLine["level"], message: string, record: StampedRecord | undefined, own: LogFields): void {
     const { sessionId, runId } = this.#run;
-    const fields: Fields = {};
+    const fields: LogFields = {};
     const put = (name: string, value: unknown): void => {
-      if (value !== undefined) fields[name] = this.#stage.redactor.cleanValue(value, this.#limitsOf(name));
+      if (value !== undefined) fields[name] = this.#options.redactor.cleanValue(value, this.#limitsOf(name));
     };
     put("event", record?.event.type);
     put("request_id", this.#start?.request_id);
@@ -252,15 +253,15 @@ export class LogRun implements RunObserver {
     put("event_id", record?.envelope.event_id);
     put("ts", record?.envelope.ts);
     for (const name in own) put(name, own[name]);
-    this.#stage.write({ level, message, fields });
+    this.#options.write({ level, message, fields });
   }
 
   #limitsOf(name: string): RedactLimits {
-    if (CONTENT_FIELDS.has(name)) return { maxCharacters: this.#stage.maxContentCharacters };
+    if (CONTENT_FIELDS.has(name)) return { maxCharacters: this.#options.maxContentCharacters };
     return name === "context" ? CONTEXT_LIMITS : TEXT_LIMITS;
   }
 }
 
-function nameCall({ call_id, name = "" }: { readonly call_id?: string; readonly name?: string }): string {
+function keyOfCall({ call_id, name = "" }: { readonly call_id?: string; readonly name?: string }): string {
   return call_id ?? `\u0000${name}`;
 }

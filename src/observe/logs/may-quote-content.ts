@@ -1,11 +1,11 @@
 /**
- * Whether the message of an error may quote what was said, asked or found: such a message is told only where contents
- * are. It goes by the code, and by a list of those that cannot: a code nobody has thought of is taken to quote.
+ * Decides whether an error message may quote contents such as messages, arguments or results. Such messages are logged
+ * only if contents are enabled. Codes that are not listed as safe are assumed to quote.
  */
 import { ERROR_CODES, type ErrorCode } from "../../protocol/index.ts";
 
-/** Said by ourselves with names and numbers, or by the provider of a model about the call. */
-const PLAIN: ReadonlySet<string> = new Set<ErrorCode>([
+/** Messages with names and numbers only, or from the model provider about the call. */
+const NEVER_QUOTING: ReadonlySet<string> = new Set<ErrorCode>([
   "model_failed",
   "model_timeout",
   "model_stream_cut",
@@ -26,8 +26,8 @@ const PLAIN: ReadonlySet<string> = new Set<ErrorCode>([
 ]);
 
 export function mayQuoteContent(code: string | undefined, stage?: string): boolean {
-  // What a tool says is its result, whatever code it is given.
+  // The error of a tool is its result, whatever its code.
   if (code === undefined || stage === "tool_execute") return true;
-  if (PLAIN.has(code)) return false;
+  if (NEVER_QUOTING.has(code)) return false;
   return !(Object.hasOwn(ERROR_CODES, code) && ERROR_CODES[code as ErrorCode] === "system");
 }

@@ -1,10 +1,10 @@
 /**
- * Which names are those of secrets: one list for keys of values and for names in texts. A name is read by its words,
- * however they are put together, so that a `tokenizer` is no token and a `secretary` no secret.
+ * Decides whether a name is that of a secret, for keys of values and names in texts. Names are split into words, so
+ * that `tokenizer` and `secretary` do not match.
  */
 
-/** How a name may end, at the end of one of its words: `dbpassword`, `X-Api-Key`, `clientSecretFile`. */
-const ENDINGS = [
+/** Suffixes of secret names at the end of a word: `dbpassword`, `X-Api-Key`, `clientSecretFile`. */
+const SUFFIXES = [
   "authorization",
   "apikey",
   "accesskey",
@@ -27,13 +27,13 @@ const ENDINGS = [
   "jwt",
   "signature",
 ];
-/** Meant only as the whole name. */
-const WHOLE = new Set(["pin", "otp", "totp", "csrf", "xsrf", "creds"]);
-/** The same, and in a text only before what looks like a key: there these are words like others. */
-const VAGUE = new Set(["key", "auth", "sig", "pass"]);
+/** Match only as the whole name. */
+const WHOLE_NAMES = new Set(["pin", "otp", "totp", "csrf", "xsrf", "creds"]);
+/** Match only as the whole name, and in texts only before a value that looks like a key. */
+const AMBIGUOUS = new Set(["key", "auth", "sig", "pass"]);
 const CHINESE = ["密码", "口令", "令牌", "密钥"];
-/** What follows `token` where it is counted or described, not told. */
-const ABOUT_TOKENS = new Set([
+/** Words after `token` that make it a count or description. */
+const TOKEN_ATTRIBUTES = new Set([
   "count",
   "counts",
   "usage",
@@ -45,51 +45,51 @@ const ABOUT_TOKENS = new Set([
   "cost",
   "price",
 ]);
-const MAX_ENDING = 16;
+const MAX_SUFFIX = 16;
 
 export interface SecretNames {
-  /** Of a key, with what stands under it. */
+  /** Whether a key is that of a secret, given its value. */
   isSecret(name: string, value?: unknown): boolean;
-  /** The same of a name in a text, where vague ones are words like others. */
-  isClear(name: string, value?: unknown): boolean;
-  /** Of several words of a text, where only what they end with counts. */
-  endsClear(words: string): boolean;
-  isVague(name: string): boolean;
+  /** The same for a name in a text, where ambiguous names do not match. */
+  isSecretInText(name: string, value?: unknown): boolean;
+  /** Whether several words of a text end with the name of a secret. */
+  endsWithSecretName(words: string): boolean;
+  isAmbiguous(name: string): boolean;
 }
 
 export function createSecretNames(keys: readonly string[]): SecretNames {
   const own = keys.map(simplify).filter((key) => key !== "");
-  // Words of some languages have no space between them.
+  // Some languages have no spaces between words.
   const isOwn = (name: string): boolean =>
     own.some((key) => name === key || (/\P{ASCII}/u.test(key) && name.endsWith(key)));
 
   const isClear = (name: string, value?: unknown): boolean => {
     const simple = simplify(name);
-    if (isOwn(simple) || WHOLE.has(simple) || CHINESE.some((part) => simple.includes(part))) return true;
+    if (isOwn(simple) || WHOLE_NAMES.has(simple) || CHINESE.some((part) => simple.includes(part))) return true;
     const words = splitWords(name);
-    const isAboutTokens = typeof value === "number" || ABOUT_TOKENS.has(words.at(-1) ?? "");
+    const isAboutTokens = typeof value === "number" || TOKEN_ATTRIBUTES.has(words.at(-1) ?? "");
     let tail = "";
     for (const word of words) {
-      tail = (tail + word).slice(-MAX_ENDING);
-      const ending = findEnding(tail);
+      tail = (tail + word).slice(-MAX_SUFFIX);
+      const ending = findSuffix(tail);
       if (ending !== undefined && !(ending === "token" && isAboutTokens)) return true;
     }
     return false;
   };
 
   return {
-    isClear,
-    isSecret: (name, value) => VAGUE.has(simplify(name)) || isClear(name, value),
-    endsClear(words) {
+    isSecretInText: isClear,
+    isSecret: (name, value) => AMBIGUOUS.has(simplify(name)) || isClear(name, value),
+    endsWithSecretName(words) {
       const simple = simplify(words);
-      return isOwn(simple) || findEnding(simple) !== undefined;
+      return isOwn(simple) || findSuffix(simple) !== undefined;
     },
-    isVague: (name) => VAGUE.has(splitWords(name).at(-1) ?? ""),
+    isAmbiguous: (name) => AMBIGUOUS.has(splitWords(name).at(-1) ?? ""),
   };
 }
 
-function findEnding(name: string): string | undefined {
-  return ENDINGS.find((ending) => name.endsWith(ending) || name.endsWith(`${ending}s`));
+function findSuffix(name: string): string | undefined {
+  return SUFFIXES.find((ending) => name.endsWith(ending) || name.endsWith(`${ending}s`));
 }
 
 function splitWords(name: string): readonly string[] {

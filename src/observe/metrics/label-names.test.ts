@@ -18,13 +18,13 @@ function countAll(names: readonly string[], maxLabels: number): NamedParts<Count
 
 const describeAll = (parts: NamedParts<Count>) => parts.summarize(({ value }) => value);
 
-describe("names as labels", () => {
-  it("are cut, and never in the middle of a character", () => {
+describe("labels", () => {
+  it("are cut, but never within a character", () => {
     expect(cleanLabel("x".repeat(1000))).toHaveLength(MAX_LABEL_LENGTH);
     expect(cleanLabel(`${"x".repeat(MAX_LABEL_LENGTH - 1)}😀`).isWellFormed()).toBe(true);
   });
 
-  it("hold neither secrets nor what nobody can see", () => {
+  it("contain neither secrets nor invisible characters", () => {
     expect(cleanLabel("gpt sk-proj-abcdEFGH12345678")).toBe("gpt [redacted]");
     expect(cleanLabel('a"b\nc\u2028d\u0000e\u202ef')).toBe('a"b_c_d_e_f');
     expect(["search_docs", "openai/gpt-5.1:latest", "查找"].map(cleanLabel)).toEqual([
@@ -34,25 +34,25 @@ describe("names as labels", () => {
     ]);
   });
 
-  it("are limited: the first stay", () => {
+  it("are limited to the first names", () => {
     const labelOf = createLabelLimit(2);
     expect(["b", "c", "a", "b", "other"].map(labelOf)).toEqual(["b", "c", "other", "b", "other"]);
   });
 });
 
-describe("parts by name", () => {
-  it("beyond the limit are told together", () => {
+describe("named parts", () => {
+  it("beyond the limit are combined", () => {
     expect(describeAll(countAll(["c", "a", "b", "c", "d"], 2))).toEqual({ a: 1, b: 1, other: 3 });
     expect(describeAll(countAll(["a", "other"], 2))).toEqual({ a: 1, other: 1 });
     expect(describeAll(countAll(["a", "b"], 0))).toEqual({ other: 2 });
   });
 
-  it("may bear any name", () => {
-    const told = describeAll(countAll(["__proto__", "constructor", ""], 9));
-    expect(JSON.parse(JSON.stringify(told))).toEqual(JSON.parse('{"":1,"__proto__":1,"constructor":1}'));
+  it("can have any name", () => {
+    const summary = describeAll(countAll(["__proto__", "constructor", ""], 9));
+    expect(JSON.parse(JSON.stringify(summary))).toEqual(JSON.parse('{"":1,"__proto__":1,"constructor":1}'));
   });
 
-  it("add up the same in any order and grouping, also beyond the limit", () => {
+  it("merge to the same result in any order, also beyond the limit", () => {
     const name = fc.constantFrom("a", "b", "c", "d", "e", "other", "f", "g");
     fc.assert(
       fc.property(

@@ -1,26 +1,29 @@
 /**
- * Names that come from outside, made fit to be labels: without secrets and characters nobody can see, cut in length, and
- * limited in number. Models invent tool names, so there may be any number of them.
+ * Turns names from outside into metric labels: without secrets and invisible characters, limited in length and number.
+ * Models invent tool names, so the number of names has no natural limit.
  */
 import { createRedactor } from "../logs/create-redactor.ts";
 
 export const DEFAULT_MAX_LABELS = 100;
-/** Characters of one name. */
+/** Maximum characters of a label. */
 export const MAX_LABEL_LENGTH = 64;
-/** Stands for all names beyond the limit. */
+/** Label for all names beyond the limit. */
 export const OTHER_LABEL = "other";
 
-const MAX_LOOKED_AT = 1024;
+const MAX_INPUT = 1024;
 const redactor = createRedactor();
 
+/** Returns a name without secrets and control characters, cut to `MAX_LABEL_LENGTH`. */
 export function cleanLabel(name: string): string {
-  const seen = name.slice(0, MAX_LOOKED_AT).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "_");
+  const seen = name.slice(0, MAX_INPUT).replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, "_");
   const safe = redactor.cleanText(seen, MAX_LABEL_LENGTH);
-  // A pair of surrogates that was cut in two could not be written.
+  // A cut surrogate pair could not be encoded.
   return safe.slice(0, MAX_LABEL_LENGTH).toWellFormed();
 }
 
-/** The first so many names stay for good: what a scraper has seen must not go away. */
+/**
+ * Returns a function that keeps the first `maxLabels` names forever, because a scraped time series must not disappear.
+ */
 export function createLabelLimit(maxLabels: number = DEFAULT_MAX_LABELS): (name: string) => string {
   const known = new Set<string>();
   return (name) => {
@@ -37,14 +40,14 @@ interface Mergeable<T> {
 }
 
 /**
- * Something kept for each name, and for all that have no place of their own together. Which names have one must not hang
- * on the order they came in, or parts could not be added up: it is those that come first in the order of their letters.
+ * One part per name, and one for all names beyond the limit. The names first in alphabetical order are kept, so that
+ * merging does not depend on the order in which names arrive.
  */
 export class NamedParts<T extends Mergeable<T>> {
   readonly #parts = new Map<string, T>();
   readonly #maxLabels: number;
   readonly #create: () => T;
-  /** The last of the names, while they are as many as there may be. */
+  /** The last name in alphabetical order, once the limit is reached. */
   #last: string | undefined;
   #other: T | undefined;
 
@@ -74,7 +77,7 @@ export class NamedParts<T extends Mergeable<T>> {
     if (other.#other !== undefined) (this.#other ??= this.#create()).merge(other.#other);
   }
 
-  /** By name, in the order of letters; `other` last. */
+  /** Returns the parts sorted by name, with `other` last. */
   summarize<S>(describe: (part: T) => S): { readonly [name: string]: S } {
     const named = [...this.#parts].toSorted(([a], [b]) => (a < b ? -1 : 1));
     if (this.#other !== undefined) named.push([OTHER_LABEL, this.#other]);

@@ -1,15 +1,15 @@
 /**
- * The numbers behind `MetricsCollector`: counts and times, kept in little room, added up, and told.
+ * The counts and times behind `MetricsCollector`.
  *
- * Invariant: its size does not grow with what it has counted: names are limited, times are in buckets.
+ * Invariant: memory use does not grow with the number of runs: names are limited, times are kept in buckets.
  */
 import { NamedParts } from "./label-names.ts";
-import type { ApprovalDecision, Measures, RunOutcome, Tokens } from "./measures.ts";
+import type { MeasuredDecision, Measures, RunEndStatus, TokenCounts } from "./measures.ts";
 import type { MetricsSummary, ModelSummary, TokenSummary, ToolSummary } from "./metrics-summary.ts";
 import type { StreamEnd, StreamOpening } from "./stream-meter.ts";
 import { Timing } from "./timing.ts";
 
-/** Numbers by name that can be added up. */
+/** Named counters that can be merged. */
 class Tally<K extends string> {
   readonly counts: Record<K, number>;
 
@@ -22,20 +22,20 @@ class Tally<K extends string> {
   }
 }
 
-/** Calls of one model, or of one tool; a tool uses no tokens. */
-class Calls {
+/** Statistics of one model or tool. Tools use no tokens. */
+class CallStatistics {
   readonly tally = new Tally(["calls", "failed", "prompt", "completion", "total"]);
   readonly duration: Timing = new Timing();
   readonly firstToken: Timing = new Timing();
 
-  merge({ tally, duration, firstToken }: Calls): void {
+  merge({ tally, duration, firstToken }: CallStatistics): void {
     this.tally.merge(tally);
     this.duration.merge(duration);
     this.firstToken.merge(firstToken);
   }
 }
 
-/** All that is counted, so that it can be thrown away at once. */
+/** All state, so that it can be replaced at once. */
 function createState(maxLabels: number) {
   return {
     totals: new Tally([
@@ -49,21 +49,21 @@ function createState(maxLabels: number) {
     run: new Timing(),
     firstAnswer: new Timing(),
     approvalWait: new Timing(),
-    models: new NamedParts(() => new Calls(), maxLabels),
-    tools: new NamedParts(() => new Calls(), maxLabels),
+    models: new NamedParts(() => new CallStatistics(), maxLabels),
+    tools: new NamedParts(() => new CallStatistics(), maxLabels),
     errors: new Tally(["total"]),
     errorStages: new NamedParts(() => new Tally(["total"]), maxLabels),
     errorCodes: new NamedParts(() => new Tally(["total"]), maxLabels),
-    allModels: new Calls(),
-    allTools: new Calls(),
+    allModels: new CallStatistics(),
+    allTools: new CallStatistics(),
   };
 }
 
-type State = ReturnType<typeof createState>;
+type MetricState = ReturnType<typeof createState>;
 
 export class MetricCounts implements Measures {
   readonly #maxLabels: number;
-  #state: State;
+  #state: MetricState;
 
   constructor(maxLabels: number) {
     this.#maxLabels = maxLabels;
@@ -135,12 +135,12 @@ export class MetricCounts implements Measures {
     this.#state.totals.counts.started++;
   }
 
-  endRun(_agent: string, outcome: RunOutcome, elapsedMs: number | undefined): void {
+  endRun(_agent: string, outcome: RunEndStatus, elapsedMs: number | undefined): void {
     this.#state.totals.counts[outcome]++;
     if (elapsedMs !== undefined) this.#state.run.add(elapsedMs);
   }
 
-  beginAnswer(_agent: string, elapsedMs: number): void {
+  recordFirstAnswer(_agent: string, elapsedMs: number): void {
     this.#state.firstAnswer.add(elapsedMs);
   }
 
@@ -156,11 +156,11 @@ export class MetricCounts implements Measures {
     endCall(this.#modelParts(model), isError, elapsedMs);
   }
 
-  takeFirstToken(model: string, elapsedMs: number): void {
+  recordFirstToken(model: string, elapsedMs: number): void {
     for (const part of this.#modelParts(model)) part.firstToken.add(elapsedMs);
   }
 
-  addTokens(model: string, tokens: Tokens): void {
+  addTokens(model: string, tokens: TokenCounts): void {
     for (const { tally } of this.#modelParts(model)) {
       tally.counts.prompt += tokens.prompt;
       tally.counts.completion += tokens.completion;
@@ -196,12 +196,12 @@ export class MetricCounts implements Measures {
     this.#state.totals.counts.asked++;
   }
 
-  answerApproval(decision: ApprovalDecision, waitMs: number | undefined): void {
+  answerApproval(decision: MeasuredDecision, waitMs: number | undefined): void {
     this.#state.totals.counts[decision]++;
     if (waitMs !== undefined) this.#state.approvalWait.add(waitMs);
   }
 
-  loseCall(): void {
+  countUntrackedCall(): void {
     this.#state.totals.counts.untracked++;
   }
 
@@ -228,29 +228,29 @@ export class MetricCounts implements Measures {
     this.#state.streams.counts.slowReaders++;
   }
 
-  #modelParts(model: string): readonly [Calls, Calls] {
+  #modelParts(model: string): readonly [CallStatistics, CallStatistics] {
     return [this.#state.allModels, this.#state.models.at(model)];
   }
 
-  #toolParts(tool: string): readonly [Calls, Calls] {
+  #toolParts(tool: string): readonly [CallStatistics, CallStatistics] {
     return [this.#state.allTools, this.#state.tools.at(tool)];
   }
 }
 
-function endCall(parts: readonly Calls[], isError: boolean, elapsedMs: number | undefined): void {
+function endCall(parts: readonly CallStatistics[], isError: boolean, elapsedMs: number | undefined): void {
   for (const { tally, duration } of parts) {
     if (isError) tally.counts.failed++;
     if (elapsedMs !== undefined) duration.add(elapsedMs);
   }
 }
 
-function describeModel({ tally, duration, firstToken }: Calls): ModelSummary {
+function describeModel({ tally, duration, firstToken }: CallStatistics): ModelSummary {
   const { calls, failed, prompt, completion, total } = tally.counts;
   const tokens: TokenSummary = { prompt, completion, total };
   return { calls, failed, tokens, duration: duration.summarize(), timeToFirstToken: firstToken.summarize() };
 }
 
-function describeTool({ tally, duration }: Calls): ToolSummary {
+function describeTool({ tally, duration }: CallStatistics): ToolSummary {
   const { calls, failed } = tally.counts;
   return { calls, failed, duration: duration.summarize() };
 }

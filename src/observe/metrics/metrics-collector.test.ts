@@ -9,10 +9,10 @@ import { replayObservers } from "../replay-observers.ts";
 import { MetricsCollector, type MetricsCollectorOptions } from "./metrics-collector.ts";
 import type { MetricsSummary } from "./metrics-summary.ts";
 
-type Told = AnyEvent & { readonly at?: number; readonly node?: string };
+type TimedEvent = AnyEvent & { readonly at?: number; readonly node?: string };
 
-/** Events of one run, `at` so many milliseconds. */
-function record(events: readonly Told[]): StampedRecord[] {
+/** Events of one run; `at` is in milliseconds. */
+function record(events: readonly TimedEvent[]): StampedRecord[] {
   return events.map(({ at, node, ...event }, index) => ({
     envelope: {
       session_id: "s",
@@ -25,7 +25,7 @@ function record(events: readonly Told[]): StampedRecord[] {
   }));
 }
 
-/** Feeds all runs; the first `past` records are shown as past. */
+/** Feeds all runs; the first `past` records are passed as past. */
 function feed(metrics: MetricsCollector, records: readonly StampedRecord[], past = 0): MetricsCollector {
   const runs = new Map<string | undefined, ReturnType<MetricsCollector["openRun"]>>();
   for (const [index, each] of records.entries()) {
@@ -38,18 +38,18 @@ function feed(metrics: MetricsCollector, records: readonly StampedRecord[], past
   return metrics;
 }
 
-function measure(events: readonly Told[], options?: MetricsCollectorOptions): MetricsSummary {
+function measure(events: readonly TimedEvent[], options?: MetricsCollectorOptions): MetricsSummary {
   return feed(new MetricsCollector(options), record(events)).summary();
 }
 
-const call = (id: string, at: number, node = "n1"): Told => ({
+const call = (id: string, at: number, node = "n1"): TimedEvent => ({
   type: "llm_start",
   llm_call_id: id,
   model: "m1",
   at,
   node,
 });
-const say = (content: string, at: number, node = "n1"): Told => ({
+const say = (content: string, at: number, node = "n1"): TimedEvent => ({
   type: "message_chunk",
   content,
   id: "think",
@@ -57,7 +57,7 @@ const say = (content: string, at: number, node = "n1"): Told => ({
   node,
 });
 
-const STORY: readonly Told[] = [
+const STORY: readonly TimedEvent[] = [
   { type: "run_start", agent: "react", at: 1000 },
   { type: "retrieval_complete", doc_count: 3, at: 1010 },
   { type: "compression_applied", before_tokens: 6200, after_tokens: 3900, at: 1020 },
@@ -82,7 +82,7 @@ const STORY: readonly Told[] = [
 ];
 
 describe("a summary", () => {
-  it("tells what a run did", () => {
+  it("contains what a run did", () => {
     const { runs, llm, tools, approvals, ...rest } = measure(STORY);
     expect(runs).toMatchObject({ started: 1, completed: 1, error: 0, cancelled: 0 });
     expect([runs.duration.sumMs, runs.timeToFirstAnswer.sumMs]).toEqual([30_500, 30_320]);
@@ -102,12 +102,12 @@ describe("a summary", () => {
     });
   });
 
-  it("is plain, and the same after JSON", () => {
+  it("survives JSON", () => {
     const summary = measure(STORY);
     expect(JSON.parse(JSON.stringify(summary))).toEqual(summary);
   });
 
-  it("is empty again after a reset, and runs that are going are counted on", () => {
+  it("is empty after a reset, and running runs are counted from there on", () => {
     const metrics = new MetricsCollector();
     const run = metrics.openRun({ sessionId: "s", runId: "run-1" });
     const records = record(STORY);
@@ -118,14 +118,14 @@ describe("a summary", () => {
     expect(metrics.summary().runs).toMatchObject({ started: 0, completed: 1, duration: { sumMs: 30_500 } });
   });
 
-  it("counts rounds by the node `think` where model calls are not shown", () => {
-    const exit: Told = { type: "node_exit", id: "think", result: "Ok" };
+  it("counts runs of the node `think` as iterations if model calls are not recorded", () => {
+    const exit: TimedEvent = { type: "node_exit", id: "think", result: "Ok" };
     expect(measure([exit, exit]).iterations).toBe(2);
     expect(measure([call("a", 1), exit, { type: "llm_end", llm_call_id: "a" }]).iterations).toBe(1);
   });
 
-  it("counts a summary as a call of its model, and as no round", () => {
-    const summary: Told = { type: "llm_start", llm_call_id: "n1.summary.0", model: "small", purpose: "summary" };
+  it("counts a summary as a model call but not as an iteration", () => {
+    const summary: TimedEvent = { type: "llm_start", llm_call_id: "n1.summary.0", model: "small", purpose: "summary" };
     const { llm, iterations } = measure([
       call("n1.0", 0),
       { ...summary, at: 5, node: "n1" },
@@ -140,30 +140,30 @@ describe("a summary", () => {
     expect(llm.byModel["small"]).toMatchObject({ calls: 2, tokens: { total: 10 }, duration: { count: 1, sumMs: 45 } });
   });
 
-  it("leaves out a call whose arguments broke off", () => {
-    const chunk: Told = { type: "tool_call_chunk", call_id: "c1", name: "add", arguments_delta: "{" };
-    const end: Told = { type: "tool_end", call_id: "c1", name: "add", result: "no", is_error: true };
+  it("omits a tool call whose arguments were cut off", () => {
+    const chunk: TimedEvent = { type: "tool_call_chunk", call_id: "c1", name: "add", arguments_delta: "{" };
+    const end: TimedEvent = { type: "tool_end", call_id: "c1", name: "add", result: "no", is_error: true };
     expect(measure([chunk, end]).tools).toMatchObject({ calls: 0, failed: 0 });
-    const made: Told = { type: "tool_call", call_id: "c1", name: "add", arguments: {} };
+    const made: TimedEvent = { type: "tool_call", call_id: "c1", name: "add", arguments: {} };
     expect(measure([chunk, made, chunk, end, end]).tools).toMatchObject({ calls: 1, failed: 1 });
   });
 });
 
-describe("the first token", () => {
-  it("is that of its own node run, side by side", () => {
+describe("the time to the first token", () => {
+  it("belongs to the node run of the call", () => {
     const { llm } = measure([call("a", 0, "n1"), call("b", 10, "n2"), say("x", 30, "n2"), say("y", 100, "n1")]);
     expect(llm.timeToFirstToken).toMatchObject({ count: 2, minMs: 20, maxMs: 100 });
   });
 
-  it("is not guessed where two speak in one node run", () => {
+  it("is not measured if two calls are open in one node run", () => {
     const { llm } = measure([call("a", 0), call("b", 1), say("x", 2)]);
     expect(llm.timeToFirstToken.count).toBe(0);
     const later = measure([call("a", 0), say("x", 2), call("b", 3), say("y", 4)]);
     expect(later.llm.timeToFirstToken).toMatchObject({ count: 1, sumMs: 2 });
   });
 
-  it("of a try that failed is not taken from the next", () => {
-    const failed: Told = {
+  it("of a failed attempt does not use output of the next one", () => {
+    const failed: TimedEvent = {
       type: "llm_end",
       llm_call_id: "a.0",
       finish_reason: "error",
@@ -175,28 +175,28 @@ describe("the first token", () => {
     expect(llm).toMatchObject({ calls: 2, failed: 1, timeToFirstToken: { count: 1, sumMs: 30 } });
   });
 
-  it("of an answer is not a thought", () => {
+  it("of an answer ignores thoughts", () => {
     const thought = { ...say("x", 10), channel: "thought" };
     const { runs } = measure([{ type: "run_start", at: 0 }, thought, say("y", 40)]);
     expect(runs.timeToFirstAnswer).toMatchObject({ count: 1, sumMs: 40 });
   });
 });
 
-describe("odd records", () => {
-  it("count a call once, whatever of it is missing or doubled", () => {
-    const end: Told = { type: "llm_end", llm_call_id: "a", model: "m1", duration_ms: 5 };
+describe("unusual records", () => {
+  it("count a call once if parts of it are missing or repeated", () => {
+    const end: TimedEvent = { type: "llm_end", llm_call_id: "a", model: "m1", duration_ms: 5 };
     expect(measure([end, end]).llm).toMatchObject({ calls: 1, duration: { count: 1 } });
     expect(measure([call("a", 0), call("a", 1)]).llm).toMatchObject({ calls: 1, duration: { count: 0 } });
-    const done: Told = { type: "tool_end", call_id: "c", name: "t", result: "", is_error: false };
+    const done: TimedEvent = { type: "tool_end", call_id: "c", name: "t", result: "", is_error: false };
     expect(measure([done, done]).tools).toMatchObject({ calls: 1, failed: 0, duration: { count: 0 } });
-    const ended: Told = { type: "run_end", status: "error" };
+    const ended: TimedEvent = { type: "run_end", status: "error" };
     expect(measure([ended, ended]).runs).toMatchObject({ error: 1 });
   });
 
-  it("match calls without an id by their names", () => {
-    const start = (at: number): Told => ({ type: "tool_start", name: "t", at });
-    const end = (at: number): Told => ({ type: "tool_end", name: "t", result: "", is_error: false, at });
-    const asked: Told = { type: "tool_call", name: "t", arguments: {} };
+  it("match calls without an id by name", () => {
+    const start = (at: number): TimedEvent => ({ type: "tool_start", name: "t", at });
+    const end = (at: number): TimedEvent => ({ type: "tool_end", name: "t", result: "", is_error: false, at });
+    const asked: TimedEvent = { type: "tool_call", name: "t", arguments: {} };
     const { tools } = measure([asked, start(0), end(5), asked, start(10), end(30)]);
     expect(tools).toMatchObject({ calls: 2, duration: { count: 2, sumMs: 25 } });
   });
@@ -229,10 +229,10 @@ describe("odd records", () => {
     at: strange,
   });
 
-  it("give numbers all the same: finite, and none below zero", () => {
+  it("give finite numbers that are not negative", () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-        const summary = measure(events as unknown as Told[]);
+        const summary = measure(events as unknown as TimedEvent[]);
         const numbers: number[] = [];
         JSON.stringify(summary, (_key, value: unknown) => {
           if (typeof value === "number") numbers.push(value);
@@ -244,7 +244,7 @@ describe("odd records", () => {
     );
   });
 
-  it("cost little, however many calls never end", () => {
+  it("use limited memory for calls that never end", () => {
     const count = SAMPLES.openThings;
     const metrics = new MetricsCollector({ maxOpenCalls: 100 });
     const run = metrics.openRun({ sessionId: "s", runId: "run-1" });
@@ -258,7 +258,7 @@ describe("odd records", () => {
     const { llm, tools, untracked } = metrics.summary();
     expect([llm.calls, tools.calls, untracked]).toEqual([count, count, 2 * (count - 100)]);
     expect(Object.keys(tools.byTool)).toHaveLength(101);
-    // One that was forgotten is not counted again when it ends.
+    // A forgotten call is not counted again when it ends.
     for (const each of record([
       { type: "llm_end", llm_call_id: "l0", duration_ms: 7 },
       { type: "tool_end", call_id: "c0", name: "t0", result: "", is_error: false },
@@ -267,22 +267,22 @@ describe("odd records", () => {
     expect(metrics.summary()).toMatchObject({ llm: { calls: count, duration: { count: 1 } }, tools: { calls: count } });
   });
 
-  it("are refused as options", () => {
+  it("are rejected as options", () => {
     expect(() => new MetricsCollector({ maxLabels: -1 })).toThrow(RangeError);
     expect(() => new MetricsCollector({ maxOpenCalls: 0 })).toThrow(RangeError);
   });
 });
 
-describe("adding up", () => {
+describe("merging", () => {
   const sessions = fc.array(sessionArbitrary, { minLength: 1, maxLength: 4 });
 
-  it("gives what one would have counted that saw all, in any order and grouping", () => {
+  it("equals one collector that saw everything, in any order", () => {
     fc.assert(
       fc.property(sessions, fc.nat(), fc.nat({ max: 4 }), (parts, seed, maxLabels) => {
         const whole = new MetricsCollector({ maxLabels });
         for (const part of parts) feed(whole, part);
         const collectors = parts.map((part) => feed(new MetricsCollector({ maxLabels }), part));
-        // Two at a time, whichever, until one is left.
+        // Merge any two until one is left.
         let turn = seed;
         while (collectors.length > 1) {
           const [one] = collectors.splice(turn % collectors.length, 1) as [MetricsCollector];
@@ -295,7 +295,7 @@ describe("adding up", () => {
     );
   });
 
-  it("gives the same where a process took over within a run", () => {
+  it("gives the same result if another process takes over a run", () => {
     fc.assert(
       fc.property(sessionArbitrary, fc.nat(), (records, seed) => {
         const cut = seed % (records.length + 1);
@@ -307,14 +307,14 @@ describe("adding up", () => {
     );
   });
 
-  it("of itself doubles", () => {
+  it("with itself doubles the counts", () => {
     const metrics = feed(new MetricsCollector(), record(STORY));
     metrics.merge(metrics);
     expect(metrics.summary()).toMatchObject({ iterations: 4, tools: { calls: 4, duration: { count: 2, sumMs: 10 } } });
   });
 });
 
-it("counts a recorded session as it was counted live", async () => {
+it("counts a replayed session like the live one", async () => {
   await fc.assert(
     fc.asyncProperty(sessionArbitrary, async (records) => {
       const log = new MemoryLog();

@@ -1,12 +1,11 @@
 /**
- * Counts what runs do, in this process and in little room, for whoever asks: `summary()`. It is an observer of runs and a
- * meter of streams; it knows no exporter.
+ * Collects metrics of runs and streams in memory. It is an observer of runs and a meter of streams; it does not know
+ * exporters.
  *
  * Invariants:
- * - Collectors can be added up: `merge` in any order and grouping gives what one collector would have counted that saw
- *   all the runs, provided that all have the same `maxLabels`.
- * - A recorded session, told again, gives the same numbers.
- * - Its size does not grow with what it has seen: names are limited, times are in buckets.
+ * - Merging collectors with the same `maxLabels`, in any order, gives the counts of one collector that saw all runs.
+ * - Replaying a recorded session gives the same numbers as observing it live.
+ * - Memory use does not grow with the number of runs: names are limited, times are kept in buckets.
  */
 import type { ObservedRun, Observer, RunObserver } from "../observer.ts";
 import { assertLimit } from "../assert-limit.ts";
@@ -16,19 +15,34 @@ import type { MetricsSummary } from "./metrics-summary.ts";
 import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
 import type { StreamMeter, StreamOpening, StreamTally } from "./stream-meter.ts";
 
+/** Options of `MetricsCollector`. */
 export interface MetricsCollectorOptions {
-  /** Tools, models, stages, codes: so many of each are told by name, all beyond together as `other`. */
+  /**
+   * Maximum tools, models, error stages and error codes listed by name, each. Further names are counted as `other`.
+   * Default: 100.
+   */
   readonly maxLabels?: number;
-  /** Calls of one run that are remembered until they end; what is forgotten is counted as `untracked`. */
+  /** Maximum open calls remembered per run. Forgotten ones are counted as `untracked`. Default: 1000. */
   readonly maxOpenCalls?: number;
 }
 
+/**
+ * Counts runs, model calls, tools, tokens, errors and streams in this process. Pass it to agents as `metrics`, or to a
+ * server in `observers` and, to count streams too, as `meter`.
+ *
+ * ```ts
+ * const metrics = new MetricsCollector();
+ * const helper = agent({ model, metrics });
+ * // After some runs:
+ * console.log(metrics.summary().runs.completed);
+ * ```
+ */
 export class MetricsCollector implements Observer, StreamMeter {
   readonly name = "metrics";
   readonly ignores: ReadonlySet<string> = NOT_MEASURED;
   readonly #counts: MetricCounts;
   readonly #maxOpenCalls: number;
-  /** Not thrown away by `reset`: it is how things are, not what has been. */
+  /** Current value, so `reset` does not change it. */
   #openStreams = 0;
 
   constructor({ maxLabels = DEFAULT_MAX_LABELS, maxOpenCalls = MAX_OPEN_CALLS }: MetricsCollectorOptions = {}) {
@@ -36,17 +50,17 @@ export class MetricsCollector implements Observer, StreamMeter {
     this.#maxOpenCalls = assertLimit("maxOpenCalls", maxOpenCalls, 1);
   }
 
-  /** A plain object of numbers; names and meanings stay. */
+  /** Returns all metrics as a plain object that can be written as JSON. */
   summary(): MetricsSummary {
     return this.#counts.summarize(this.#openStreams);
   }
 
-  /** Begins anew. Runs that are going are counted on, from here. */
+  /** Sets all counts to zero. Runs in progress are counted from here on. */
   reset(): void {
     this.#counts.reset();
   }
 
-  /** Adds what another has counted, which keeps it. Streams that are open there are not open here. */
+  /** Adds the counts of another collector, which keeps them. Its open streams are not added. */
   merge(other: MetricsCollector): void {
     this.#counts.merge(other.#counts);
   }

@@ -1,32 +1,36 @@
-/** What `MetricsCollector.summary()` gives: plain numbers that can be written as JSON. Names and meanings stay. */
+/** The result of `MetricsCollector.summary()`: plain numbers that can be written as JSON. */
 import type { StreamEnd } from "./stream-meter.ts";
 import type { TimingSummary } from "./timing.ts";
 
+/** Tokens used by model calls. */
 export interface TokenSummary {
   readonly prompt: number;
   readonly completion: number;
-  /** As the providers tell it: it may hold more than both. */
+  /** As reported by the provider; can be more than `prompt` plus `completion`. */
   readonly total: number;
 }
 
+/** Calls of one model, or of all models. */
 export interface ModelSummary {
-  /** Every try counts. */
+  /** Number of calls; every attempt counts. */
   readonly calls: number;
   readonly failed: number;
   readonly tokens: TokenSummary;
   readonly duration: TimingSummary;
-  /** From the start of a call to the first piece it says, thinks or calls a tool with. */
+  /** Time from the start of a call to its first output: text, reasoning or a tool call. */
   readonly timeToFirstToken: TimingSummary;
 }
 
+/** Calls of one tool, or of all tools. */
 export interface ToolSummary {
-  /** Those the model asked for, also where the user refused. */
+  /** Calls requested by the model, including those that the user rejected. */
   readonly calls: number;
   readonly failed: number;
-  /** Of those that ran. */
+  /** Time of the calls that ran. */
   readonly duration: TimingSummary;
 }
 
+/** All metrics of a collector. */
 export interface MetricsSummary {
   readonly runs: {
     readonly started: number;
@@ -34,14 +38,14 @@ export interface MetricsSummary {
     readonly error: number;
     readonly cancelled: number;
     readonly duration: TimingSummary;
-    /** From the start of a run to the first piece of its answer. */
+    /** Time from the start of a run to the first part of its answer. */
     readonly timeToFirstAnswer: TimingSummary;
   };
-  /** Rounds: what the `iteration` of callbacks counts. */
+  /** Successful model calls of the agent, like `iteration` in callbacks. */
   readonly iterations: number;
   readonly llm: ModelSummary & { readonly byModel: { readonly [model: string]: ModelSummary } };
   readonly tools: ToolSummary & { readonly byTool: { readonly [tool: string]: ToolSummary } };
-  /** Errors that were told; by themselves they end no run. */
+  /** Errors reported by runs. A run can continue after an error. */
   readonly errors: {
     readonly total: number;
     readonly byStage: { readonly [stage: string]: number };
@@ -54,27 +58,27 @@ export interface MetricsSummary {
     readonly approved: number;
     readonly rejected: number;
     readonly expired: number;
-    /** From the question to the answer. */
+    /** Time from the request to the decision. */
     readonly wait: TimingSummary;
   };
-  /** Of servers that have this collector as their `meter`. */
+  /** Streams of servers that use this collector as `meter`. */
   readonly streams: {
     readonly opened: number;
-    /** Of those opened: from a place the reader had come to. */
+    /** Opened streams that continue at a cursor of the client. */
     readonly resumed: number;
-    /** Of those opened: to fetch frames that were missed. */
+    /** Opened streams that fetch a range of missed frames. */
     readonly gaps: number;
-    /** Now. */
+    /** Streams open now. */
     readonly open: number;
     readonly closed: { readonly [end in StreamEnd]: number };
     readonly refused: number;
-    /** Connections closed since nobody read what was sent. */
+    /** Connections closed because the client did not read. */
     readonly slowReadersClosed: number;
     readonly frames: number;
     readonly bytes: number;
-    /** Of `bytes`: what was in the log already when the stream was opened. */
+    /** The part of `bytes` that was already in the log when the stream was opened. */
     readonly replayedBytes: number;
   };
-  /** Calls forgotten before they ended, since too many were open in one run. */
+  /** Calls forgotten before they ended because too many were open in one run. */
   readonly untracked: number;
 }

@@ -1,10 +1,12 @@
 /**
- * The metrics that Prometheus is shown, each declared once: name, help, labels. Names follow its conventions: base units,
- * `_total` for what only grows. It knows only as much of prom-client as it uses, so that nobody needs its types.
+ * Declares all Prometheus metrics: name, help and labels. Names follow the Prometheus conventions: base units, and
+ * `_total` for counters. Declares the parts of prom-client it uses, so that callers do not need its types.
  */
+
+/** A `Registry` of prom-client. */
 export interface PrometheusRegister {
   readonly contentType: string;
-  /** All metrics as text. */
+  /** Returns all metrics in the Prometheus text format. */
   metrics(): Promise<string>;
 }
 
@@ -12,13 +14,13 @@ interface MetricConfiguration {
   readonly name: string;
   readonly help: string;
   readonly labelNames: string[];
-  /** What is given here is of the same package: nothing else can be said without its types. */
+  /** Registers of the same package; `never` because its types are not available here. */
   readonly registers: never[];
 }
 
 type Labels = { [name: string]: string };
 
-/** What is used of the package `prom-client`. */
+/** The parts of the package `prom-client` that are used. */
 export interface PrometheusClient {
   readonly Registry: new () => PrometheusRegister;
   readonly Counter: new (configuration: MetricConfiguration) => { inc(labels: Labels, value?: number): void };
@@ -34,12 +36,12 @@ interface Maker {
   readonly prefix: string;
 }
 
-/** Seconds. A tool may take a millisecond, and an answer minutes. */
+/** Bucket limits in seconds. A tool may take a millisecond, an answer minutes. */
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-/** People take their time. */
+/** Bucket limits in seconds for approvals by users. */
 const WAIT_SECONDS = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
 
-/** Throws where the register has metrics of the same names. */
+/** Throws if the register already has metrics with these names. */
 export function createPrometheusMetrics({ client, register, prefix }: Maker) {
   const describe = (name: string, help: string, labelNames: string[]): MetricConfiguration => ({
     name: prefix + name,
@@ -52,51 +54,67 @@ export function createPrometheusMetrics({ client, register, prefix }: Maker) {
   const seconds = (name: string, help: string, buckets: number[], ...labels: string[]) =>
     new client.Histogram({ ...describe(name, help, labels), buckets });
   return {
-    runsStarted: counter("runs_started_total", "Runs that were started", "agent"),
-    runs: counter("runs_total", "Runs that ended, by how they ended", "agent", "status"),
-    runsInProgress: gauge("runs_in_progress", "Runs that this process writes now"),
-    runDuration: seconds("run_duration_seconds", "From the start of a run to its end", SECONDS, "agent"),
+    runsStarted: counter("runs_started_total", "Runs started", "agent"),
+    runs: counter("runs_total", "Runs ended, by status", "agent", "status"),
+    runsInProgress: gauge("runs_in_progress", "Runs this process is executing now"),
+    runDuration: seconds("run_duration_seconds", "Run duration in seconds", SECONDS, "agent"),
     firstAnswer: seconds(
       "run_time_to_first_answer_seconds",
-      "From the start of a run to the first piece of its answer",
+      "Time from the start of a run to the first part of its answer, in seconds",
       SECONDS,
       "agent",
     ),
-    iterations: counter("iterations_total", "Rounds of agents"),
-    llmCalls: counter("llm_calls_total", "Calls of models, every try", "model"),
-    llmErrors: counter("llm_errors_total", "Calls of models that failed", "model"),
-    llmDuration: seconds("llm_duration_seconds", "How long calls of models took", SECONDS, "model"),
+    iterations: counter("iterations_total", "Agent iterations"),
+    llmCalls: counter("llm_calls_total", "Model calls, including retries", "model"),
+    llmErrors: counter("llm_errors_total", "Model calls that failed", "model"),
+    llmDuration: seconds("llm_duration_seconds", "Model call duration in seconds", SECONDS, "model"),
     firstToken: seconds(
       "llm_time_to_first_token_seconds",
-      "From the start of a call to the first piece of its output",
+      "Time from the start of a model call to its first output, in seconds",
       SECONDS,
       "model",
     ),
-    llmTokens: counter("llm_tokens_total", "Tokens sent to models and received from them", "model", "direction"),
-    toolCalls: counter("tool_calls_total", "Calls of tools that models asked for", "tool"),
-    toolErrors: counter("tool_errors_total", "Calls of tools that failed", "tool"),
-    toolDuration: seconds("tool_duration_seconds", "How long tools ran", SECONDS, "tool"),
-    errors: counter("errors_total", "Errors that runs told of", "stage", "code"),
+    llmTokens: counter(
+      "llm_tokens_total",
+      "Tokens sent to models (prompt) and received from them (completion)",
+      "model",
+      "direction",
+    ),
+    toolCalls: counter("tool_calls_total", "Tool calls requested by models", "tool"),
+    toolErrors: counter("tool_errors_total", "Tool calls that failed", "tool"),
+    toolDuration: seconds("tool_duration_seconds", "Tool run time in seconds", SECONDS, "tool"),
+    errors: counter("errors_total", "Errors reported by runs", "stage", "code"),
     retrievals: counter("retrievals_total", "Retrievals"),
-    documents: counter("retrieved_documents_total", "Documents that retrievals brought"),
-    compressions: counter("compressions_total", "Contexts that were compressed"),
-    savedTokens: counter("compression_saved_tokens_total", "Tokens that compression saved"),
-    approvalsAsked: counter("approvals_asked_total", "Calls that waited for consent"),
-    approvals: counter("approvals_answered_total", "Answers to those that asked for consent", "decision"),
-    approvalWait: seconds("approval_wait_seconds", "From asking for consent to the answer", WAIT_SECONDS),
-    untracked: counter("untracked_calls_total", "Calls forgotten before they ended, since too many were open"),
-    streamsOpened: counter("streams_opened_total", "Streams that were opened, of every kind", "transport"),
-    streamResumes: counter("stream_resumes_total", "Streams opened at a place the reader had come to", "transport"),
-    streamGaps: counter("stream_gaps_total", "Requests for a range of frames that the reader had missed", "transport"),
-    streamsOpen: gauge("streams_open", "Streams that are open now", "transport"),
-    streamsClosed: counter("streams_closed_total", "Streams that were closed, by reason", "transport", "reason"),
-    streamsRefused: counter("streams_refused_total", "Streams that were refused", "code"),
-    slowReaders: counter("slow_readers_closed_total", "Connections closed since their reader did not read"),
-    streamFrames: counter("stream_frames_total", "Frames that were sent", "transport"),
-    streamBytes: counter("stream_bytes_total", "Bytes of the frames that were sent", "transport"),
+    documents: counter("retrieved_documents_total", "Documents found by retrievals"),
+    compressions: counter("compressions_total", "Prompts compressed"),
+    savedTokens: counter("compression_saved_tokens_total", "Tokens saved by compression"),
+    approvalsAsked: counter("approvals_asked_total", "Tool calls that required approval"),
+    approvals: counter("approvals_answered_total", "Approval decisions", "decision"),
+    approvalWait: seconds(
+      "approval_wait_seconds",
+      "Time from an approval request to its decision, in seconds",
+      WAIT_SECONDS,
+    ),
+    untracked: counter(
+      "untracked_calls_total",
+      "Calls forgotten before they ended because too many were open in one run",
+    ),
+    streamsOpened: counter(
+      "streams_opened_total",
+      "Streams opened, including resumed streams and gap requests",
+      "transport",
+    ),
+    streamResumes: counter("stream_resumes_total", "Streams resumed at a cursor of the client", "transport"),
+    streamGaps: counter("stream_gaps_total", "Requests for a range of missed frames", "transport"),
+    streamsOpen: gauge("streams_open", "Streams open now", "transport"),
+    streamsClosed: counter("streams_closed_total", "Streams closed, by reason", "transport", "reason"),
+    streamsRefused: counter("streams_refused_total", "Stream requests rejected, by error code", "code"),
+    slowReaders: counter("slow_readers_closed_total", "Connections closed because the client did not read"),
+    streamFrames: counter("stream_frames_total", "Frames sent", "transport"),
+    streamBytes: counter("stream_bytes_total", "Bytes of frames sent", "transport"),
     replayedBytes: counter(
       "stream_replayed_bytes_total",
-      "Bytes of frames that were in the log already when their stream was opened",
+      "Bytes of frames sent that were already in the log when the stream was opened",
       "transport",
     ),
   };

@@ -25,12 +25,12 @@ const EVENTS: readonly AnyEvent[] = [
 
 function observe(observer: PrometheusObserver, events: readonly AnyEvent[]): void {
   const run = observer.openRun({ sessionId: "s", runId: "run-1" });
-  // A second for each event.
+  // One second between events.
   for (const [index, event] of events.entries()) run.take(record(event, index * 1000), false);
   run.close(false);
 }
 
-/** Every kind of thing once. */
+/** One event of every kind. */
 async function observeAll(): Promise<PrometheusObserver> {
   const observer = await createPrometheusObserver();
   observe(observer, EVENTS);
@@ -44,7 +44,7 @@ async function observeAll(): Promise<PrometheusObserver> {
   return observer;
 }
 
-describe("metrics for Prometheus", () => {
+describe("Prometheus metrics", () => {
   it("are counted", async () => {
     const { register } = await observeAll();
     const lines = (await register.metrics()).split("\n");
@@ -55,7 +55,7 @@ describe("metrics for Prometheus", () => {
         "loom_runs_in_progress 0",
         'loom_run_duration_seconds_sum{agent="react"} 12',
         'loom_run_time_to_first_answer_seconds_sum{agent="react"} 4',
-        // A call that failed is no round.
+        // A failed call is not an iteration.
         "loom_iterations_total 0",
         'loom_llm_calls_total{model="m1"} 1',
         'loom_llm_errors_total{model="m1"} 1',
@@ -90,7 +90,7 @@ describe("metrics for Prometheus", () => {
     );
   });
 
-  it("all have a help and a type, names after the conventions, and every sample belongs to one", async () => {
+  it("have a help text, a type and a conventional name", async () => {
     const { register } = await observeAll();
     const text = await register.metrics();
     const find = (what: string) =>
@@ -111,7 +111,7 @@ describe("metrics for Prometheus", () => {
     expect(new Set(known)).toEqual(new Set(types.keys()));
   });
 
-  it("stay few, whatever names are invented", async () => {
+  it("are limited in number, whatever names occur", async () => {
     const observer = await createPrometheusObserver({ maxLabels: 10 });
     const run = observer.openRun({ sessionId: "s", runId: "run-1" });
     for (let n = 0; n < 10_000; n++) {
@@ -140,13 +140,13 @@ describe("metrics for Prometheus", () => {
     expect(text.length).toBeLessThan(100_000);
   });
 
-  it("write any name as the format wants it", async () => {
+  it("escape label values", async () => {
     const observer = await createPrometheusObserver();
     observe(observer, [{ type: "tool_call", call_id: "c", name: 'a"b\\c\nd', arguments: {} }]);
     expect(await observer.register.metrics()).toContain('loom_tool_calls_total{tool="a\\"b\\\\c_d"} 1');
   });
 
-  it("go where they are told to, under the name that is wanted", async () => {
+  it("use the given register and prefix", async () => {
     const register = new promClient.Registry();
     new promClient.Counter({ name: "mine_total", help: "Mine", registers: [register] }).inc();
     const observer = await createPrometheusObserver({ register, client: promClient, prefix: "shop_" });
@@ -156,11 +156,11 @@ describe("metrics for Prometheus", () => {
     expect(text).toContain("mine_total 1");
     expect(text).toContain('shop_runs_total{agent="react",status="completed"} 1');
     await expect(createPrometheusObserver({ register, prefix: "shop_" })).rejects.toThrow("already been registered");
-    // Another prefix, or another register, is no trouble.
+    // Another prefix or register does not conflict.
     await createPrometheusObserver({ register, prefix: "second_" });
   });
 
-  it("count nothing that another process has told", async () => {
+  it("do not count past records", async () => {
     const observer = await createPrometheusObserver();
     const run = observer.openRun({ sessionId: "s", runId: "run-1" });
     for (const [index, event] of EVENTS.entries()) run.take(record(event, index * 1000), event.type !== "run_end");

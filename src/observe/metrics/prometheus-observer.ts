@@ -1,8 +1,8 @@
 /**
- * Runs and streams as metrics for Prometheus, kept by the package `prom-client`, which is loaded when first asked for.
+ * Exports metrics of runs and streams to Prometheus with the package `prom-client`, which is loaded on first use.
  *
- * Invariant: the number of time series has a limit, whatever names models and callers invent. The first so many names
- * stay, since a counter that a scraper has seen must not go back.
+ * Invariant: the number of time series is limited, whatever names models and callers invent. The first names are kept
+ * forever, because a scraped counter must not decrease.
  */
 import { loadPackage } from "../../protocol/load-package.ts";
 import type { Observer } from "../observer.ts";
@@ -18,29 +18,44 @@ import {
 import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 
+/** Options of `createPrometheusObserver`. */
 export interface PrometheusOptions {
-  /** Where the metrics are put: a `Registry` of prom-client. A new one when absent. */
+  /** The prom-client `Registry` for the metrics. Default: a new one. */
   readonly register?: PrometheusRegister;
-  /** Before each name; `loom_` when absent. */
+  /** Prefix of every metric name. Default: `loom_`. */
   readonly prefix?: string;
-  /** The package itself, where yours is to be used and not the one that is found. */
+  /** The prom-client module to use. Default: the installed package. */
   readonly client?: PrometheusClient;
-  /** Values of one label: so many agents, models, tools and kinds of errors are told by name, all beyond as `other`. */
+  /** Maximum values per label: agents, models, tools and errors. Further values become `other`. Default: 100. */
   readonly maxLabels?: number;
-  /** Calls of one run that are remembered until they end. */
+  /** Maximum open calls remembered per run. Default: 1000. */
   readonly maxOpenCalls?: number;
 }
 
+/** An observer and stream meter that updates Prometheus metrics. */
 export interface PrometheusObserver extends Observer, StreamMeter {
+  /** The register with the metrics; serve `await register.metrics()` to the scraper. */
   readonly register: PrometheusRegister;
 }
 
+/**
+ * Creates an observer that updates Prometheus metrics. Pass it to an agent or server in `observers`, and to a server as
+ * `meter` to count streams too. Throws `missing_package` if prom-client is not installed, and an error of prom-client
+ * if the register already has these metrics.
+ *
+ * ```ts
+ * const prometheus = await createPrometheusObserver();
+ * const helper = agent({ model, observers: [prometheus] });
+ * const text = await prometheus.register.metrics();
+ * ```
+ */
 export async function createPrometheusObserver(options: PrometheusOptions = {}): Promise<PrometheusObserver> {
   const { prefix = "loom_", maxLabels = DEFAULT_MAX_LABELS, maxOpenCalls = MAX_OPEN_CALLS } = options;
   assertLimit("maxLabels", maxLabels, 0);
   assertLimit("maxOpenCalls", maxOpenCalls, 1);
   const client =
-    options.client ?? (await loadPackage("prom-client", "to show metrics to Prometheus", () => import("prom-client")));
+    options.client ??
+    (await loadPackage("prom-client", "to export metrics to Prometheus", () => import("prom-client")));
   const { register = new client.Registry() } = options;
   const metrics = createPrometheusMetrics({ client, register, prefix });
   const measures = createMeasures(metrics, maxLabels);
@@ -73,7 +88,7 @@ function createMeasures(metrics: PrometheusMetrics, maxLabels: number): Measures
       metrics.runs.inc({ agent, status });
       if (elapsedMs !== undefined) metrics.runDuration.observe({ agent }, elapsedMs / 1000);
     },
-    beginAnswer: (agent, elapsedMs) => metrics.firstAnswer.observe({ agent: agentOf(agent) }, elapsedMs / 1000),
+    recordFirstAnswer: (agent, elapsedMs) => metrics.firstAnswer.observe({ agent: agentOf(agent) }, elapsedMs / 1000),
     addIteration: () => metrics.iterations.inc({}),
     startModelCall: (model) => metrics.llmCalls.inc({ model: modelOf(model) }),
     endModelCall(name, isError, elapsedMs) {
@@ -81,7 +96,7 @@ function createMeasures(metrics: PrometheusMetrics, maxLabels: number): Measures
       if (isError) metrics.llmErrors.inc({ model });
       if (elapsedMs !== undefined) metrics.llmDuration.observe({ model }, elapsedMs / 1000);
     },
-    takeFirstToken: (model, elapsedMs) => metrics.firstToken.observe({ model: modelOf(model) }, elapsedMs / 1000),
+    recordFirstToken: (model, elapsedMs) => metrics.firstToken.observe({ model: modelOf(model) }, elapsedMs / 1000),
     addTokens(name, { prompt, completion }) {
       const model = modelOf(name);
       metrics.llmTokens.inc({ model, direction: "prompt" }, prompt);
@@ -107,11 +122,11 @@ function createMeasures(metrics: PrometheusMetrics, maxLabels: number): Measures
       metrics.approvals.inc({ decision });
       if (waitMs !== undefined) metrics.approvalWait.observe({}, waitMs / 1000);
     },
-    loseCall: () => metrics.untracked.inc({}),
+    countUntrackedCall: () => metrics.untracked.inc({}),
   };
 }
 
-/** Pairs are limited, not each by itself: their product would be too many. */
+/** Limits pairs of stage and code; separate limits would allow their product. */
 function createErrorLabels(maxLabels: number): (stage: string, code: string) => { stage: string; code: string } {
   const [stageOf, codeOf] = [createLabelLimit(maxLabels), createLabelLimit(maxLabels)];
   const pairs = new Set<string>();

@@ -1,31 +1,38 @@
 /**
- * Finds what can be measured in the records of one run. It keeps no numbers, only what is open.
+ * Finds measurements in the records of one run. It stores no numbers, only what is open.
  *
  * Invariants:
- * - Each record is measured by the process that wrote it: what is past is followed, and not counted again.
- * - A token costs a look at its type, unless a call waits for its first.
- * - What is remembered has a limit, whatever the records say; a call without a beginning or an end is counted once.
+ * - Each record is counted by the process that wrote it. Past records are followed but not counted again.
+ * - A text chunk costs one type check, unless a call waits for its first token.
+ * - Memory is limited whatever the records contain. A call without a start or an end is counted once.
  */
 import { type AnyEvent, BoundedMap, CallKeys, type EventOf, type StampedRecord } from "../../protocol/index.ts";
 import type { RunObserver } from "../observer.ts";
-import { type ApprovalDecision, type Measures, readCount, readElapsed, readSpan, type RunOutcome } from "./measures.ts";
+import {
+  type MeasuredDecision,
+  type Measures,
+  readCount,
+  readElapsed,
+  readSpan,
+  type RunEndStatus,
+} from "./measures.ts";
 
-/** Calls of one run that are remembered, models' and tools' each. */
+/** Default for the open calls remembered per run, separately for models and tools. */
 export const MAX_OPEN_CALLS = 1000;
 
-/** For what has no name. */
-const UNNAMED = "unknown";
+/** Label for missing names. */
+const UNKNOWN = "unknown";
 
-interface ModelCall {
+interface MeteredModelCall {
   readonly model: string;
   readonly since: number | undefined;
-  /** Undefined where what it says is in no record: a summary. */
+  /** The node run that records the output; undefined for a summary, whose output is not recorded. */
   readonly node: string | undefined;
-  readonly isRound: boolean;
+  readonly isIteration: boolean;
   isOpen: boolean;
 }
 
-interface ToolCall {
+interface MeteredToolCall {
   readonly name: string;
   since: number | undefined;
   askedAt: number | undefined;
@@ -33,7 +40,7 @@ interface ToolCall {
   isOpen: boolean;
 }
 
-/** Types that come by the thousand and tell nothing here. */
+/** Frequent event types that are not measured. */
 export const NOT_MEASURED: ReadonlySet<string> = new Set([
   "values",
   "updates",
@@ -46,31 +53,34 @@ export const NOT_MEASURED: ReadonlySet<string> = new Set([
 
 export class RunMeter implements RunObserver {
   readonly #measures: Measures;
-  #agent = UNNAMED;
+  #agent = UNKNOWN;
   #since: number | undefined;
   #isOver = false;
   #hasAnswer = false;
   #showsModelCalls = false;
-  readonly #models: BoundedMap<ModelCall>;
-  /** Calls that have said nothing yet, by node run; none where two are open in one, and nobody can tell who speaks. */
-  readonly #waiting: BoundedMap<ModelCall>;
-  /** How many calls are open, by node run. */
-  readonly #speaking: BoundedMap<number>;
-  readonly #tools: BoundedMap<ToolCall>;
-  /** Calls of which only pieces of the arguments have come. */
-  readonly #begun: BoundedMap<true>;
+  readonly #models: BoundedMap<MeteredModelCall>;
+  /**
+   * Calls without output so far, by node run. None if two calls are open in a node run, because output does not name
+   * its call.
+   */
+  readonly #waiting: BoundedMap<MeteredModelCall>;
+  /** Number of open calls by node run. */
+  readonly #openCallCounts: BoundedMap<number>;
+  readonly #tools: BoundedMap<MeteredToolCall>;
+  /** Tool calls of which only argument chunks have arrived. */
+  readonly #partialCalls: BoundedMap<true>;
   readonly #keys = new CallKeys();
 
   constructor(measures: Measures, maxOpenCalls: number = MAX_OPEN_CALLS) {
     this.#measures = measures;
-    const forget = (call: ModelCall | ToolCall): void => {
-      if (call.isOpen) measures.loseCall();
+    const forget = (call: MeteredModelCall | MeteredToolCall): void => {
+      if (call.isOpen) measures.countUntrackedCall();
     };
-    this.#models = new BoundedMap<ModelCall>(maxOpenCalls, forget);
+    this.#models = new BoundedMap<MeteredModelCall>(maxOpenCalls, forget);
     this.#waiting = new BoundedMap(maxOpenCalls);
-    this.#speaking = new BoundedMap(maxOpenCalls);
-    this.#tools = new BoundedMap<ToolCall>(maxOpenCalls, forget);
-    this.#begun = new BoundedMap(maxOpenCalls);
+    this.#openCallCounts = new BoundedMap(maxOpenCalls);
+    this.#tools = new BoundedMap<MeteredToolCall>(maxOpenCalls, forget);
+    this.#partialCalls = new BoundedMap(maxOpenCalls);
   }
 
   take({ envelope, event }: StampedRecord, isPast: boolean): void {
@@ -81,7 +91,7 @@ export class RunMeter implements RunObserver {
         if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
         return;
       case "tool_call_chunk":
-        this.#noteBegun(event as EventOf<"tool_call_chunk">);
+        this.#notePartialCall(event as EventOf<"tool_call_chunk">);
         if (this.#waiting.size > 0) this.#takePiece(envelope.node_id ?? "", ts, isPast);
         return;
       case "reasoning_chunk":
@@ -115,22 +125,22 @@ export class RunMeter implements RunObserver {
   }
 
   close(): void {
-    // What is still open has not ended: there is nothing to tell.
+    // Open calls have not ended, so there is nothing to count.
   }
 
-  /** What stands for itself. */
+  /** Counts events that need no state. */
   #count(event: AnyEvent): void {
     switch (event.type) {
       case "usage": {
         const { llm_call_id, prompt_tokens, completion_tokens, total_tokens } = event as EventOf<"usage">;
         const model = llm_call_id === undefined ? undefined : this.#models.get(llm_call_id)?.model;
         const [prompt, completion] = [readCount(prompt_tokens), readCount(completion_tokens)];
-        this.#measures.addTokens(model ?? UNNAMED, { prompt, completion, total: readCount(total_tokens) });
+        this.#measures.addTokens(model ?? UNKNOWN, { prompt, completion, total: readCount(total_tokens) });
         return;
       }
       case "error": {
         const { stage, code } = event as EventOf<"error">;
-        this.#measures.addError(stage ?? UNNAMED, code ?? UNNAMED);
+        this.#measures.addError(stage ?? UNKNOWN, code ?? UNKNOWN);
         return;
       }
       case "retrieval_complete":
@@ -142,13 +152,13 @@ export class RunMeter implements RunObserver {
         return;
       }
       case "node_exit":
-        // A round is one model call; where those are not shown, one run of the node `think`.
+        // An iteration is one model call, or one run of the node `think` if model calls are not recorded.
         if (!this.#showsModelCalls && (event as EventOf<"node_exit">).id === "think") this.#measures.addIteration();
     }
   }
 
   #startRun({ agent }: EventOf<"run_start">, ts: number | undefined, isPast: boolean): void {
-    this.#agent = agent ?? UNNAMED;
+    this.#agent = agent ?? UNKNOWN;
     this.#since = ts;
     if (!isPast) this.#measures.startRun(this.#agent);
   }
@@ -157,7 +167,7 @@ export class RunMeter implements RunObserver {
     if (this.#isOver) return;
     this.#isOver = true;
     if (isPast) return;
-    const outcome: RunOutcome = status === "completed" || status === "cancelled" ? status : "error";
+    const outcome: RunEndStatus = status === "completed" || status === "cancelled" ? status : "error";
     this.#measures.endRun(this.#agent, outcome, readElapsed(summary?.duration_ms) ?? readSpan(this.#since, ts));
   }
 
@@ -165,7 +175,7 @@ export class RunMeter implements RunObserver {
     if (channel === "thought") return;
     this.#hasAnswer = true;
     const elapsed = readSpan(this.#since, ts);
-    if (!isPast && elapsed !== undefined) this.#measures.beginAnswer(this.#agent, elapsed);
+    if (!isPast && elapsed !== undefined) this.#measures.recordFirstAnswer(this.#agent, elapsed);
   }
 
   #takePiece(node: string, ts: number | undefined, isPast: boolean): void {
@@ -173,11 +183,11 @@ export class RunMeter implements RunObserver {
     if (call === undefined) return;
     this.#waiting.delete(node);
     const elapsed = readSpan(call.since, ts);
-    if (!isPast && elapsed !== undefined) this.#measures.takeFirstToken(call.model, elapsed);
+    if (!isPast && elapsed !== undefined) this.#measures.recordFirstToken(call.model, elapsed);
   }
 
   #startModelCall(
-    { llm_call_id, model = UNNAMED, purpose }: EventOf<"llm_start">,
+    { llm_call_id, model = UNKNOWN, purpose }: EventOf<"llm_start">,
     node: string,
     ts: number | undefined,
     isPast: boolean,
@@ -185,15 +195,21 @@ export class RunMeter implements RunObserver {
     const isRound = purpose !== "summary";
     if (isRound) this.#showsModelCalls = true;
     if (this.#models.get(llm_call_id)?.isOpen === true) return;
-    const call: ModelCall = { model, since: ts, node: isRound ? node : undefined, isRound, isOpen: true };
+    const call: MeteredModelCall = {
+      model,
+      since: ts,
+      node: isRound ? node : undefined,
+      isIteration: isRound,
+      isOpen: true,
+    };
     this.#models.set(llm_call_id, call);
     if (!isPast) this.#measures.startModelCall(model);
-    if (isRound) this.#speak(node, call);
+    if (isRound) this.#addOpenCall(node, call);
   }
 
-  #speak(node: string, call: ModelCall): void {
-    const speaking = (this.#speaking.get(node) ?? 0) + 1;
-    this.#speaking.set(node, speaking);
+  #addOpenCall(node: string, call: MeteredModelCall): void {
+    const speaking = (this.#openCallCounts.get(node) ?? 0) + 1;
+    this.#openCallCounts.set(node, speaking);
     if (speaking === 1) this.#waiting.set(node, call);
     else this.#waiting.delete(node);
   }
@@ -202,26 +218,26 @@ export class RunMeter implements RunObserver {
     const { llm_call_id, finish_reason, error, duration_ms, purpose } = event;
     const known = this.#models.get(llm_call_id);
     if (known?.isOpen === false) return;
-    const { model, since, node } = known ?? { model: event.model ?? UNNAMED, since: undefined, node: undefined };
-    const isRound = known?.isRound !== false && purpose !== "summary";
-    // One that was forgotten has been counted when it began.
+    const { model, since, node } = known ?? { model: event.model ?? UNKNOWN, since: undefined, node: undefined };
+    const isRound = known?.isIteration !== false && purpose !== "summary";
+    // A forgotten call was counted when it started.
     const isNew = known === undefined && !this.#models.evicted;
-    if (known === undefined) this.#models.set(llm_call_id, { model, since, node, isRound, isOpen: false });
+    if (known === undefined) this.#models.set(llm_call_id, { model, since, node, isIteration: isRound, isOpen: false });
     else known.isOpen = false;
-    if (node !== undefined) this.#fallSilent(node);
+    if (node !== undefined) this.#removeOpenCall(node);
     if (isPast) return;
     if (isNew) this.#measures.startModelCall(model);
     const isError = finish_reason === "error" || (error !== undefined && finish_reason !== "cancelled");
     this.#measures.endModelCall(model, isError, readElapsed(duration_ms) ?? readSpan(since, ts));
-    // As in 002's `iteration`: a try that failed is no round, nor is a summary.
+    // As for `iteration` of callbacks: failed attempts and summaries are not iterations.
     if (isRound && !isError && finish_reason !== "cancelled") this.#measures.addIteration();
   }
 
-  #fallSilent(node: string): void {
+  #removeOpenCall(node: string): void {
     this.#waiting.delete(node);
-    const speaking = (this.#speaking.get(node) ?? 1) - 1;
-    if (speaking > 0) this.#speaking.set(node, speaking);
-    else this.#speaking.delete(node);
+    const speaking = (this.#openCallCounts.get(node) ?? 1) - 1;
+    if (speaking > 0) this.#openCallCounts.set(node, speaking);
+    else this.#openCallCounts.delete(node);
   }
 
   #takeToolEvent(event: AnyEvent, ts: number | undefined, isPast: boolean): void {
@@ -229,7 +245,7 @@ export class RunMeter implements RunObserver {
       case "tool_call": {
         const made = event as EventOf<"tool_call">;
         const key = this.#keys.keyOf(made, "call");
-        this.#begun.delete(key);
+        this.#partialCalls.delete(key);
         if (this.#tools.get(key)?.isOpen !== true) this.#openTool(key, made.name, isPast);
         return;
       }
@@ -266,35 +282,36 @@ export class RunMeter implements RunObserver {
   #endTool(event: EventOf<"tool_end">, ts: number | undefined, isPast: boolean): void {
     const key = this.#keys.keyOf(event, "end");
     const known = this.#tools.get(key);
-    // The model broke off within its arguments: it was never made. So says the run's own summary.
-    if (known?.isOpen === false || (this.#begun.delete(key) && known === undefined)) return;
+    // The model stopped within the arguments, so the call was never made. The summary of the run does not count it
+    // either.
+    if (known?.isOpen === false || (this.#partialCalls.delete(key) && known === undefined)) return;
     const call = this.#findTool(key, event.name, isPast);
     call.isOpen = false;
     if (isPast) return;
-    // Where it never ran there is no time it took.
+    // A call that never ran has no duration.
     const elapsed = readElapsed(event.duration_ms) ?? readSpan(call.since, ts);
     this.#measures.endToolCall(call.name, event.is_error, elapsed);
   }
 
-  #noteBegun({ call_id }: EventOf<"tool_call_chunk">): void {
-    if (call_id === undefined || this.#begun.has(call_id) || this.#tools.has(call_id)) return;
-    this.#begun.set(call_id, true);
+  #notePartialCall({ call_id }: EventOf<"tool_call_chunk">): void {
+    if (call_id === undefined || this.#partialCalls.has(call_id) || this.#tools.has(call_id)) return;
+    this.#partialCalls.set(call_id, true);
   }
 
-  #findTool(key: string, name: string | undefined, isPast: boolean): ToolCall {
-    // One that was forgotten has been counted when it began.
+  #findTool(key: string, name: string | undefined, isPast: boolean): MeteredToolCall {
+    // A forgotten call was counted when it started.
     return this.#tools.get(key) ?? this.#openTool(key, name, isPast || this.#tools.evicted);
   }
 
-  #openTool(key: string, name: string = UNNAMED, isCounted: boolean): ToolCall {
-    const call: ToolCall = { name, since: undefined, askedAt: undefined, isAsked: false, isOpen: true };
+  #openTool(key: string, name: string = UNKNOWN, isCounted: boolean): MeteredToolCall {
+    const call: MeteredToolCall = { name, since: undefined, askedAt: undefined, isAsked: false, isOpen: true };
     this.#tools.set(key, call);
     if (!isCounted) this.#measures.startToolCall(name);
     return call;
   }
 }
 
-/** What is not known to be consent is none. */
-function readDecision(decision: string): ApprovalDecision {
+/** Unknown decisions count as rejections. */
+function readDecision(decision: string): MeasuredDecision {
   return decision === "approved" || decision === "expired" ? decision : "rejected";
 }

@@ -1,61 +1,69 @@
 /**
- * What a server tells of the streams it sends. A server has at most one meter; `joinStreamMeters` makes one of several.
- * It knows no transport and no log.
+ * The interface through which a server reports the streams it sends. A server has at most one meter; `joinStreamMeters`
+ * combines several.
  */
-import { doAll } from "../do-all.ts";
-import { catchLater, isThenable } from "../shield.ts";
+import { callAll } from "../call-all.ts";
+import { catchRejection, isThenable } from "../shield.ts";
 
+/** How a stream was opened. */
 export interface StreamOpening {
   readonly transport: "http" | "control";
   readonly dialect: string;
   /**
-   * `fresh`: from the beginning. `resume`: from a place the reader has come to. `gap`: a counted number of frames after a
-   * place, and no more: what a receiver asks for that has missed some.
+   * `fresh`: from the start. `resume`: from a cursor of the client. `gap`: a limited number of frames after a cursor,
+   * which a receiver requests when it has missed some.
    */
   readonly kind: "fresh" | "resume" | "gap";
 }
 
 /**
- * `end`: all was sent that was asked for. `left`: the reader went away, or wants no more. `slow`: it did not read what it
- * asked for. `error`: the stream broke.
+ * `end`: everything requested was sent. `left`: the client disconnected or unsubscribed. `slow`: the client did not
+ * read. `error`: the stream failed.
  */
 export type StreamEnd = "end" | "left" | "slow" | "error";
 
+/** Receives the streams of a server. */
 export interface StreamMeter {
-  /** A reader asked, and its place is good. */
+  /** A client opened a stream with a valid cursor. */
   openStream(opening: StreamOpening): StreamTally;
-  /** A reader asked for what it cannot have; `code` is one of ours. */
+  /** A stream request was rejected with this error code. */
   refuseStream(code: string): void;
-  /** A connection was closed since its reader did not read. It may have had any number of streams. */
+  /** A connection was closed because the client did not read. It may have had any number of streams. */
   closeSlowReader(): void;
 }
 
+/** Receives what is sent on one stream. */
 export interface StreamTally {
   /**
-   * Frames were handed over. Bytes are those of their texts, without what the transport puts around them; those replayed
-   * were in the log already when the stream was opened.
+   * Frames were sent. `bytes` is their size without transport overhead; `replayedBytes` is the part that was already in
+   * the log when the stream was opened.
    */
   send(frames: number, bytes: number, replayedBytes: number): void;
   /** The last call, made once. */
   close(end: StreamEnd): void;
 }
 
-/** What one of them throws is thrown when the others were told, too. */
+/**
+ * Combines several meters into one. If one of them throws, the others are still called, and the error is thrown
+ * afterwards.
+ */
 export function joinStreamMeters(...meters: readonly StreamMeter[]): StreamMeter {
   return {
     openStream(opening) {
       const tallies = meters.map((meter) => openTally(meter, opening));
       return {
-        send: (frames, bytes, replayedBytes) => doAll(tallies, (tally) => tally.send(frames, bytes, replayedBytes)),
-        close: (end) => doAll(tallies, (tally) => tally.close(end)),
+        send: (frames, bytes, replayedBytes) => callAll(tallies, (tally) => tally.send(frames, bytes, replayedBytes)),
+        close: (end) => callAll(tallies, (tally) => tally.close(end)),
       };
     },
-    refuseStream: (code) => doAll(meters, (meter) => meter.refuseStream(code)),
-    closeSlowReader: () => doAll(meters, (meter) => meter.closeSlowReader()),
+    refuseStream: (code) => callAll(meters, (meter) => meter.refuseStream(code)),
+    closeSlowReader: () => callAll(meters, (meter) => meter.closeSlowReader()),
   };
 }
 
-/** Of a meter that throws, one that throws the same when the stream is closed: the others must have theirs before. */
+/**
+ * For a meter that fails to open, returns a tally that throws the error on close, after the other meters were called.
+ */
 function openTally(meter: StreamMeter, opening: StreamOpening): StreamTally {
   const fail = (error: unknown): StreamTally => ({
     send: () => undefined,
@@ -67,8 +75,8 @@ function openTally(meter: StreamMeter, opening: StreamOpening): StreamTally {
   try {
     tally = meter.openStream(opening);
     if (!isThenable(tally)) return tally;
-    catchLater(tally, () => undefined);
-    return fail(new TypeError("a meter has to give its tally at once"));
+    catchRejection(tally, () => undefined);
+    return fail(new TypeError("openStream of a stream meter must return its tally synchronously, not a promise"));
   } catch (error) {
     return fail(error);
   }

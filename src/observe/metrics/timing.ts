@@ -1,15 +1,16 @@
 /**
- * How long things took, in little room: how many, their sum, the shortest, the longest, and a histogram that is fine
- * enough for percentiles. Two of them can be added up.
+ * Statistics of durations in constant memory: count, sum, minimum, maximum, and a histogram for percentiles. Mergeable.
  *
  * Invariants:
- * - Adding up in any order and grouping gives the same, to the last bit: times are kept as whole microseconds.
- * - Buckets grow by an eighth of a doubling, so a percentile is at most 5 % off; there are at most 332 of them.
+ * - Merging in any order gives exactly the same result, because times are stored as integer microseconds.
+ * - Each bucket is an eighth of a doubling, so a percentile is at most 5 % off. There are at most 332 buckets.
  */
+
+/** Statistics of durations, in milliseconds. */
 export interface TimingSummary {
   readonly count: number;
   readonly sumMs: number;
-  /** 0 where there is none. */
+  /** 0 if `count` is 0. */
   readonly minMs: number;
   readonly maxMs: number;
   readonly meanMs: number;
@@ -25,10 +26,10 @@ export class Timing {
   #sum = 0;
   #min = Number.POSITIVE_INFINITY;
   #max = 0;
-  /** How many by bucket; 0 holds what took no time. */
+  /** Counts by bucket; bucket 0 is for durations of 0. */
   readonly #buckets = new Map<number, number>();
 
-  /** `ms` as `Measures` gives it: finite, and not negative. */
+  /** Adds a duration in milliseconds, finite and not negative. */
   add(ms: number): void {
     const us = Math.round(ms * 1000);
     this.#count++;
@@ -64,13 +65,13 @@ export class Timing {
     this.#buckets.set(bucket, (this.#buckets.get(bucket) ?? 0) + count);
   }
 
-  /** Of shares that grow, in milliseconds. */
+  /** Returns quantiles in milliseconds. `shares` must be ascending. */
   #findQuantiles(shares: readonly number[]): number[] {
     const buckets = [...this.#buckets].toSorted(([a], [b]) => a - b);
     let seen = 0;
     let at = -1;
     return shares.map((share) => {
-      // A percentile is a value that was measured, as near as its bucket tells.
+      // A percentile is a measured value, as precise as its bucket.
       const rank = Math.max(1, Math.ceil(share * this.#count));
       while (seen < rank && at + 1 < buckets.length) seen += buckets[++at]?.[1] ?? 0;
       const bucket = buckets[at]?.[0] ?? 0;

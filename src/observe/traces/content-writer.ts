@@ -1,16 +1,16 @@
 /**
- * What was said, asked and answered in a run, in the form the conventions give it: only made where somebody wants
- * contents in traces. Secrets are taken out, and every attribute is cut.
+ * Formats messages, arguments and results as span attributes according to the OpenTelemetry conventions. Used only if
+ * content capture is enabled. Secrets are redacted, and every attribute is cut to a limit.
  */
 import type { Attributes } from "@opentelemetry/api";
 import { BoundedMap, type EventOf, type Json } from "../../protocol/index.ts";
 import type { Redactor } from "../logs/create-redactor.ts";
-import { formMessage, formTextPart, GEN_AI } from "./gen-ai.ts";
-import type { ModelCall } from "./model-calls.ts";
+import { formatMessage, createTextPart, GEN_AI } from "./gen-ai.ts";
+import type { TracedModelCall } from "./traced-model-calls.ts";
 
-/** Calls whose arguments are kept until they start. */
+/** Maximum calls whose arguments are kept until they start. */
 const MAX_CALLS = 1000;
-/** Parts of one answer. */
+/** Maximum parts of one output. */
 const MAX_PARTS = 100;
 const MAX_DOCUMENTS = 20;
 
@@ -24,35 +24,35 @@ export class ContentWriter {
     this.#max = maxCharacters;
   }
 
-  formText(text: string): string {
+  cleanText(text: string): string {
     return this.#redactor.cleanText(text, this.#max);
   }
 
-  formUser(message: string): string {
-    return formMessage("user", [formTextPart("text", this.formText(message))]);
+  formatUserMessage(message: string): string {
+    return formatMessage("user", [createTextPart("text", this.cleanText(message))]);
   }
 
-  formAnswer(reply: string): string {
-    return formMessage("assistant", [formTextPart("text", this.formText(reply))]);
+  formatReply(reply: string): string {
+    return formatMessage("assistant", [createTextPart("text", this.cleanText(reply))]);
   }
 
-  takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, call: ModelCall): void {
-    // The arguments come once more, whole.
+  takePiece(event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">, call: TracedModelCall): void {
+    // The complete arguments arrive with `tool_call`.
     if (event.type === "tool_call_chunk" || call.characters >= this.#max) return;
     const type = event.type === "message_chunk" ? "text" : "reasoning";
     call.characters += event.content.length;
-    const last = call.said.at(-1);
+    const last = call.output.at(-1);
     if (last?.type === type) last.text += event.content;
-    else if (call.said.length < MAX_PARTS) call.said.push({ type, text: event.content });
+    else if (call.output.length < MAX_PARTS) call.output.push({ type, text: event.content });
   }
 
-  takeCall(key: string, event: EventOf<"tool_call">, call: ModelCall | undefined): void {
+  takeCall(key: string, event: EventOf<"tool_call">, call: TracedModelCall | undefined): void {
     this.#keepArguments(key, event.arguments);
-    if (call === undefined || call.said.length >= MAX_PARTS) return;
-    const text = this.formArguments(key) ?? "";
+    if (call === undefined || call.output.length >= MAX_PARTS) return;
+    const text = this.getArguments(key) ?? "";
     if (call.characters + text.length > this.#max) return;
     call.characters += text.length;
-    call.said.push({ type: "tool_call", text, call: { id: event.call_id, name: event.name } });
+    call.output.push({ type: "tool_call", text, call: { id: event.call_id, name: event.name } });
   }
 
   /** The user may have changed the arguments. */
@@ -60,7 +60,7 @@ export class ContentWriter {
     if (event.arguments !== undefined) this.#keepArguments(key, event.arguments);
   }
 
-  formArguments(key: string): string | undefined {
+  getArguments(key: string): string | undefined {
     return this.#arguments.get(key);
   }
 
@@ -68,21 +68,21 @@ export class ContentWriter {
     this.#arguments.delete(key);
   }
 
-  formSaid({ said }: ModelCall, finishReason: string | undefined): string {
-    const parts = said.map(({ type, text, call }): Json => {
-      if (type !== "tool_call") return formTextPart(type, this.formText(text));
+  formatOutput({ output }: TracedModelCall, finishReason: string | undefined): string {
+    const parts = output.map(({ type, text, call }): Json => {
+      if (type !== "tool_call") return createTextPart(type, this.cleanText(text));
       return { type, ...(call?.id === undefined ? {} : { id: call.id }), name: call?.name ?? "", arguments: text };
     });
-    return formMessage("assistant", parts, finishReason);
+    return formatMessage("assistant", parts, finishReason);
   }
 
-  formRetrieval({ query, sources = [] }: EventOf<"retrieval_complete">): Attributes {
+  describeRetrieval({ query, sources = [] }: EventOf<"retrieval_complete">): Attributes {
     const documents = sources.slice(0, MAX_DOCUMENTS).map(({ uri, title, score }) => ({
-      id: this.formText(uri ?? title),
+      id: this.cleanText(uri ?? title),
       ...(score === undefined ? {} : { score }),
     }));
     return {
-      ...(query === undefined ? {} : { [GEN_AI.query]: this.formText(query) }),
+      ...(query === undefined ? {} : { [GEN_AI.query]: this.cleanText(query) }),
       ...(documents.length === 0 ? {} : { [GEN_AI.documents]: JSON.stringify(documents) }),
     };
   }

@@ -1,9 +1,9 @@
 /**
- * Runs as OpenTelemetry spans, after the conventions for generative AI: `invoke_agent` for a run, `chat` for a model
- * call, `execute_tool` for a tool. Only the interface package is used; what becomes of the spans is the business of
- * whatever SDK the program has set up.
+ * Exports runs as OpenTelemetry spans according to the conventions for generative AI: `invoke_agent` for a run, `chat`
+ * for a model call, `execute_tool` for a tool. Uses only `@opentelemetry/api`; the SDK of the program decides where
+ * spans go.
  *
- * Without an SDK, or where a run is not sampled, its records are not looked at.
+ * Without an SDK, or if a run is not sampled, its records are ignored.
  */
 import type { Context, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { BoundedMap, type EventType } from "../../protocol/index.ts";
@@ -14,7 +14,7 @@ import { INERT, keyOfRun, type Observer } from "../observer.ts";
 import { ContentWriter } from "./content-writer.ts";
 import { TraceRun } from "./trace-run.ts";
 
-/** A `Tracer` of `@opentelemetry/api`, in words that need no package. */
+/** A `Tracer` of `@opentelemetry/api`, declared here so that its types are not needed. */
 export interface TracerLike {
   startSpan(name: string, options?: object, context?: object): object;
 }
@@ -24,31 +24,35 @@ export interface TracerProviderLike {
   getTracer(name: string, version?: string): TracerLike;
 }
 
+/** Options of `createTraceObserver`. */
 export interface TraceOptions {
-  /** That of the provider when absent. */
+  /** Tracer that creates the spans. Default: the one of the provider. */
   readonly tracer?: TracerLike;
-  /** The one the program has registered when absent; it may be registered later. */
+  /** Provider of the tracer. Default: the globally registered one, which may be registered later. */
   readonly tracerProvider?: TracerProviderLike;
-  /** Prompts, answers, arguments, results, and errors that may quote them; false when absent. */
+  /** Whether to record prompts, answers, arguments, results, and errors that may quote them. Default: false. */
   readonly captureContent?: boolean;
-  /** `gen_ai.agent.name`; the kind of agent when absent. */
+  /** Value of `gen_ai.agent.name`. Default: the agent of the run. */
   readonly agentName?: string;
-  /** More names and looks of secrets. */
+  /** Additional names and patterns of secrets. Known ones are always redacted. */
   readonly redact?: RedactOptions;
-  /** Of one attribute, cut beyond; 8000 when absent. */
+  /** Maximum characters of an attribute with content; longer values are cut. Default: 8000. */
   readonly maxContentCharacters?: number;
-  /** Of one run, open at once; 1000 when absent. Those beyond are counted in `loom.dropped.spans`. */
+  /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. Default: 1000. */
   readonly maxOpenSpans?: number;
-  /** Of the span of one run; 100 when absent. Those beyond are counted in `loom.dropped.events`. */
+  /** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. Default: 100. */
   readonly maxEvents?: number;
-  /** Runs that were asked for and have not begun, and runs that were left; 1000 when absent, the oldest is forgotten. */
+  /**
+   * Maximum expected runs and unfinished runs remembered for parent spans and links; the oldest are forgotten. Default:
+   * 1000.
+   */
   readonly maxExpectedRuns?: number;
 }
 
 const TRACER_NAME = "loom-agent";
 const MAX_MESSAGE = 500;
 
-/** What comes by the thousand, or tells no trace anything. */
+/** Frequent events and events without a span. */
 const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "values",
   "updates",
@@ -65,7 +69,15 @@ const IGNORED: ReadonlySet<string> = new Set<EventType>([
   "image",
 ]);
 
-/** Refused as `missing_package` where `@opentelemetry/api` is not installed. */
+/**
+ * Creates an observer that exports runs as spans. Pass it to an agent or server in `observers`. Throws
+ * `missing_package` if `@opentelemetry/api` is not installed.
+ *
+ * ```ts
+ * const traces = await createTraceObserver({ captureContent: true });
+ * const helper = agent({ model, observers: [traces] });
+ * ```
+ */
 export async function createTraceObserver(options: TraceOptions = {}): Promise<Observer> {
   const { captureContent = false, agentName, maxContentCharacters = 8000, maxExpectedRuns = 1000 } = options;
   const { maxOpenSpans = 1000, maxEvents = 100 } = options;
@@ -80,7 +92,7 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
   const tracer = (options.tracer ?? (options.tracerProvider ?? trace).getTracer(TRACER_NAME)) as Tracer;
   const redactor = createRedactor(options.redact);
   const expected = new BoundedMap<Context>(maxExpectedRuns);
-  const left = new BoundedMap<SpanContext>(maxExpectedRuns);
+  const previousSpans = new BoundedMap<SpanContext>(maxExpectedRuns);
   const common = {
     tracer,
     agentName,
@@ -103,9 +115,9 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
       const key = keyOfRun(run);
       return new TraceRun(run, {
         ...common,
-        takeExpected: () => takeOut(expected, key),
-        takeLeft: () => takeOut(left, key),
-        keepLeft: (span) => void left.set(key, span),
+        takeExpectedContext: () => takeOut(expected, key),
+        takePreviousSpan: () => takeOut(previousSpans, key),
+        keepPreviousSpan: (span) => void previousSpans.set(key, span),
         content: captureContent ? new ContentWriter(redactor, maxContentCharacters) : undefined,
       });
     },

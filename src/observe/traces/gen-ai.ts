@@ -1,6 +1,6 @@
 /**
- * The words of the OpenTelemetry conventions for generative AI, as far as they are used here, and ours beside them. They
- * are those of the repository `semantic-conventions-genai`, status Development, in the autumn of 2026. It knows no span.
+ * Attribute names of the OpenTelemetry conventions for generative AI (repository `semantic-conventions-genai`, status
+ * Development, autumn 2026) and of Loom.
  */
 import type { Json } from "../../protocol/index.ts";
 
@@ -33,15 +33,15 @@ export const LOOM = {
   runId: "loom.run.id",
   requestId: "loom.request.id",
   source: "loom.run.source",
-  /** completed, error, cancelled; `left` when this process writes it no more. */
+  /** completed, error, cancelled; `left` if this process no longer writes the run. */
   status: "loom.run.status",
   isResumed: "loom.run.resumed",
   nodeId: "loom.node.id",
   attempts: "loom.llm.attempts",
-  /** `summary`, where the call is not the run's own. */
+  /** `summary` for calls that write a summary. */
   purpose: "loom.llm.purpose",
   isCancelled: "loom.cancelled",
-  /** Its end was not seen. */
+  /** The end of the span was not seen. */
   isIncomplete: "loom.incomplete",
   approvalWait: "loom.approval.wait_ms",
   approvalDecision: "loom.approval.decision",
@@ -50,10 +50,10 @@ export const LOOM = {
   droppedEvents: "loom.dropped.events",
 } as const;
 
-/** For failures that nobody gave a code. */
+/** For failures without an error code. */
 export const OTHER_ERROR = "_OTHER";
 
-/** Names that providers have in the AI SDK, and in the conventions where these differ. */
+/** Provider names of the AI SDK that differ from the conventions. */
 const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
   ["amazon-bedrock", "aws.bedrock"],
   ["bedrock", "aws.bedrock"],
@@ -68,7 +68,7 @@ const PROVIDER_NAMES: ReadonlyMap<string, string> = new Map([
   ["xai", "x_ai"],
 ]);
 
-/** `openai.responses/gpt-5` is the model gpt-5 of openai. */
+/** Splits a model such as `openai.responses/gpt-5` into the provider `openai` and the name `gpt-5`. */
 export function readModelName(model: string): { readonly provider: string | undefined; readonly name: string } {
   const slash = model.indexOf("/");
   if (slash <= 0) return { provider: undefined, name: model };
@@ -78,18 +78,18 @@ export function readModelName(model: string): { readonly provider: string | unde
   return { provider, name: model.slice(slash + 1) };
 }
 
-/** A message in the form of the conventions. */
-export function formMessage(role: "user" | "assistant", parts: readonly Json[], finishReason?: string): string {
+/** Formats a message according to the conventions. */
+export function formatMessage(role: "user" | "assistant", parts: readonly Json[], finishReason?: string): string {
   return JSON.stringify([{ role, parts, ...(finishReason === undefined ? {} : { finish_reason: finishReason }) }]);
 }
 
-export function formTextPart(type: "text" | "reasoning", content: string): Json {
+export function createTextPart(type: "text" | "reasoning", content: string): Json {
   return { type, content };
 }
 
 /**
- * The caller's place in a trace, where the run's context has it as W3C `traceparent`: so a run belongs to its trace even
- * where another process goes on with it.
+ * Reads the caller's span from the W3C `traceparent` in the run context. This connects a run to the caller's trace even
+ * if another process continues it.
  */
 export function readTraceParent(context: unknown): { traceId: string; spanId: string; traceFlags: number } | undefined {
   if (typeof context !== "object" || context === null) return undefined;
@@ -101,7 +101,7 @@ export function readTraceParent(context: unknown): { traceId: string; spanId: st
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
-/** Milliseconds since 1970 as seconds and nanoseconds: a bare number is taken for something else by some versions. */
+/** Converts milliseconds since 1970 to seconds and nanoseconds. Some SDK versions misinterpret a plain number. */
 export function toHrTime(ms: number): [number, number] {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.min(999_999_999, Math.round((ms - seconds * 1000) * 1e6))];

@@ -1,28 +1,28 @@
 /**
- * The tools of a run: what was asked about them, and a span for each that ran. A call that is refused, or ends without
- * having begun here, has no span and is told as an event of the run.
+ * The tool calls of a run: their approvals, and a span for each call that ran. A call that was rejected, or whose start
+ * was not seen here, has no span; it becomes an event on the span of the run.
  */
 import type { Attributes } from "@opentelemetry/api";
 import { BoundedMap, CallKeys, type EventOf, type StampedRecord } from "../../protocol/index.ts";
-import { doAll } from "../do-all.ts";
+import { callAll } from "../call-all.ts";
 import type { ContentWriter } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";
-import type { ModelCall } from "./model-calls.ts";
-import type { OpenSpan } from "./open-span.ts";
+import type { TracedModelCall } from "./traced-model-calls.ts";
+import type { TraceSpan } from "./trace-span.ts";
 
-/** What the run's spans have in common. */
+/** What the spans of a run share. */
 export interface SpanHost {
   readonly now: number;
   readonly sessionId: string;
-  /** Undefined unless contents are wanted. */
+  /** Undefined unless content capture is enabled. */
   readonly content: ContentWriter | undefined;
-  /** Undefined where too many are open. */
-  startSpan(name: string, isClient: boolean, attributes: Attributes): OpenSpan | undefined;
-  /** As an event of the run's span. */
-  tell(name: string, attributes: Attributes): void;
+  /** Returns undefined if too many spans are open. */
+  startSpan(name: string, isClient: boolean, attributes: Attributes): TraceSpan | undefined;
+  /** Adds an event to the span of the run. */
+  addEvent(name: string, attributes: Attributes): void;
 }
 
-interface Approval {
+interface ToolApproval {
   readonly askedAt: number;
   waitMs: number | undefined;
   decision: string | undefined;
@@ -30,9 +30,9 @@ interface Approval {
 
 export class ToolSpans {
   readonly #host: SpanHost;
-  readonly #spans = new Map<string, OpenSpan>();
+  readonly #spans = new Map<string, TraceSpan>();
   readonly #keys = new CallKeys();
-  readonly #approvals: BoundedMap<Approval>;
+  readonly #approvals: BoundedMap<ToolApproval>;
 
   constructor(host: SpanHost, maxApprovals: number) {
     this.#host = host;
@@ -43,14 +43,14 @@ export class ToolSpans {
     return this.#spans.size;
   }
 
-  /** Questions that nobody has answered. */
+  /** Number of approvals without a decision. */
   get waiting(): number {
     let waiting = 0;
     for (const { decision } of this.#approvals.values()) if (decision === undefined) waiting++;
     return waiting;
   }
 
-  takeCall(event: EventOf<"tool_call">, madeBy: ModelCall | undefined): void {
+  takeCall(event: EventOf<"tool_call">, madeBy: TracedModelCall | undefined): void {
     const key = this.#keys.keyOf(event, "call");
     this.#host.content?.takeCall(key, event, madeBy);
   }
@@ -68,7 +68,7 @@ export class ToolSpans {
       approval.decision = event.decision;
     }
     content?.takeAnswer(key, event);
-    this.#host.tell("loom.approval", {
+    this.#host.addEvent("loom.approval", {
       [LOOM.approvalDecision]: event.decision,
       ...(event.call_id === undefined ? {} : { [GEN_AI.callId]: event.call_id }),
       ...(event.name === undefined ? {} : { [GEN_AI.toolName]: event.name }),
@@ -94,7 +94,7 @@ export class ToolSpans {
     });
     if (span === undefined) return;
     this.#spans.set(key, span);
-    span.set(GEN_AI.callArguments, this.#host.content?.formArguments(key));
+    span.set(GEN_AI.callArguments, this.#host.content?.getArguments(key));
   }
 
   end(event: EventOf<"tool_end">): void {
@@ -103,7 +103,7 @@ export class ToolSpans {
     const { content, now } = this.#host;
     const span = this.#spans.get(key);
     if (span === undefined) {
-      this.#host.tell("loom.tool.not_run", {
+      this.#host.addEvent("loom.tool.not_run", {
         [GEN_AI.toolName]: event.name,
         ...(event.call_id === undefined ? {} : { [GEN_AI.callId]: event.call_id }),
         ...(is_error ? { [GEN_AI.errorType]: error_code ?? OTHER_ERROR } : {}),
@@ -113,22 +113,22 @@ export class ToolSpans {
     if (is_error && error_code === "cancelled") span.set(LOOM.isCancelled, true);
     else if (is_error) {
       span.set(GEN_AI.errorType, error_code ?? OTHER_ERROR);
-      // What a tool says when it fails is its result.
-      span.fail(content === undefined ? (error_code ?? "the tool failed") : content.formText(result));
+      // The error message of a tool is its result, which is content.
+      span.fail(content === undefined ? (error_code ?? "the tool failed") : content.cleanText(result));
     }
-    span.set(GEN_AI.callResult, content?.formText(result));
+    span.set(GEN_AI.callResult, content?.cleanText(result));
     this.#spans.delete(key);
     span.end(now);
   }
 
-  /** For what another process has told: only what those that follow refer to is kept. */
+  /** Takes an event that another process has traced, only to match later events. */
   takePast(event: EventOf<"tool_start" | "tool_end">): void {
     if (event.type === "tool_start") this.#keys.keyOf(event, "start");
     else this.#forget(event);
   }
 
   closeAll(): void {
-    doAll([...this.#spans], ([key, span]) => this.#cut(key, span));
+    callAll([...this.#spans], ([key, span]) => this.#cut(key, span));
   }
 
   #forget(event: EventOf<"tool_end">): string {
@@ -138,7 +138,7 @@ export class ToolSpans {
     return key;
   }
 
-  #cut(key: string, span: OpenSpan): void {
+  #cut(key: string, span: TraceSpan): void {
     span.set(LOOM.isIncomplete, true);
     this.#spans.delete(key);
     span.end(this.#host.now);

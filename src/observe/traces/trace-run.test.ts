@@ -22,14 +22,14 @@ function stamp(...events: readonly AnyEvent[]): readonly StampedRecord[] {
 const START: AnyEvent = { type: "run_start", run_id: "r", agent: "react" };
 
 describe("the spans of a run", () => {
-  it("all end once, with parents and no end before its start, whatever comes", async () => {
+  it("end once, have parents and never end before their start", async () => {
     const damage = fc.record({
       past: fc.nat({ max: 40 }),
       dropped: fc.uniqueArray(fc.nat({ max: 60 }), { maxLength: 12 }),
       swapped: fc.array(fc.nat({ max: 60 }), { maxLength: 6 }),
       repeated: fc.array(fc.nat({ max: 60 }), { maxLength: 6 }),
       timeless: fc.uniqueArray(fc.nat({ max: 60 }), { maxLength: 6 }),
-      isLeft: fc.boolean(),
+      isUnfinished: fc.boolean(),
       captureContent: fc.boolean(),
       isWhole: fc.boolean(),
     });
@@ -41,8 +41,8 @@ describe("the spans of a run", () => {
           const records = how.isWhole ? whole : hurt(whole, how);
           const observed = recorder.observer.openRun({ sessionId: "s", runId });
           for (const [index, record] of records.entries()) observed.take(record, index < how.past && !how.isWhole);
-          observed.close(how.isLeft);
-          observed.close(!how.isLeft);
+          observed.close(how.isUnfinished);
+          observed.close(!how.isUnfinished);
           for (const record of records) observed.take(record, false);
         }
         const spans = recorder.readSpans();
@@ -56,7 +56,7 @@ describe("the spans of a run", () => {
     );
   });
 
-  it("begin and end when the log says, even long ago", async () => {
+  it("use the times of the log", async () => {
     const { observer, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);
     for (const record of stamp(
@@ -79,7 +79,7 @@ describe("the spans of a run", () => {
     ]);
   });
 
-  it("end with the last try of a model call, when no other can follow", async () => {
+  it("end with the last attempt of a model call", async () => {
     const { observer, countOpen, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);
     const records = stamp(
@@ -96,7 +96,7 @@ describe("the spans of a run", () => {
     expect(toMs(readSpans()[0]?.endTime ?? [0, 0])).toBe(1200);
   });
 
-  it("all end where a processor throws at the end of one", async () => {
+  it("all end if a span processor throws", async () => {
     const ended: string[] = [];
     const processor = {
       onStart: () => undefined,
@@ -123,7 +123,7 @@ describe("the spans of a run", () => {
     expect(ended.toSorted()).toEqual(["chat m", "chat m", "execute_tool a", "execute_tool b", "invoke_agent react"]);
   });
 
-  it("are two where a tool starts twice under one id", async () => {
+  it("are two if a tool starts twice with one id", async () => {
     const { observer, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);
     const start: AnyEvent = { type: "tool_start", call_id: "c", name: "t" };
@@ -133,7 +133,7 @@ describe("the spans of a run", () => {
     expect(readSpans().map(({ attributes }) => attributes["loom.incomplete"])).toEqual([true, undefined, undefined]);
   });
 
-  it("are counted where they are too many", async () => {
+  it("are counted if there are too many", async () => {
     const { observer, readSpans } = await recordSpans({ maxOpenSpans: 2, maxEvents: 1 });
     const run = observer.openRun(RUN);
     const starts = ["a", "b", "c"].map((id): AnyEvent => ({ type: "tool_start", call_id: id, name: "t" }));
@@ -154,7 +154,7 @@ describe("the spans of a run", () => {
     ]);
   });
 
-  it("tell that a prompt was compressed, and a tool that never ran", async () => {
+  it("record compression and tools that never ran", async () => {
     const { observer, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);
     for (const record of stamp(
@@ -172,7 +172,7 @@ describe("the spans of a run", () => {
     expect(root?.status.code).toBe(0);
   });
 
-  it("are `chat` for summaries too, which say nothing in the run", async () => {
+  it("include a `chat` for summaries, without output", async () => {
     const { observer, readSpans } = await recordSpans();
     const run = observer.openRun(RUN);
     const id = "think-1.summary.0";
@@ -197,12 +197,12 @@ describe("the spans of a run", () => {
     expect(spans.map(({ attributes }) => attributes["gen_ai.request.stream"] ?? false)).toEqual([false, true, false]);
   });
 
-  it("have limits that are checked", async () => {
+  it("have validated limits", async () => {
     for (const limit of ["maxContentCharacters", "maxOpenSpans", "maxEvents", "maxExpectedRuns"])
       await expect(recordSpans({ [limit]: -1 })).rejects.toThrow(limit);
   });
 
-  it("belong to whoever expected them, unless too many others were expected since", async () => {
+  it("belong to the expected context, unless too many were expected since", async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     onTestFinished(() => context.disable());
     const { observer, provider, readSpans } = await recordSpans({ maxExpectedRuns: 1 });
@@ -223,7 +223,7 @@ describe("the spans of a run", () => {
     ]);
   });
 
-  it("are none for what belongs to no run", async () => {
+  it("are not created for records without a run", async () => {
     const { observer, started } = await recordSpans();
     const run = observer.openRun({ sessionId: "s", runId: undefined });
     for (const record of stamp({ type: "custom", value: 1 })) run.take(record, false);
@@ -233,7 +233,7 @@ describe("the spans of a run", () => {
 });
 
 describe("a trace observer", () => {
-  it("takes a provider, or what is registered later", async () => {
+  it("uses a given provider or one registered later", async () => {
     const { provider } = await recordSpans();
     expect((await createTraceObserver({ tracerProvider: provider })).ignores?.has("values")).toBe(true);
 

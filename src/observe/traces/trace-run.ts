@@ -1,41 +1,42 @@
 /**
- * The spans of one run, from its records: one for the run, one for each model call and each tool that ran, and what else
- * happened as events of the run's span. It knows neither the log nor who exports.
+ * Creates the spans of one run from its records: one for the run, one for each model call and each tool that ran. Other
+ * events become events on the span of the run. It does not know the log or the exporter.
  *
- * Invariant: every span that was started has ended, once, when the run is over or `close` was called, whatever came or
- * did not come. What is past starts none: the process that wrote it has told it.
+ * Invariant: every started span ends exactly once, at the latest when the run ends or `close` is called. Past records
+ * start no spans, because the process that wrote them has traced them.
  */
 import type { Attributes, Context, Link, Span, SpanContext, Tracer } from "@opentelemetry/api";
 import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
-import { doAll } from "../do-all.ts";
+import { callAll } from "../call-all.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
-import { type EventWriter, formEvent, formFailure } from "./form-event.ts";
+import { type EventWriter, createSpanEvent, createFailureMessage } from "./create-span-event.ts";
 import { GEN_AI, LOOM, OTHER_ERROR, readModelName, readTraceParent, toHrTime } from "./gen-ai.ts";
-import { type ModelCall, ModelCalls, nameModelCall } from "./model-calls.ts";
-import { OpenSpan } from "./open-span.ts";
+import { type TracedModelCall, TracedModelCalls, keyOfModelCall } from "./traced-model-calls.ts";
+import { TraceSpan } from "./trace-span.ts";
 import { type SpanHost, ToolSpans } from "./tool-spans.ts";
 import type { ContentWriter } from "./content-writer.ts";
 
-/** The values of `SpanKind`. */
+/** Values of `SpanKind`. */
 const INTERNAL = 0;
 const CLIENT = 2;
 
 export interface TraceLimits {
-  /** Of one run at once; those beyond are counted in `loom.dropped.spans`. */
+  /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. */
   readonly maxOpenSpans: number;
-  /** Of the span of one run; those beyond are counted in `loom.dropped.events`. */
+  /** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. */
   readonly maxEvents: number;
 }
 
-export interface TraceStage extends TraceLimits, EventWriter {
+/** The tracer, the limits and the contexts of one run. */
+export interface TraceRunOptions extends TraceLimits, EventWriter {
   readonly tracer: Tracer;
   readonly agentName: string | undefined;
-  /** The context in which the run was asked for, once. */
-  takeExpected(): Context | undefined;
-  /** The span this process had of the run before it left it, once. */
-  takeLeft(): SpanContext | undefined;
-  keepLeft(span: SpanContext): void;
-  /** The context with the span in it. */
+  /** Returns and removes the context in which the run was started. */
+  takeExpectedContext(): Context | undefined;
+  /** Returns and removes the span of the run from before this process released it. */
+  takePreviousSpan(): SpanContext | undefined;
+  keepPreviousSpan(span: SpanContext): void;
+  /** Returns a context with the span as parent. */
   enter(context: Context, span: Span): Context;
   enterRemote(parent: SpanContext): Context;
   readonly root: Context;
@@ -43,16 +44,16 @@ export interface TraceStage extends TraceLimits, EventWriter {
 
 export class TraceRun implements RunObserver, SpanHost {
   readonly #run: ObservedRun;
-  readonly #stage: TraceStage;
-  #root: OpenSpan | undefined;
-  /** Nobody wants to know: no SDK, or not sampled. Nothing is done from then on. */
+  readonly #options: TraceRunOptions;
+  #root: TraceSpan | undefined;
+  /** Also set if there is no SDK or the run is not sampled; records are then ignored. */
   #isOver = false;
   #context: Context | undefined;
   #start: EventOf<"run_start"> | undefined;
   #hasPast = false;
   #now = 0;
   #end: { readonly event: EventOf<"run_end">; readonly at: number } | undefined;
-  readonly #models = new ModelCalls();
+  readonly #models = new TracedModelCalls();
   readonly #tools: ToolSpans;
   readonly #usage = { input: 0, output: 0, isKnown: false };
   #model: string | undefined;
@@ -60,10 +61,10 @@ export class TraceRun implements RunObserver, SpanHost {
   #events = 0;
   #droppedSpans = 0;
 
-  constructor(run: ObservedRun, stage: TraceStage) {
+  constructor(run: ObservedRun, options: TraceRunOptions) {
     this.#run = run;
-    this.#stage = stage;
-    this.#tools = new ToolSpans(this, stage.maxOpenSpans);
+    this.#options = options;
+    this.#tools = new ToolSpans(this, options.maxOpenSpans);
   }
 
   get now(): number {
@@ -75,13 +76,13 @@ export class TraceRun implements RunObserver, SpanHost {
   }
 
   get content(): ContentWriter | undefined {
-    return this.#stage.content;
+    return this.#options.content;
   }
 
   take(record: StampedRecord, isPast: boolean): void {
     if (this.#isOver) return;
     const { envelope, event } = record;
-    // Where somebody wrote no time, it is that of the record before.
+    // A record without a timestamp has the time of the one before it.
     this.#now = Math.max(this.#now, envelope.ts ?? (this.#now === 0 ? Date.now() : 0));
     if (!isKnownEvent(event)) return;
     if (event.type === "run_start") this.#start = event;
@@ -94,20 +95,20 @@ export class TraceRun implements RunObserver, SpanHost {
     if (this.#root !== undefined) this.#takeLive(this.#root, record, event);
   }
 
-  close(isLeft: boolean): void {
+  close(isUnfinished: boolean): void {
     const root = this.#root;
     const isOver = this.#isOver;
     this.#isOver = true;
     if (isOver || root === undefined) return;
-    if (isLeft && this.#end === undefined) {
+    if (isUnfinished && this.#end === undefined) {
       root.set(LOOM.status, "left");
       if (this.#tools.waiting > 0) root.set(LOOM.openApprovals, this.#tools.waiting);
-      this.#stage.keepLeft(root.span.spanContext());
+      this.#options.keepPreviousSpan(root.span.spanContext());
     }
     this.#finish(root);
   }
 
-  /** Only what those that follow refer to. */
+  /** Keeps only what later events refer to. */
   #takePast(event: LoomEvent): void {
     switch (event.type) {
       case "tool_call":
@@ -127,7 +128,7 @@ export class TraceRun implements RunObserver, SpanHost {
 
   #open(): void {
     const { sessionId, runId = "" } = this.#run;
-    const { tracer, root, agentName } = this.#stage;
+    const { tracer, root, agentName } = this.#options;
     const start = this.#start;
     const name = agentName ?? start?.agent;
     const attributes: Attributes = {
@@ -139,12 +140,12 @@ export class TraceRun implements RunObserver, SpanHost {
       ...(start?.source === undefined ? {} : { [LOOM.source]: start.source }),
       ...(this.#hasPast ? { [LOOM.isResumed]: true } : {}),
     };
-    const left = this.#stage.takeLeft();
-    const links: Link[] = left === undefined ? [] : [{ context: left }];
+    const previous = this.#options.takePreviousSpan();
+    const links: Link[] = previous === undefined ? [] : [{ context: previous }];
     const caller = readTraceParent(start?.context);
     const parent =
-      this.#stage.takeExpected() ??
-      (caller === undefined ? root : this.#stage.enterRemote({ ...caller, isRemote: true }));
+      this.#options.takeExpectedContext() ??
+      (caller === undefined ? root : this.#options.enterRemote({ ...caller, isRemote: true }));
     const options = { kind: INTERNAL, attributes, links, startTime: toHrTime(this.#now) };
     const span = tracer.startSpan(name === undefined ? "invoke_agent" : `invoke_agent ${name}`, options, parent);
     if (!span.isRecording()) {
@@ -152,14 +153,14 @@ export class TraceRun implements RunObserver, SpanHost {
       this.#isOver = true;
       return;
     }
-    this.#root = new OpenSpan(span, this.#now);
-    this.#context = this.#stage.enter(parent, span);
-    const { content } = this.#stage;
+    this.#root = new TraceSpan(span, this.#now);
+    this.#context = this.#options.enter(parent, span);
+    const { content } = this.#options;
     if (content !== undefined && start?.message !== undefined && !this.#hasPast)
-      this.#root.set(GEN_AI.inputMessages, content.formUser(start.message));
+      this.#root.set(GEN_AI.inputMessages, content.formatUserMessage(start.message));
   }
 
-  #takeLive(root: OpenSpan, record: StampedRecord, event: LoomEvent): void {
+  #takeLive(root: TraceSpan, record: StampedRecord, event: LoomEvent): void {
     switch (event.type) {
       case "llm_start":
         return this.#startModelCall(root, record, event);
@@ -172,7 +173,7 @@ export class TraceRun implements RunObserver, SpanHost {
       case "llm_end":
         return this.#endModelCall(event);
       case "node_exit":
-        doAll(this.#models.listFailed(record.envelope.node_id ?? ""), (call) => this.#closeModelCall(call));
+        callAll(this.#models.listFailed(record.envelope.node_id ?? ""), (call) => this.#closeModelCall(call));
         return;
       case "tool_call":
         return this.#tools.takeCall(event, this.#models.findOnly(record));
@@ -188,27 +189,27 @@ export class TraceRun implements RunObserver, SpanHost {
         if (event.status !== "completed") this.#finish(root);
         return;
       case "reply":
-        root.set(GEN_AI.outputMessages, this.#stage.content?.formAnswer(event.reply));
+        root.set(GEN_AI.outputMessages, this.#options.content?.formatReply(event.reply));
         return this.#finish(root);
       default:
-        this.#tellOther(event);
+        this.#addSpanEvent(event);
     }
   }
 
-  #tellOther(event: LoomEvent): void {
+  #addSpanEvent(event: LoomEvent): void {
     if (event.type === "compression_applied") this.#isCompacted = true;
-    const formed = formEvent(event, this.#stage);
-    if (formed !== undefined) this.tell(formed.name, formed.attributes);
+    const formed = createSpanEvent(event, this.#options);
+    if (formed !== undefined) this.addEvent(formed.name, formed.attributes);
   }
 
-  #startModelCall(root: OpenSpan, { envelope }: StampedRecord, event: EventOf<"llm_start">): void {
-    const key = nameModelCall(event);
+  #startModelCall(root: TraceSpan, { envelope }: StampedRecord, event: EventOf<"llm_start">): void {
+    const key = keyOfModelCall(event);
     const known = this.#models.find(key);
     if (known?.failed !== undefined && (event.attempt ?? 0) > 0) {
-      known.span.tell("loom.retry", { "loom.error.message": known.failed.message }, this.#now);
+      known.span.addEvent("loom.retry", { "loom.error.message": known.failed.message }, this.#now);
       known.attempts++;
       known.failed = undefined;
-      known.said = [];
+      known.output = [];
       known.characters = 0;
       return;
     }
@@ -242,17 +243,17 @@ export class TraceRun implements RunObserver, SpanHost {
       outputTokens: 0,
       hasUsage: false,
       failed: undefined,
-      said: [],
+      output: [],
       characters: 0,
     });
   }
 
-  /** Called for every token: it must stay cheap. */
+  /** Called for every token, so it must be cheap. */
   #takePiece(record: StampedRecord, event: EventOf<"message_chunk" | "reasoning_chunk" | "tool_call_chunk">): void {
     const call = this.#models.findOnly(record);
     if (call === undefined) return;
     call.firstChunkAt ??= this.#now;
-    this.#stage.content?.takePiece(event, call);
+    this.#options.content?.takePiece(event, call);
   }
 
   #takeUsage(record: StampedRecord, event: EventOf<"usage">): void {
@@ -273,18 +274,18 @@ export class TraceRun implements RunObserver, SpanHost {
     const { finish_reason, error, error_code: code, model } = event;
     if (finish_reason !== undefined) call.span.set(GEN_AI.finishReasons, [finish_reason]);
     if (error !== undefined || finish_reason === "error") {
-      const message = formFailure(this.#stage, error, code);
-      call.failed = { at: this.#now, message: message ?? code ?? "the call failed", code: code ?? OTHER_ERROR };
+      const message = createFailureMessage(this.#options, error, code);
+      call.failed = { at: this.#now, message: message ?? code ?? "the model call failed", code: code ?? OTHER_ERROR };
       return;
     }
     if (finish_reason === "cancelled") call.span.set(LOOM.isCancelled, true);
     else call.span.set(GEN_AI.responseModel, model === undefined ? undefined : readModelName(model).name);
-    call.span.set(GEN_AI.outputMessages, this.#stage.content?.formSaid(call, finish_reason));
+    call.span.set(GEN_AI.outputMessages, this.#options.content?.formatOutput(call, finish_reason));
     this.#endCallSpan(call, this.#now);
   }
 
-  /** No other try follows, or it was never heard of again. */
-  #closeModelCall(call: ModelCall): void {
+  /** Ends a call with no further attempt, or one whose end was not seen. */
+  #closeModelCall(call: TracedModelCall): void {
     if (call.failed === undefined) call.span.set(LOOM.isIncomplete, true);
     else {
       call.span.set(GEN_AI.errorType, call.failed.code);
@@ -293,7 +294,7 @@ export class TraceRun implements RunObserver, SpanHost {
     this.#endCallSpan(call, call.failed?.at ?? this.#now);
   }
 
-  #endCallSpan(call: ModelCall, at: number): void {
+  #endCallSpan(call: TracedModelCall, at: number): void {
     const { span, firstChunkAt } = call;
     if (firstChunkAt !== undefined) {
       span.set(GEN_AI.stream, true);
@@ -308,35 +309,35 @@ export class TraceRun implements RunObserver, SpanHost {
     span.end(at);
   }
 
-  startSpan(name: string, isClient: boolean, attributes: Attributes): OpenSpan | undefined {
-    if (this.#models.size + this.#tools.size >= this.#stage.maxOpenSpans) {
+  startSpan(name: string, isClient: boolean, attributes: Attributes): TraceSpan | undefined {
+    if (this.#models.size + this.#tools.size >= this.#options.maxOpenSpans) {
       this.#droppedSpans++;
       return undefined;
     }
     const options = { kind: isClient ? CLIENT : INTERNAL, attributes, startTime: toHrTime(this.#now) };
-    return new OpenSpan(this.#stage.tracer.startSpan(name, options, this.#context), this.#now);
+    return new TraceSpan(this.#options.tracer.startSpan(name, options, this.#context), this.#now);
   }
 
-  tell(name: string, attributes: Attributes): void {
+  addEvent(name: string, attributes: Attributes): void {
     if (this.#root === undefined) return;
-    if (++this.#events <= this.#stage.maxEvents) this.#root.tell(name, attributes, this.#now);
+    if (++this.#events <= this.#options.maxEvents) this.#root.addEvent(name, attributes, this.#now);
   }
 
-  #finish(root: OpenSpan): void {
+  #finish(root: TraceSpan): void {
     this.#isOver = true;
     if (this.#end !== undefined) this.#now = this.#end.at;
-    // Where a processor throws at the end of one, the others end nevertheless.
-    doAll(
+    // If a span processor throws, the other spans still end.
+    callAll(
       [
         () => this.#tools.closeAll(),
-        () => doAll([...this.#models.values()], (call) => this.#closeModelCall(call)),
+        () => callAll([...this.#models.values()], (call) => this.#closeModelCall(call)),
         () => this.#endRoot(root),
       ],
       (end) => end(),
     );
   }
 
-  #endRoot(root: OpenSpan): void {
+  #endRoot(root: TraceSpan): void {
     const end = this.#end;
     if (this.#usage.isKnown) {
       root.set(GEN_AI.inputTokens, this.#usage.input);
@@ -347,11 +348,11 @@ export class TraceRun implements RunObserver, SpanHost {
       root.set(LOOM.status, status);
       if (status === "error") {
         root.set(GEN_AI.errorType, code ?? OTHER_ERROR);
-        root.fail(formFailure(this.#stage, reason, code) ?? code ?? "the run failed");
+        root.fail(createFailureMessage(this.#options, reason, code) ?? code ?? "the run failed");
       }
     }
     if (this.#droppedSpans > 0) root.set(LOOM.droppedSpans, this.#droppedSpans);
-    const droppedEvents = this.#events - this.#stage.maxEvents;
+    const droppedEvents = this.#events - this.#options.maxEvents;
     if (droppedEvents > 0) root.set(LOOM.droppedEvents, droppedEvents);
     root.end(this.#now);
   }

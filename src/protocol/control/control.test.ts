@@ -33,12 +33,12 @@ const DOWN: { readonly [T in DownFrame["type"]]: Extract<DownFrame, { type: T }>
 };
 
 describe("control frames", () => {
-  it.each(Object.values(UP))("$type goes up, and comes out as it was", (frame) => {
+  it.each(Object.values(UP))("round-trips $type from the client", (frame) => {
     expect(decodeUp(encodeControl(frame))).toEqual({ ok: true, frame });
     expect(decodeDown(encodeControl(frame))).toMatchObject({ ok: false, code: "invalid_control" });
   });
 
-  it.each(Object.values(DOWN))("$type comes down as it was", (frame) => {
+  it.each(Object.values(DOWN))("round-trips $type from the server", (frame) => {
     expect(decodeDown(encodeControl(frame))).toEqual({ ok: true, frame });
     expect(decodeUp(encodeControl(frame))).toMatchObject({ ok: false, code: "invalid_control" });
   });
@@ -46,7 +46,7 @@ describe("control frames", () => {
   it.each([
     ["up", UP_FRAMES, UP, decodeUp],
     ["down", DOWN_FRAMES, DOWN, decodeDown],
-  ] as const)("%s: no field that is required can be left out", (_way, shapes, samples, decode) => {
+  ] as const)("rejects %s frames without a required field", (_way, shapes, samples, decode) => {
     for (const [type, { fields }] of Object.entries(shapes)) {
       const sample: object = samples[type as keyof typeof samples];
       for (const [name, { required }] of Object.entries(fields)) {
@@ -56,12 +56,12 @@ describe("control frames", () => {
     }
   });
 
-  it("takes null for not given, and leaves alone what it does not know", () => {
+  it("treats null as absent and keeps unknown fields", () => {
     const text = '{"type":"ping","id":null,"later":1}';
     expect(decodeUp(text)).toEqual({ ok: true, frame: { type: "ping", later: 1 } });
   });
 
-  it("names what is wrong, and who asked", () => {
+  it("reports the fault with the ID and session of the frame", () => {
     expect(decodeUp('{"type":"dance","id":"7","session":"s"}')).toMatchObject({ id: "7", session: "s" });
     expect(decodeUp('{"type":"constructor"}')).toMatchObject({ ok: false });
     expect(decodeUp('{"type":"subscribe","id":"7","session":"s","skip":-1}')).toMatchObject({
@@ -69,12 +69,12 @@ describe("control frames", () => {
     });
   });
 
-  it("tells commands from the rest", () => {
+  it("recognizes commands", () => {
     const commands = Object.values(UP).filter((frame) => isCommand(frame));
     expect(commands.map(({ type }) => type)).toEqual(["run", "cancel", "approve", "todo"]);
   });
 
-  it("carries any text untouched, also one that is no JSON", () => {
+  it("keeps the text of frames unchanged, even if it is not JSON", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom('{"2":0,"1":1.0}', "\ud800", "a\nb", "[DONE]"),
@@ -87,7 +87,7 @@ describe("control frames", () => {
     );
   });
 
-  it("throws on nothing", () => {
+  it("never throws on invalid text", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         expect([decodeUp(text).ok, decodeDown(text).ok]).toEqual([false, false]);

@@ -1,27 +1,29 @@
 /**
- * From the text of a control frame to the frame, or to the reason why not. It never throws on input; fields it does not
- * know are left in place and mean nothing.
+ * Decodes control frames. Returns the frame, or the reason why it is invalid; never throws on input. Unknown fields are
+ * kept and have no effect.
  */
 import type { Fault } from "../fault.ts";
 import { isJsonObject } from "../json.ts";
 
-/** Told apart in `hello`; raised when a client of an older one would be wrong. */
+/** Version of the control protocol, sent in `hello`. Increased by changes that break older clients. */
 export const CONTROL_VERSION = 1;
 
+/** A control frame that could not be decoded. */
 export interface InvalidControl {
   readonly ok: false;
   readonly code: "invalid_control";
   readonly message: string;
-  /** Its type is none this version knows: a newer peer's, perhaps. */
+  /** True if this version does not know the frame's type; the peer may be newer. */
   readonly isUnknown?: true;
-  /** What could still be read of it, so that the refusal finds who asked. */
+  /** ID and session of the invalid frame, if they could be read, so that the refusal can be matched to its request. */
   readonly id?: string;
   readonly session?: string;
 }
 
+/** The decoded frame, or why it is invalid. */
 export type DecodedControl<Frame> = { readonly ok: true; readonly frame: Frame } | InvalidControl;
 
-/** `findFault` tells undefined for a type it does not know, too: `isKnown` says which it is. */
+/** `findFault` also returns undefined for an unknown type, so check `isKnown` first. */
 export interface ControlVocabulary {
   isKnown(type: string): boolean;
   findFault(value: object): Fault | undefined;
@@ -32,18 +34,18 @@ export function decodeControl<Frame>(text: string, vocabulary: ControlVocabulary
   try {
     value = JSON.parse(text);
   } catch {
-    return invalid("a control frame is one JSON object; this is no JSON");
+    return invalid("A control frame must be a JSON object; this is not valid JSON");
   }
   return readControl(value, vocabulary);
 }
 
-/** The same for a value that was parsed before. */
+/** Like `decodeControl`, for a value that is already parsed. */
 export function readControl<Frame>(value: unknown, vocabulary: ControlVocabulary): DecodedControl<Frame> {
-  if (!isJsonObject(value)) return invalid("a control frame is one JSON object");
+  if (!isJsonObject(value)) return invalid("A control frame must be a JSON object");
   const { type } = value;
   if (typeof type !== "string") return invalid("`type` is missing; it must be a string", value);
   if (!vocabulary.isKnown(type)) {
-    const unknown = invalid(`there is no control frame ${JSON.stringify(type.slice(0, 40))} here`, value);
+    const unknown = invalid(`Unknown control frame type ${JSON.stringify(type.slice(0, 40))}`, value);
     return { ...unknown, isUnknown: true };
   }
   const fault = vocabulary.findFault(value);
@@ -51,7 +53,7 @@ export function readControl<Frame>(value: unknown, vocabulary: ControlVocabulary
   return { ok: true, frame: dropNulls(value) as Frame };
 }
 
-/** An optional field that is null is not given. */
+/** null in an optional field means "not given". */
 function dropNulls(value: { readonly [field: string]: unknown }): object {
   const entries = Object.entries(value);
   const given = entries.filter(([, field]) => field !== null);

@@ -1,4 +1,4 @@
-/** Reads the control frames that come down: what a client needs. */
+/** Decodes control frames from the server, for clients. */
 import { type ControlVocabulary, decodeControl, type DecodedControl } from "./decode-control.ts";
 import { type DownFrame, findDownFrameFault, findDownFrameForm } from "./down.generated.ts";
 
@@ -7,6 +7,7 @@ const DOWN: ControlVocabulary = {
   findFault: findDownFrameFault,
 };
 
+/** Decodes a control frame from the server. */
 export function decodeDown(text: string): DecodedControl<DownFrame> {
   return decodeControl(text, DOWN);
 }

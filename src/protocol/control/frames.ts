@@ -1,15 +1,14 @@
 /**
- * The control frames of `WS /v1/ws`, declared once: what a client asks on a socket that carries many sessions, and what
- * it is told. A frame is one flat JSON object with its `type`, and one text message of the socket. Only the generator
- * reads this file at run time: decoding needs the generated code alone, so that no page carries these sentences.
+ * Declares the control frames of `WS /v1/ws`, a socket that carries many sessions. A control frame is one flat JSON
+ * object with a `type`, sent as one text message. Decoders do not load this file: they use the generated code, which
+ * has no descriptions.
  *
- * A stream is known by its session and dialect, so that one `frames` message is the same for all who have asked alike,
- * and can be written once for all of them. What is between one socket and the server (`id`) stands in other messages.
+ * A stream is identified by session and dialect, so one `frames` message is the same for all subscribers with the same
+ * options and is encoded once. IDs that belong to one socket are only in other messages.
  *
- * `frames` holds the texts of frames as strings, not as JSON values. A text that goes through a JSON value need not come
- * out the same (keys like "1" move to the front, `1.0` becomes `1`, a bare text is none), and what is received must be
- * what was sent. It costs a fifth more characters and 0.2 µs a frame where it is written, once for all readers; reading
- * is 1.7 times as fast as writing every value out again to have its text.
+ * `frames` holds the dialect's frames as strings, because parsing and re-encoding JSON can change a frame: keys like
+ * "1" move to the front, `1.0` becomes `1`, and a bare `[DONE]` is not JSON. Strings make a message about 20 % longer,
+ * but reading them is 1.7 times as fast as re-encoding parsed values.
  */
 import {
   boolean,
@@ -26,181 +25,210 @@ import {
   string,
 } from "../schema.ts";
 
-const SECTION = "`WS /v1/ws`";
+/** Section of every control frame: the endpoint, since no specification covers them. */
+export const CONTROL_SECTION = "`WS /v1/ws`";
 
-const id = required(string, "Chosen by the client; the answer bears it", "由客户端选定；应答携带同一值");
+const id = required(string, "Chosen by the client; repeated in the response", "由客户端指定，响应中原样返回");
 const commandId = required(
   string,
-  "Chosen by the client; asked again with the same id it is the same command, and gets the same answer",
-  "由客户端选定；以相同 ID 重发视为同一命令，得到同一结果",
+  "Command ID chosen by the client. Sending the command again with the same ID has no further effect and returns the same result",
+  "由客户端指定的命令 ID。用相同 ID 重复发送不会再次执行，并返回相同结果",
 );
-const echo = optional(string, "That of the frame this answers", "所应答帧的 ID");
-const session = required(string, "Id of the session", "会话 ID");
+const echo = optional(string, "ID of the frame this answers", "所响应的帧的 ID");
+const session = required(string, "ID of the session", "会话 ID");
 const dialect = required(string, "Name of the dialect", "方言名");
-const askedDialect = optional(string, "Name of the dialect; `loom` when absent", "方言名；缺省为 loom");
+const askedDialect = optional(string, "Name of the dialect (default: `loom`)", "方言名，默认为 `loom`");
 
 function frame(en: string, zh: string, fields: { readonly [name: string]: Field }): Shape {
-  return { section: SECTION, about: { en, zh }, fields };
+  return { section: CONTROL_SECTION, about: { en, zh }, fields };
 }
 
-/** From the client to the server. */
+/** Frames from the client to the server. */
 export const UP_FRAMES = {
-  subscribe: frame("Asks for the frames of a session", "订阅会话", {
+  subscribe: frame("Subscribes to a session", "订阅会话", {
     id,
     session,
     dialect: askedDialect,
     modes: optional(
       listOf(string),
-      "Only these kinds of events, with states whole: any of `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but the states of graphs, which are stored as what changed",
-      "仅订阅这些类别（状态完整）：messages、tools、nodes、updates、values、custom、checkpoints 或 all；缺省为除以增量存储的图状态外的全部",
+      "Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states that are stored as deltas",
+      "只发送这些模式的事件，图状态为完整状态：`messages`、`tools`、`nodes`、`updates`、`values`、`custom`、`checkpoints` 或 `all`。默认发送除增量存储的图状态之外的所有事件",
     ),
     after: optional(
       string,
-      "Go on after this place: a cursor, or the event_id of a record as digits; from the first record that is held when absent",
-      "从此处之后继续：游标，或以数字表示的 event_id；缺省从现存首条记录开始",
+      "Position to continue after: a cursor, or an `event_id` as a decimal string. By default the stream starts at the first stored record",
+      "从此位置之后继续：游标，或十进制字符串形式的 `event_id`。默认从最早的现存记录开始",
     ),
-    skip: optional(count, "Whole frames received since `after`", "自 after 起已完整收到的帧数"),
+    skip: optional(
+      count,
+      "Number of complete frames already received after `after`",
+      "在 `after` 之后已完整收到的帧数",
+    ),
     of: optional(
       string,
-      "Any cursor of the session that is meant, where `after` is a number or absent: in one that was made anew they mean something else, and `cursor_stale` is the answer",
-      "所指会话的任一游标，用于 after 为数字或缺省时：会话若已重建则以 cursor_stale 拒绝",
+      "Any cursor of the expected session, for use with a numeric `after` or none. If the session was deleted and recreated, the request is refused with `cursor_stale`",
+      "目标会话的任意游标，在 `after` 为数字或缺省时使用。如果会话已被删除并重建，请求会以 `cursor_stale` 拒绝",
     ),
-    follow: optional(boolean, "Go on when the end is reached; true when absent", "到达末尾后继续等待；缺省为 true"),
-    limit: optional(count, "At most so many frames, then the stream ends", "最多发送的帧数，之后结束"),
+    follow: optional(
+      boolean,
+      "Wait for new records at the end of the session (default: true)",
+      "到达末尾后继续等待新记录，默认为 true",
+    ),
+    limit: optional(count, "Maximum number of frames; the stream ends after them", "最多发送的帧数，达到后流结束"),
   }),
-  unsubscribe: frame("Wants no more of a session; nothing of it comes after the `ack`", "取消订阅；ack 之后不再有帧", {
-    id,
-    session,
-    dialect: askedDialect,
-  }),
-  run: frame("A message of the user, for an agent to answer", "用户消息，启动一次运行", {
+  unsubscribe: frame(
+    "Ends a subscription. No frames of the stream follow the `ack`",
+    "取消订阅。`ack` 之后不再发送该流的帧",
+    {
+      id,
+      session,
+      dialect: askedDialect,
+    },
+  ),
+  run: frame("Sends a user message, which starts a run", "发送用户消息并启动一次运行", {
     id: commandId,
     session,
-    message: required(string, "What the user says", "消息内容"),
-    agent: optional(string, "Which agent", "智能体"),
+    message: required(string, "The user's message", "用户消息"),
+    agent: optional(string, "Name of the agent", "Agent 名称"),
     run_id: optional(
       string,
-      "Id of the run; when absent it follows from session and command id, and the `ack` names it",
-      "运行 ID；缺省由会话与命令 ID 推出，见 ack",
+      "ID of the run. By default it is derived from session and command ID and returned in the `ack`",
+      "运行 ID。默认由会话 ID 和命令 ID 生成，并在 `ack` 中返回",
     ),
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),
-      "When another run is live: wait for its turn (when absent), be refused as `run_live`, also where a message waits, or cancel the live one first",
-      "已有运行时：排队（缺省）、以 run_live 拒绝（有消息排队时亦然）、或先取消当前运行",
+      "What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first",
+      "已有运行时的处理方式：`enqueue`（默认）排队；`reject` 以 `run_live` 拒绝（已有消息排队时同样拒绝）；`interrupt` 先取消当前运行",
     ),
     request_id: optional(
       string,
-      "The caller's id for the request; kept in `run_start`",
-      "调用方的请求 ID；写入 run_start",
+      "Request ID set by the caller; stored in `run_start`",
+      "调用方指定的请求 ID，保存在 `run_start` 中",
     ),
     context: optional(
       map,
-      "What the caller wants told with every callback of the run; kept in `run_start`, at most 16 KiB",
-      "调用方上下文：随本运行的每个回调给出，写入 run_start，最多 16 KiB",
+      "Data from the caller, passed to every callback of the run and stored in `run_start`; at most 16 KiB",
+      "调用方提供的数据，传给本次运行的每个回调，并保存在 `run_start` 中；最大 16 KiB",
     ),
     attachments: optional(
       listOf(
         objectOf({
-          blob_id: required(string, "A blob of the session", "会话中 blob 的 ID"),
-          name: optional(string, "What it is called; its own name when absent", "名称；缺省为其自身名称"),
+          blob_id: required(string, "ID of a blob in the session", "会话中 blob 的 ID"),
+          name: optional(string, "File name (default: the name of the blob)", "文件名，默认为 blob 的名称"),
         }),
       ),
-      "Files that the message comes with, at most 20; `unknown_blob` where one is not there",
-      "随消息附上的文件，至多 20 个；不存在时以 unknown_blob 拒绝",
+      "Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist",
+      "消息附带的文件，最多 20 个；文件不存在时以 `unknown_blob` 拒绝",
     ),
   }),
-  cancel: frame("Stops a run, also one that has not started yet", "取消运行，包括尚未开始的", {
+  cancel: frame("Cancels a run, even if it has not started yet", "取消运行，包括尚未开始的运行", {
     id: commandId,
     session,
-    run_id: required(string, "Id of the run", "运行 ID"),
-    reason: optional(string, "Why", "原因"),
+    run_id: required(string, "ID of the run", "运行 ID"),
+    reason: optional(string, "Reason", "原因"),
   }),
-  approve: frame("Answers whether a tool may be called", "答复工具调用确认", {
+  approve: frame("Approves or rejects a tool call", "批准或拒绝工具调用", {
     id: commandId,
     session,
-    call_id: required(string, "Id of the tool call", "工具调用 ID"),
-    run_id: optional(string, "Id of the run; the live one when absent", "运行 ID；缺省为当前运行"),
-    decision: required(oneOf("approved", "rejected"), "The answer", "决定"),
-    arguments: optional(map, "The arguments to call it with, where the user has edited them", "用户修改后的参数"),
+    call_id: required(string, "ID of the tool call", "工具调用 ID"),
+    run_id: optional(string, "ID of the run (default: the active run)", "运行 ID，默认为当前运行"),
+    decision: required(oneOf("approved", "rejected"), "The decision", "决定"),
+    arguments: optional(map, "Arguments edited by the user", "用户修改后的参数"),
     digest: optional(
       string,
-      "That of the question the user has seen; `approval_mismatch` where it is another",
-      "用户所见提问的 digest；不符时以 approval_mismatch 拒绝",
+      "`digest` of the `tool_approval` shown to the user; fails with `approval_mismatch` if it differs",
+      "用户所见 `tool_approval` 的 `digest`；不一致时以 `approval_mismatch` 拒绝",
     ),
-    reason: optional(string, "Why", "原因"),
+    reason: optional(string, "Reason", "原因"),
   }),
-  todo: frame("Changes an item of a to-do list", "修改待办条目", {
+  todo: frame("Changes an item of a to-do list", "修改待办清单中的条目", {
     id: commandId,
     session,
-    list_id: required(string, "Id of the list", "清单 ID"),
-    item_id: required(string, "Id of the item", "条目 ID"),
-    completed: optional(boolean, "Whether it is done; unchanged when absent", "是否完成；缺省不变"),
-    text: optional(string, "New text; unchanged when absent", "新内容；缺省不变"),
+    list_id: required(string, "ID of the list", "清单 ID"),
+    item_id: required(string, "ID of the item", "条目 ID"),
+    completed: optional(boolean, "New state; unchanged if absent", "新状态；缺省时不变"),
+    text: optional(string, "New text; unchanged if absent", "新内容；缺省时不变"),
   }),
-  ping: frame("Asks for a `pong`", "请求 pong", {
-    id: optional(string, "Comes back in the `pong`", "原样返回于 pong"),
+  ping: frame("Requests a `pong`", "请求 `pong`", {
+    id: optional(string, "Repeated in the `pong`", "在 `pong` 中原样返回"),
   }),
 } as const satisfies { readonly [type: string]: Shape };
 
-/** From the server to the client. */
+/** Frames from the server to the client. */
 export const DOWN_FRAMES = {
-  hello: frame("The first frame of a socket", "连接的首帧", {
-    version: required(count, "Of the control protocol", "控制协议版本"),
+  hello: frame("First frame on a socket", "连接建立后的第一帧", {
+    version: required(count, "Version of the control protocol", "控制协议版本"),
     heartbeat_ms: required(
       duration,
-      "Something comes at least this often; 0 when nothing is promised",
-      "至少每隔此毫秒数有一帧；0 表示不保证",
+      "Maximum time between two messages, in milliseconds; 0 if there is no limit",
+      "两条消息之间的最长间隔（毫秒）；0 表示没有限制",
     ),
   }),
   subscribed: frame(
-    "The session is there; its frames follow, or a `refusal` where the place is not good",
-    "会话存在；随后发送帧，位置无效时发送 refusal",
+    "The session exists. Its frames follow, or a `refusal` if the position is invalid",
+    "会话存在。之后发送它的帧；如果位置无效，则发送 `refusal`",
     {
       id,
       session,
       dialect,
-      first_id: required(count, "The first event_id that is held", "现存首条 event_id"),
-      last_id: required(count, "The last one, when it was looked at", "查询时的末条 event_id"),
+      first_id: required(count, "The `event_id` of the first stored record", "现存第一条记录的 `event_id`"),
+      last_id: required(
+        count,
+        "The `event_id` of the last record at the time of the request",
+        "请求时最后一条记录的 `event_id`",
+      ),
     },
   ),
-  frames: frame("Frames of a session, in order; the same for all who have asked alike", "会话的帧，按序", {
+  frames: frame(
+    "Frames of a session, in order. All subscribers with the same options receive the same message",
+    "会话的帧，按顺序排列。选项相同的订阅者收到相同的消息",
+    {
+      session,
+      dialect,
+      frames: required(
+        listOf(string),
+        "The frames as strings, exactly as the dialect encoded them",
+        "各帧的字符串，与方言编码结果完全一致",
+      ),
+      cursor: required(string, "Position after the last of these frames", "最后一帧之后的位置"),
+    },
+  ),
+  end: frame("The stream reached its end or its limit", "流已到达末尾或数量上限", {
     session,
     dialect,
-    frames: required(listOf(string), "The text of each frame, as the dialect wrote it", "各帧原文"),
-    cursor: required(string, "Where to go on after the last of them", "最后一帧之后的游标"),
+    cursor: optional(
+      string,
+      "Position to continue from; absent if no frame was sent",
+      "继续读取的位置；未发送任何帧时没有此字段",
+    ),
   }),
-  end: frame("The stream has reached its end, or its limit, and is over", "流已到末尾或上限并结束", {
-    session,
-    dialect,
-    cursor: optional(string, "Where to go on; absent when no frame was sent", "继续位置；未发送帧时缺省"),
-  }),
-  ack: frame("A command or an `unsubscribe` was carried out, or waits", "命令已执行或等待中", {
+  ack: frame("A command or an `unsubscribe` was executed or is queued", "命令或 `unsubscribe` 已执行或已排队", {
     id,
     result: optional(
       map,
-      "What came of it: `event_id` of the record it became, `run_id` of the run, `effect: false` where nothing was to do",
-      "结果：event_id、run_id；无事可做时 effect 为 false",
+      "The result: `event_id` of the resulting record, `run_id` of the run, `effect: false` if nothing changed",
+      "结果：所产生记录的 `event_id`、运行的 `run_id`；没有任何变化时 `effect` 为 false",
     ),
     pending: optional(
       boolean,
-      "True: it is written down and waits for its turn; ask again with the same id to learn the outcome",
-      "为 true：已记录、等待执行；以相同 ID 再问可得结果",
+      "If true, the command is stored and waits for execution; send it again with the same ID to get the result",
+      "为 true 时表示命令已保存、等待执行；用相同 ID 重新发送可获取结果",
     ),
   }),
-  refusal: frame("No, and why: of one frame or one stream, never of the socket", "拒绝及原因；只影响一帧或一个流", {
+  refusal: frame("A frame or a stream was refused. The socket stays open", "拒绝一帧或一个流。连接保持打开", {
     id: optional(
       string,
-      "Of the frame that is refused; of its `subscribe` where a stream breaks off; absent where it could not be read",
-      "被拒帧的 ID；流中断时为其 subscribe 的 ID；无法读取时缺省",
+      "ID of the refused frame, or of the `subscribe` frame if a stream ends with an error; absent if the frame could not be read",
+      "被拒绝的帧的 ID；流因错误结束时为其 `subscribe` 的 ID；帧无法读取时没有此字段",
     ),
-    session: optional(string, "Id of the session", "会话 ID"),
-    dialect: optional(string, "Name of the dialect, where a stream is refused", "拒绝流时的方言名"),
-    code: required(string, "Error code", "错误代码"),
-    message: required(string, "For people", "错误信息"),
-    details: optional(map, "For programs", "详情"),
+    session: optional(string, "ID of the session", "会话 ID"),
+    dialect: optional(string, "Name of the dialect, if a stream was refused", "拒绝流时的方言名"),
+    code: required(string, "Error code", "错误码"),
+    message: required(string, "Error message", "错误信息"),
+    details: optional(map, "Error details for programs", "供程序使用的错误详情"),
   }),
-  heartbeat: frame("Nothing else was to send", "心跳", {
-    ts: optional(count, "When, in milliseconds since 1970", "毫秒时间戳"),
+  heartbeat: frame("Keeps the connection alive if there is nothing else to send", "没有其他内容可发送时保持连接", {
+    ts: optional(count, "Server time, in milliseconds since 1970", "服务器时间，Unix 毫秒时间戳"),
   }),
-  pong: frame("Answers a `ping`", "应答 ping", { id: echo }),
+  pong: frame("Answers a `ping`", "响应 `ping`", { id: echo }),
 } as const satisfies { readonly [type: string]: Shape };

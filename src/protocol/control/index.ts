@@ -1,4 +1,4 @@
-/** The control protocol of `WS /v1/ws`: its frames, and how they are read and written. Browser-safe. */
+/** The control protocol of `WS /v1/ws`: its frames, encoding and decoding. Runs in browsers. */
 export { CONTROL_VERSION, type DecodedControl, type InvalidControl } from "./decode-control.ts";
 export { decodeDown } from "./decode-down.ts";
 export { type ControlCommand, decodeUp, isCommand, readUp } from "./decode-up.ts";

@@ -1,54 +1,57 @@
-/** What a run shows beside text: data, images, to-do lists. */
+/** Events for content other than text: data, images and to-do lists. */
 import { boolean, listOf, map, objectOf, oneOf, optional, required, string } from "../schema.ts";
-import { defineEvent, OURS } from "./define.ts";
+import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 export const data = defineEvent({
-  section: OURS,
-  about: { en: "A block of structured data: a table, a chart, an image, or the application's own", zh: "结构化数据块" },
+  section: EXTENSION_SECTION,
+  about: {
+    en: "Structured data: a table, a chart, an image or application data",
+    zh: "结构化数据：表格、图表、图片或应用自定义数据",
+  },
   fields: {
-    data_type: required(oneOf("dataframe", "chart", "image", "custom"), "What it holds", "数据种类"),
-    data: required(map, "The data, by data_type", "数据内容，依 data_type 而定"),
-    metadata: optional(map, "About the data, e.g. a description", "数据的说明"),
+    data_type: required(oneOf("dataframe", "chart", "image", "custom"), "Kind of data", "数据种类"),
+    data: required(map, "The data; its structure depends on `data_type`", "数据内容，结构取决于 `data_type`"),
+    metadata: optional(map, "Metadata, such as a description", "元数据，如说明文字"),
   },
 });
 
 export const image = defineEvent({
-  section: OURS,
-  about: { en: "An image to show", zh: "图片" },
+  section: EXTENSION_SECTION,
+  about: { en: "An image", zh: "图片" },
   fields: {
-    url: required(string, "Where it is", "图片地址"),
-    media_type: optional(string, "E.g. image/png", "如 image/png"),
-    alt: optional(string, "What it shows, in words", "替代文本"),
+    url: required(string, "URL of the image", "图片 URL"),
+    media_type: optional(string, "Media type, such as `image/png`", "媒体类型，如 `image/png`"),
+    alt: optional(string, "Alternative text", "替代文本"),
   },
 });
 
 export const todo_list = defineEvent({
-  section: OURS,
-  about: { en: "A to-do list the user can tick", zh: "可勾选的待办清单" },
+  section: EXTENSION_SECTION,
+  about: { en: "A to-do list that the user can check off", zh: "用户可勾选的待办清单" },
   fields: {
-    list_id: required(string, "Id of the list", "清单 ID"),
-    title: optional(string, "Its title", "标题"),
+    list_id: required(string, "ID of the list", "清单 ID"),
+    title: optional(string, "Title of the list", "清单标题"),
     items: required(
       listOf(
         objectOf({
-          id: required(string, "Id of the item", "条目 ID"),
-          text: required(string, "What is to be done", "内容"),
-          completed: required(boolean, "Whether it is done", "是否完成"),
+          id: required(string, "ID of the item", "条目 ID"),
+          text: required(string, "Text of the item", "条目内容"),
+          completed: required(boolean, "True if the item is done", "是否完成"),
         }),
       ),
-      "The items in order",
-      "条目（有序）",
+      "The items, in order",
+      "条目列表，按顺序排列",
     ),
   },
 });
 
 export const todo_update = defineEvent({
-  section: OURS,
-  about: { en: "One item of a to-do list changed", zh: "更新单个待办条目" },
+  section: EXTENSION_SECTION,
+  about: { en: "An item of a to-do list changed", zh: "待办清单中的一个条目发生变化" },
   fields: {
-    list_id: required(string, "Id of the list", "清单 ID"),
-    item_id: required(string, "Id of the item", "条目 ID"),
-    completed: optional(boolean, "Whether it is done; absent: unchanged", "是否完成；缺省为不变"),
-    text: optional(string, "New text; absent: unchanged", "新内容；缺省为不变"),
+    list_id: required(string, "ID of the list", "清单 ID"),
+    item_id: required(string, "ID of the item", "条目 ID"),
+    completed: optional(boolean, "New state; unchanged if absent", "新状态；缺省时不变"),
+    text: optional(string, "New text; unchanged if absent", "新内容；缺省时不变"),
   },
 });

@@ -1,6 +1,4 @@
-/**
- * Every event of the vocabulary, once. The order is that of 001 §4.2, then the reply, then the types of ours.
- */
+/** All events: the types of 001 §4.2 in their order, then the reply and the extension types. */
 import { data, image, todo_list, todo_update } from "./content.ts";
 import type { EventDeclaration } from "./define.ts";
 import { llm_end, llm_start, message_chunk, reasoning_chunk, reasoning_end } from "./message.ts";
@@ -27,6 +25,7 @@ import {
   tool_start,
 } from "./tool.ts";
 
+/** All event declarations by type. */
 export const EVENTS = {
   run_start,
   node_enter,
@@ -69,11 +68,12 @@ export const EVENTS = {
   foreign,
 } as const satisfies { readonly [type: string]: EventDeclaration };
 
+/** A known event type. */
 export type EventType = keyof typeof EVENTS;
 
 export const EVENT_TYPES = /* @__PURE__ */ Object.keys(EVENTS) as readonly EventType[];
 
-/** The 23 types of 001 §4.2: those with a key of their own in the export form. */
+/** The 23 types of 001 §4.2, which have a key in the `export` dialect. */
 export type SpecifiedType = {
   [T in EventType]: (typeof EVENTS)[T] extends { exportKey: string } ? T : never;
 }[EventType];

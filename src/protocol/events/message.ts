@@ -1,78 +1,81 @@
-/** What the model says and thinks, and the calls it is asked by. */
+/** Events about model calls, and the text and reasoning they produce. */
 import { additional, boolean, count, duration, oneOf, openSet, optional, required, string } from "../schema.ts";
-import { defineEvent, OURS } from "./define.ts";
+import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 const format = openSet("markdown", "text", "html");
 
 export const message_chunk = defineEvent({
   section: "001 §4.2",
   exportKey: "Messages",
-  about: { en: "A piece of the model's message", zh: "LLM 消息块" },
+  about: { en: "A chunk of the model's message", zh: "模型消息的一段文本" },
   fields: {
-    content: required(string, "The piece", "文本片段"),
-    id: required(string, "Name of the node that produced it", "产生该块的节点名"),
+    content: required(string, "Text of the chunk", "文本内容"),
+    id: required(string, "Name of the node that produced it", "产生该文本的节点名"),
     channel: additional(
       oneOf("answer", "thought"),
-      "answer (when absent) is for the user; thought is inner text of a search",
-      "answer（缺省）面向用户；thought 为搜索过程的内部文本",
+      "`answer` (default): text for the user; `thought`: intermediate text of a search",
+      "`answer`（默认）：面向用户的文本；`thought`：搜索过程中的中间文本",
     ),
-    format: additional(format, "How to show it; markdown when absent", "展示格式，缺省 markdown"),
-    is_complete: additional(boolean, "True on the last piece of a message", "是否为最后一片"),
+    format: additional(format, "Text format (default: `markdown`)", "文本格式，默认为 `markdown`"),
+    is_complete: additional(boolean, "True on the last chunk of a message", "是否为消息的最后一段"),
   },
 });
 
 export const reasoning_chunk = defineEvent({
-  section: OURS,
-  about: { en: "A piece of the model's reasoning; never part of the answer", zh: "推理片段；不属于答案" },
+  section: EXTENSION_SECTION,
+  about: {
+    en: "A chunk of the model's reasoning. It is not part of the answer",
+    zh: "模型推理过程的一段文本，不属于回复",
+  },
   fields: {
-    content: required(string, "The piece", "文本片段"),
-    id: optional(string, "Name of the node that produced it", "产生该块的节点名"),
-    stage: optional(openSet("reasoning", "planning", "analyzing"), "Stage of thinking (003)", "思考阶段（003）"),
+    content: required(string, "Text of the chunk", "文本内容"),
+    id: optional(string, "Name of the node that produced it", "产生该文本的节点名"),
+    stage: optional(openSet("reasoning", "planning", "analyzing"), "Stage of reasoning (003)", "推理阶段（003）"),
   },
 });
 
 export const reasoning_end = defineEvent({
-  section: OURS,
-  about: { en: "The reasoning before this point is complete", zh: "此前的推理已结束" },
+  section: EXTENSION_SECTION,
+  about: { en: "The current reasoning is complete", zh: "当前推理已结束" },
   fields: {
     id: optional(string, "Name of the node", "节点名"),
-    duration_ms: optional(duration, "How long it thought", "思考耗时（毫秒）"),
+    duration_ms: optional(duration, "Duration of the reasoning, in milliseconds", "推理时长（毫秒）"),
   },
 });
 
 export const llm_start = defineEvent({
-  section: OURS,
-  about: { en: "A model was called", zh: "开始调用模型" },
+  section: EXTENSION_SECTION,
+  about: { en: "A model call started", zh: "模型调用开始" },
   fields: {
-    llm_call_id: required(string, "Id of the model call", "模型调用 ID"),
-    model: optional(string, "Which model", "模型"),
-    attempt: optional(count, "0 for the first try", "第几次尝试，首次为 0"),
+    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    model: optional(string, "Name of the requested model", "请求的模型名"),
+    attempt: optional(count, "Attempt number, from 0", "尝试次数，从 0 开始"),
     purpose: optional(
       openSet("answer", "summary"),
-      "What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent",
-      "用途：缺省为运行本身；summary 为压缩上下文的摘要，不计入迭代",
+      "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
+      "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
     ),
   },
 });
 
 export const llm_end = defineEvent({
-  section: OURS,
+  section: EXTENSION_SECTION,
   about: { en: "A model call ended", zh: "模型调用结束" },
   fields: {
-    llm_call_id: required(string, "Id of the model call", "模型调用 ID"),
-    model: optional(string, "Which model answered", "实际模型"),
+    llm_call_id: required(string, "ID of the model call", "模型调用 ID"),
+    model: optional(string, "Name of the model that answered", "实际响应的模型名"),
     finish_reason: optional(
       openSet("stop", "length", "tool_calls", "content_filter", "error", "cancelled"),
-      "Why it stopped",
-      "结束原因",
+      "Why the model stopped",
+      "模型停止的原因",
     ),
-    error: optional(string, "What went wrong", "错误信息"),
-    error_code: optional(string, "Stable code of the error", "错误代码"),
-    duration_ms: optional(duration, "How long it took", "耗时（毫秒）"),
+    error: optional(string, "Error message", "错误信息"),
+    error_code: optional(string, "Stable error code", "稳定的错误码"),
+    duration_ms: optional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
     purpose: optional(
       openSet("answer", "summary"),
-      "What for: the run itself when absent, or a summary of what the model is to read; that is no round of the agent",
-      "用途：缺省为运行本身；summary 为压缩上下文的摘要，不计入迭代",
+      "Purpose of the call: `answer` (default), or `summary` to compress the context; a summary does not count as an iteration",
+      "调用目的：`answer`（默认）；`summary` 用于压缩上下文，不计入迭代次数",
     ),
   },
 });

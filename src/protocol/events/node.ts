@@ -1,4 +1,4 @@
-/** Node runs, the state they leave behind, and checkpoints. */
+/** Events about node runs, graph state, checkpoints and token usage. */
 import {
   additional,
   boolean,
@@ -16,25 +16,21 @@ import { defineEvent } from "./define.ts";
 
 const SECTION = "001 §4.2";
 
-/** A long run would write its state over and over: a log holds what changed, and whoever asks is given the whole. */
+/** Writing the full state after every step would make long runs quadratic in size, so logs store deltas. */
 const delta = additional(
   boolean,
-  "True: `state` is what changed, by channel (`set`, `append` or `merge`), since the state before; false: it is whole, and those after it are changes",
-  "为 true 时 state 仅为各通道自上一状态以来的变化（set、append 或 merge）；为 false 时 state 完整，其后者为变化",
+  "If true, `state` is a patch by channel (`set`, `append` or `merge`) against the previous state; if false, `state` is complete and deltas follow",
+  "为 true 时 `state` 是相对上一状态的补丁，按通道给出（`set`、`append` 或 `merge`）；为 false 时 `state` 是完整状态，之后为增量",
 );
-const checkpoint_ns = additional(
-  string,
-  "Path of the subgraph whose state it is; absent at the root",
-  "所属子图路径，根图缺省",
-);
+const checkpoint_ns = additional(string, "Path of the subgraph; absent for the root graph", "子图路径；根图没有此字段");
 
 export const node_enter = defineEvent({
   section: SECTION,
   exportKey: "TaskStart",
   about: { en: "A node run started", zh: "节点运行开始" },
   fields: {
-    id: required(string, "Name of the node, e.g. think", "节点名，如 think"),
-    parent: additional(string, "node_id of the node run it is inside of", "所在节点运行的 node_id"),
+    id: required(string, "Name of the node, such as `think`", "节点名，如 `think`"),
+    parent: additional(string, "`node_id` of the enclosing node run", "外层节点运行的 `node_id`"),
   },
 });
 
@@ -46,8 +42,8 @@ export const node_exit = defineEvent({
     id: required(string, "Name of the node", "节点名"),
     result: required(
       either(oneOf("Ok"), objectOf({ Err: required(string, "What went wrong", "错误信息") })),
-      '"Ok", or {"Err": text}',
-      '"Ok" 或 {"Err": 文本}',
+      '"Ok", or {"Err": message} if the node failed',
+      '"Ok"，失败时为 {"Err": 错误信息}',
     ),
   },
 });
@@ -55,9 +51,9 @@ export const node_exit = defineEvent({
 export const values = defineEvent({
   section: SECTION,
   exportKey: "Values",
-  about: { en: "Snapshot of the whole graph state", zh: "完整状态快照" },
+  about: { en: "Snapshot of the complete graph state", zh: "完整的图状态快照" },
   fields: {
-    state: required(json, "The state; its shape is the agent's", "状态，结构依 Agent 而定"),
+    state: required(json, "The state; its structure depends on the agent", "图状态，结构取决于 Agent"),
     checkpoint_ns,
     delta,
   },
@@ -66,14 +62,14 @@ export const values = defineEvent({
 export const updates = defineEvent({
   section: SECTION,
   exportKey: "Updates",
-  about: { en: "State after a node's result was merged", zh: "节点合并后的状态" },
+  about: { en: "The result of a node was merged into the state", zh: "节点结果已合并到状态" },
   fields: {
     id: required(string, "Name of the node", "节点名"),
-    state: required(json, "The channels it wrote, after the merge", "合并后所写通道的状态"),
+    state: required(json, "Channels that the node wrote, after the merge", "节点写入的通道在合并后的值"),
     task: additional(
       count,
-      "Its place among the node runs of its super-step, from 0: the order in which they are merged",
-      "在本超步各节点运行中的序号（从 0 起），即合并次序",
+      "Position in the merge order of the super-step, from 0",
+      "在本超步合并顺序中的位置，从 0 开始",
     ),
     checkpoint_ns,
     delta,
@@ -83,34 +79,30 @@ export const updates = defineEvent({
 export const custom = defineEvent({
   section: SECTION,
   exportKey: "Custom",
-  about: { en: "Any JSON of the application's own", zh: "应用自定义 JSON" },
-  fields: { value: required(json, "The value", "任意 JSON") },
+  about: { en: "Any JSON value defined by the application", zh: "应用自定义的任意 JSON 值" },
+  fields: { value: required(json, "The value", "自定义的值") },
 });
 
 export const checkpoint = defineEvent({
   section: SECTION,
   exportKey: "Checkpoint",
-  about: { en: "The run can be resumed or forked from here", zh: "可由此恢复或分叉的检查点" },
+  about: { en: "A checkpoint from which the run can be resumed or forked", zh: "检查点，可由此恢复或分叉运行" },
   fields: {
-    checkpoint_id: required(string, "Id of the checkpoint", "检查点 ID"),
-    timestamp: required(string, "ISO 8601 time", "ISO 8601 时间"),
-    step: required(count, "Super-step: 0 for the input, then +1", "超步：输入为 0，其后逐一递增"),
-    state: required(json, "The state held", "所存状态"),
-    thread_id: optional(string, "The session", "所属会话"),
-    checkpoint_ns: optional(string, "Path of the subgraph, empty at the root", "子图路径，根为空"),
+    checkpoint_id: required(string, "ID of the checkpoint", "检查点 ID"),
+    timestamp: required(string, "Time in ISO 8601 format", "ISO 8601 格式的时间"),
+    step: required(count, "Number of the super-step; 0 is the input", "超步编号，0 表示输入"),
+    state: required(json, "State at the checkpoint", "检查点的状态"),
+    thread_id: optional(string, "ID of the session", "会话 ID"),
+    checkpoint_ns: optional(string, "Path of the subgraph; empty for the root graph", "子图路径；根图为空"),
     next: additional(
       listOf(
         objectOf({
           id: required(string, "Name of the node", "节点名"),
-          input: optional(
-            json,
-            "What it is given beside the state, where a list was fanned out",
-            "扇出时交给该节点的输入",
-          ),
+          input: optional(json, "Input of the node run, if a list was fanned out", "扇出时该节点运行的输入"),
         }),
       ),
-      "Node runs of the next super-step, in the order of their merge; empty when the graph is done",
-      "下一超步的节点运行（按合并次序）；为空即图已完成",
+      "Node runs of the next super-step, in merge order; empty if the graph is finished",
+      "下一超步的节点运行，按合并顺序排列；图已结束时为空",
     ),
     delta,
   },
@@ -119,11 +111,11 @@ export const checkpoint = defineEvent({
 export const usage = defineEvent({
   section: SECTION,
   exportKey: "Usage",
-  about: { en: "Tokens used by one model call", zh: "一次模型调用的 token 用量" },
+  about: { en: "Tokens used by a model call", zh: "一次模型调用的 token 用量" },
   fields: {
-    prompt_tokens: required(count, "Tokens sent", "提示 token 数"),
-    completion_tokens: required(count, "Tokens received", "生成 token 数"),
-    total_tokens: required(count, "Both together", "合计"),
-    llm_call_id: additional(string, "The model call", "模型调用 ID"),
+    prompt_tokens: required(count, "Tokens sent to the model", "发送给模型的 token 数"),
+    completion_tokens: required(count, "Tokens generated by the model", "模型生成的 token 数"),
+    total_tokens: required(count, "Sum of both", "两者之和"),
+    llm_call_id: additional(string, "ID of the model call", "模型调用 ID"),
   },
 });

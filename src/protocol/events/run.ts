@@ -1,4 +1,4 @@
-/** How a run begins and ends. */
+/** Events about the run itself: start, end, reply, errors, retrieval and compression. */
 import {
   additional,
   boolean,
@@ -13,109 +13,113 @@ import {
   required,
   string,
 } from "../schema.ts";
-import { defineEvent, OURS } from "./define.ts";
+import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 export const run_start = defineEvent({
   section: "001 §4.2",
   exportKey: "RunStart",
-  about: { en: "An agent run started; before its first node_enter", zh: "Agent 运行开始（在首个 node_enter 之前）" },
+  about: { en: "A run started. Sent before the first `node_enter`", zh: "运行开始，在第一个 `node_enter` 之前发送" },
   fields: {
-    run_id: optional(string, "Id of the run: one user turn", "运行 ID：一次用户轮次"),
-    message: optional(string, "What the user said", "用户消息"),
-    agent: optional(string, "Kind of agent, e.g. react, tot, got", "Agent 种类，如 react、tot、got"),
+    run_id: optional(string, "ID of the run; a run answers one user message", "运行 ID；一次运行对应一条用户消息"),
+    message: optional(string, "The user's message", "用户消息"),
+    agent: optional(string, "Kind of agent, such as `react`, `tot` or `got`", "Agent 种类，如 `react`、`tot`、`got`"),
     contiguous: additional(
       boolean,
-      "True: ids of this stream grow by exactly 1, so a jump is a gap",
-      "为 true 时 event_id 逐一递增，跳号即缺失",
+      "If true, `event_id` increases by exactly 1, so a gap means that frames are missing",
+      "为 true 时 `event_id` 逐一递增，出现间隔即表示缺帧",
     ),
-    source: additional(oneOf("execute", "stream"), "Path of 002 the run was started on", "运行来自 002 的哪条路径"),
-    request_id: additional(string, "The caller's id for the request", "调用方的请求 ID"),
+    source: additional(
+      oneOf("execute", "stream"),
+      "How the run was started (002): `execute` or `stream`",
+      "运行的启动方式（002）：`execute` 或 `stream`",
+    ),
+    request_id: additional(string, "Request ID set by the caller", "调用方指定的请求 ID"),
     context: additional(
       map,
-      "What the caller wants told with every callback of the run; kept in the log",
-      "调用方上下文：随本运行的每个回调给出，并写入日志",
+      "Data from the caller, stored in the log and passed to every callback of the run",
+      "调用方提供的数据，写入日志，并传给本次运行的每个回调",
     ),
     attachments: additional(
       listOf(
         objectOf({
           blob_id: required(
             string,
-            "Id of a blob of the session: SHA-256 of its bytes",
-            "会话中 blob 的 ID（SHA-256）",
+            "ID of a blob in the session: the SHA-256 of its content",
+            "会话中 blob 的 ID，即内容的 SHA-256",
           ),
-          name: optional(string, "As the user calls the file", "文件名"),
-          media_type: required(string, "What it is, e.g. image/png", "媒体类型，如 image/png"),
-          bytes: required(count, "How long it is", "字节数"),
+          name: optional(string, "File name", "文件名"),
+          media_type: required(string, "Media type, such as `image/png`", "媒体类型，如 `image/png`"),
+          bytes: required(count, "Size in bytes", "大小（字节）"),
         }),
       ),
-      "Files that came with the message, by reference",
-      "随消息附上的文件（按引用）",
+      "Files attached to the message, as references to blobs",
+      "消息附带的文件，以 blob 引用表示",
     ),
     actor: additional(
       string,
-      "Who asked for the run, e.g. token:k3x9; never a secret",
-      "发起者，如 token:k3x9；绝非密钥",
+      "Who started the run, such as `token:k3x9`; never contains a secret",
+      "运行的发起者，如 `token:k3x9`；不包含密钥",
     ),
     tool_rules: additional(
       map,
-      "What the run may do with tools, by their names, `*` for the others: allow, ask or deny; what is neither denies",
-      "本运行可如何使用工具（按工具名，* 表示其余）：allow、ask、deny；其他值一律拒绝",
+      "Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied",
+      "按工具名设置的权限，`*` 表示其余工具：`allow`、`ask` 或 `deny`；只要有一个值无效，所有工具都会被拒绝",
     ),
   },
 });
 
 export const run_end = defineEvent({
-  section: OURS,
+  section: EXTENSION_SECTION,
   about: {
-    en: "The run is over, whatever happened; a completed run is followed by its reply and nothing else",
-    zh: "运行结束（无论结果）；completed 之后只跟随 reply",
+    en: "The run ended. A completed run is followed only by its reply",
+    zh: "运行结束。成功完成的运行之后只有回复",
   },
   fields: {
-    status: required(oneOf("completed", "error", "cancelled"), "How it ended", "结束状态"),
+    status: required(oneOf("completed", "error", "cancelled"), "How the run ended", "结束状态"),
     summary: optional(
       objectOf({
-        total_tokens: optional(count, "Tokens used by the run", "总 token 数"),
-        prompt_tokens: optional(count, "Tokens sent to models", "提示 token 数"),
-        completion_tokens: optional(count, "Tokens received from models", "生成 token 数"),
-        duration_ms: optional(duration, "From run_start to run_end", "运行耗时（毫秒）"),
-        tool_calls: optional(count, "Tools that were called", "工具调用次数"),
+        total_tokens: optional(count, "Total tokens used", "token 总数"),
+        prompt_tokens: optional(count, "Tokens sent to models", "发送给模型的 token 数"),
+        completion_tokens: optional(count, "Tokens received from models", "模型生成的 token 数"),
+        duration_ms: optional(duration, "Duration of the run, in milliseconds", "运行时长（毫秒）"),
+        tool_calls: optional(count, "Number of tool calls", "工具调用次数"),
       }),
       "Totals of the run",
-      "运行汇总",
+      "运行的汇总数据",
     ),
-    first_event_id: optional(count, "event_id of the run's run_start", "run_start 的 event_id"),
+    first_event_id: optional(count, "The `event_id` of the run's `run_start`", "本次运行 `run_start` 的 `event_id`"),
     last_event_id: optional(
       count,
-      "event_id of the run's last frame, the reply included",
-      "末帧（含 reply）的 event_id",
+      "The `event_id` of the run's last frame, including the reply",
+      "本次运行最后一帧的 `event_id`，包括回复",
     ),
     frame_count: optional(
       count,
-      "How many frames the run has, run_end and reply included: the proof that none is missing",
-      "本运行的帧数（含 run_end 与 reply），用于证明无缺失",
+      "Number of frames in the run, including `run_end` and the reply; lets receivers verify that no frame is missing",
+      "本次运行的帧数，包括 `run_end` 和回复；接收方可据此确认没有缺帧",
     ),
-    reason: optional(string, "Why it did not complete, for people", "未完成的原因"),
-    code: optional(string, "Code of the reason", "原因代码"),
+    reason: optional(string, "Why the run did not complete", "运行未完成的原因"),
+    code: optional(string, "Error code of the reason", "原因对应的错误码"),
   },
 });
 
 export const reply = defineEvent({
   section: "001 §5",
   about: {
-    en: "The full assistant reply; the last frame of its run. It travels without `type`",
-    zh: "完整的助手回复；该运行的最后一帧。线上不带 type",
+    en: "The complete answer of a run and its last frame. Sent without `type`",
+    zh: "完整的回复，也是运行的最后一帧。发送时不带 `type`",
   },
   fields: {
-    reply: required(string, "Full text of the reply", "完整回复文本"),
+    reply: required(string, "Text of the answer", "回复文本"),
   },
 });
 
 export const error = defineEvent({
-  section: OURS,
-  about: { en: "Something went wrong; by itself it does not end the run", zh: "出错；本身不结束运行" },
+  section: EXTENSION_SECTION,
+  about: { en: "An error occurred. It does not end the run by itself", zh: "发生错误。错误本身不会结束运行" },
   fields: {
-    message: required(string, "What went wrong, for people, without a stack", "面向用户的错误信息（不含堆栈）"),
-    code: optional(string, "Stable code of the error", "错误代码"),
+    message: required(string, "Error message for the user, without a stack trace", "面向用户的错误信息，不含堆栈"),
+    code: optional(string, "Stable error code", "稳定的错误码"),
     stage: optional(
       openSet(
         "llm_generate",
@@ -126,73 +130,77 @@ export const error = defineEvent({
         "retrieval",
         "compression",
       ),
-      "Where it happened",
-      "出错阶段",
+      "Where the error occurred",
+      "出错的阶段",
     ),
-    error_type: optional(
-      oneOf("validation", "execution", "timeout", "system"),
-      "Class of the error (003)",
-      "错误类别（003）",
-    ),
-    recoverable: optional(boolean, "True when trying again may help", "是否可重试"),
-    call_id: optional(string, "The tool call it concerns", "相关的工具调用"),
+    error_type: optional(oneOf("validation", "execution", "timeout", "system"), "Error type (003)", "错误类型（003）"),
+    recoverable: optional(boolean, "True if a retry may succeed", "重试是否可能成功"),
+    call_id: optional(string, "ID of the tool call that failed", "相关的工具调用 ID"),
     details: optional(
       map,
-      "More for whoever debugs; `stack_trace` only in debug mode, otherwise `error_id` points into the server's log",
-      "调试信息；stack_trace 仅在调试模式，否则以 error_id 指向服务端日志",
+      "Debugging data. `stack_trace` is sent only in debug mode; otherwise `error_id` refers to the server log",
+      "调试信息。仅在调试模式下包含 `stack_trace`；否则用 `error_id` 对应服务端日志",
     ),
   },
 });
 
 export const foreign = defineEvent({
-  section: OURS,
+  section: EXTENSION_SECTION,
   about: {
-    en: "A frame of another dialect whose type nobody here knows, kept whole and passed on",
-    zh: "来自其他方言的未知帧，原样保留并传递",
+    en: "A frame of another dialect with an unknown type, kept unchanged",
+    zh: "来自其他方言的未知类型的帧，原样保留",
   },
   fields: {
-    dialect: required(string, "Dialect it came in", "来源方言"),
-    frame: required({ kind: "json" }, "The frame as it was", "原始帧"),
+    dialect: required(string, "Dialect of the frame", "帧的方言"),
+    frame: required({ kind: "json" }, "The original frame", "原始帧"),
   },
 });
 
 export const retrieval_complete = defineEvent({
-  section: OURS,
-  about: { en: "Documents were retrieved for the model, perhaps none", zh: "检索完成（可能为零篇）" },
+  section: EXTENSION_SECTION,
+  about: { en: "Documents were retrieved for the model", zh: "已为模型检索文档" },
   fields: {
-    doc_count: required(count, "How many documents came back", "返回文档数量"),
-    query: optional(string, "What was searched for", "检索语句"),
+    doc_count: required(count, "Number of documents found; may be 0", "找到的文档数，可以为 0"),
+    query: optional(string, "Search query", "检索语句"),
     sources: optional(
       listOf(
         objectOf({
           title: required(string, "Title of the document", "文档标题"),
-          uri: optional(string, "Where it is", "文档地址"),
-          snippet: optional(string, "The passage that matched", "命中片段"),
-          score: optional({ kind: "number" }, "How well it matched", "匹配得分"),
-          ref: optional(count, "Number the answer refers to it by, as in [1]", "答案中的引用编号，如 [1]"),
-          first_line: optional(count, "Where the passage begins, in lines from 1", "片段起始行（从 1 起）"),
-          last_line: optional(count, "Where it ends", "片段结束行"),
+          uri: optional(string, "Location of the document", "文档地址"),
+          snippet: optional(string, "Passage that matched", "命中的片段"),
+          score: optional({ kind: "number" }, "Relevance score", "相关性得分"),
+          ref: optional(
+            count,
+            "Number used to cite the document in the answer, as in [1]",
+            "回复中引用该文档的编号，如 [1]",
+          ),
+          first_line: optional(count, "First line of the passage, counted from 1", "片段的起始行，从 1 开始"),
+          last_line: optional(count, "Last line of the passage", "片段的结束行"),
         }),
       ),
-      "What was found, for references",
-      "命中来源，用于引用",
+      "The documents found, for citations",
+      "找到的文档，用于引用",
     ),
   },
 });
 
 export const compression_applied = defineEvent({
-  section: OURS,
-  about: { en: "The context sent to the model was compressed", zh: "已压缩发送给模型的上下文" },
+  section: EXTENSION_SECTION,
+  about: { en: "The context of a model call was compressed", zh: "已压缩模型调用的上下文" },
   fields: {
-    before_tokens: required(count, "Tokens before", "压缩前 token 数"),
-    after_tokens: required(count, "Tokens after", "压缩后 token 数"),
+    before_tokens: required(count, "Tokens before compression", "压缩前的 token 数"),
+    after_tokens: required(count, "Tokens after compression", "压缩后的 token 数"),
     method: additional(
       openSet("summary", "drop", "cut"),
-      "How: the oldest turns were summarised, or left out whole since no summary could be had, or results of tools were cut",
-      "方式：summary 为摘要最早的轮次，drop 为无法摘要时整轮丢弃，cut 为截短工具结果",
+      "`summary`: the oldest turns were summarized; `drop`: they were removed because no summary was available; `cut`: tool results were shortened",
+      "`summary`：为最早的轮次生成摘要；`drop`：无法生成摘要，直接移除；`cut`：截短工具结果",
     ),
-    covered_messages: additional(count, "Messages that are no longer sent", "不再发送的消息数"),
-    covered_digest: additional(string, "Digest of those messages: tells where the summary fits", "这些消息的摘要值"),
-    summary: additional(string, "What is sent in their place", "替代它们的摘要文本"),
+    covered_messages: additional(count, "Number of messages that are no longer sent", "不再发送的消息数"),
+    covered_digest: additional(
+      string,
+      "Digest of these messages, used to find the matching summary",
+      "这些消息的摘要值（digest），用于查找对应的摘要",
+    ),
+    summary: additional(string, "Summary sent in place of these messages", "代替这些消息发送的摘要"),
   },
 });

@@ -1,21 +1,32 @@
-/** Trees of thoughts (ToT) and graphs of thoughts (GoT, AGoT). With the additional fields a receiver rebuilds either from events alone. */
+/**
+ * Events of Tree of Thoughts (ToT) and Graph of Thoughts (GoT, AGoT). With the additional fields, a receiver can
+ * rebuild the tree or graph from events alone.
+ */
 import { additional, boolean, count, listOf, number, openSet, required, string } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
 const SECTION = "001 §4.2";
-const ids = additional(listOf(string), "Ids of the thoughts, in the same order", "各思路的 ID，次序一致");
-const depth = additional(count, "Depth of these thoughts; the root is 0", "思路所在深度，根为 0");
-const edges = additional(listOf(listOf(string)), "Pairs of ids, from → to", "边：[起点, 终点] 列表");
+const ids = additional(
+  listOf(string),
+  "IDs of the thoughts, in the order of the candidates",
+  "各思路的 ID，顺序与候选一致",
+);
+const depth = additional(count, "Depth of the thoughts; the root has depth 0", "思路所在的深度，根为 0");
+const edges = additional(
+  listOf(listOf(string)),
+  "Edges as pairs of node IDs: [from, to]",
+  "边的列表，每条边为 [起点 ID, 终点 ID]",
+);
 const operation = openSet("generate", "aggregate", "refine", "score");
 
 export const tot_expand = defineEvent({
   section: SECTION,
   exportKey: "TotExpand",
-  about: { en: "Candidate thoughts were generated", zh: "ToT 扩展" },
+  about: { en: "ToT: candidate thoughts were generated", zh: "ToT：已生成候选思路" },
   fields: {
-    candidates: required(listOf(string), "The thoughts", "候选思路"),
+    candidates: required(listOf(string), "Text of each candidate", "各候选思路的文本"),
     ids,
-    parent: additional(string, "Id of the thought they continue", "父思路 ID"),
+    parent: additional(string, "ID of the parent thought", "父思路的 ID"),
     depth,
   },
 });
@@ -23,12 +34,12 @@ export const tot_expand = defineEvent({
 export const tot_evaluate = defineEvent({
   section: SECTION,
   exportKey: "TotEvaluate",
-  about: { en: "Candidate thoughts were scored", zh: "ToT 评估" },
+  about: { en: "ToT: candidate thoughts were scored", zh: "ToT：已为候选思路评分" },
   fields: {
-    chosen: required(count, "0-based index of the best", "最佳候选的下标（从 0 起）"),
-    scores: required(listOf(number), "One score per candidate", "每个候选的得分"),
+    chosen: required(count, "Index of the best candidate, from 0", "最佳候选的下标，从 0 开始"),
+    scores: required(listOf(number), "Score of each candidate", "各候选的得分"),
     ids,
-    kept: additional(listOf(string), "Ids that stay in the search", "保留的思路 ID"),
+    kept: additional(listOf(string), "IDs of the thoughts that the search keeps", "搜索保留的思路 ID"),
     depth,
   },
 });
@@ -36,33 +47,33 @@ export const tot_evaluate = defineEvent({
 export const tot_backtrack = defineEvent({
   section: SECTION,
   exportKey: "TotBacktrack",
-  about: { en: "The search gave up a branch", zh: "ToT 回溯" },
+  about: { en: "ToT: the search abandoned a branch and backtracked", zh: "ToT：搜索放弃一个分支并回溯" },
   fields: {
-    reason: required(string, "Why", "原因"),
-    to_depth: required(count, "Depth it returned to", "回到的深度"),
-    from: additional(string, "Id of the thought given up", "放弃的思路 ID"),
-    to: additional(string, "Id of the thought returned to", "回到的思路 ID"),
+    reason: required(string, "Reason for backtracking", "回溯原因"),
+    to_depth: required(count, "Depth to which the search returned", "回溯到的深度"),
+    from: additional(string, "ID of the abandoned thought", "被放弃的思路 ID"),
+    to: additional(string, "ID of the thought to which the search returned", "回溯到的思路 ID"),
   },
 });
 
 export const got_plan = defineEvent({
   section: SECTION,
   exportKey: "GotPlan",
-  about: { en: "The graph of thoughts was planned", zh: "GoT 计划" },
+  about: { en: "GoT: the graph was planned", zh: "GoT：已制定图计划" },
   fields: {
-    node_count: required(count, "How many nodes", "节点数"),
-    edge_count: required(count, "How many edges", "边数"),
-    node_ids: required(listOf(string), "Ids of the nodes", "节点 ID 列表"),
+    node_count: required(count, "Number of nodes", "节点数"),
+    edge_count: required(count, "Number of edges", "边数"),
+    node_ids: required(listOf(string), "IDs of the nodes", "各节点的 ID"),
     edges,
     labels: additional(
       listOf(string),
-      "What each node is about, in the order of node_ids",
-      "各节点的主题，次序同 node_ids",
+      "Label of each node, in the order of `node_ids`",
+      "各节点的标签，顺序同 `node_ids`",
     ),
     operations: additional(
       listOf(operation),
-      "What each node does with the results it needs, in the order of node_ids",
-      "各节点对所需结果的操作，次序同 node_ids",
+      "Operation of each node on its inputs, in the order of `node_ids`",
+      "各节点对其输入执行的操作，顺序同 `node_ids`",
     ),
   },
 });
@@ -70,33 +81,33 @@ export const got_plan = defineEvent({
 export const got_node_start = defineEvent({
   section: SECTION,
   exportKey: "GotNodeStart",
-  about: { en: "A node of the graph began", zh: "GoT 节点开始" },
-  fields: { id: required(string, "Id of the graph's node", "图节点 ID") },
+  about: { en: "GoT: a node started", zh: "GoT：节点开始" },
+  fields: { id: required(string, "ID of the graph node", "图节点 ID") },
 });
 
 export const got_node_complete = defineEvent({
   section: SECTION,
   exportKey: "GotNodeComplete",
-  about: { en: "A node of the graph is done", zh: "GoT 节点完成" },
+  about: { en: "GoT: a node completed", zh: "GoT：节点完成" },
   fields: {
-    id: required(string, "Id of the graph's node", "图节点 ID"),
-    result_summary: required(string, "Its result in short", "结果摘要"),
-    scored: additional(listOf(string), "Ids of the nodes whose results it has compared", "被评分的节点 ID"),
-    scores: additional(listOf(number), "One score per node, in the order of scored", "各节点的得分，次序同 scored"),
+    id: required(string, "ID of the graph node", "图节点 ID"),
+    result_summary: required(string, "Short summary of the result", "结果摘要"),
+    scored: additional(listOf(string), "IDs of the nodes whose results were scored", "被评分的节点 ID"),
+    scores: additional(listOf(number), "Score of each node, in the order of `scored`", "各节点的得分，顺序同 `scored`"),
   },
 });
 
 export const got_node_failed = defineEvent({
   section: SECTION,
   exportKey: "GotNodeFailed",
-  about: { en: "A node of the graph failed", zh: "GoT 节点失败" },
+  about: { en: "GoT: a node failed", zh: "GoT：节点失败" },
   fields: {
-    id: required(string, "Id of the graph's node", "图节点 ID"),
-    error: required(string, "Why", "错误信息"),
+    id: required(string, "ID of the graph node", "图节点 ID"),
+    error: required(string, "Error message", "错误信息"),
     skipped: additional(
       boolean,
-      "True: it was not begun, because one it needs has no result",
-      "为 true 时因所依赖的节点没有结果而未执行",
+      "If true, the node never started, because a node it depends on has no result",
+      "为 true 时表示节点未执行，因为它依赖的节点没有结果",
     ),
   },
 });
@@ -104,18 +115,22 @@ export const got_node_failed = defineEvent({
 export const got_expand = defineEvent({
   section: SECTION,
   exportKey: "GotExpand",
-  about: { en: "A node was expanded into a subgraph (AGoT)", zh: "AGoT 扩展" },
+  about: { en: "AGoT: a node was expanded into a subgraph", zh: "AGoT：节点已扩展为子图" },
   fields: {
-    node_id: required(string, "Id of the graph's node that grew", "被扩展的图节点 ID"),
-    nodes_added: required(count, "How many nodes were added", "新增节点数"),
-    edges_added: required(count, "How many edges were added", "新增边数"),
-    nodes: additional(listOf(string), "Ids of the nodes added", "新增节点 ID"),
+    node_id: required(string, "ID of the expanded graph node", "被扩展的图节点 ID"),
+    nodes_added: required(count, "Number of nodes added", "新增节点数"),
+    edges_added: required(count, "Number of edges added", "新增边数"),
+    nodes: additional(listOf(string), "IDs of the added nodes", "新增节点的 ID"),
     edges,
-    labels: additional(listOf(string), "What each node is about, in the order of nodes", "各节点的主题，次序同 nodes"),
+    labels: additional(
+      listOf(string),
+      "Label of each added node, in the order of `nodes`",
+      "各新增节点的标签，顺序同 `nodes`",
+    ),
     operations: additional(
       listOf(operation),
-      "What each node does with the results it needs, in the order of nodes",
-      "各节点对所需结果的操作，次序同 nodes",
+      "Operation of each added node on its inputs, in the order of `nodes`",
+      "各新增节点对其输入执行的操作，顺序同 `nodes`",
     ),
   },
 });

@@ -1,4 +1,4 @@
-/** A tool call, from its first streamed argument to its result. */
+/** Events of a tool call, from its first streamed argument to its result. */
 import {
   additional,
   between,
@@ -12,108 +12,119 @@ import {
   required,
   string,
 } from "../schema.ts";
-import { defineEvent, OURS } from "./define.ts";
+import { defineEvent, EXTENSION_SECTION } from "./define.ts";
 
 const SECTION = "001 §4.2";
-const call_id = optional(string, "Id of the call", "调用 ID");
+const call_id = optional(string, "ID of the tool call", "工具调用 ID");
 const name = required(string, "Name of the tool", "工具名");
 
 export const tool_call_chunk = defineEvent({
   section: SECTION,
   exportKey: "ToolCallChunk",
-  about: { en: "A piece of a call's arguments as the model writes them", zh: "工具调用参数的流式增量" },
+  about: { en: "A chunk of the arguments, as the model writes them", zh: "模型生成的工具参数片段" },
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
-    arguments_delta: required(string, "The next piece of JSON text", "JSON 文本的下一片"),
-    index: additional(count, "Tells parallel calls apart", "区分并行调用"),
+    arguments_delta: required(string, "Next part of the arguments, as JSON text", "参数 JSON 文本的下一段"),
+    index: additional(count, "Distinguishes parallel calls", "用于区分并行调用"),
   },
 });
 
 export const tool_call = defineEvent({
   section: SECTION,
   exportKey: "ToolCall",
-  about: { en: "A complete call: the tool and all its arguments", zh: "完整的工具调用" },
+  about: { en: "A complete tool call with all its arguments", zh: "完整的工具调用及其全部参数" },
   fields: {
     call_id,
     name,
-    arguments: required(map, "The arguments", "参数"),
-    description: additional(string, "What the call does, for people", "面向用户的说明"),
-    index: additional(count, "Tells parallel calls apart", "区分并行调用"),
-    raw_arguments: additional(string, "The model's text when it was not a JSON object", "参数不是 JSON 对象时的原文"),
+    arguments: required(map, "Arguments of the call", "调用参数"),
+    description: additional(string, "Description of the call for the user", "面向用户的调用说明"),
+    index: additional(count, "Distinguishes parallel calls", "用于区分并行调用"),
+    raw_arguments: additional(
+      string,
+      "Text from the model, if it was not a JSON object",
+      "模型输出的原文（仅当其不是 JSON 对象时）",
+    ),
   },
 });
 
 export const tool_approval = defineEvent({
   section: SECTION,
   exportKey: "ToolApproval",
-  about: { en: "A call waits for the user's consent", zh: "待用户确认的工具调用" },
+  about: { en: "A tool call waits for the user's approval", zh: "工具调用等待用户确认" },
   fields: {
     call_id,
     name,
-    arguments: required(map, "The arguments to consent to", "待确认的参数"),
+    arguments: required(map, "Arguments to approve", "待确认的参数"),
     expires_at: additional(
       { kind: "number" },
-      "When it is rejected by itself, in milliseconds",
-      "到期自动拒绝的时间（毫秒）",
+      "Time at which the call is rejected automatically, in milliseconds since 1970",
+      "自动拒绝的时间，Unix 毫秒时间戳",
     ),
     digest: additional(
       string,
-      "Of the tool and its arguments: an answer that names it agrees to these and no others",
-      "工具与参数的摘要：答复带上它，即只同意这些参数",
+      "Digest of the tool and its arguments; an approval that includes it applies only to this exact call",
+      "工具及其参数的摘要值（digest）；带上它的确认只对这一调用有效",
     ),
   },
 });
 
 export const tool_approval_result = defineEvent({
-  section: OURS,
-  about: { en: "The answer to a tool_approval", zh: "对 tool_approval 的答复" },
+  section: EXTENSION_SECTION,
+  about: { en: "The decision on a `tool_approval`", zh: "对 `tool_approval` 的决定" },
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
-    decision: required(oneOf("approved", "rejected", "expired"), "What was decided", "决定"),
-    reason: optional(string, "Why, for the model and for people", "理由"),
-    arguments: optional(map, "The arguments as edited by the user", "用户修改后的参数"),
-    actor: optional(string, "Who answered", "答复者"),
+    decision: required(oneOf("approved", "rejected", "expired"), "The decision", "决定"),
+    reason: optional(
+      string,
+      "Reason for the decision, shown to the model and the user",
+      "决定的理由，模型和用户都可见",
+    ),
+    arguments: optional(map, "Arguments edited by the user", "用户修改后的参数"),
+    actor: optional(string, "Who decided", "做出决定的人"),
   },
 });
 
 export const tool_start = defineEvent({
   section: SECTION,
   exportKey: "ToolStart",
-  about: { en: "The tool began to run", zh: "工具执行开始" },
+  about: { en: "The tool started to run", zh: "工具开始执行" },
   fields: { call_id, name },
 });
 
 export const tool_output = defineEvent({
   section: SECTION,
   exportKey: "ToolOutput",
-  about: { en: "Something the tool printed; any number of times per call", zh: "工具产生的内容，可多次" },
-  fields: { call_id, name, content: required(string, "What it printed", "内容") },
+  about: {
+    en: "Output of a running tool. Sent any number of times per call",
+    zh: "工具执行中的输出，每次调用可发送多次",
+  },
+  fields: { call_id, name, content: required(string, "Text of the output", "输出内容") },
 });
 
 export const tool_progress = defineEvent({
-  section: OURS,
-  about: { en: "How far a long tool has come", zh: "工具执行进度" },
+  section: EXTENSION_SECTION,
+  about: { en: "Progress of a running tool", zh: "工具的执行进度" },
   fields: {
     call_id,
     name: optional(string, "Name of the tool", "工具名"),
-    progress: required(between(0, 100), "From 0 to 100", "0 到 100"),
-    message: optional(string, "What it is doing", "进度说明"),
+    progress: required(between(0, 100), "Percentage, from 0 to 100", "百分比，0 到 100"),
+    message: optional(string, "Description of the current step", "当前步骤的说明"),
   },
 });
 
 export const tool_end = defineEvent({
   section: SECTION,
   exportKey: "ToolEnd",
-  about: { en: "The tool is done, or will not run", zh: "工具执行结束" },
+  about: { en: "The tool call ended, successfully or not", zh: "工具调用结束（成功或失败）" },
   fields: {
     call_id,
     name,
-    result: required(string, "What the model is told", "返回给模型的文本"),
-    is_error: required(boolean, "True when it failed", "是否失败"),
-    output: additional(json, "The result as data", "结构化结果"),
-    error_code: additional(string, "Code of the failure", "错误代码"),
-    duration_ms: additional(duration, "How long it ran", "耗时（毫秒）"),
+    result: required(string, "Result for the model, as text", "返回给模型的结果文本"),
+    is_error: required(boolean, "True if the call failed", "是否失败"),
+    output: additional(json, "Result as structured data", "结构化结果"),
+    error_code: additional(string, "Error code of the failure", "失败的错误码"),
+    duration_ms: additional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）"),
   },
 });

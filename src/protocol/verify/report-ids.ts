@@ -1,37 +1,37 @@
-/** Rules of lists of ids that trees and graphs of thoughts share. */
-import type { Report } from "./rules.ts";
+/** Checks for lists of IDs in trees and graphs of thoughts. */
+import type { IssueReporter } from "./lifecycle-rules.ts";
 
-/** Longer ids are not remembered. */
+/** Longer IDs are not stored. */
 const MAX_ID_LENGTH = 1000;
 
-/** An id in a message. */
-export function nameId(id: string): string {
+/** Shortens an ID for a message. */
+export function shortenId(id: string): string {
   return id.slice(0, 80);
 }
 
-/** True where one is too long: nothing else is to be made of them. */
-export function reportLong(ids: Iterable<string | undefined>, report: Report): boolean {
+/** Reports the first ID that is too long. Returns true if there is one; the event must then be ignored. */
+export function reportLongId(ids: Iterable<string | undefined>, report: IssueReporter): boolean {
   for (const id of ids) {
     if (id === undefined || id.length <= MAX_ID_LENGTH) continue;
-    report("thought-id-length", `${nameId(id)}… has ${id.length} characters`);
+    report("thought-id-length", `${shortenId(id)}… has ${id.length} characters`);
     return true;
   }
   return false;
 }
 
-export function reportTwice(name: string, ids: readonly string[], report: Report): void {
+export function reportDuplicate(name: string, ids: readonly string[], report: IssueReporter): void {
   const seen = new Set<string>();
   const twice = ids.find((id) => seen.size === seen.add(id).size);
-  if (twice !== undefined) report("thought-id-twice", `${name} has ${nameId(twice)} twice`);
+  if (twice !== undefined) report("thought-id-twice", `${name} contains ${shortenId(twice)} twice`);
 }
 
-export function reportOtherLength(
+export function reportLengthMismatch(
   name: string,
   list: readonly string[] | undefined,
   other: string,
   length: number,
-  report: Report,
+  report: IssueReporter,
 ): void {
   if (list !== undefined && list.length !== length)
-    report("thought-ids", `${name} has ${list.length} entries, ${other} has ${length}`);
+    report("thought-ids", `${name} has ${list.length} entries, but ${other} has ${length}`);
 }

@@ -1,25 +1,27 @@
 /**
- * The incremental checker of a stream's life cycle. It takes records in the order they came, from any number of
- * sessions, and names every rule that is broken. Its memory is bounded, however long the stream.
+ * Checks the life cycle of a stream incrementally. Takes records in order of arrival, from any number of sessions, and
+ * reports every broken rule. Memory is bounded, regardless of the length of the stream.
  */
 import { BoundedMap } from "../bounded-map.ts";
 import type { EventOf, EventRecord } from "../record.ts";
 import { isKnownEvent, isTerminal, mayLackRun } from "../record.ts";
-import { createRaise, type Issue } from "../rules.ts";
-import { LIFECYCLE_RULES, type Report } from "./rules.ts";
-import { RunState } from "./run.ts";
+import { createIssueFactory, type Issue } from "../rules.ts";
+import { LIFECYCLE_RULES, type IssueReporter } from "./lifecycle-rules.ts";
+import { RunChecker } from "./run-checker.ts";
 
-const raise = createRaise(LIFECYCLE_RULES);
+const createIssue = createIssueFactory(LIFECYCLE_RULES);
 
+/** Options of a `Verifier`. */
 export interface VerifierOptions {
-  /** False for dialects that do not tell when a tool starts. */
+  /** False for dialects that do not report when a tool starts (default: true). */
   readonly expectsToolStart?: boolean;
-  /** Sessions remembered at once; the one longest untouched is forgotten. */
+  /** Maximum number of sessions in memory; the oldest is evicted first (default: 10,000). */
   readonly maxSessions?: number;
-  /** Runs going at once, over all sessions. */
+  /** Maximum number of live runs, over all sessions (default: 10,000). */
   readonly maxLiveRuns?: number;
 }
 
+/** Counts of what was checked so far. */
 export interface VerifierTotals {
   sessions: number;
   runs: number;
@@ -28,35 +30,46 @@ export interface VerifierTotals {
   tokens: number;
 }
 
-interface Session {
+interface SessionState {
   lastId: number | undefined;
   contiguous: boolean;
-  /** Runs that are over. */
+  /** IDs of runs that ended. */
   readonly ended: BoundedMap<true>;
-  /** The last run ended and had a run_start: what follows without one is out of place. */
+  /**
+   * True if the last run had a `run_start` and ended: until the next `run_start`, frames without a run ID are errors.
+   */
   sealed: boolean;
   remarkedEnvelope: boolean;
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-interface LiveRun {
+interface CheckedRun {
   readonly sessionId: string | undefined;
-  readonly run: RunState;
+  readonly run: RunChecker;
 }
 
-/** No two pairs have the same. */
+/** Different pairs have different keys. */
 function liveKey(session: string | undefined, run: string | undefined): string {
   return `${session?.length ?? "-"}:${session ?? ""}${run === undefined ? "-" : `:${run}`}`;
 }
 
-/** Of one session. */
+/** Per session. */
 const MAX_ENDED = 100;
 const MAX_LISTS = 100;
 
+/**
+ * Checks that records keep the life-cycle rules.
+ *
+ * ```ts
+ * const verifier = new Verifier();
+ * for (const record of records) report(verifier.check(record));
+ * for (const { runId } of verifier.liveRuns()) console.log(`run ${runId} did not end`);
+ * ```
+ */
 export class Verifier {
-  readonly #sessions: BoundedMap<Session>;
-  /** Over all sessions: what is held does not multiply. */
-  readonly #live: BoundedMap<LiveRun>;
+  readonly #sessions: BoundedMap<SessionState>;
+  /** One map for all sessions, so that the limit applies to all of them together. */
+  readonly #live: BoundedMap<CheckedRun>;
   readonly #options: Required<VerifierOptions>;
   readonly totals: VerifierTotals = { sessions: 0, runs: 0, spans: 0, toolCalls: 0, tokens: 0 };
 
@@ -66,9 +79,10 @@ export class Verifier {
     this.#live = new BoundedMap(maxLiveRuns);
   }
 
+  /** Checks the next record and returns the rules it breaks. */
   check(record: EventRecord): readonly Issue[] {
     const issues: Issue[] = [];
-    const report: Report = (rule, message) => issues.push(raise(rule, message));
+    const report: IssueReporter = (rule, message) => issues.push(createIssue(rule, message));
     const session = this.#sessions.getOrCreate(record.envelope.session_id ?? "", () => this.#openSession());
     checkIds(session, record, report);
     checkTodos(session, record, report);
@@ -87,12 +101,12 @@ export class Verifier {
     return issues;
   }
 
-  /** Runs that are still going: at the end of a stream, those that were cut. */
+  /** Runs that have not ended. At the end of a stream, these were cut off. */
   *liveRuns(): Generator<{ readonly sessionId: string | undefined; readonly runId: string | undefined }> {
     for (const { sessionId, run } of this.#live.values()) yield { sessionId, runId: run.id };
   }
 
-  #openSession(): Session {
+  #openSession(): SessionState {
     this.totals.sessions++;
     return {
       lastId: undefined,
@@ -104,35 +118,35 @@ export class Verifier {
     };
   }
 
-  #runOf(session: Session, { envelope, event }: EventRecord, report: Report): RunState | undefined {
+  #runOf(session: SessionState, { envelope, event }: EventRecord, report: IssueReporter): RunChecker | undefined {
     const id = envelope.run_id;
     const key = liveKey(envelope.session_id, id);
     const live = this.#live.get(key)?.run;
     const starts = event.type === "run_start";
     if (live !== undefined) {
-      // A run without a name that is started again is another run; the last one was never ended.
+      // A second `run_start` without a run ID starts another run; the previous one never ended.
       if (!(starts && id === undefined && live.started)) return live;
-      report("run-unended", "the run before has no reply");
+      report("run-unended", "the previous run has no reply");
     } else if (id !== undefined && session.ended.get(id) !== undefined && !starts) {
-      report("after-reply", `run ${id} is over`);
+      report("after-reply", `run ${id} has ended`);
       return undefined;
     } else if (id === undefined && !starts) {
       if (mayLackRun(event) || !isKnownEvent(event)) return undefined;
       if (session.sealed) {
-        report("after-reply", `\`${event.type}\` follows the end of the run, with no run_start between`);
+        report("after-reply", `\`${event.type}\` follows the end of the run without a new run_start`);
         return undefined;
       }
     }
-    if (!starts) report("run-start-missing", `the run begins with \`${event.type}\``);
+    if (!starts) report("run-start-missing", `the run starts with \`${event.type}\``);
     if (starts) session.sealed = false;
-    const run = new RunState(id, starts, this.#options.expectsToolStart);
+    const run = new RunChecker(id, starts, this.#options.expectsToolStart);
     this.totals.runs++;
     this.#live.set(key, { sessionId: envelope.session_id, run });
     return run;
   }
 }
 
-function checkIds(session: Session, { envelope, event }: EventRecord, report: Report): void {
+function checkIds(session: SessionState, { envelope, event }: EventRecord, report: IssueReporter): void {
   const { event_id: id, prev_event_id: previous } = envelope;
   if (event.type === "run_start") session.contiguous = (event as EventOf<"run_start">).contiguous === true;
   if ((id === undefined || envelope.session_id === undefined) && !session.remarkedEnvelope) {
@@ -140,7 +154,7 @@ function checkIds(session: Session, { envelope, event }: EventRecord, report: Re
     const missing = [id === undefined ? "event_id" : "", envelope.session_id === undefined ? "session_id" : ""].filter(
       Boolean,
     );
-    report("envelope-missing", `no ${missing.join(" and no ")}: order and losses cannot be checked`);
+    report("envelope-missing", `${missing.join(" and ")} missing: order and completeness cannot be checked`);
   }
   if (id === undefined) return;
   const last = session.lastId;
@@ -149,24 +163,24 @@ function checkIds(session: Session, { envelope, event }: EventRecord, report: Re
     if (id === 0) report("event-id-zero", "the first event_id is 0");
     return;
   }
-  if (id === last) report("event-id-duplicate", `event_id ${id} came before`);
-  else if (id < last) report("event-id-order", `event_id ${id} comes after ${last}`);
+  if (id === last) report("event-id-duplicate", `event_id ${id} was already used`);
+  else if (id < last) report("event-id-order", `event_id ${id} follows ${last}`);
   else if (previous !== undefined ? previous !== last : id !== last + 1) {
-    if (previous !== undefined) report("event-id-gap", `the frame before should have been ${previous}, it was ${last}`);
+    if (previous !== undefined) report("event-id-gap", `the previous frame should be ${previous}, but it was ${last}`);
     else if (session.contiguous)
-      report("event-id-gap", `event_id jumps from ${last} to ${id}: ${id - last - 1} missing`);
+      report("event-id-gap", `event_id jumps from ${last} to ${id}; missing frames: ${id - last - 1}`);
     else report("event-id-jump", `event_id jumps from ${last} to ${id}`);
   }
 }
 
-function checkTodos(session: Session, { event }: EventRecord, report: Report): void {
+function checkTodos(session: SessionState, { event }: EventRecord, report: IssueReporter): void {
   if (event.type === "todo_list") {
     const { list_id, items } = event as EventOf<"todo_list">;
     session.todos.set(list_id, new Set(items.map((item) => item.id)));
   } else if (event.type === "todo_update") {
     const { list_id, item_id } = event as EventOf<"todo_update">;
     const items = session.todos.get(list_id);
-    if (items === undefined) report("todo-unknown", `there is no list ${list_id}`);
-    else if (!items.has(item_id)) report("todo-unknown", `list ${list_id} has no item ${item_id}`);
+    if (items === undefined) report("todo-unknown", `there is no to-do list ${list_id}`);
+    else if (!items.has(item_id)) report("todo-unknown", `to-do list ${list_id} has no item ${item_id}`);
   }
 }

@@ -1,14 +1,13 @@
-// How much of a message is in the document.
 import fc from "fast-check";
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { createReceiver, type MessagePart } from "../../client/index.ts";
-import { chooseRows, ROW_LIMITS, wishEarlier, wishRow } from "./choose-rows.ts";
+import { chooseRows, ROW_LIMITS, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
 import { MessageItem } from "./message-item.tsx";
 
-describe("the rows of a message", () => {
-  it("are all there while they are few, and bounded however many come", () => {
+describe("chooseRows", () => {
+  it("renders few rows completely and limits many", () => {
     expect([0, 1, 100, 149].map((count) => chooseRows(count).first)).toEqual([0, 0, 0, 0]);
     expect([150, 199, 200, 10_000].map((count) => chooseRows(count).first)).toEqual([50, 50, 100, 9900]);
     fc.assert(
@@ -21,28 +20,28 @@ describe("the rows of a message", () => {
     );
   });
 
-  it("are kept once somebody asked for them", () => {
-    const wish = wishEarlier(chooseRows(10_000), 10_000);
-    expect(chooseRows(10_000, wish)).toEqual({ first: 9850, end: 10_000 });
-    expect(chooseRows(20_000, wish)).toEqual({ first: 9850, end: 20_000 });
-    expect(chooseRows(60, wishEarlier({ first: 10, end: 60 }, 60))).toEqual({ first: 0, end: 60 });
+  it("keeps requested rows", () => {
+    const range = extendToEarlierRows(chooseRows(10_000), 10_000);
+    expect(chooseRows(10_000, range)).toEqual({ first: 9850, end: 10_000 });
+    expect(chooseRows(20_000, range)).toEqual({ first: 9850, end: 20_000 });
+    expect(chooseRows(60, extendToEarlierRows({ first: 10, end: 60 }, 60))).toEqual({ first: 0, end: 60 });
   });
 
-  it("are those around one that is asked for, and no more", () => {
+  it("renders the rows around a requested one", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20_000 }), fc.nat(), (count, at) => {
         const row = at % count;
         const before = chooseRows(count);
-        const wish = wishRow(row, before, count);
-        const { first, end } = wish === undefined ? before : chooseRows(count, wish);
+        const range = rangeAroundRow(row, before, count);
+        const { first, end } = range === undefined ? before : chooseRows(count, range);
         expect(row >= first && row < end).toBe(true);
         expect(end - first).toBeLessThanOrEqual(2 * (ROW_LIMITS.shown + ROW_LIMITS.step));
       }),
     );
-    expect(wishRow(9950, chooseRows(10_000), 10_000)).toBeUndefined();
+    expect(rangeAroundRow(9950, chooseRows(10_000), 10_000)).toBeUndefined();
   });
 
-  it("are the last ones, and the others are offered", () => {
+  it("renders the last rows and offers the earlier ones", () => {
     const parts = Array.from({ length: 10_000 }, (_, index): MessagePart => ({
       type: "image",
       key: `p${index}`,
@@ -64,6 +63,6 @@ describe("the rows of a message", () => {
     const shown = renderToStaticMarkup(createElement(MessageItem, { ...place, message }));
     expect(shown.match(/data-part="/g)).toHaveLength(ROW_LIMITS.shown);
     expect(shown).toContain('data-part="p9999"');
-    expect(shown).toContain("Show earlier parts (9,900)");
+    expect(shown).toContain("Show earlier (9,900)");
   });
 });

@@ -1,36 +1,36 @@
 /**
- * How much of a message is in the document: its last rows, whatever it holds. Where they begin moves in steps, so that a
- * message that grows does not lose a row at its top for each it gets at its end.
+ * Chooses which rows of a message are rendered: by default the last ones. The first row moves in steps, so a growing
+ * message does not drop one row at the top for each new row.
  */
 export const ROW_LIMITS = { shown: 100, step: 50 };
 
-/** Rows that somebody has asked for, who keeps them. */
-export interface RowWish {
+/** Rows the user asked to see; they stay rendered. */
+export interface RowRange {
   readonly from: number;
-  /** Infinity: to the end, and what comes there. */
+  /** Infinity includes all rows that arrive later. */
   readonly to: number;
 }
 
-export interface ChosenRows {
+export interface VisibleRows {
   readonly first: number;
-  /** Behind the last. */
+  /** Exclusive. */
   readonly end: number;
 }
 
-export function chooseRows(count: number, wish?: RowWish): ChosenRows {
+export function chooseRows(count: number, requested?: RowRange): VisibleRows {
   const { shown, step } = ROW_LIMITS;
   const first = Math.max(0, Math.floor((count - shown) / step) * step);
-  if (wish === undefined) return { first, end: count };
-  return { first: Math.max(0, Math.min(first, wish.from)), end: Math.min(count, wish.to) };
+  if (requested === undefined) return { first, end: count };
+  return { first: Math.max(0, Math.min(first, requested.from)), end: Math.min(count, requested.to) };
 }
 
-/** Some more at the top. */
-export function wishEarlier({ first, end }: ChosenRows, count: number): RowWish {
+/** Extends the range by one step at the top. */
+export function extendToEarlierRows({ first, end }: VisibleRows, count: number): RowRange {
   return { from: first - ROW_LIMITS.step, to: end === count ? Infinity : end };
 }
 
-/** A row and those around it; undefined where it is there already. */
-export function wishRow(row: number, { first, end }: ChosenRows, count: number): RowWish | undefined {
+/** Returns a range around a row, or undefined if the row is visible already. */
+export function rangeAroundRow(row: number, { first, end }: VisibleRows, count: number): RowRange | undefined {
   if (row >= first && row < end) return undefined;
   const to = row + ROW_LIMITS.shown;
   return { from: row - ROW_LIMITS.step, to: to >= count ? Infinity : to };

@@ -1,15 +1,16 @@
 /**
- * The runs of a session, one below the other, in a list of which only the visible part exists. Who reads the end stays at
- * the end while it grows; who has scrolled up stays where they are.
+ * The runs of a session in a virtual list. A reader at the end stays at the end while the list grows; a reader who
+ * scrolled up stays in position.
  *
- * Invariant: a token renders one message. The list is rendered anew when a run comes or goes, or other rows are seen.
+ * Invariant: a token re-renders one message. The list re-renders only when runs are added or removed, or other rows
+ * become visible.
  */
 import { type ReactNode, type Ref, useImperativeHandle, useLayoutEffect, useMemo, useRef } from "react";
 import type { Receiver, SessionView } from "../../client/index.ts";
 import { useSession } from "../use-receiver.ts";
 import { IconButton } from "../ui/button.tsx";
-import { type KeptStates, KeptStatesProvider } from "../ui/kept-state.tsx";
-import type { ElementPlace } from "../ui/ui-context.tsx";
+import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
+import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { holdInPlace } from "./hold-in-place.ts";
 import { findFocusedTurn, keepFocusedRow } from "./keep-focused-row.ts";
@@ -21,12 +22,12 @@ import { useVirtualizer } from "./use-virtualizer.ts";
 const WORDS = defineWords({
   en: {
     conversation: "Conversation",
-    toEnd: "To the latest",
-    earlier: (count: number) => `${count} earlier messages are not shown`,
+    toEnd: "Jump to latest",
+    earlier: (count: number) => `${count} earlier ${count === 1 ? "message" : "messages"} not shown`,
   },
   zh: {
     conversation: "对话",
-    toEnd: "回到最新",
+    toEnd: "跳到最新",
     earlier: (count: number) => `更早的 ${count} 条消息未显示`,
   },
 });
@@ -34,29 +35,40 @@ const WORDS = defineWords({
 export interface ConversationProps {
   readonly receiver: Receiver;
   readonly sessionId: string;
-  /** What is shown while there is nothing yet. */
+  /** Shown while the session has no runs. */
   readonly children?: ReactNode;
-  /** What readers opened and wrote in it, where it is to outlive this component. */
-  readonly kept?: KeptStates | undefined;
+  /** Keeps open panels and drafts after this component unmounts. Default: they are discarded. */
+  readonly uiStateCache?: UiStateCache | undefined;
+  /** Receives the handle for scrolling. */
   readonly ref?: Ref<ConversationHandle>;
 }
 
+/** Methods available through the `ref` of a `Conversation`. */
 export interface ConversationHandle {
-  /** Brings it into sight. */
-  show(place: ElementPlace): void;
+  /** Scrolls the element into view and highlights it. */
+  show(target: ElementTarget): void;
+  /** Scrolls to the latest message. */
   toEnd(): void;
 }
 
 const ESTIMATED_HEIGHT = 160;
-/** Nearer to the end than this is at the end. */
+/** The reader counts as at the end within this distance. */
 const END_PX = 80;
 
-/** Of another session neither the place nor the heights are kept. */
+/**
+ * Shows the conversation of one session. Scroll position and row heights are reset when the session changes.
+ *
+ * ```tsx
+ * <UiProvider language="en" actions={actions}>
+ *   <Conversation receiver={receiver} sessionId={sessionId} />
+ * </UiProvider>
+ * ```
+ */
 export function Conversation(props: ConversationProps): ReactNode {
   return (
-    <KeptStatesProvider key={props.sessionId} states={props.kept}>
+    <UiStateCacheProvider key={props.sessionId} cache={props.uiStateCache}>
       <SessionConversation {...props} />
-    </KeptStatesProvider>
+    </UiStateCacheProvider>
   );
 }
 
@@ -80,7 +92,7 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
     scrollEndThreshold: END_PX,
   });
   const isEmpty = keys.length === 0;
-  // What one opens, one wants to read on from its end.
+  // A conversation opens at its end.
   useLayoutEffect(() => {
     if (isEmpty || scroller.current === null) return undefined;
     virtualizer.scrollToEnd();
@@ -89,11 +101,11 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
   useImperativeHandle(
     ref,
     () => ({
-      show(place) {
-        const index = keys.lastIndexOf(place.turn);
+      show(target) {
+        const index = keys.lastIndexOf(target.turn);
         if (index === -1 || scroller.current === null) return;
         virtualizer.scrollToIndex(index, { align: "start" });
-        showElement(scroller.current, place);
+        showElement(scroller.current, target);
       },
       toEnd: () => virtualizer.scrollToEnd(),
     }),
@@ -142,7 +154,7 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
             label={words.toEnd}
             onClick={() => {
               virtualizer.scrollToEnd();
-              // The button goes when the end is reached.
+              // The button disappears at the end, so focus moves to the list.
               scroller.current?.focus({ preventScroll: true });
             }}
           />
@@ -152,16 +164,16 @@ function SessionConversation({ receiver, sessionId, children, ref }: Conversatio
   );
 }
 
-interface Keys {
+interface TurnKeys {
   readonly keys: readonly string[];
   readonly earlier: number;
 }
 
-const NONE: Keys = { keys: [], earlier: 0 };
+const NO_KEYS: TurnKeys = { keys: [], earlier: 0 };
 
-/** The same list while no run comes or goes: those at both ends and their number tell, whatever happens in between. */
-function createKeySelector(): (session: SessionView | undefined) => Keys {
-  let last = NONE;
+/** Returns the same object until a run is added or removed. Compares only both ends and the length. */
+function createKeySelector(): (session: SessionView | undefined) => TurnKeys {
+  let last = NO_KEYS;
   return (session) => {
     const turns = session?.turns ?? [];
     const earlier = session?.earlierTurns ?? 0;

@@ -1,4 +1,3 @@
-// Which parts of a message are one row.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { MessagePart, ThinkingPart } from "../../client/index.ts";
@@ -13,8 +12,8 @@ const think = (key: string): ThinkingPart => ({
 });
 const write = (key: string): MessagePart => ({ type: "text", key, text: "", format: "markdown", isComplete: true });
 
-describe("the parts of a message", () => {
-  it("are rows of their own, but for thoughts that follow each other", () => {
+describe("groupParts", () => {
+  it("groups only consecutive thoughts", () => {
     const few = ["a", "b", "c"].map(think);
     expect(groupParts([...few, write("d")])).toEqual([...few, write("d")]);
     const many = [...few, think("d")];
@@ -26,7 +25,7 @@ describe("the parts of a message", () => {
     ]);
   });
 
-  it("are all there, in their order and as they are, each row with a key of its own", () => {
+  it("keeps all parts in order, with unique row keys", () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 30 }), (kinds) => {
         const parts = kinds.map((isThought, index) => (isThought ? think(`${index}`) : write(`${index}`)));

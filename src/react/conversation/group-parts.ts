@@ -1,4 +1,4 @@
-/** How the parts of a message stand below each other: many thoughts with nothing between them are one row. */
+/** Groups consecutive thinking parts of a message into one row. */
 import type { MessagePart, ThinkingPart } from "../../client/index.ts";
 
 export interface ThoughtSeries {
@@ -7,15 +7,15 @@ export interface ThoughtSeries {
   readonly parts: readonly ThinkingPart[];
 }
 
-/** Fewer are shown each for itself. */
-const LEAST = 4;
+/** Shorter series are shown part by part. */
+const MIN_SERIES = 4;
 
 export function groupParts(parts: readonly MessagePart[]): readonly (MessagePart | ThoughtSeries)[] {
   const rows: (MessagePart | ThoughtSeries)[] = [];
   let series: ThinkingPart[] = [];
   const close = (): void => {
     const [first] = series;
-    if (first !== undefined && series.length >= LEAST)
+    if (first !== undefined && series.length >= MIN_SERIES)
       rows.push({ type: "thoughts", key: `thoughts ${first.key}`, parts: series });
     else rows.push(...series);
     series = [];

@@ -1,19 +1,19 @@
 /**
- * What a reader opens or closes stays under their hand. At its end the list follows what grows, which would carry away the
- * very thing that was pressed; growth that nobody asked for is followed as before.
+ * Keeps a toggle in position while its content opens or closes. The list follows its end as it grows and would
+ * otherwise scroll the toggle away from the pointer.
  */
-const HELD_MS = 300;
+const HOLD_MS = 300;
 
-/** `pressed` is the control that opens or closes something in a row of the list. */
+/** `pressed` is a control that opens or closes content in a row of the list. */
 export function holdInPlace(scroller: Element, pressed: Element): void {
   const row = pressed.closest(".loom-conversation-row");
   if (row === null) return;
   const top = pressed.getBoundingClientRect().top;
-  // Told after the list itself, which watches the row for longer, and before anything is drawn.
+  // Runs after the list's own observer and before painting, because the list has observed the row for longer.
   const observer = new ResizeObserver(() => {
     const moved = pressed.isConnected ? pressed.getBoundingClientRect().top - top : 0;
     if (Math.abs(moved) >= 1) scroller.scrollTop += moved;
   });
   observer.observe(row);
-  setTimeout(() => observer.disconnect(), HELD_MS);
+  setTimeout(() => observer.disconnect(), HOLD_MS);
 }

@@ -1,10 +1,9 @@
-// The row with the focus stays, wherever one has scrolled to.
 import { expect, it } from "vitest";
 import { keepFocusedRow } from "./keep-focused-row.ts";
 
 const RANGE = { startIndex: 10, endIndex: 12, overscan: 1, count: 100 };
 
-it("adds the row with the focus, in its order and once", () => {
+it("adds the focused row once and in order", () => {
   expect(keepFocusedRow(RANGE, -1)).toEqual([9, 10, 11, 12, 13]);
   expect(keepFocusedRow(RANGE, 11)).toEqual([9, 10, 11, 12, 13]);
   expect(keepFocusedRow(RANGE, 2)).toEqual([2, 9, 10, 11, 12, 13]);

@@ -1,17 +1,17 @@
 /**
- * Which rows of a virtual list are there: those that can be seen, and the one the keyboard is in. Without it, whoever goes
- * through the list by keyboard would lose their place, and what they were writing its cursor, once it is out of sight.
+ * Selects the rows that a virtual list renders: the visible ones and the focused one. Without the latter, scrolling
+ * would drop keyboard focus and the text cursor.
  */
 import { defaultRangeExtractor, type Range } from "@tanstack/virtual-core";
 
-/** In order; `focused` is -1 where the focus is elsewhere. */
+/** Returns row indexes in order. `focused` is -1 if the focus is elsewhere. */
 export function keepFocusedRow(range: Range, focused: number): number[] {
   const rows = defaultRangeExtractor(range);
   if (focused < 0 || focused >= range.count || rows.includes(focused)) return rows;
   return focused < (rows[0] ?? 0) ? [focused, ...rows] : [...rows, focused];
 }
 
-/** The run that has the focus, by its key; undefined where none has. */
+/** Returns the key of the focused run, or undefined. */
 export function findFocusedTurn(scroller: Element | null): string | undefined {
   const active = scroller?.ownerDocument.activeElement;
   if (scroller === null || active === null || active === undefined || !scroller.contains(active)) return undefined;

@@ -1,27 +1,27 @@
-/** One message with its parts, in the order they happened. */
+/** One message with its parts in order. */
 import { memo, type ReactNode, useMemo, useRef, useState } from "react";
 import type { MessagePart, MessageView, Receiver, SessionView } from "../../client/index.ts";
 import { PartItem } from "../parts/part-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
-import { useAsked } from "../thoughts/use-asked.ts";
+import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useSession } from "../use-receiver.ts";
-import { chooseRows, type RowWish, wishEarlier, wishRow } from "./choose-rows.ts";
+import { chooseRows, type RowRange, extendToEarlierRows, rangeAroundRow } from "./choose-rows.ts";
 import { groupParts } from "./group-parts.ts";
 import { UserMessage } from "./user-message.tsx";
 
 const WORDS = defineWords({
   en: {
     answer: "Answer",
-    earlier: (count: string) => `Show earlier parts (${count})`,
-    later: (count: string) => `Go to the last parts (${count} more)`,
+    earlier: (count: string) => `Show earlier (${count})`,
+    later: (count: string) => `Jump to end (${count} more)`,
   },
   zh: {
     answer: "回答",
-    earlier: (count: string) => `显示更早的内容（${count} 项）`,
-    later: (count: string) => `转到最后（后面还有 ${count} 项）`,
+    earlier: (count: string) => `显示更早内容（${count} 项）`,
+    later: (count: string) => `跳到末尾（还有 ${count} 项）`,
   },
 });
 
@@ -29,11 +29,15 @@ export interface MessageItemProps {
   readonly receiver: Receiver;
   readonly sessionId: string;
   readonly message: MessageView;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
+  /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
+  /** The run is still going. */
   readonly isLive: boolean;
 }
 
+/** Renders one message. A message of the user is a `UserMessage`; an answer is shown part by part. */
 export const MessageItem = memo(function MessageItem(props: MessageItemProps): ReactNode {
   const { message } = props;
   useUi().onRenderMessage?.(message.messageId);
@@ -44,18 +48,18 @@ export const MessageItem = memo(function MessageItem(props: MessageItemProps): R
 function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: MessageItemProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
-  const [wish, setWish] = useState<RowWish>();
+  const [range, setRange] = useState<RowRange>();
   const element = useRef<HTMLDivElement>(null);
   const common = { turnKey, runId, isLive };
   const rows = groupParts(message.parts);
-  const chosen = chooseRows(rows.length, wish);
+  const chosen = chooseRows(rows.length, range);
   const { first, end } = chosen;
-  useAsked(element, "part", (key) => {
+  useRevealRequest(element, "part", (key) => {
     const at = rows.findIndex((row) =>
       row.type === "thoughts" ? row.parts.some((part) => part.key === key) : row.key === key,
     );
-    const asked = at === -1 ? undefined : wishRow(at, chosen, rows.length);
-    if (asked !== undefined) setWish(asked);
+    const wanted = at === -1 ? undefined : rangeAroundRow(at, chosen, rows.length);
+    if (wanted !== undefined) setRange(wanted);
   });
   return (
     <div
@@ -66,7 +70,7 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
       data-message={message.messageId}
     >
       {first === 0 ? null : (
-        <button type="button" className="loom-more" onClick={() => setWish(wishEarlier(chosen, rows.length))}>
+        <button type="button" className="loom-more" onClick={() => setRange(extendToEarlierRows(chosen, rows.length))}>
           {words.earlier(formatNumber(first, language))}
         </button>
       )}
@@ -75,7 +79,7 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
           <div key={part.key} className="loom-part loom-part-thinking">
             <ThoughtSeriesItem
               parts={part.parts}
-              place={`${turnKey}/${part.key}`}
+              stateKey={`${turnKey}/${part.key}`}
               turnKey={turnKey}
               isLive={isLive}
               isLast={first + index === rows.length - 1}
@@ -92,7 +96,7 @@ function Answer({ receiver, sessionId, message, turnKey, runId, isLive }: Messag
         ),
       )}
       {end === rows.length ? null : (
-        <button type="button" className="loom-more" onClick={() => setWish(undefined)}>
+        <button type="button" className="loom-more" onClick={() => setRange(undefined)}>
           {words.later(formatNumber(rows.length - end, language))}
         </button>
       )}
@@ -104,7 +108,10 @@ interface LinkedTodoProps extends Pick<MessageItemProps, "receiver" | "sessionId
   readonly part: Extract<MessagePart, { readonly type: "todo" }>;
 }
 
-/** A list is the session's, and changes long after its message: it is looked up here, so that no message is rendered. */
+/**
+ * To-do lists belong to the session and change after their message, so they are selected here; the message does not
+ * re-render.
+ */
 function LinkedTodo({ receiver, sessionId, part, ...common }: LinkedTodoProps): ReactNode {
   const select = useMemo(
     () => (session: SessionView | undefined) => session?.todoLists.find(({ listId }) => listId === part.listId),

@@ -1,18 +1,18 @@
 /**
- * The run that a component stands in, for actions that are about the whole of it. It is asked for when it is needed and
- * not given: what is given anew with each token would render everything below.
+ * The run around a component, for actions on the whole run. It is read on demand: passing the run as a value would
+ * re-render everything with each token.
  */
 import { createContext, use } from "react";
 import type { TurnView } from "../../client/index.ts";
 
-export interface RunPlace {
+export interface RunContextValue {
   readonly turnKey: string;
-  /** As it stands now. */
+  /** Returns the current state of the run. */
   getTurn(): TurnView | undefined;
 }
 
-export const RunContext = createContext<RunPlace>({ turnKey: "", getTurn: () => undefined });
+export const RunContext = createContext<RunContextValue>({ turnKey: "", getTurn: () => undefined });
 
-export function useRunPlace(): RunPlace {
+export function useRunContext(): RunContextValue {
   return use(RunContext);
 }

@@ -1,4 +1,4 @@
-// The ends of a run where there is no page: what was said, and how it ended.
+// Server rendering of run footers and user messages.
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
@@ -42,19 +42,19 @@ const renderFooter = (fields: Partial<TurnView>, ui: Partial<Ui> = {}, state?: S
   return renderToStaticMarkup(createElement(UiProvider, { ...ui, children: footer }));
 };
 
-describe("the end of a run", () => {
-  it("tells how it ended, how long it took and what it used", () => {
+describe("RunFooter", () => {
+  it("shows status, duration and token usage", () => {
     const usage = { promptTokens: 1200, completionTokens: 34, totalTokens: 1234 };
     const html = renderFooter({ durationMs: 4300, usage });
-    for (const said of ["Completed", "4.3 s", "1,234 tokens (1,200 in, 34 out)", "Copy answer"]) {
-      expect(html).toContain(said);
+    for (const text of ["Completed", "4.3 s", "1,234 tokens (1,200 in, 34 out)", "Copy answer"]) {
+      expect(html).toContain(text);
     }
     expect(renderFooter({ durationMs: 4300, usage }, { language: "zh" })).toContain(
-      "1,234 个词元（输入 1,200，输出 34）",
+      "1,234 tokens（输入 1,200，输出 34）",
     );
   });
 
-  it("tells why it did not complete, unless the answer says so already", () => {
+  it("shows the reason unless the answer shows it already", () => {
     const cancelled = renderFooter({ status: "cancelled", reason: "stopped by the user", code: "cancelled" });
     expect(cancelled).toContain("Cancelled");
     expect(cancelled).toContain("stopped by the user");
@@ -62,33 +62,33 @@ describe("the end of a run", () => {
     const failed = { status: "error", reason: "no model", code: "model_failed" } as const;
     expect(renderFooter(failed)).toContain("<code>model_failed</code>");
     const banner = { type: "error", key: "e", message: "no model", code: "model_failed" } as const;
-    const told = renderFooter({ ...failed, messages: [message({ parts: [banner] })] });
-    expect(told).toContain("Failed");
-    expect(told).not.toContain("no model");
-    expect(told).not.toContain("model_failed");
+    const shown = renderFooter({ ...failed, messages: [message({ parts: [banner] })] });
+    expect(shown).toContain("Failed");
+    expect(shown).not.toContain("no model");
+    expect(shown).not.toContain("model_failed");
   });
 
-  it("tells when it cannot be vouched for, and why", () => {
+  it("explains why a run is not verified", () => {
     expect(renderFooter({})).not.toContain("loom-run-note");
-    expect(renderFooter({ verified: false })).toContain("Not every frame");
+    expect(renderFooter({ verified: false })).toContain("Some events couldn&#x27;t be verified");
     const state: StreamState = { status: "complete", verified: false, cannotKnow: ["order", "loss"] };
-    expect(renderFooter({ verified: false }, {}, state)).toContain("a loss or a change of order");
-    expect(renderFooter({ verified: false }, { language: "zh" }, state)).toContain("无法察觉丢失或乱序");
+    expect(renderFooter({ verified: false }, {}, state)).toContain("Completeness can&#x27;t be verified");
+    expect(renderFooter({ verified: false }, { language: "zh" }, state)).toContain("无法验证完整性");
   });
 
-  it("offers what the page can do", () => {
-    expect(renderFooter({})).not.toContain("again");
-    expect(renderFooter({}, { actions: { retry: () => undefined } })).toContain("Send the same message again");
+  it("offers only the actions that the page provides", () => {
+    expect(renderFooter({})).not.toContain("Retry");
+    expect(renderFooter({}, { actions: { retry: () => undefined } })).toContain("Retry");
   });
 });
 
 const renderUser = (fields: Partial<MessageView>, ui: Partial<Ui> = {}): string => {
-  const said = createElement(UserMessage, { message: message({ role: "user", ...fields }) });
-  return renderToStaticMarkup(createElement(UiProvider, { ...ui, children: said }));
+  const item = createElement(UserMessage, { message: message({ role: "user", ...fields }) });
+  return renderToStaticMarkup(createElement(UiProvider, { ...ui, children: item }));
 };
 
-describe("what the user said", () => {
-  it("is text as they wrote it, folded where it is long", () => {
+describe("UserMessage", () => {
+  it("shows the text unformatted and folds long text", () => {
     expect(renderUser({ mainContent: "**not** bold <b>" })).toContain("**not** bold &lt;b&gt;");
     const html = renderUser({ mainContent: Array.from({ length: 20 }, (_, index) => `line ${index}`).join("\n") });
     expect(html).toContain("line 11");
@@ -96,12 +96,12 @@ describe("what the user said", () => {
     expect(html).toContain("Show all");
   });
 
-  it("can be said in another way where there is a way to", () => {
-    expect(renderUser({ mainContent: "x" }, { actions: { edit: async () => true } })).toContain("Edit and send again");
-    expect(renderUser({ mainContent: "x" })).not.toContain("Edit and send again");
+  it("offers editing if the page supports it", () => {
+    expect(renderUser({ mainContent: "x" }, { actions: { edit: async () => true } })).toContain("Edit message");
+    expect(renderUser({ mainContent: "x" })).not.toContain("Edit message");
   });
 
-  it("comes with its files", () => {
+  it("shows attachments", () => {
     const attachments = [
       { blob_id: "a", name: "photo.png", media_type: "image/png", bytes: 10 },
       { blob_id: "b", name: "notes.txt", media_type: "text/plain", bytes: 2048 },

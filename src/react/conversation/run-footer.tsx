@@ -1,6 +1,6 @@
-/** How a run ended, what it took, how far it can be vouched for, and what can be done with it now. */
+/** The footer of a run: status, duration, token usage, verification and actions. */
 import type { ReactNode } from "react";
-import type { Blindness, MessageView, StreamState, TurnView } from "../../client/index.ts";
+import type { MessageView, StreamState, TurnView } from "../../client/index.ts";
 import { cutHead } from "../parts/cut-text.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
@@ -16,38 +16,30 @@ const WORDS = defineWords({
     completed: "Completed",
     error: "Failed",
     cancelled: "Cancelled",
-    running: "Its end was not received",
+    running: "Incomplete",
     tokens: (total: string, prompt: string, completion: string) => `${total} tokens (${prompt} in, ${completion} out)`,
     totalTokens: (total: string) => `${total} tokens`,
     copy: "Copy answer",
-    retry: "Send the same message again",
-    unverified: "Not every frame of this run could be checked: something of it may be missing.",
-    unnumbered: (what: string) => `The frames of this run bear no numbers, so nobody could notice ${what}.`,
-    loss: "a loss",
-    double: "a doubling",
-    order: "a change of order",
-    or: " or ",
+    retry: "Retry",
+    unverified: "Some events couldn't be verified. Content may be missing.",
+    unnumbered: "Completeness can't be verified: the sender didn't number its events.",
   },
   zh: {
     completed: "已完成",
     error: "失败",
     cancelled: "已取消",
-    running: "未收到结尾",
+    running: "不完整",
     tokens: (total: string, prompt: string, completion: string) =>
-      `${total} 个词元（输入 ${prompt}，输出 ${completion}）`,
-    totalTokens: (total: string) => `${total} 个词元`,
+      `${total} tokens（输入 ${prompt}，输出 ${completion}）`,
+    totalTokens: (total: string) => `${total} tokens`,
     copy: "复制回答",
-    retry: "重新发送同一条消息",
-    unverified: "此次运行的数据帧未能全部核对，内容可能有缺失。",
-    unnumbered: (what: string) => `此次运行的数据帧没有编号，因此无法察觉${what}。`,
-    loss: "丢失",
-    double: "重复",
-    order: "乱序",
-    or: "或",
+    retry: "重新发送",
+    unverified: "部分事件未能验证，内容可能不完整。",
+    unnumbered: "无法验证完整性：发送方未对事件编号。",
   },
 });
 
-const SIGNS: { readonly [S in TurnView["status"]]: IconName } = {
+const STATUS_ICONS: { readonly [S in TurnView["status"]]: IconName } = {
   completed: "check",
   error: "alert",
   cancelled: "stop",
@@ -58,20 +50,21 @@ const MAX_CODE = 80;
 
 export interface RunFooterProps {
   readonly turn: TurnView;
-  /** Of its session, where it is known: says why a run is not vouched for. */
+  /** State of the session's stream, used to explain why a run is not verified. */
   readonly state?: StreamState | undefined;
 }
 
+/** Shows how a run ended, with copy, retry and inspect buttons. */
 export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
   const words = useWords(WORDS);
   const { language, actions } = useUi();
   const { status, usage, durationMs } = turn;
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
-  const isCodeTold = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
-  const code = isCodeTold ? undefined : cutHead(turn.code ?? "", MAX_CODE);
-  // "cancelled" says nothing that the status does not.
-  const isReasonTold = turn.reason === undefined || turn.reason === status || showsReason(answer, turn.reason);
-  const reason = isReasonTold ? undefined : turn.reason;
+  const isCodeShown = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
+  const code = isCodeShown ? undefined : cutHead(turn.code ?? "", MAX_CODE);
+  // A reason that repeats the status adds nothing.
+  const isReasonShown = turn.reason === undefined || turn.reason === status || showsReason(answer, turn.reason);
+  const reason = isReasonShown ? undefined : turn.reason;
   const number = (value: number): string => formatNumber(value, language);
   const facts = [
     ...(durationMs === undefined ? [] : [formatDuration(durationMs, language)]),
@@ -86,12 +79,12 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
       {turn.verified || turn.isPartial ? null : (
         <p className="loom-run-note">
           <Icon name="alert" />
-          <span>{tellDoubt(state, words)}</span>
+          <span>{explainUnverified(state, words)}</span>
         </p>
       )}
       <div className="loom-run-facts">
         <span className="loom-run-status">
-          <Icon name={SIGNS[status]} />
+          <Icon name={STATUS_ICONS[status]} />
           {words[status]}
         </span>
         {code === undefined ? null : <code>{code}</code>}
@@ -105,7 +98,7 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
           {actions.retry === undefined || status === "running" ? null : (
             <IconButton icon="retry" label={words.retry} onClick={() => actions.retry?.(turn)} />
           )}
-          <InspectButton place={{ turn: turn.key, kind: "turn", key: "" }} />
+          <InspectButton target={{ turn: turn.key, kind: "turn", key: "" }} />
         </span>
       </div>
       {reason === undefined ? null : (
@@ -117,7 +110,7 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
   );
 }
 
-/** A banner of the answer says it already. */
+/** Whether an error banner of the answer shows the reason already. */
 function showsReason(answer: MessageView | undefined, reason: string): boolean {
   return answer?.parts.some((part) => part.type === "error" && part.message === reason) ?? false;
 }
@@ -126,9 +119,6 @@ function showsCode(answer: MessageView | undefined, code: string): boolean {
   return answer?.parts.some((part) => part.type === "error" && part.code === code) ?? false;
 }
 
-function tellDoubt(state: StreamState | undefined, words: (typeof WORDS)["en"]): string {
-  if (state === undefined || state.cannotKnow.length === 0) return words.unverified;
-  const order: readonly Blindness[] = ["loss", "double", "order"];
-  const blind = order.filter((one) => state.cannotKnow.includes(one));
-  return words.unnumbered(blind.map((one) => words[one]).join(words.or));
+function explainUnverified(state: StreamState | undefined, words: (typeof WORDS)["en"]): string {
+  return state === undefined || state.cannotKnow.length === 0 ? words.unverified : words.unnumbered;
 }

@@ -1,4 +1,4 @@
-/** One run: what the user said, what came of it, the search behind it, and how it ended. */
+/** One run: the user's message, the answer, its tree or graph of thoughts, and the footer. */
 import { memo, type ReactNode, useMemo } from "react";
 import type { Receiver, SessionView, StreamState } from "../../client/index.ts";
 import { StageLine } from "../thoughts/stage.tsx";
@@ -7,45 +7,48 @@ import { ThoughtTree } from "../thoughts/thought-tree.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { useRun, useSession } from "../use-receiver.ts";
 import { MessageItem } from "./message-item.tsx";
-import { RunContext, type RunPlace } from "./run-context.ts";
+import { RunContext, type RunContextValue } from "./run-context.ts";
 import { RunFooter } from "./run-footer.tsx";
 
 const WORDS = defineWords({
   en: {
-    partial: "The beginning of this run was not received.",
-    omitted: (count: number) => (count === 1 ? "One event is not shown" : `${count} events are not shown`),
+    partial: "The start of this run is missing.",
+    omitted: (count: number) => (count === 1 ? "1 event not shown" : `${count} events not shown`),
   },
-  zh: { partial: "未收到此次运行的开头。", omitted: (count: number) => `${count} 个事件未显示` },
+  zh: { partial: "缺少此次运行的开头。", omitted: (count: number) => `${count} 个事件未显示` },
 });
 
 export interface RunItemProps {
   readonly receiver: Receiver;
   readonly sessionId: string;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
-  /** Among all that there are, from 1. */
+  /** Position in the list, from 1. */
   readonly position: number;
+  /** Number of runs in the list. */
   readonly count: number;
 }
 
-/** Nothing more will come, whatever was going on: it is not waited for. */
-function selectIsDead(session: SessionView | undefined): boolean {
+/** The stream has ended, so a run that is still open gets no further events. */
+function selectIsStreamEnded(session: SessionView | undefined): boolean {
   return session?.state.status === "truncated" || session?.state.status === "failed";
 }
 
+/** Renders one run with its messages, thoughts, stage and footer. */
 export const RunItem = memo(function RunItem(props: RunItemProps): ReactNode {
   const { receiver, sessionId, turnKey, position, count } = props;
   const words = useWords(WORDS);
   const turn = useRun(receiver, sessionId, turnKey);
-  const isDead = useSession(receiver, sessionId, selectIsDead);
+  const isStreamEnded = useSession(receiver, sessionId, selectIsStreamEnded);
   const state = useSession(receiver, sessionId, selectState);
-  const place = useMemo((): RunPlace => {
+  const context = useMemo((): RunContextValue => {
     const session = receiver.session(sessionId);
     return { turnKey, getTurn: () => session.getSnapshot()?.turns.findLast(({ key }) => key === turnKey) };
   }, [receiver, sessionId, turnKey]);
   if (turn === undefined) return null;
-  const isLive = turn.status === "running" && !isDead;
+  const isLive = turn.status === "running" && !isStreamEnded;
   return (
-    <RunContext value={place}>
+    <RunContext value={context}>
       <article
         className="loom-run"
         aria-posinset={position}

@@ -1,9 +1,9 @@
 /**
- * Who reads the end still sees it when the room becomes smaller: a keyboard comes up on a telephone, a message of many
- * lines is written below, the window is made narrow. It knows the scroller alone, not what is in it.
+ * Keeps a scroller at its end when its size changes: a virtual keyboard opens, the composer grows, the window narrows.
+ * Returns a function that stops it.
  */
 export function stayAtEnd(scroller: Element, endPx: number, goToEnd: () => void): () => void {
-  // As it was when somebody last scrolled: a change of size moves the end, not the reader.
+  // Recorded on scroll only: a size change moves the end, not the reader.
   let isAtEnd = true;
   const note = (): void => {
     isAtEnd = scroller.scrollHeight - scroller.clientHeight - scroller.scrollTop <= endPx;

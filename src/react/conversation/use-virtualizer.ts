@@ -1,14 +1,13 @@
-/**
- * A virtual list in a component: only what can be seen, and a little around it, is there. The library knows no framework;
- * this renders its component anew when other rows are to be shown, and no more often.
- */
+/** React binding for `@tanstack/virtual-core`. Re-renders the component only when the visible rows change. */
 import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from "@tanstack/virtual-core";
 import { useLayoutEffect, useReducer, useState } from "react";
 
 type ElementVirtualizer = Virtualizer<HTMLElement, HTMLElement>;
+/** Options of `@tanstack/virtual-core`; the observers and the scroll function have defaults. */
 export type VirtualizerSettings = Pick<ElementVirtualizer["options"], "count" | "getScrollElement" | "estimateSize"> &
   Partial<ElementVirtualizer["options"]>;
 
+/** Creates a virtualizer for a scrolling element and re-renders when its visible rows change. */
 export function useVirtualizer(settings: VirtualizerSettings): ElementVirtualizer {
   const [, render] = useReducer((count: number) => count + 1, 0);
   const options = {

@@ -1,4 +1,4 @@
-/** What the user said, as they wrote it, and the files that came with it; and another try at saying it. */
+/** The user's message with its attachments, and an editor to send a changed version. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { MessageView } from "../../client/index.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
@@ -6,31 +6,31 @@ import { foldText } from "../parts/cut-text.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
-import { useKeptState } from "../ui/kept-state.tsx";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { useRunPlace } from "./run-context.ts";
+import { useRunContext } from "./run-context.ts";
 
 const WORDS = defineWords({
   en: {
-    you: "You said",
+    you: "You",
     showAll: "Show all",
     showLess: "Show less",
     copy: "Copy message",
-    edit: "Edit and send again",
-    editing: "Message to send instead",
-    hint: "It goes on in a new session that shares what came before.",
+    edit: "Edit message",
+    editing: "Edited message",
+    hint: "Continues in a new session with the same history.",
     send: "Send",
     cancel: "Cancel",
   },
   zh: {
-    you: "你说",
+    you: "你",
     showAll: "展开全文",
     showLess: "收起",
     copy: "复制消息",
-    edit: "编辑并重新发送",
-    editing: "改为发送的消息",
-    hint: "将在新会话中继续，并保留此前的内容。",
+    edit: "编辑消息",
+    editing: "修改后的消息",
+    hint: "将在新会话中继续，保留之前的内容。",
     send: "发送",
     cancel: "取消",
   },
@@ -39,15 +39,16 @@ const WORDS = defineWords({
 const FOLD_LINES = 12;
 const FOLD_CHARACTERS = 1200;
 
+/** Renders a message of the user. Offers editing if `UiActions.edit` is given. */
 export function UserMessage({ message }: { readonly message: MessageView }): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();
-  const place = useRunPlace();
+  const run = useRunContext();
   const { messageId, mainContent: text, attachments } = message;
-  const [isOpen, setOpen] = useKeptState(`${messageId}/open`, false);
-  const [draft, setDraft] = useKeptState<string | undefined>(`${messageId}/draft`, undefined);
+  const [isOpen, setOpen] = useCachedState(`${messageId}/open`, false);
+  const [draft, setDraft] = useCachedState<string | undefined>(`${messageId}/draft`, undefined);
   const [isSending, setSending] = useState(false);
-  // One that is found again, as its row comes back into sight, does not call the keyboard to it.
+  // An editor restored by scrolling back must not take the focus.
   const [isFresh, setFresh] = useState(false);
   const editButton = useRef<HTMLButtonElement>(null);
   const folded = foldText(text, FOLD_LINES, FOLD_CHARACTERS);
@@ -58,17 +59,17 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
   };
   const leave = (): void => {
     setDraft(undefined);
-    // The keyboard goes back to where it came from, once that is there again.
+    // Wait until the edit button is rendered again.
     requestAnimationFrame(() => editButton.current?.focus());
   };
   const send = async (): Promise<void> => {
-    const turn = place.getTurn();
-    const said = draft?.trim() ?? "";
-    if (turn === undefined || said === "" || isSending) return;
+    const turn = run.getTurn();
+    const trimmed = draft?.trim() ?? "";
+    if (turn === undefined || trimmed === "" || isSending) return;
     setSending(true);
-    const isSent = await actions.edit?.(turn, said);
+    const isSent = await actions.edit?.(turn, trimmed);
     setSending(false);
-    // What could not be sent stays, to be sent once more.
+    // On failure the draft stays, so that the user can retry.
     if (isSent === true) leave();
   };
   return (
@@ -99,7 +100,7 @@ export function UserMessage({ message }: { readonly message: MessageView }): Rea
           {actions.edit === undefined ? null : (
             <IconButton ref={editButton} icon="edit" label={words.edit} onClick={edit} />
           )}
-          <InspectButton place={{ turn: place.turnKey, kind: "turn", key: "" }} />
+          <InspectButton target={{ turn: run.turnKey, kind: "turn", key: "" }} />
         </div>
       )}
     </div>
@@ -133,7 +134,7 @@ function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }
         aria-label={words.editing}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
-          // Of a word that is still being composed both keys mean something else.
+          // During IME composition both keys have another meaning.
           if (event.nativeEvent.isComposing) return;
           if (event.key === "Escape") onCancel();
           else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) onSend();
@@ -146,7 +147,7 @@ function MessageEditor({ draft, isSending, isFresh, onChange, onSend, onCancel }
       <div className="loom-user-buttons">
         <Button onClick={onCancel}>{words.cancel}</Button>
         <Button
-          look="primary"
+          variant="primary"
           icon="send"
           disabled={draft.trim() === "" || isSending}
           onClick={onSend}

@@ -1,24 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../protocol/index.ts";
-import { createRowArranger, type RowSteps, type RowWish } from "./arrange-rows.ts";
-import { readNumber, readTable, type Table, writeCell } from "./read-table.ts";
+import { createRowArranger, type RowTask, type RowQuery } from "./arrange-rows.ts";
+import { readNumber, readTable, type TableData, cellToText } from "./read-table.ts";
 
-function makeTable(rows: readonly (readonly Json[])[], width = 2): Table {
+function makeTable(rows: readonly (readonly Json[])[], width = 2): TableData {
   const table = readTable({ columns: Array.from({ length: width }, (_, column) => `c${column}`), rows });
   if (table === undefined) throw new Error("no table");
   return table;
 }
 
-function finish(steps: RowSteps): number[] {
+function finish(steps: RowTask): number[] {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return [...step.value];
   }
 }
 
-const arrange = (table: Table, wish: Partial<RowWish>): number[] =>
-  finish(createRowArranger(table, "en")({ filter: "", sorting: undefined, ...wish }));
+const arrange = (table: TableData, query: Partial<RowQuery>): number[] =>
+  finish(createRowArranger(table, "en")({ filter: "", sorting: undefined, ...query }));
 
 const cells = fc.oneof(
   fc.constant(null),
@@ -35,8 +35,8 @@ const tables = fc
   .map((rows) => makeTable(rows));
 const isEmpty = (cell: Json): boolean => cell === null || cell === "";
 
-describe("the order of rows", () => {
-  it("is what a plain stable sort gives, with empty cells last", () => {
+describe("sorting", () => {
+  it("matches a plain stable sort with empty cells last", () => {
     const collator = new Intl.Collator("en", { numeric: true });
     fc.assert(
       fc.property(tables, fc.constantFrom("ascending" as const, "descending" as const), (table, direction) => {
@@ -56,7 +56,7 @@ describe("the order of rows", () => {
                 ? x
                   ? -1
                   : 1
-                : collator.compare(writeCell(a), writeCell(b));
+                : collator.compare(cellToText(a), cellToText(b));
           return direction === "ascending" ? order : -order;
         };
         const rows = Array.from({ length: table.rowCount }, (_, row) => row);
@@ -65,7 +65,7 @@ describe("the order of rows", () => {
     );
   });
 
-  it("takes numbers as numbers and names as people order them", () => {
+  it("sorts numbers by value and names by locale", () => {
     const table = makeTable([[10], [9], [null], [-1]], 1);
     expect(arrange(table, { sorting: { column: 0, direction: "ascending" } })).toEqual([3, 1, 0, 2]);
     expect(arrange(table, { sorting: { column: 0, direction: "descending" } })).toEqual([0, 1, 3, 2]);
@@ -74,22 +74,22 @@ describe("the order of rows", () => {
   });
 });
 
-describe("the filter", () => {
-  it("finds what looking into every cell finds", () => {
+describe("filtering", () => {
+  it("finds the same rows as a search of every cell", () => {
     const fold = (text: string): string => text.normalize("NFKC").toLowerCase();
     const queries = fc.oneof(fc.constantFrom("a", "A", "fi", "1", "tru", "中", "-"), fc.string({ maxLength: 2 }));
     fc.assert(
       fc.property(tables, queries, (table, filter) => {
         const sought = fold(filter.trim());
         const found = Array.from({ length: table.rowCount }, (_, row) => row).filter((row) =>
-          [0, 1].some((column) => fold(writeCell(table.getCell(row, column))).includes(sought)),
+          [0, 1].some((column) => fold(cellToText(table.getCell(row, column))).includes(sought)),
         );
         expect(arrange(table, { filter })).toEqual(found);
       }),
     );
   });
 
-  it("keeps the order that was asked for", () => {
+  it("keeps the sort order", () => {
     const table = makeTable([
       ["b", 1],
       ["a", 2],
@@ -101,8 +101,8 @@ describe("the filter", () => {
   });
 });
 
-describe("the work", () => {
-  it("is cut into steps, none of which does much", () => {
+describe("createRowArranger", () => {
+  it("splits the work into small steps", () => {
     const rows = Array.from({ length: 5000 }, (_, row): Json[] => [`row ${(row * 7919) % 5000}`, row]);
     const steps = createRowArranger(
       makeTable(rows),
@@ -111,15 +111,15 @@ describe("the work", () => {
     let count = 0;
     let step = steps.next();
     for (; step.done !== true; step = steps.next()) count++;
-    const order = [...step.value].map((row) => Number(writeCell(rows[row]?.[0] ?? "").slice(4)));
+    const order = [...step.value].map((row) => Number(cellToText(rows[row]?.[0] ?? "").slice(4)));
     expect(order).toEqual(Array.from({ length: 5000 }, (_, row) => row));
     expect(count).toBeGreaterThan(80);
   });
 
-  it("keeps the last orders, so that typing does not sort anew", () => {
+  it("caches the last orders", () => {
     let reads = 0;
     const table = makeTable(Array.from({ length: 2000 }, (_, row): Json[] => [row % 7, row]));
-    const counted: Table = {
+    const counted: TableData = {
       ...table,
       getCell: (row, column) => {
         reads++;

@@ -1,13 +1,13 @@
 /**
- * Which rows of a table are shown, and in which order. The work is cut into steps, so that whoever takes them can do
- * something else in between: a table of any size never holds the page.
+ * Filters and sorts the rows of a table. The work is split into steps, so that even a large table does not block the
+ * page.
  *
- * Invariants: the order is total and stable, so the same wish always gives the same rows; empty cells come last in both
- * directions; the filter takes a row when the text of any of its cells contains it.
+ * Invariants: the order is total and stable; empty cells come last in both directions; a row matches the filter if the
+ * text of any cell contains it.
  */
 import type { Json } from "../../protocol/index.ts";
-import { readNumber, type Table, writeCell } from "./read-table.ts";
-import type { Steps } from "./run-in-slices.ts";
+import { readNumber, type TableData, cellToText } from "./read-table.ts";
+import type { SlicedTask } from "./run-in-slices.ts";
 
 export type SortDirection = "ascending" | "descending";
 
@@ -16,27 +16,27 @@ export interface Sorting {
   readonly direction: SortDirection;
 }
 
-export interface RowWish {
+export interface RowQuery {
   readonly filter: string;
   readonly sorting: Sorting | undefined;
 }
 
-/** The last step gives the rows by their numbers. */
-export type RowSteps = Steps<Uint32Array>;
-export type RowArranger = (wish: RowWish) => RowSteps;
+/** Yields between steps and returns row indexes. */
+export type RowTask = SlicedTask<Uint32Array>;
+export type RowArranger = (query: RowQuery) => RowTask;
 
-/** A run this long is sorted in one step, and merges pause as often. */
+/** Rows sorted in one step, and merged between pauses. */
 const STEP_ROWS = 256;
-/** Orders that are kept, so that a filter that is typed does not sort anew. */
-const MAX_ORDERS = 4;
+/** Cached orders, so that typing in the filter does not sort again. */
+const MAX_CACHED_ORDERS = 4;
 
-/** Keeps what it has prepared for the table: texts to search in, and the last orders. */
-export function createRowArranger(table: Table, locale: string): RowArranger {
+/** Creates an arranger for one table. It caches the search text of each row and the latest orders. */
+export function createRowArranger(table: TableData, locale: string): RowArranger {
   const collator = new Intl.Collator(locale, { numeric: true });
   const orders = new Map<string, Uint32Array>();
   const texts: string[] = [];
 
-  function* order(sorting: Sorting | undefined): RowSteps {
+  function* order(sorting: Sorting | undefined): RowTask {
     if (sorting === undefined) return listRows(table.rowCount);
     const name = `${sorting.column} ${sorting.direction}`;
     const known = orders.get(name);
@@ -44,7 +44,7 @@ export function createRowArranger(table: Table, locale: string): RowArranger {
     const compare = yield* createComparison(table, sorting, collator);
     const made = yield* mergeSort(listRows(table.rowCount), compare);
     const oldest = orders.keys().next();
-    if (orders.size >= MAX_ORDERS && oldest.done !== true) orders.delete(oldest.value);
+    if (orders.size >= MAX_CACHED_ORDERS && oldest.done !== true) orders.delete(oldest.value);
     orders.set(name, made);
     return made;
   }
@@ -55,9 +55,9 @@ export function createRowArranger(table: Table, locale: string): RowArranger {
     if (sought === "") return all;
     const found = new Uint32Array(all.length);
     let count = 0;
-    for (const [place, row] of all.entries()) {
+    for (const [at, row] of all.entries()) {
       if ((texts[row] ??= readRowText(table, row)).includes(sought)) found[count++] = row;
-      if (place % STEP_ROWS === STEP_ROWS - 1) yield;
+      if (at % STEP_ROWS === STEP_ROWS - 1) yield;
     }
     return found.subarray(0, count);
   };
@@ -67,20 +67,24 @@ export function listRows(count: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, row) => row);
 }
 
-/** Large and small letters, and wide and narrow forms of the same sign, are the same to a searcher. */
+/** Ignores case and full-width or half-width forms. */
 function foldText(text: string): string {
   return text.normalize("NFKC").toLowerCase();
 }
 
-function readRowText(table: Table, row: number): string {
-  // No filter contains a line feed, so none is found across two cells.
-  return foldText(table.columns.map((_, column) => writeCell(table.getCell(row, column))).join("\n"));
+function readRowText(table: TableData, row: number): string {
+  // A filter never contains a line feed, so a match cannot span two cells.
+  return foldText(table.columns.map((_, column) => cellToText(table.getCell(row, column))).join("\n"));
 }
 
 type Comparison = (one: number, other: number) => number;
 
-/** Numbers before texts before nothing. Each cell is looked at once, here. */
-function* createComparison(table: Table, { column, direction }: Sorting, collator: Intl.Collator): Steps<Comparison> {
+/** Orders numbers before texts before empty cells. Reads each cell once. */
+function* createComparison(
+  table: TableData,
+  { column, direction }: Sorting,
+  collator: Intl.Collator,
+): SlicedTask<Comparison> {
   const isNumeric = table.columns[column]?.kind === "number";
   const ranks = new Uint8Array(table.rowCount);
   const numbers = new Float64Array(table.rowCount);
@@ -90,7 +94,7 @@ function* createComparison(table: Table, { column, direction }: Sorting, collato
     const number = isNumeric ? readNumber(cell) : typeof cell === "number" ? cell : undefined;
     if (number !== undefined) numbers[row] = number;
     else ranks[row] = cell === null || cell === "" ? 2 : 1;
-    texts.push(ranks[row] === 1 ? writeCell(cell) : "");
+    texts.push(ranks[row] === 1 ? cellToText(cell) : "");
     if (row % STEP_ROWS === STEP_ROWS - 1) yield;
   }
   const sign = direction === "ascending" ? 1 : -1;
@@ -115,8 +119,8 @@ function compareTexts(one: string, other: string, collator: Intl.Collator): numb
   return one === other ? 0 : collator.compare(one, other);
 }
 
-/** From runs that are sorted at once to the whole, doubling. The browser's own sort could not be interrupted. */
-function* mergeSort(rows: Uint32Array, compare: Comparison): RowSteps {
+/** Bottom-up merge sort: `Array.prototype.sort` cannot be interrupted. */
+function* mergeSort(rows: Uint32Array, compare: Comparison): RowTask {
   for (let start = 0; start < rows.length; start += STEP_ROWS) {
     rows.subarray(start, start + STEP_ROWS).sort(compare);
     yield;
@@ -130,18 +134,18 @@ function* mergeSort(rows: Uint32Array, compare: Comparison): RowSteps {
   return from;
 }
 
-function* merge(from: Uint32Array, to: Uint32Array, start: number, run: number, compare: Comparison): Steps<void> {
+function* merge(from: Uint32Array, to: Uint32Array, start: number, run: number, compare: Comparison): SlicedTask<void> {
   const middle = Math.min(start + run, from.length);
   const end = Math.min(start + 2 * run, from.length);
   let left = start;
   let right = middle;
-  for (let place = start; place < end; place++) {
+  for (let at = start; at < end; at++) {
     const one = from[left] ?? 0;
     const other = from[right] ?? 0;
     const isLeft = left < middle && (right >= end || compare(one, other) <= 0);
-    to[place] = isLeft ? one : other;
+    to[at] = isLeft ? one : other;
     if (isLeft) left++;
     else right++;
-    if (place % STEP_ROWS === STEP_ROWS - 1) yield;
+    if (at % STEP_ROWS === STEP_ROWS - 1) yield;
   }
 }

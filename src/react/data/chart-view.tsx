@@ -1,6 +1,6 @@
 /**
- * A chart: drawn by the page's plugin, said in words, and always with its numbers at hand. Where it cannot be drawn the
- * numbers are what is shown. It knows no drawing library.
+ * A chart, drawn by the page's plugin, with a text description and its data as a table. If it cannot be drawn, the
+ * table is shown. It does not depend on a drawing library.
  */
 import { memo, type ReactNode, useId, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -9,11 +9,11 @@ import { ShortText } from "../parts/log-box.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
-import { defineWords, type Language, useWords } from "../ui/words.ts";
+import { defineWords, type UiLanguage, useWords } from "../ui/words.ts";
 import { DataTable } from "./data-table.tsx";
 import { DataTree } from "./data-tree.tsx";
 import { type ChartDescription, describeChart } from "./describe-chart.ts";
-import { remember } from "./remember.ts";
+import { memoizeWeak } from "./memoize-weak.ts";
 import { readChartNumbers, toVegaLite } from "./to-vega-lite.ts";
 
 const WORDS = defineWords({
@@ -25,11 +25,11 @@ const WORDS = defineWords({
     point: "Scatter plot",
     pie: "Pie chart",
     points: (count: string) => `${count} points`,
-    range: (name: string, min: string, max: string) => `${name}: from ${min} to ${max}`,
-    numbers: "Show the numbers",
-    specification: "Show the specification",
-    failed: (why: string) => `The chart could not be drawn: ${why}`,
-    unknown: "Nobody here knows how to draw this; it is shown as it came.",
+    range: (name: string, min: string, max: string) => `${name}: ${min} to ${max}`,
+    numbers: "Show data",
+    specification: "Show specification",
+    failed: (why: string) => `Couldn't draw the chart: ${why}`,
+    unknown: "Unknown chart format. Showing raw data.",
     stop: ". ",
   },
   zh: {
@@ -40,11 +40,11 @@ const WORDS = defineWords({
     point: "散点图",
     pie: "饼图",
     points: (count: string) => `${count} 个数据点`,
-    range: (name: string, min: string, max: string) => `${name}：从 ${min} 到 ${max}`,
+    range: (name: string, min: string, max: string) => `${name}：${min} 到 ${max}`,
     numbers: "查看数据",
     specification: "查看图表定义",
-    failed: (why: string) => `无法绘制此图表：${why}`,
-    unknown: "无法识别此图表的格式，以下为原始内容。",
+    failed: (why: string) => `无法绘制图表：${why}`,
+    unknown: "未知的图表格式，显示原始数据。",
     stop: "；",
   },
 });
@@ -52,21 +52,23 @@ const WORDS = defineWords({
 const MAX_NAME = 200;
 const MAX_SAID = 60;
 
-const findSpecification = remember(toVegaLite);
-const findNumbers = remember(readChartNumbers);
-const findDescription = remember(describeChart);
+const getSpecification = memoizeWeak(toVegaLite);
+const getNumbers = memoizeWeak(readChartNumbers);
+const getDescription = memoizeWeak(describeChart);
 
 export interface ChartViewProps {
-  /** A chart of ours, or a Vega-Lite specification. */
+  /** A Loom chart (`mark`, `columns`, `rows`) or a Vega-Lite specification. */
   readonly data: JsonObject;
+  /** Caption below the title. */
   readonly description?: string | undefined;
 }
 
+/** Shows a chart with a text description and its data. */
 export const ChartView = memo(function ChartView({ data, description }: ChartViewProps): ReactNode {
   const words = useWords(WORDS);
   const { Chart } = useUi().plugins;
-  const specification = findSpecification(data);
-  const numbers = findNumbers(data);
+  const specification = getSpecification(data);
+  const numbers = getNumbers(data);
   const [failure, setFailure] = useState<{ readonly data: JsonObject; readonly reason: string }>();
   const text = useChartText(data);
   const id = useId();
@@ -136,11 +138,15 @@ function Caption({
 function useChartText(data: JsonObject): string {
   const words = useWords(WORDS);
   const { language } = useUi();
-  const described = findDescription(data);
-  return useMemo(() => sayChart(described, words, language), [described, words, language]);
+  const described = getDescription(data);
+  return useMemo(() => formatDescription(described, words, language), [described, words, language]);
 }
 
-function sayChart({ kind, points, series }: ChartDescription, words: (typeof WORDS)["en"], language: Language): string {
+function formatDescription(
+  { kind, points, series }: ChartDescription,
+  words: (typeof WORDS)["en"],
+  language: UiLanguage,
+): string {
   const say = (value: number): string => formatNumber(value, language);
   const kinds: { readonly [kind: string]: string | undefined } = {
     bar: words.bar,

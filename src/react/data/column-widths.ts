@@ -1,26 +1,26 @@
 /**
- * How wide each column is, in characters. Rows come and go while one scrolls, so the browser must not choose widths from
- * those that are there: they would jump.
+ * Estimates column widths in characters. Only some rows are rendered, so widths chosen by the browser would change
+ * while scrolling.
  */
-import { showCell, type Table } from "./read-table.ts";
+import { formatCell, type TableData } from "./read-table.ts";
 
 const SAMPLED_ROWS = 200;
 const MIN_WIDTH = 4;
 const MAX_WIDTH = 32;
-/** The sign of the order beside a heading. */
-const SIGN_WIDTH = 3;
+/** Space for the sort icon. */
+const SORT_ICON_WIDTH = 3;
 
-export function estimateColumnWidths(table: Table): number[] {
+export function estimateColumnWidths(table: TableData): number[] {
   const step = Math.max(1, Math.floor(table.rowCount / SAMPLED_ROWS));
   return table.columns.map(({ title }, column) => {
-    let widest = measureText(title) + SIGN_WIDTH;
+    let widest = measureText(title) + SORT_ICON_WIDTH;
     for (let row = 0; row < table.rowCount; row += step)
-      widest = Math.max(widest, measureText(showCell(table.getCell(row, column))));
+      widest = Math.max(widest, measureText(formatCell(table.getCell(row, column))));
     return Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, widest));
   });
 }
 
-/** Signs of East Asia are two characters wide. */
+/** East Asian characters count twice. */
 function measureText(text: string): number {
   const start = text.slice(0, MAX_WIDTH);
   return (

@@ -1,4 +1,4 @@
-/** An image that came as data. Where it is fetched from, and whether, is the page's to say. */
+/** An image sent as data. `Ui.imageUrl` decides whether and from where it is loaded. */
 import { memo, type ReactNode, useMemo } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
 import { ImageItem } from "../parts/image-item.tsx";

@@ -1,7 +1,6 @@
 /**
- * A table to look through: ordered by any column, filtered, in pages or whole, copied or saved as CSV. Whatever its size,
- * only rows that can be seen exist. It is read in one pass when it is first shown; ordering, filtering and writing grow
- * with its rows, and are done in slices, between which the page goes on.
+ * A table that can be sorted, filtered, paged, copied and downloaded as CSV. Only visible rows are rendered. Sorting,
+ * filtering and export run in slices, so that the page stays responsive.
  */
 import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -12,11 +11,11 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import type { RowWish } from "./arrange-rows.ts";
+import type { RowQuery } from "./arrange-rows.ts";
 import { DataTree } from "./data-tree.tsx";
-import { readTable, type Table } from "./read-table.ts";
-import { remember } from "./remember.ts";
-import { makeInSlices } from "./run-in-slices.ts";
+import { readTable, type TableData } from "./read-table.ts";
+import { memoizeWeak } from "./memoize-weak.ts";
+import { computeInSlices } from "./run-in-slices.ts";
 import { saveText } from "./save-text.ts";
 import { TableGrid } from "./table-grid.tsx";
 import { TablePages } from "./table-pages.tsx";
@@ -26,39 +25,40 @@ import { writeCsv } from "./write-csv.ts";
 const WORDS = defineWords({
   en: {
     table: "Table",
-    filter: "Filter the rows",
+    filter: "Filter rows",
     rows: (count: string) => (count === "1" ? "1 row" : `${count} rows`),
     found: (count: string, all: string) => `${count} of ${all} rows`,
-    none: "No row contains this.",
-    empty: "The table has no rows.",
+    none: "No matching rows.",
+    empty: "No rows.",
     copy: "Copy as CSV",
-    save: "Save as CSV",
-    omitted: (count: string) => `${count} more columns are not shown.`,
+    save: "Download CSV",
+    omitted: (count: string) => `Columns not shown: ${count}`,
   },
   zh: {
     table: "表格",
     filter: "筛选行",
     rows: (count: string) => `共 ${count} 行`,
     found: (count: string, all: string) => `${all} 行中的 ${count} 行`,
-    none: "没有包含此内容的行。",
-    empty: "表格中没有数据行。",
+    none: "没有匹配的行。",
+    empty: "无数据。",
     copy: "复制为 CSV",
     save: "下载 CSV",
-    omitted: (count: string) => `另有 ${count} 列未显示。`,
+    omitted: (count: string) => `另有 ${count} 列未显示`,
   },
 });
 
-const findTable = remember(readTable);
+const findTable = memoizeWeak(readTable);
 
 export interface DataTableProps {
-  /** `columns` and `rows`, and `name` where it has one. */
+  /** `columns` and `rows`, and an optional `name`. */
   readonly data: JsonObject;
+  /** Caption below the title. */
   readonly description?: string | undefined;
-  /** Where something around it says what it is called. */
+  /** Shows the name of the table. Default: true. */
   readonly isNamed?: boolean;
 }
 
-/** Where there is no table in it, what there is. */
+/** Shows a table. Data that is not a table is shown as JSON. */
 export const DataTable = memo(function DataTable({ data, description, isNamed = true }: DataTableProps): ReactNode {
   const table = findTable(data);
   if (table === undefined) return <DataTree data={data} />;
@@ -66,16 +66,16 @@ export const DataTable = memo(function DataTable({ data, description, isNamed = 
 });
 
 interface TableViewProps {
-  readonly table: Table;
+  readonly table: TableData;
   readonly description: string | undefined;
   readonly isNamed: boolean;
 }
 
 const MAX_NAME = 200;
-/** A table this short is seen at a glance. */
-const GLANCED_ROWS = 6;
+/** Shorter tables have no filter. */
+const MIN_FILTERED_ROWS = 6;
 const LOCALES = { en: "en", zh: "zh-CN" } as const;
-/** Spreadsheets take a file for another encoding without it. */
+/** Without it, spreadsheets may assume another encoding. */
 const BYTE_ORDER_MARK = "\uFEFF";
 
 function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
@@ -89,7 +89,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   const shown = useMemo(() => rows.subarray(first, first + pageSize), [rows, first, pageSize]);
   const say = (count: number): string => formatNumber(count, language);
   const name = table.name === undefined ? words.table : cutHead(table.name, MAX_NAME);
-  const writeRows = (): string | Promise<string> => makeInSlices(writeCsv(table, rows));
+  const writeRows = (): string | Promise<string> => computeInSlices(writeCsv(table, rows));
   const save = async (): Promise<void> => saveText(`${name}.csv`, "text/csv", BYTE_ORDER_MARK + (await writeRows()));
   return (
     <figure className="loom-data-table" aria-busy={isBusy}>
@@ -98,7 +98,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
         {description === undefined ? null : <ShortText text={description} />}
       </figcaption>
       <div className="loom-data-bar">
-        {table.rowCount > GLANCED_ROWS ? (
+        {table.rowCount > MIN_FILTERED_ROWS ? (
           <input
             type="search"
             className="loom-data-filter"
@@ -109,7 +109,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
             onChange={(event) => change({ filter: event.target.value, page: 0 })}
             onKeyDown={(event) => {
               if (event.key !== "Escape" || event.nativeEvent.isComposing || filter === "") return;
-              // It is answered here: whatever is around it need not close.
+              // Escape clears the filter and must not close a surrounding dialog.
               event.preventDefault();
               event.stopPropagation();
               change({ filter: "", page: 0 });
@@ -128,7 +128,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
         table={table}
         name={name}
         rows={shown}
-        first={first}
+        firstIndex={first}
         count={rows.length}
         sorting={sorting}
         onSort={(next) => change({ sorting: next, page: 0 })}
@@ -147,22 +147,22 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   );
 }
 
-interface TableState extends RowWish {
-  /** Infinity: all rows on one page. */
+interface TableState extends RowQuery {
+  /** Infinity shows all rows on one page. */
   readonly pageSize: number;
   readonly page: number;
 }
 
-const AT_FIRST: TableState = { filter: "", sorting: undefined, pageSize: 50, page: 0 };
-const kept = new WeakMap<Table, TableState>();
+const INITIAL_STATE: TableState = { filter: "", sorting: undefined, pageSize: 50, page: 0 };
+const tableStates = new WeakMap<TableData, TableState>();
 
-/** A table that is scrolled out of sight and back is as it was left. */
-function useTableState(table: Table): [TableState, (change: Partial<TableState>) => void] {
-  const [state, setState] = useState(() => ({ table, value: kept.get(table) ?? AT_FIRST }));
-  const value = state.table === table ? state.value : AT_FIRST;
+/** Keeps sorting, filter and page of a table that is scrolled out of view. */
+function useTableState(table: TableData): [TableState, (change: Partial<TableState>) => void] {
+  const [state, setState] = useState(() => ({ table, value: tableStates.get(table) ?? INITIAL_STATE }));
+  const value = state.table === table ? state.value : INITIAL_STATE;
   const change = (changed: Partial<TableState>): void => {
     const next = { ...value, ...changed };
-    kept.set(table, next);
+    tableStates.set(table, next);
     setState({ table, value: next });
   };
   return [value, change];

@@ -1,4 +1,4 @@
-/** Something of the sender's own, as the JSON it is. */
+/** Shows custom data as a JSON tree. */
 import type { ReactNode } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
 import { JsonView } from "../parts/json-view.tsx";

@@ -20,8 +20,8 @@ const TABLE = {
   ],
 };
 
-describe("a table", () => {
-  it("has its name, its description, its rows, and says how many there are", () => {
+describe("DataTable", () => {
+  it("shows name, description, rows and row count", () => {
     const html = show("dataframe", TABLE);
     expect(html).toContain('<strong>Moons</strong><span class="loom-short">What it is</span>');
     expect(html).toContain('aria-rowcount="3"');
@@ -31,44 +31,44 @@ describe("a table", () => {
     expect(show("dataframe", TABLE, { language: "zh" })).toContain("共 2 行");
   });
 
-  it("has few rows on the page, however many there are", () => {
+  it("renders few rows of a large table", () => {
     const rows = Array.from({ length: 100_000 }, (_, row) => [row]);
     const html = show("dataframe", { columns: ["n"], rows });
     expect(html).toContain('aria-rowcount="100001"');
     expect(html.match(/<tr aria-rowindex/g)?.length).toBeLessThan(60);
   });
 
-  it("is shown as it came where it is none", () => {
+  it("shows data that is not a table as JSON", () => {
     expect(show("dataframe", { some: "thing" })).toContain("thing");
   });
 });
 
-describe("a chart", () => {
+describe("ChartView", () => {
   const chart = { mark: "bar", ...TABLE };
   const Chart = ({ data, title }: ChartProps): string => `${String(title)} ${JSON.stringify(data["mark"])}`;
 
-  it("is its numbers where nobody draws, and always says what it shows", () => {
+  it("shows the data without a plugin and always describes the chart", () => {
     const html = show("chart", chart);
-    expect(html).toContain("Bar chart. 2 points. moons: from 1 to 2");
+    expect(html).toContain("Bar chart. 2 points. moons: 1 to 2");
     expect(html).toContain("<table");
-    expect(show("chart", chart, { language: "zh" })).toContain("柱状图；2 个数据点；moons：从 1 到 2");
+    expect(show("chart", chart, { language: "zh" })).toContain("柱状图；2 个数据点；moons：1 到 2");
   });
 
-  it("is drawn by the page's plugin, its numbers at hand", () => {
+  it("draws with the plugin and keeps the data available", () => {
     const html = show("chart", chart, { plugins: { Chart } });
     expect(html).toContain("Moons. Bar chart");
     expect(html).toContain("{&quot;type&quot;:&quot;bar&quot;}");
-    expect(html).toContain("Show the numbers");
+    expect(html).toContain("Show data");
     expect(html).not.toContain("<table");
   });
 
-  it("is shown as it came where nobody knows it", () => {
-    expect(show("chart", { series: [1] }, { plugins: { Chart } })).toContain("shown as it came");
+  it("shows an unknown format as JSON", () => {
+    expect(show("chart", { series: [1] }, { plugins: { Chart } })).toContain("Showing raw data");
   });
 });
 
-describe("an image", () => {
-  it("is fetched only where the page says, and has a text", () => {
+describe("DataImage", () => {
+  it("loads only through the page and has an alternative text", () => {
     const data = { url: "https://elsewhere.example/i.png", alt: "A hill" };
     expect(show("image", data)).not.toContain("<img");
     const html = show("image", data, { imageUrl: (url) => `/v1/images?url=${encodeURIComponent(url)}` });
@@ -77,7 +77,7 @@ describe("an image", () => {
   });
 });
 
-describe("something of the sender's own", () => {
+describe("custom data", () => {
   it("is shown as JSON with its description", () => {
     const html = show("custom", { answer: 42 });
     expect(html).toContain("What it is");

@@ -1,4 +1,4 @@
-/** Structured data of an answer: a table, a chart, an image, or something of the sender's own. */
+/** Structured data of an answer: a table, a chart, an image, or custom JSON. */
 import { memo, type ReactNode } from "react";
 import type { DataBlock } from "../../client/index.ts";
 import { ShortText } from "../parts/log-box.tsx";
@@ -11,11 +11,11 @@ export interface DataViewProps {
   readonly block: DataBlock;
 }
 
-/** What is not what it is called is shown as it came. */
+/** Shows a data block by its type. Data that does not match its type is shown as JSON. */
 export const DataView = memo(function DataView({ block }: DataViewProps): ReactNode {
   const { dataType, data, metadata } = block;
-  const told = metadata?.["description"];
-  const description = typeof told === "string" && told !== "" ? told : undefined;
+  const given = metadata?.["description"];
+  const description = typeof given === "string" && given !== "" ? given : undefined;
   switch (dataType) {
     case "dataframe":
       return <DataTable data={data} description={description} />;

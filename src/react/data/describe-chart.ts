@@ -1,10 +1,10 @@
-/** What a chart shows, for those who do not see it: its kind, how many points it has, and how far each series reaches. */
+/** Describes a chart for screen readers: its kind, number of points, and the range of each series. */
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { readNumber, readTable, type Table } from "./read-table.ts";
-import { readChartNumbers, readOwnChart } from "./to-vega-lite.ts";
+import { readNumber, readTable, type TableData } from "./read-table.ts";
+import { readChartNumbers, readLoomChart } from "./to-vega-lite.ts";
 
 export interface ChartDescription {
-  /** `bar`, `line` …; undefined where it is several or nobody knows. */
+  /** `bar`, `line` and so on; undefined if unknown or mixed. */
   readonly kind: string | undefined;
   readonly points: number;
   readonly series: readonly SeriesRange[];
@@ -16,19 +16,19 @@ export interface SeriesRange {
   readonly max: number;
 }
 
-/** More than these are not told one by one. */
+/** Maximum series described. */
 const MAX_SERIES = 8;
 
 export function describeChart(data: JsonObject): ChartDescription {
-  const own = readOwnChart(data);
+  const own = readLoomChart(data);
   const numbers = readChartNumbers(data);
   const table = own?.table ?? (numbers === undefined ? undefined : readTable(numbers));
   const columns = (table?.columns ?? []).map((column, index) => ({ ...column, index }));
-  const told = columns.filter(({ kind, index }) => kind === "number" && (own === undefined || index > 0));
+  const numeric = columns.filter(({ kind, index }) => kind === "number" && (own === undefined || index > 0));
   return {
     kind: own?.kind ?? readMark(data),
     points: table?.rowCount ?? 0,
-    series: told.slice(0, MAX_SERIES).flatMap(({ title, index }) => {
+    series: numeric.slice(0, MAX_SERIES).flatMap(({ title, index }) => {
       const range = table === undefined ? undefined : findRange(table, index);
       return range === undefined ? [] : [{ name: title, ...range }];
     }),
@@ -40,7 +40,7 @@ function readMark({ mark }: JsonObject & { readonly mark?: JsonObject[string] })
   return typeof type === "string" ? type : undefined;
 }
 
-function findRange(table: Table, column: number): Omit<SeriesRange, "name"> | undefined {
+function findRange(table: TableData, column: number): Omit<SeriesRange, "name"> | undefined {
   let range: { min: number; max: number } | undefined;
   for (let row = 0; row < table.rowCount; row++) {
     const value = readNumber(table.getCell(row, column));

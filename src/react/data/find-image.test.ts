@@ -4,8 +4,8 @@ import { findImage } from "./find-image.ts";
 
 const findUrl = (data: JsonObject): string | undefined => findImage(data)?.url;
 
-describe("an image in data", () => {
-  it("is an address, or bytes with their type", () => {
+describe("findImage", () => {
+  it("reads URLs and typed base64 content", () => {
     expect(findImage({ url: "https://a.example/i.png", alt: "A" })).toEqual({
       url: "https://a.example/i.png",
       alt: "A",
@@ -17,7 +17,7 @@ describe("an image in data", () => {
     expect(findUrl({ url: "data:image/webp;base64,AABB" })).toBe("data:image/webp;base64,AABB");
   });
 
-  it("is never a document, and never bytes that are something else", () => {
+  it("rejects documents and malformed content", () => {
     for (const data of [
       { url: "data:image/svg+xml;base64,AABB" },
       { url: "data:text/html,<script>alert(1)</script>" },

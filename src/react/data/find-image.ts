@@ -1,14 +1,14 @@
 /**
- * Finds the image in `data` of that type: an address, or the bytes themselves in base64. Bytes must be of a kind that is
- * only pixels; SVG is a document and is not taken.
+ * Finds the image in a data block of type `image`: a URL or base64 content. Inline content must be a raster image; SVG
+ * is rejected.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
-import { isPixelData } from "../text/judge-link.ts";
+import { isRasterDataUrl } from "../text/sanitize-link.ts";
 
 export interface FoundImage {
-  /** An address, or a `data:` one of an allowed kind. */
+  /** A URL, or a `data:` URL of an allowed type. */
   readonly url: string;
-  /** Empty where the sender says nothing of it. */
+  /** Empty if the sender gave no description. */
   readonly alt: string;
 }
 
@@ -38,7 +38,7 @@ function completeMediaType(mediaType: string | undefined): string {
 }
 
 function checkInline(url: string): string | undefined {
-  return isPixelData(url) ? url : undefined;
+  return isRasterDataUrl(url) ? url : undefined;
 }
 
 function pickText(data: JsonObject, names: readonly string[]): string | undefined {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../protocol/index.ts";
-import { readNumber, readTable, showCell, writeCell } from "./read-table.ts";
+import { readNumber, readTable, formatCell, cellToText } from "./read-table.ts";
 
-/** The whole table, as it is read. */
+/** Reads all cells of a table. */
 function readAll(data: JsonObject): unknown {
   const table = readTable(data);
   if (table === undefined) return undefined;
@@ -12,8 +12,8 @@ function readAll(data: JsonObject): unknown {
   return { titles: table.columns.map(({ title }) => title), kinds: table.columns.map(({ kind }) => kind), rows };
 }
 
-describe("a table", () => {
-  it("is read from names and arrays", () => {
+describe("readTable", () => {
+  it("reads names and arrays", () => {
     expect(readTable({ name: "Moons", columns: ["a"], rows: [] })?.name).toBe("Moons");
     expect(readAll({ columns: ["planet", "moons"], rows: [["Earth", 1]] })).toEqual({
       titles: ["planet", "moons"],
@@ -22,7 +22,7 @@ describe("a table", () => {
     });
   });
 
-  it("is read from objects, with and without columns", () => {
+  it("reads objects with and without columns", () => {
     const rows = [
       { a: 1, b: "x" },
       { b: "y", c: true },
@@ -49,7 +49,7 @@ describe("a table", () => {
     });
   });
 
-  it("has every column in every row, whatever was sent", () => {
+  it("fills every column of every row", () => {
     expect(readAll({ columns: ["a"], rows: [[], [1, 2, 3], 4, null, { a: 5 }] })).toEqual({
       titles: ["a", "", ""],
       kinds: ["number", "number", "number"],
@@ -63,27 +63,27 @@ describe("a table", () => {
     });
   });
 
-  it("takes nothing from what every object has", () => {
+  it("ignores inherited properties", () => {
     expect(readAll({ columns: ["constructor", "__proto__"], rows: [{ a: 1 }] })).toMatchObject({
       rows: [[null, null]],
     });
   });
 
-  it("is none without columns or rows", () => {
+  it("returns undefined without columns or rows", () => {
     expect(readTable({})).toBeUndefined();
     expect(readTable({ rows: [] })).toBeUndefined();
     expect(readTable({ columns: "a", rows: "b" })).toBeUndefined();
   });
 
-  it("has a bounded number of columns, and says how many it left", () => {
+  it("limits the columns and counts the omitted ones", () => {
     const table = readTable({ rows: [Array.from({ length: 250 }, (_, index) => index)] });
     expect(table?.columns.length).toBe(200);
     expect(table?.omittedColumns).toBe(50);
   });
 });
 
-describe("a cell", () => {
-  it("is a number also as text, but not as a code", () => {
+describe("cells", () => {
+  it("reads numbers from text, but not from codes", () => {
     expect(["1", "-2.5", "1e3", "007", "", "1,000", "0x10", "Infinity"].map(readNumber)).toEqual([
       1,
       -2.5,
@@ -96,14 +96,14 @@ describe("a cell", () => {
     ]);
   });
 
-  it("is written whole and shown short", () => {
-    expect([null, true, 1 / 3, { a: 1 }, "x"].map(writeCell)).toEqual([
+  it("are exact as text and rounded for display", () => {
+    expect([null, true, 1 / 3, { a: 1 }, "x"].map(cellToText)).toEqual([
       "",
       "true",
       "0.3333333333333333",
       '{"a":1}',
       "x",
     ]);
-    expect([1 / 3, 12_345_678_901_234, 0.5].map(showCell)).toEqual(["0.3333333333", "12345678901234", "0.5"]);
+    expect([1 / 3, 12_345_678_901_234, 0.5].map(formatCell)).toEqual(["0.3333333333", "12345678901234", "0.5"]);
   });
 });

@@ -1,40 +1,40 @@
 /**
- * Reads a table out of what a sender calls one: columns as names or as objects, rows as arrays or as objects, cells that
- * are missing or too many. It copies no row, so a large table costs one pass. It knows nothing of how it is shown.
+ * Reads a table in any common shape: columns as names or objects, rows as arrays or objects, with missing or extra
+ * cells. Rows are not copied.
  *
- * Invariant: every row has every column; what is not there is null.
+ * Invariant: every row has every column; missing cells are null.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 
 export type ColumnKind = "number" | "boolean" | "text";
 
 export interface TableColumn {
-  /** Empty where the sender gave none. */
+  /** Empty if the sender gave no title. */
   readonly title: string;
-  /** What all its cells are that are not null; `text` where they differ. */
+  /** The common type of all non-null cells, or `text`. */
   readonly kind: ColumnKind;
 }
 
-export interface Table {
+export interface TableData {
   readonly name?: string;
   readonly columns: readonly TableColumn[];
   readonly rowCount: number;
-  /** Columns there were beyond what is shown. */
+  /** Number of columns beyond the limit. */
   readonly omittedColumns: number;
   getCell(row: number, column: number): Json;
 }
 
 const MAX_COLUMNS = 200;
-/** Objects without a list of columns: their names are gathered from this many. */
+/** Rows sampled for column names if there is no column list. */
 const MAX_SAMPLED_ROWS = 1000;
 
-/** Undefined where it holds neither columns nor rows. */
-export function readTable(data: JsonObject): Table | undefined {
+/** Returns undefined if the data has neither columns nor rows. */
+export function readTable(data: JsonObject): TableData | undefined {
   const rows: readonly Json[] =
     [data["rows"], data["data"], data["values"]].find((value): value is readonly Json[] => Array.isArray(value)) ?? [];
   const given = Array.isArray(data["columns"]) ? (data["columns"] as readonly Json[]) : undefined;
   if (given === undefined && rows.length === 0) return undefined;
-  const named = given?.map(readColumn) ?? findNames(rows).map((key): Named => ({ key, title: key }));
+  const named = given?.map(readColumn) ?? findNames(rows).map((key): ColumnSource => ({ key, title: key }));
   const width = rows.reduce<number>((most, row) => (Array.isArray(row) ? Math.max(most, row.length) : most), 0);
   while (named.length < Math.min(width, MAX_COLUMNS)) named.push({ key: undefined, title: "" });
   if (named.length === 0) return undefined;
@@ -53,14 +53,14 @@ export function readTable(data: JsonObject): Table | undefined {
   };
 }
 
-interface Named {
+interface ColumnSource {
   readonly key: string | undefined;
   readonly title: string;
   readonly kind?: ColumnKind;
 }
 
-function readColumn(column: Json): Named {
-  if (!isJsonObject(column)) return { key: writeCell(column), title: writeCell(column) };
+function readColumn(column: Json): ColumnSource {
+  if (!isJsonObject(column)) return { key: cellToText(column), title: cellToText(column) };
   const ids = ["name", "field", "key", "id"].map((id) => column[id]);
   const key = ids.find((value): value is string => typeof value === "string");
   const titles = [column["title"], column["label"], column["headerName"], key];
@@ -86,7 +86,7 @@ function findNames(rows: readonly Json[]): string[] {
 function pickCell(row: Json | undefined, column: number, key: string | undefined): Json {
   if (Array.isArray(row)) return (row as readonly Json[])[column] ?? null;
   if (isJsonObject(row)) return key !== undefined && Object.hasOwn(row, key) ? (row[key] ?? null) : null;
-  // A row that is one value stands in the first column.
+  // A scalar row fills the first column.
   return column === 0 ? (row ?? null) : null;
 }
 
@@ -104,7 +104,7 @@ function inferKind(rowCount: number, getCell: (row: number) => Json): ColumnKind
 
 const NUMERIC = /^[-+]?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d+)?$/i;
 
-/** A number, also where it was sent as text. Not codes such as 007. */
+/** Returns a number, also if it was sent as text. Codes such as `007` are not numbers. */
 export function readNumber(cell: Json): number | undefined {
   if (typeof cell === "number") return cell;
   if (typeof cell !== "string" || cell.length > 40 || !NUMERIC.test(cell)) return undefined;
@@ -112,13 +112,13 @@ export function readNumber(cell: Json): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-/** A cell as it is shown: of a number as many digits as anybody reads. */
-export function showCell(cell: Json): string {
-  return typeof cell === "number" && !Number.isInteger(cell) ? String(Number(cell.toPrecision(10))) : writeCell(cell);
+/** Formats a cell for display, with at most 10 significant digits. */
+export function formatCell(cell: Json): string {
+  return typeof cell === "number" && !Number.isInteger(cell) ? String(Number(cell.toPrecision(10))) : cellToText(cell);
 }
 
-/** A cell as text: what is searched and what is copied. */
-export function writeCell(cell: Json): string {
+/** Returns the full text of a cell, for search and copying. */
+export function cellToText(cell: Json): string {
   if (cell === null) return "";
   if (typeof cell === "string") return cell;
   return typeof cell === "object" ? JSON.stringify(cell) : String(cell);

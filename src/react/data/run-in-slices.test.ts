@@ -1,8 +1,7 @@
-// Long work leaves room for other work; short work is done at once.
 import { expect, it } from "vitest";
-import { makeInSlices, type Steps } from "./run-in-slices.ts";
+import { computeInSlices, type SlicedTask } from "./run-in-slices.ts";
 
-function* work(steps: number, milliseconds: number, done: number[]): Steps<string> {
+function* work(steps: number, milliseconds: number, done: number[]): SlicedTask<string> {
   for (let step = 0; step < steps; step++) {
     for (const end = performance.now() + milliseconds; performance.now() < end;);
     done.push(step);
@@ -11,15 +10,15 @@ function* work(steps: number, milliseconds: number, done: number[]): Steps<strin
   return "made";
 }
 
-it("makes what is short at once", () => {
-  expect(makeInSlices(work(3, 0, []))).toBe("made");
+it("returns the result of short work synchronously", () => {
+  expect(computeInSlices(work(3, 0, []))).toBe("made");
 });
 
-it("makes what is long in slices, between which others have their turn", async () => {
+it("runs long work in slices and yields in between", async () => {
   const done: number[] = [];
   const seen: number[] = [];
   const other = setInterval(() => seen.push(done.length), 0);
-  const made = makeInSlices(work(20, 2, done));
+  const made = computeInSlices(work(20, 2, done));
   expect(done.length).toBeLessThan(6);
   expect(await made).toBe("made");
   clearInterval(other);

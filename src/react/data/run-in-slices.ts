@@ -1,14 +1,11 @@
-/**
- * Work that is cut into steps, done in slices: in between the page does whatever else there is to do. Each step takes a
- * millisecond or less, or a slice would be longer than it says.
- */
-export type Steps<T> = Generator<undefined, T, undefined>;
+/** Runs long work in time slices, so that the page stays responsive. Each step should take at most a millisecond. */
+export type SlicedTask<T> = Generator<undefined, T, undefined>;
 
-/** Work at a stretch; a frame has 16. */
+/** Length of a slice; an animation frame has 16 ms. */
 const SLICE_MS = 8;
 
-/** The first slice is done at once. Returns what stops it. */
-export function runInSlices<T>(steps: Steps<T>, onDone: (made: T) => void): () => void {
+/** Runs the first slice synchronously. Returns a function that cancels the rest. */
+export function runInSlices<T>(steps: SlicedTask<T>, onDone: (made: T) => void): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const work = (): void => {
     const end = performance.now() + SLICE_MS;
@@ -23,11 +20,11 @@ export function runInSlices<T>(steps: Steps<T>, onDone: (made: T) => void): () =
   return () => clearTimeout(timer);
 }
 
-/** What comes of it; where one slice is enough, at once. */
-export function makeInSlices<T>(steps: Steps<T>): T | Promise<T> {
+/** Returns the result directly if one slice is enough, else a promise. */
+export function computeInSlices<T>(steps: SlicedTask<T>): T | Promise<T> {
   const made: T[] = [];
-  let tell: (value: T) => void = (value) => void made.push(value);
-  runInSlices(steps, (value) => tell(value));
+  let resolveTask: (value: T) => void = (value) => void made.push(value);
+  runInSlices(steps, (value) => resolveTask(value));
   if (made.length > 0) return made[0] as T;
-  return new Promise((resolve) => (tell = resolve));
+  return new Promise((resolve) => (resolveTask = resolve));
 }

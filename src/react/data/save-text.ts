@@ -1,7 +1,7 @@
-/** Hands a text to the user as a file. Nothing is sent anywhere. */
+/** Downloads a text as a file, without a request to the server. */
 
-/** Long enough for the browser to begin, short enough not to keep the text. */
-const KEPT_MS = 60_000;
+/** Long enough for the download to start; then the text is released. */
+const REVOKE_AFTER_MS = 60_000;
 const MAX_NAME = 100;
 
 export function saveText(name: string, mediaType: string, text: string): void {
@@ -10,10 +10,10 @@ export function saveText(name: string, mediaType: string, text: string): void {
   link.href = url;
   link.download = cleanFileName(name);
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_AFTER_MS);
 }
 
-/** No folder, nothing a file system refuses, and not hidden. */
+/** Removes path separators, characters that file systems reject, and leading dots. */
 export function cleanFileName(name: string): string {
   const dot = name.lastIndexOf(".");
   const [stem, ending] = dot < 0 ? [name, ""] : [name.slice(0, dot), name.slice(dot)];

@@ -1,6 +1,6 @@
 /**
- * The rows of a table that can be seen, below headings that stay. All rows are equally high and columns keep their
- * widths, so nothing moves but what is scrolled.
+ * The visible rows of a table below a sticky header. Row height and column widths are fixed, so that scrolling does not
+ * shift the layout.
  */
 import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Json } from "../../protocol/index.ts";
@@ -12,31 +12,31 @@ import { Icon } from "../ui/icon.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import type { Sorting } from "./arrange-rows.ts";
 import { estimateColumnWidths } from "./column-widths.ts";
-import { remember } from "./remember.ts";
-import { showCell, type Table, writeCell } from "./read-table.ts";
+import { memoizeWeak } from "./memoize-weak.ts";
+import { formatCell, type TableData, cellToText } from "./read-table.ts";
 
 const WORDS = defineWords({
   en: {
     column: (number: number) => `Column ${number}`,
-    whole: (title: string) => `Show all of ${title}`,
-    cut: (count: number) => `${count} more characters are not shown; copying takes them all.`,
+    whole: (title: string) => `Show full ${title}`,
+    cut: (count: number) => `${count} more characters not shown. Copy includes all.`,
   },
   zh: {
     column: (number: number) => `第 ${number} 列`,
     whole: (title: string) => `查看“${title}”全文`,
-    cut: (count: number) => `还有 ${count} 个字符未显示，复制时会包含全部内容。`,
+    cut: (count: number) => `还有 ${count} 个字符未显示，复制时包含全部内容。`,
   },
 });
 
-const findWidths = remember(estimateColumnWidths);
+const getWidths = memoizeWeak(estimateColumnWidths);
 
 export interface TableGridProps {
-  readonly table: Table;
+  readonly table: TableData;
   readonly name: string;
-  /** Numbers of the rows, in the order they are shown. */
+  /** Row indexes in display order. */
   readonly rows: Uint32Array;
-  /** The place of the first of them among all that were found, which are `count`. */
-  readonly first: number;
+  /** Index of the first of `rows` among all `count` matching rows. */
+  readonly firstIndex: number;
   readonly count: number;
   readonly sorting: Sorting | undefined;
   readonly onSort: (sorting: Sorting | undefined) => void;
@@ -47,16 +47,16 @@ interface OpenCell {
   readonly text: string;
 }
 
-/** As data.css has it. */
+/** Keep in sync with `data.css`. */
 const ROW_PX = 32;
 const OVERSCAN = 10;
 const MAX_TITLE = 200;
 
-export function TableGrid({ table, name, rows, first, count, sorting, onSort }: TableGridProps): ReactNode {
+export function TableGrid({ table, name, rows, firstIndex, count, sorting, onSort }: TableGridProps): ReactNode {
   const words = useWords(WORDS);
   const scroller = useRef<HTMLDivElement>(null);
   const [open, setOpen] = useState<OpenCell>();
-  const widths = findWidths(table);
+  const widths = getWidths(table);
   const titles = useMemo(
     () =>
       table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : cutHead(title, MAX_TITLE))),
@@ -67,10 +67,10 @@ export function TableGrid({ table, name, rows, first, count, sorting, onSort }: 
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: OVERSCAN,
-    // Without a browser to measure in, the first rows.
+    // Used for server rendering, where nothing can be measured.
     initialRect: { width: 640, height: 12 * ROW_PX },
   });
-  // Another order, filter or page is read from its beginning.
+  // A new order, filter or page starts at the top.
   useLayoutEffect(() => {
     if (scroller.current !== null) scroller.current.scrollTop = 0;
   }, [rows]);
@@ -93,7 +93,7 @@ export function TableGrid({ table, name, rows, first, count, sorting, onSort }: 
                 title={title}
                 kind={table.columns[column]?.kind ?? "text"}
                 direction={sorting?.column === column ? sorting.direction : undefined}
-                onClick={() => onSort(turnSorting(sorting, column))}
+                onClick={() => onSort(nextSorting(sorting, column))}
               />
             ))}
           </tr>
@@ -105,7 +105,7 @@ export function TableGrid({ table, name, rows, first, count, sorting, onSort }: 
               key={rows[index]}
               table={table}
               row={rows[index] ?? 0}
-              place={first + index}
+              rowIndex={firstIndex + index}
               titles={titles}
               onOpen={setOpen}
             />
@@ -122,8 +122,8 @@ const sizeColumn = (width: number): string => `calc(${width}ch + 1.5rem)`;
 const sizeTable = (widths: readonly number[]): string =>
   `max(100%, calc(${widths.reduce((sum, width) => sum + width, 0)}ch + ${widths.length * 1.5}rem))`;
 
-/** Up, down, as it came. */
-function turnSorting(sorting: Sorting | undefined, column: number): Sorting | undefined {
+/** Cycles through ascending, descending and unsorted. */
+function nextSorting(sorting: Sorting | undefined, column: number): Sorting | undefined {
   if (sorting?.column !== column) return { column, direction: "ascending" };
   return sorting.direction === "ascending" ? { column, direction: "descending" } : undefined;
 }
@@ -156,24 +156,24 @@ function Spacer({ height, columns }: { readonly height: number; readonly columns
 }
 
 interface RowProps {
-  readonly table: Table;
+  readonly table: TableData;
   readonly row: number;
-  readonly place: number;
+  readonly rowIndex: number;
   readonly titles: readonly string[];
   readonly onOpen: (cell: OpenCell) => void;
 }
 
-/** Longer than any column is wide: what does not fit is opened. */
+/** Wider than the widest column: such cells open in a dialog. */
 const LONG_TEXT = 34;
 const LINE_TEXT = 120;
 
-const Row = memo(function Row({ table, row, place, titles, onOpen }: RowProps): ReactNode {
+const Row = memo(function Row({ table, row, rowIndex, titles, onOpen }: RowProps): ReactNode {
   const words = useWords(WORDS);
   return (
-    <tr aria-rowindex={place + 2}>
+    <tr aria-rowindex={rowIndex + 2}>
       {titles.map((title, column) => {
         const cell = table.getCell(row, column);
-        const text = showCell(cell);
+        const text = formatCell(cell);
         return (
           <td key={column} data-kind={table.columns[column]?.kind}>
             {text.length > LONG_TEXT || text.includes("\n") ? (
@@ -181,7 +181,7 @@ const Row = memo(function Row({ table, row, place, titles, onOpen }: RowProps): 
                 type="button"
                 className="loom-table-long"
                 title={words.whole(title)}
-                onClick={() => onOpen({ title, text: writeWhole(cell) })}
+                onClick={() => onOpen({ title, text: formatFullCell(cell) })}
               >
                 {cutHead(text, LINE_TEXT)}
               </button>
@@ -195,8 +195,8 @@ const Row = memo(function Row({ table, row, place, titles, onOpen }: RowProps): 
   );
 });
 
-function writeWhole(cell: Json): string {
-  return typeof cell === "object" && cell !== null ? JSON.stringify(cell, undefined, 2) : writeCell(cell);
+function formatFullCell(cell: Json): string {
+  return typeof cell === "object" && cell !== null ? JSON.stringify(cell, undefined, 2) : cellToText(cell);
 }
 
 const MAX_SHOWN = 100_000;

@@ -1,4 +1,4 @@
-/** The pages of a table: how many rows are on one, and which is shown. */
+/** Paging controls of a table. */
 import type { ReactNode } from "react";
 import { IconButton } from "../ui/button.tsx";
 import { formatNumber } from "../ui/format.ts";
@@ -8,12 +8,12 @@ import { defineWords, useWords } from "../ui/words.ts";
 const WORDS = defineWords({
   en: {
     pages: (name: string) => `Pages of ${name}`,
-    perPage: "Rows on a page",
+    perPage: "Rows per page",
     all: "All rows",
     size: (count: string) => `${count} per page`,
     place: (page: string, pages: string) => `Page ${page} of ${pages}`,
     first: "First page",
-    back: "Page before",
+    back: "Previous page",
     next: "Next page",
     last: "Last page",
   },
@@ -36,7 +36,7 @@ const SMALLEST = 50;
 export interface TablePagesProps {
   readonly name: string;
   readonly count: number;
-  /** Infinity: all on one. */
+  /** Infinity shows all rows on one page. */
   readonly pageSize: number;
   /** From 0. */
   readonly page: number;

@@ -13,8 +13,8 @@ const readX = (specification: JsonObject): unknown => (specification["encoding"]
 const readValues = (specification: JsonObject): readonly JsonObject[] =>
   (specification["data"] as { readonly values: readonly JsonObject[] }).values;
 
-describe("a chart of ours as Vega-Lite", () => {
-  it("has one value for each label and series, by names of its own", () => {
+describe("a Loom chart", () => {
+  it("has one value per label and series, with fixed field names", () => {
     const specification = draw(
       "line",
       ["month", "a.b", "c[0]"],
@@ -24,10 +24,10 @@ describe("a chart of ours as Vega-Lite", () => {
       ],
     );
     expect(readValues(specification)).toEqual([
-      { label: "Jan", series: "a.b", value: 1, said: "Jan; a.b: 1" },
-      { label: "Jan", series: "c[0]", value: 2, said: "Jan; c[0]: 2" },
-      { label: "Feb", series: "a.b", value: null, said: "Feb; a.b: " },
-      { label: "Feb", series: "c[0]", value: null, said: "Feb; c[0]: " },
+      { label: "Jan", series: "a.b", value: 1, text: "Jan; a.b: 1" },
+      { label: "Jan", series: "c[0]", value: 2, text: "Jan; c[0]: 2" },
+      { label: "Feb", series: "a.b", value: null, text: "Feb; a.b: " },
+      { label: "Feb", series: "c[0]", value: null, text: "Feb; c[0]: " },
     ]);
     expect(specification["encoding"]).toMatchObject({
       x: { field: "label", type: "ordinal", sort: null, title: "month" },
@@ -36,7 +36,7 @@ describe("a chart of ours as Vega-Lite", () => {
     });
   });
 
-  it("puts numbers and times on a line, and all else in the order it came", () => {
+  it("puts numbers and times on a continuous scale and keeps the order of other labels", () => {
     const along = (...labels: Json[]): unknown =>
       readX(
         draw(
@@ -53,39 +53,39 @@ describe("a chart of ours as Vega-Lite", () => {
     expect(along("2024", 2025)).toMatchObject({ type: "ordinal" });
   });
 
-  it("lays bars down where their names are long, and sets series beside each other", () => {
+  it("uses horizontal bars for long labels and groups series", () => {
     const short = draw("bar", ["x", "y", "z"], [["a", 1, 2]]);
     expect(short["encoding"]).toMatchObject({ x: { field: "label" }, xOffset: { field: "series" } });
     const long = draw("bar", ["x", "y"], [["a name that is long", 1]]);
     expect(long["encoding"]).toMatchObject({ y: { field: "label" }, x: { field: "value" } });
   });
 
-  it("tells series apart that are called the same, or nothing", () => {
+  it("distinguishes series with equal or empty titles", () => {
     const specification = draw("bar", ["x", "y", "y"], [["a", 1, 2, 3]]);
     expect(readValues(specification).map(({ series }) => series)).toEqual(["y", "y (2)", "(3)"]);
   });
 
-  it("takes kinds nobody knows for bars", () => {
+  it("draws unknown marks as bars", () => {
     expect(draw("radar", ["x", "y"], [["a", 1]])["mark"]).toEqual({ type: "bar" });
   });
 });
 
-describe("what is no chart of ours", () => {
-  it("is passed on where it is Vega-Lite, without its title", () => {
+describe("other charts", () => {
+  it("passes Vega-Lite through without its title", () => {
     const specification = { mark: "bar", data: { values: [{ a: 1 }] }, encoding: {} };
     expect(toVegaLite({ ...specification, title: "T", name: "n" })).toEqual(specification);
     expect(toVegaLite({ layer: [] })).toEqual({ layer: [] });
   });
 
-  it("is none otherwise", () => {
+  it("returns undefined for anything else", () => {
     expect(toVegaLite({})).toBeUndefined();
     expect(toVegaLite({ columns: ["only labels"], rows: [["a"]] })).toBeUndefined();
     expect(toVegaLite({ $schema: "https://vega.github.io/schema/vega/v6.json", marks: [], layer: [] })).toBeUndefined();
   });
 });
 
-describe("what a chart shows", () => {
-  it("is told of ours", () => {
+describe("describeChart", () => {
+  it("describes a Loom chart", () => {
     const rows = [
       ["a", 1, null],
       ["b", -2, 5],
@@ -100,19 +100,19 @@ describe("what a chart shows", () => {
     });
   });
 
-  it("is told of any specification that holds its values", () => {
+  it("describes a specification with inline values", () => {
     const values = [
       { a: "x", b: 3 },
       { a: "y", b: 4 },
     ];
-    const told = { kind: "line", points: 2, series: [{ name: "b", min: 3, max: 4 }] };
-    expect(describeChart({ mark: { type: "line" }, data: { values } })).toEqual(told);
-    expect(describeChart({ mark: "line", data: { name: "d" }, datasets: { c: [], d: values } })).toEqual(told);
-    expect(describeChart({ layer: [{ mark: "bar" }, { data: { values } }] })).toEqual({ ...told, kind: undefined });
+    const expected = { kind: "line", points: 2, series: [{ name: "b", min: 3, max: 4 }] };
+    expect(describeChart({ mark: { type: "line" }, data: { values } })).toEqual(expected);
+    expect(describeChart({ mark: "line", data: { name: "d" }, datasets: { c: [], d: values } })).toEqual(expected);
+    expect(describeChart({ layer: [{ mark: "bar" }, { data: { values } }] })).toEqual({ ...expected, kind: undefined });
     expect(describeChart({ mark: "bar", data: { url: "x" } })).toEqual({ kind: "bar", points: 0, series: [] });
   });
 
-  it("has its numbers as a table", () => {
+  it("returns the data as a table", () => {
     expect(readChartNumbers({ mark: "bar", data: { values: [1, 2] } })).toEqual({ rows: [1, 2] });
     expect(readChartNumbers({ mark: "bar", data: { url: "x" } })).toBeUndefined();
   });

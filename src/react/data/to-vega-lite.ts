@@ -1,24 +1,24 @@
 /**
- * A chart as a Vega-Lite specification with its values inside. Ours has a mark and the columns and rows of a table: the
- * first column labels the points, each other one is a series. A specification that comes as one is passed on without
- * its title, which stands above it; whoever draws it judges what is in it.
+ * Converts a chart to a Vega-Lite specification with inline values. A Loom chart has a mark and the columns and rows of
+ * a table: the first column labels the points, every other column is a series. A Vega-Lite specification is passed
+ * through without its title, which the page shows itself; the renderer must check its content.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
-import { CHART_KINDS, drawOwnChart, type OwnChart } from "./draw-own-chart.ts";
+import { CHART_KINDS, buildLoomChart, type LoomChart } from "./build-loom-chart.ts";
 import { readTable } from "./read-table.ts";
 
-/** Views that hold others. */
+/** Vega-Lite properties that contain other views. */
 const VIEWS = ["layer", "concat", "hconcat", "vconcat", "facet", "repeat", "spec"];
-/** Undefined where it is neither. */
+/** Returns the Vega-Lite specification of a chart, or undefined for an unknown format. */
 export function toVegaLite(data: JsonObject): JsonObject | undefined {
-  const own = readOwnChart(data);
-  if (own !== undefined) return drawOwnChart(own);
+  const own = readLoomChart(data);
+  if (own !== undefined) return buildLoomChart(own);
   if (!isVegaLite(data)) return undefined;
   const { title: _title, name: _name, ...specification } = data;
   return specification;
 }
 
-export function readOwnChart(data: JsonObject): OwnChart | undefined {
+export function readLoomChart(data: JsonObject): LoomChart | undefined {
   if (!Array.isArray(data["columns"]) || !Array.isArray(data["rows"])) return undefined;
   const mark = data["mark"] ?? data["kind"] ?? data["chart_type"] ?? data["type"];
   const kind = CHART_KINDS.find((known) => known === mark) ?? "bar";
@@ -32,9 +32,9 @@ function isVegaLite(data: JsonObject): boolean {
   return data["mark"] !== undefined || VIEWS.some((view) => data[view] !== undefined);
 }
 
-/** The values a specification holds itself, as a table; undefined where it holds none that can be shown so. */
+/** Returns the inline values of a chart as a table, or undefined if it has none. */
 export function readChartNumbers(data: JsonObject): JsonObject | undefined {
-  if (readOwnChart(data) !== undefined) return data;
+  if (readLoomChart(data) !== undefined) return data;
   const values = findValues(data);
   return values === undefined ? undefined : { rows: values };
 }

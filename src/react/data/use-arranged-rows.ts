@@ -1,10 +1,10 @@
 /**
- * The rows of a table as they are wished for. Until they are found the former ones stay: nothing flickers, and whoever
- * types or scrolls meanwhile is not held up.
+ * The filtered and sorted rows of a table. The previous rows stay until the new ones are ready, so that the table does
+ * not flicker.
  */
 import { useEffect, useMemo, useState } from "react";
-import { createRowArranger, listRows, type RowWish } from "./arrange-rows.ts";
-import type { Table } from "./read-table.ts";
+import { createRowArranger, listRows, type RowQuery } from "./arrange-rows.ts";
+import type { TableData } from "./read-table.ts";
 import { runInSlices } from "./run-in-slices.ts";
 
 export interface ArrangedRows {
@@ -12,10 +12,10 @@ export interface ArrangedRows {
   readonly isBusy: boolean;
 }
 
-export function useArrangedRows(table: Table, { filter, sorting }: RowWish, locale: string): ArrangedRows {
+export function useArrangedRows(table: TableData, { filter, sorting }: RowQuery, locale: string): ArrangedRows {
   const arrange = useMemo(() => createRowArranger(table, locale), [table, locale]);
   const given = useMemo(() => listRows(table.rowCount), [table]);
-  const [found, setFound] = useState({ table, filter: "", sorting: undefined as RowWish["sorting"], rows: given });
+  const [found, setFound] = useState({ table, filter: "", sorting: undefined as RowQuery["sorting"], rows: given });
   useEffect(() => {
     const steps = arrange({ filter, sorting });
     return runInSlices(steps, (rows) => setFound({ table, filter, sorting, rows }));

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listRows } from "./arrange-rows.ts";
 import { readTable } from "./read-table.ts";
-import type { Steps } from "./run-in-slices.ts";
+import type { SlicedTask } from "./run-in-slices.ts";
 import { cleanFileName } from "./save-text.ts";
 import { guardFormula, writeCsv } from "./write-csv.ts";
 
@@ -11,14 +11,14 @@ function write(columns: readonly string[], rows: readonly (readonly string[])[])
   return table === undefined ? "" : finish(writeCsv(table, listRows(rows.length)));
 }
 
-function finish<T>(steps: Steps<T>): T {
+function finish<T>(steps: SlicedTask<T>): T {
   for (;;) {
     const step = steps.next();
     if (step.done === true) return step.value;
   }
 }
 
-/** RFC 4180, as plainly as it can be said. */
+/** A minimal RFC 4180 parser. */
 function parse(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -43,8 +43,8 @@ function parse(text: string): string[][] {
   return rows;
 }
 
-describe("CSV", () => {
-  it("gives back every cell, each guarded", () => {
+describe("writeCsv", () => {
+  it("round-trips every cell", () => {
     const cell = fc.oneof(
       fc.string(),
       fc.constantFrom('"', ",", "\r\n", "\n", "a\rb", "=1+1", "-5", "@a", " x ", "中，文"),
@@ -62,11 +62,11 @@ describe("CSV", () => {
     );
   });
 
-  it("quotes what needs it and ends lines as the standard does", () => {
+  it("quotes where needed and uses CRLF", () => {
     expect(write(["a", "b"], [['say "x"', "1,5"]])).toBe('a,b\r\n"say ""x""","1,5"\r\n');
   });
 
-  it("lets no text become a formula, and leaves numbers alone", () => {
+  it("escapes formulas but not numbers", () => {
     expect(["=cmd()", "+a", "-a", "@a", "\ta", "-5", "+1.5", "a=1", ""].map(guardFormula)).toEqual([
       "'=cmd()",
       "'+a",
@@ -83,8 +83,8 @@ describe("CSV", () => {
   });
 });
 
-describe("CSV of many rows", () => {
-  it("is written in small steps, each row once and in the order wanted", () => {
+describe("writeCsv for many rows", () => {
+  it("writes in small steps, each row once and in order", () => {
     let cells = 0;
     const getCell = (row: number): number => {
       cells++;
@@ -105,8 +105,8 @@ describe("CSV of many rows", () => {
   });
 });
 
-describe("the name of a file", () => {
-  it("has nothing in it that a file system would take otherwise", () => {
+describe("cleanFileName", () => {
+  it("removes characters that are special in file names", () => {
     expect(
       ["Orders.csv", "../../etc/passwd.csv", "a\u0000b:c?.csv", ".csv", "销售 2024.csv"].map(cleanFileName),
     ).toEqual(["Orders.csv", "etc passwd.csv", "a b c.csv", "data.csv", "销售 2024.csv"]);

@@ -1,23 +1,23 @@
 /**
- * A table as CSV (RFC 4180): commas, quotes where needed, CRLF. Rows are given by their numbers, in the order wanted. It
- * is written in steps, so that a large table does not hold the page.
+ * Writes a table as CSV (RFC 4180): commas, CRLF, quotes where needed. Runs in steps, so that a large table does not
+ * block the page.
  *
- * A text that a spreadsheet would take for a formula gets an apostrophe before it: who wrote the answer may not be who
- * opens the file, and a cell must stay a cell. Numbers stay as they are.
+ * Text that a spreadsheet would treat as a formula is prefixed with an apostrophe, because the content is not trusted.
+ * Numbers stay unchanged.
  */
 import type { Json } from "../../protocol/index.ts";
-import { readNumber, type Table, writeCell } from "./read-table.ts";
-import type { Steps } from "./run-in-slices.ts";
+import { readNumber, type TableData, cellToText } from "./read-table.ts";
+import type { SlicedTask } from "./run-in-slices.ts";
 
 const STEP_ROWS = 256;
 
-export function* writeCsv(table: Table, rows: Uint32Array): Steps<string> {
+export function* writeCsv(table: TableData, rows: Uint32Array): SlicedTask<string> {
   const texts = [table.columns.map(({ title }) => quote(guardFormula(title))).join(",")];
   for (let from = 0; from < rows.length; from += STEP_ROWS) {
     const lines = Array.from(rows.subarray(from, from + STEP_ROWS), (row) =>
       table.columns.map((_, column) => writeField(table.getCell(row, column))).join(","),
     );
-    // Joined here and not by adding: all that was added is copied when it is first read, at one stretch.
+    // Collected in an array: string concatenation would be flattened in one long step at the end.
     texts.push(lines.join("\r\n"));
     yield;
   }
@@ -25,7 +25,7 @@ export function* writeCsv(table: Table, rows: Uint32Array): Steps<string> {
 }
 
 function writeField(cell: Json): string {
-  const text = writeCell(cell);
+  const text = cellToText(cell);
   return quote(typeof cell === "string" ? guardFormula(text) : text);
 }
 

@@ -1,13 +1,13 @@
 /**
- * The question whether a tool may run, and what became of it. The answer is the session's, not this page's: what was
- * decided, by whom and why comes from the view, whichever page it was decided on.
+ * The approval request of a tool call and its outcome. The decision, actor and reason come from the session, so every
+ * page shows the same outcome.
  */
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { ApprovalView, CommandOutcome, ToolCall } from "../../client/index.ts";
+import type { ApprovalView, CommandResult, ToolCall } from "../../client/index.ts";
 import { Icon } from "../ui/icon.tsx";
-import { type ApprovalAnswer, type UiActions, useUi } from "../ui/ui-context.tsx";
+import { type ApprovalResponse, type UiActions, useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { type AnswerPhase, ApprovalQuestion } from "./approval-question.tsx";
+import { type SubmitState, ApprovalForm } from "./approval-form.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { Countdown } from "./clock-text.tsx";
 import { cutHead } from "./cut-text.ts";
@@ -16,32 +16,32 @@ import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
-    unnamed: "a tool",
-    question: (tool: string) => `May ${tool} run with these arguments?`,
-    left: (time: string) => `${time} left to answer`,
-    timeUp: "The time to answer is up.",
-    nobody: "Waiting for an answer by somebody who may approve this. It cannot be given here.",
-    tooLate: "Your answer came too late.",
+    unnamed: "this tool",
+    question: (tool: string) => `Allow ${tool}?`,
+    left: (time: string) => `${time} left`,
+    timeUp: "Expired",
+    readOnly: "Waiting for approval from another user.",
+    tooLate: "Already answered. Your response was not applied.",
     approved: "Approved",
     approvedBy: (actor: string) => `Approved by ${actor}`,
     rejected: "Rejected",
     rejectedBy: (actor: string) => `Rejected by ${actor}`,
-    expired: "Nobody answered in time, so it was not run.",
-    over: "The run ended before this was answered.",
+    expired: "Approval expired. The tool did not run.",
+    over: "The run ended before approval.",
   },
   zh: {
-    unnamed: "某个工具",
-    question: (tool: string) => `是否允许 ${tool} 以这些参数运行？`,
+    unnamed: "此工具",
+    question: (tool: string) => `允许 ${tool} 运行？`,
     left: (time: string) => `剩余 ${time}`,
-    timeUp: "答复时间已到。",
-    nobody: "正在等待有权批准的人答复，此处无法答复。",
-    tooLate: "你的答复来晚了。",
+    timeUp: "已过期",
+    readOnly: "等待其他用户批准。",
+    tooLate: "此请求已被答复，你的答复未生效。",
     approved: "已批准",
     approvedBy: (actor: string) => `已由 ${actor} 批准`,
     rejected: "已拒绝",
     rejectedBy: (actor: string) => `已由 ${actor} 拒绝`,
-    expired: "无人及时答复，因此没有运行。",
-    over: "运行在得到答复之前就结束了。",
+    expired: "审批已超时，工具未运行。",
+    over: "运行在批准前已结束。",
   },
 });
 
@@ -50,35 +50,41 @@ const MAX_NAME = 80;
 export interface ApprovalCardProps {
   readonly call: ToolCall;
   readonly approval: ApprovalView;
-  /** Unique within the session. */
-  readonly place: string;
+  /** Key prefix of the cached UI state; unique within the session. */
+  readonly stateKey: string;
+  /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
+  /** The run is still going. */
   readonly isLive: boolean;
-  /** It was answered here. */
+  /** Called when the user answers in this card. */
   readonly onAnswer?: (() => void) | undefined;
 }
 
-export function ApprovalCard({ call, approval, place, runId, isLive, onAnswer }: ApprovalCardProps): ReactNode {
+/** Shows an approval request with a form to answer it, or its outcome. Read-only without `UiActions.approve`. */
+export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer }: ApprovalCardProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();
-  const [phase, setPhase] = useState<AnswerPhase>({ kind: "idle" });
-  const answer = (decision: ApprovalAnswer["decision"], more: Pick<ApprovalAnswer, "arguments" | "reason">): void => {
+  const [phase, setPhase] = useState<SubmitState>({ kind: "idle" });
+  const answer = (
+    decision: ApprovalResponse["decision"],
+    more: Pick<ApprovalResponse, "arguments" | "reason">,
+  ): void => {
     if (phase.kind === "sending") return;
     setPhase({ kind: "sending" });
     onAnswer?.();
     void send(actions, { callId: call.toolId, runId, decision, digest: approval.digest, ...more }).then((outcome) => {
       const isTaken = outcome.kind === "done" || outcome.kind === "accepted";
-      setPhase(isTaken ? { kind: "sent" } : { kind: "trouble", outcome });
+      setPhase(isTaken ? { kind: "sent" } : { kind: "failed", outcome });
     });
   };
   if (approval.decision !== "pending") {
-    const isLate = phase.kind === "trouble" && "code" in phase.outcome && phase.outcome.code === "already_answered";
+    const isLate = phase.kind === "failed" && "code" in phase.outcome && phase.outcome.code === "already_answered";
     return (
       <Decision
         approval={approval}
         note={isLate ? words.tooLate : undefined}
         isOver={call.status === "interrupted"}
-        isOurs={phase.kind !== "idle"}
+        wasAnsweredHere={phase.kind !== "idle"}
       />
     );
   }
@@ -92,27 +98,27 @@ export function ApprovalCard({ call, approval, place, runId, isLive, onAnswer }:
         <Icon name="alert" />
         <span>{question}</span>
         {approval.expiresAt === undefined ? null : (
-          <Countdown until={approval.expiresAt} say={words.left} over={words.timeUp} />
+          <Countdown until={approval.expiresAt} formatLeft={words.left} expiredText={words.timeUp} />
         )}
       </p>
       {canAnswer ? (
-        <ApprovalQuestion asked={approval.arguments} place={place} phase={phase} onAnswer={answer} />
+        <ApprovalForm requested={approval.arguments} stateKey={stateKey} phase={phase} onAnswer={answer} />
       ) : (
         <>
           <ArgumentsView arguments={approval.arguments} argumentsText="" argumentsInvalid={false} isStreaming={false} />
-          <p className="loom-approval-note">{isLive ? words.nobody : words.over}</p>
+          <p className="loom-approval-note">{isLive ? words.readOnly : words.over}</p>
         </>
       )}
     </div>
   );
 }
 
-/** Whoever sends may fail in ways of their own. */
-async function send(actions: UiActions, answer: ApprovalAnswer): Promise<CommandOutcome> {
+/** Sends the response. An exception counts as a lost connection. */
+async function send(actions: UiActions, answer: ApprovalResponse): Promise<CommandResult> {
   try {
     if (actions.approve !== undefined) return await actions.approve(answer);
   } catch {
-    // As if it had been sent and nothing came back.
+    // Reported below as a lost connection.
   }
   return { kind: "lost", code: "connection_lost", message: "" };
 }
@@ -121,19 +127,19 @@ interface DecisionProps {
   readonly approval: ApprovalView;
   readonly note: string | undefined;
   readonly isOver: boolean;
-  /** It was asked for here. */
-  readonly isOurs: boolean;
+  /** The user answered in this card. */
+  readonly wasAnsweredHere: boolean;
 }
 
-function Decision({ approval: { decision, actor, reason }, note, isOver, isOurs }: DecisionProps): ReactNode {
+function Decision({ approval: { decision, actor, reason }, note, isOver, wasAnsweredHere }: DecisionProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // The button that was pressed is gone: the keyboard goes on where it was.
-    if (isOurs && document.activeElement === document.body) element.current?.focus({ preventScroll: true });
-  }, [isOurs]);
+    // The pressed button is gone, so focus moves to the outcome.
+    if (wasAnsweredHere && document.activeElement === document.body) element.current?.focus({ preventScroll: true });
+  }, [wasAnsweredHere]);
   const by = actor === undefined ? undefined : cutHead(actor, MAX_NAME);
-  const said =
+  const text =
     decision === "approved"
       ? by === undefined
         ? words.approved
@@ -150,7 +156,7 @@ function Decision({ approval: { decision, actor, reason }, note, isOver, isOurs 
       <Icon name={decision === "approved" ? "check" : "close"} />
       <div>
         {note === undefined ? null : <p className="loom-approval-note">{note}</p>}
-        <p>{said}</p>
+        <p>{text}</p>
         {reason === undefined || reason === "" ? null : (
           <blockquote>
             <ShortText text={reason} />

@@ -1,18 +1,18 @@
 /**
- * The arguments of a call while its reader edits them: one text per field, or all as JSON. Knows nothing of components.
+ * The editable arguments of a tool call: one text per field, or all arguments as JSON.
  *
- * Invariants: what was not touched is sent as it was asked, to the last digit; what is shown is what is sent, in either
- * mode: a draft reads the same after it was changed to the other.
+ * Invariants: unchanged arguments are sent exactly as requested, to the last digit; a draft has the same value after
+ * switching its mode.
  */
 import { isDeeperThan, type Json, type JsonObject } from "../../protocol/index.ts";
-import { type JsonReading, readJsonObject } from "./find-json-fault.ts";
+import { type JsonParseResult, readJsonObject } from "./read-json-object.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "json";
 
 export interface DraftField {
   readonly name: string;
   readonly kind: FieldKind;
-  /** Of a boolean `true` or `false`. */
+  /** `true` or `false` for a boolean. */
   readonly text: string;
 }
 
@@ -20,21 +20,21 @@ export type ApprovalDraft =
   | { readonly mode: "form"; readonly fields: readonly DraftField[] }
   | { readonly mode: "raw"; readonly text: string };
 
-/** `unsendable`: it is JSON, and something else would arrive: a number beyond all numbers, or too deep a nest. */
-export type FieldFault = "number" | "json" | "unsendable";
-export type TextFault = Exclude<JsonReading, { readonly kind: "object" }> | { readonly kind: "unsendable" };
+/** `unsendable`: valid JSON that would not survive sending, because a number overflows or the nesting is too deep. */
+export type FieldError = "number" | "json" | "unsendable";
+export type DraftTextError = Exclude<JsonParseResult, { readonly kind: "object" }> | { readonly kind: "unsendable" };
 
-export type DraftReading =
+export type DraftParseResult =
   | { readonly kind: "ready"; readonly arguments: JsonObject; readonly isChanged: boolean }
-  | { readonly kind: "faulty-fields"; readonly faults: ReadonlyMap<string, FieldFault> }
-  | { readonly kind: "faulty-text"; readonly fault: TextFault };
+  | { readonly kind: "invalid-fields"; readonly errors: ReadonlyMap<string, FieldError> }
+  | { readonly kind: "invalid-text"; readonly error: DraftTextError };
 
-/** More fields than this are edited as JSON. */
+/** Above this number of fields, arguments are edited as JSON. */
 export const MAX_FIELDS = 40;
 
-export function beginDraft(asked: JsonObject): ApprovalDraft {
-  const entries = Object.entries(asked);
-  if (entries.length > MAX_FIELDS) return { mode: "raw", text: writeJson(asked) };
+export function createDraft(requested: JsonObject): ApprovalDraft {
+  const entries = Object.entries(requested);
+  if (entries.length > MAX_FIELDS) return { mode: "raw", text: writeJson(requested) };
   return {
     mode: "form",
     fields: entries.map(([name, value]) => ({ name, kind: kindOf(value), text: writeField(value) })),
@@ -46,36 +46,36 @@ export function changeField(draft: ApprovalDraft, name: string, text: string): A
   return { mode: "form", fields: draft.fields.map((field) => (field.name === name ? { ...field, text } : field)) };
 }
 
-export function readDraft(draft: ApprovalDraft, asked: JsonObject): DraftReading {
+export function readDraft(draft: ApprovalDraft, requested: JsonObject): DraftParseResult {
   if (draft.mode === "raw") {
     const reading = readJsonObject(draft.text);
-    if (reading.kind !== "object") return { kind: "faulty-text", fault: reading };
-    if (!isSendable(reading.value)) return { kind: "faulty-text", fault: { kind: "unsendable" } };
-    return compare(reading.value, asked);
+    if (reading.kind !== "object") return { kind: "invalid-text", error: reading };
+    if (!isSendable(reading.value)) return { kind: "invalid-text", error: { kind: "unsendable" } };
+    return compare(reading.value, requested);
   }
-  const faults = new Map<string, FieldFault>();
+  const errors = new Map<string, FieldError>();
   const entries: [string, Json][] = [];
   for (const field of draft.fields) {
     const reading = readField(field);
-    if (typeof reading === "string") faults.set(field.name, reading);
+    if (typeof reading === "string") errors.set(field.name, reading);
     else entries.push([field.name, reading.value]);
   }
-  if (faults.size > 0) return { kind: "faulty-fields", faults };
-  // Not by assignment: a field may be called __proto__.
-  return compare(Object.fromEntries(entries), asked);
+  if (errors.size > 0) return { kind: "invalid-fields", errors };
+  // A field may be called `__proto__`, so no assignment.
+  return compare(Object.fromEntries(entries), requested);
 }
 
-/** By what is sent: a field that is gone, or came, or is of another type is a change as any other. */
-function compare(given: JsonObject, asked: JsonObject): DraftReading {
-  const isChanged = JSON.stringify(given) !== JSON.stringify(asked);
-  return { kind: "ready", arguments: isChanged ? given : asked, isChanged };
+/** Compares the serialized values, so added, removed and retyped fields count as changes. */
+function compare(given: JsonObject, requested: JsonObject): DraftParseResult {
+  const isChanged = JSON.stringify(given) !== JSON.stringify(requested);
+  return { kind: "ready", arguments: isChanged ? given : requested, isChanged };
 }
 
-/** The same draft in the other mode; undefined while it cannot be read. */
-export function switchMode(draft: ApprovalDraft, asked: JsonObject): ApprovalDraft | undefined {
-  const reading = readDraft(draft, asked);
+/** Returns the draft in the other mode, or undefined while it is invalid. */
+export function switchMode(draft: ApprovalDraft, requested: JsonObject): ApprovalDraft | undefined {
+  const reading = readDraft(draft, requested);
   if (reading.kind !== "ready") return undefined;
-  return draft.mode === "form" ? { mode: "raw", text: writeJson(reading.arguments) } : beginDraft(reading.arguments);
+  return draft.mode === "form" ? { mode: "raw", text: writeJson(reading.arguments) } : createDraft(reading.arguments);
 }
 
 function kindOf(value: Json): FieldKind {
@@ -98,7 +98,7 @@ function writeJson(value: Json): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-function readField({ kind, text }: DraftField): { readonly value: Json } | FieldFault {
+function readField({ kind, text }: DraftField): { readonly value: Json } | FieldError {
   if (kind === "text") return { value: text };
   try {
     const value = JSON.parse(text) as Json;
@@ -109,12 +109,11 @@ function readField({ kind, text }: DraftField): { readonly value: Json } | Field
   }
 }
 
-/** Asked of what was read as JSON. */
 function isSendable(value: Json): boolean {
   return !isDeeperThan(value) && hasFiniteNumbers(value);
 }
 
-/** JSON has `1e999`, and no way to write what is made of it. */
+/** `JSON.parse` reads `1e999` as Infinity, which JSON cannot represent. */
 function hasFiniteNumbers(value: Json): boolean {
   if (typeof value === "number") return Number.isFinite(value);
   return typeof value !== "object" || value === null || Object.values(value).every(hasFiniteNumbers);

@@ -1,4 +1,4 @@
-/** The arguments of a call as fields to edit: one for each by its type, or all of them as JSON. */
+/** Editor for the arguments of a tool call: one field per argument, or all arguments as JSON. */
 import { type ReactNode, useId } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
 import { Button } from "../ui/button.tsx";
@@ -7,8 +7,8 @@ import {
   type ApprovalDraft,
   changeField,
   type DraftField,
-  type DraftReading,
-  type FieldFault,
+  type DraftParseResult,
+  type FieldError,
   switchMode,
 } from "./approval-draft.ts";
 import { cutHead } from "./cut-text.ts";
@@ -16,46 +16,46 @@ import { revealHidden } from "./reveal-hidden.ts";
 
 const WORDS = defineWords({
   en: {
-    raw: "All as JSON",
-    asForm: "Edit field by field",
+    raw: "Arguments (JSON)",
+    asForm: "Edit as form",
     asRaw: "Edit as JSON",
-    number: "This must be a number.",
-    json: "This is no JSON. Texts stand in double quotes.",
-    unsendable: "This cannot be sent: a number is too large, or it is nested too deeply.",
-    faultAt: (line: number, column: number) => `Line ${line}, column ${column}: JSON cannot have this here.`,
-    unfinished: "The JSON ends too early: a bracket or a quote is missing.",
-    noObject: "This must be an object: { … }",
-    empty: "There is nothing here. Without arguments it is {}",
+    number: "Enter a number.",
+    json: "Invalid JSON. Put text in double quotes.",
+    unsendable: "Can't be sent: a number is too large or the nesting is too deep.",
+    invalidAt: (line: number, column: number) => `Line ${line}, column ${column}: invalid JSON.`,
+    unfinished: "Incomplete JSON: a bracket or quote is missing.",
+    notObject: "Must be an object: { … }",
+    empty: "Enter arguments, or {} for none.",
   },
   zh: {
-    raw: "全部参数（JSON）",
-    asForm: "逐项编辑",
+    raw: "参数（JSON）",
+    asForm: "以表单编辑",
     asRaw: "以 JSON 编辑",
-    number: "此处须为数字。",
-    json: "这不是 JSON。文本须放在双引号中。",
-    unsendable: "无法发送：数字过大，或嵌套过深。",
-    faultAt: (line: number, column: number) => `第 ${line} 行第 ${column} 列：此处不符合 JSON 格式。`,
+    number: "请输入数字。",
+    json: "JSON 无效，文本须加双引号。",
+    unsendable: "无法发送：数字过大或嵌套过深。",
+    invalidAt: (line: number, column: number) => `第 ${line} 行第 ${column} 列：JSON 无效。`,
     unfinished: "JSON 不完整：缺少括号或引号。",
-    noObject: "此处须为一个对象：{ … }",
-    empty: "内容为空。没有参数时请写 {}",
+    notObject: "必须是对象：{ … }",
+    empty: "请输入参数，无参数时输入 {}。",
   },
 });
 
 const MAX_NAME = 200;
-/** Of a field that grows with its text. */
+/** Maximum rows of a text field that grows with its content. */
 const MAX_ROWS = 10;
 
 export interface ApprovalFieldsProps {
   readonly draft: ApprovalDraft;
-  readonly reading: DraftReading;
-  readonly asked: JsonObject;
+  readonly reading: DraftParseResult;
+  readonly requested: JsonObject;
   readonly isDisabled: boolean;
   readonly onChange: (draft: ApprovalDraft) => void;
 }
 
-export function ApprovalFields({ draft, reading, asked, isDisabled, onChange }: ApprovalFieldsProps): ReactNode {
+export function ApprovalFields({ draft, reading, requested, isDisabled, onChange }: ApprovalFieldsProps): ReactNode {
   const words = useWords(WORDS);
-  const other = switchMode(draft, asked);
+  const other = switchMode(draft, requested);
   const isRaw = draft.mode === "raw";
   return (
     <div className="loom-approval-fields">
@@ -66,7 +66,7 @@ export function ApprovalFields({ draft, reading, asked, isDisabled, onChange }: 
           <FormField
             key={field.name}
             field={field}
-            fault={reading.kind === "faulty-fields" ? reading.faults.get(field.name) : undefined}
+            error={reading.kind === "invalid-fields" ? reading.errors.get(field.name) : undefined}
             isDisabled={isDisabled}
             onChange={(text) => onChange(changeField(draft, field.name, text))}
           />
@@ -88,14 +88,14 @@ export function ApprovalFields({ draft, reading, asked, isDisabled, onChange }: 
 
 interface FormFieldProps {
   readonly field: DraftField;
-  readonly fault: FieldFault | undefined;
+  readonly error: FieldError | undefined;
   readonly isDisabled: boolean;
   readonly onChange: (text: string) => void;
 }
 
-function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }: FormFieldProps): ReactNode {
+function FormField({ field: { name, kind, text }, error, isDisabled, onChange }: FormFieldProps): ReactNode {
   const words = useWords(WORDS);
-  const faultId = useId();
+  const errorId = useId();
   const id = useId();
   if (kind === "boolean") {
     return (
@@ -115,14 +115,14 @@ function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }:
     value: text,
     disabled: isDisabled,
     spellCheck: kind === "text",
-    "aria-invalid": fault !== undefined,
-    "aria-describedby": fault === undefined ? undefined : faultId,
+    "aria-invalid": error !== undefined,
+    "aria-describedby": error === undefined ? undefined : errorId,
   };
   return (
     <div className="loom-field">
       <label htmlFor={id}>{showName(name)}</label>
       {kind === "number" ? (
-        // Not type="number": the wheel would change what is about to be approved.
+        // Not `type="number"`: scrolling would change a value that is about to be approved.
         <input {...common} inputMode="decimal" onChange={(event) => onChange(event.target.value)} />
       ) : (
         <textarea
@@ -132,9 +132,9 @@ function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }:
           onChange={(event) => onChange(event.target.value)}
         />
       )}
-      {fault === undefined ? null : (
-        <p id={faultId} className="loom-field-fault">
-          {words[fault]}
+      {error === undefined ? null : (
+        <p id={errorId} className="loom-field-fault">
+          {words[error]}
         </p>
       )}
     </div>
@@ -143,7 +143,7 @@ function FormField({ field: { name, kind, text }, fault, isDisabled, onChange }:
 
 interface RawFieldProps {
   readonly text: string;
-  readonly reading: DraftReading;
+  readonly reading: DraftParseResult;
   readonly isDisabled: boolean;
   readonly onChange: (draft: ApprovalDraft) => void;
 }
@@ -151,8 +151,8 @@ interface RawFieldProps {
 function RawField({ text, reading, isDisabled, onChange }: RawFieldProps): ReactNode {
   const words = useWords(WORDS);
   const id = useId();
-  const faultId = useId();
-  const fault = reading.kind === "faulty-text" ? reading.fault : undefined;
+  const errorId = useId();
+  const error = reading.kind === "invalid-text" ? reading.error : undefined;
   return (
     <div className="loom-field">
       <label htmlFor={id}>{words.raw}</label>
@@ -163,17 +163,17 @@ function RawField({ text, reading, isDisabled, onChange }: RawFieldProps): React
         disabled={isDisabled}
         spellCheck={false}
         data-code
-        aria-invalid={fault !== undefined}
-        aria-describedby={fault === undefined ? undefined : faultId}
+        aria-invalid={error !== undefined}
+        aria-describedby={error === undefined ? undefined : errorId}
         onChange={(event) => onChange({ mode: "raw", text: event.target.value })}
       />
-      {fault === undefined ? null : (
-        <p id={faultId} className="loom-field-fault">
-          {fault.kind === "invalid"
-            ? words.faultAt(fault.line, fault.column)
-            : fault.kind === "no-object"
-              ? words.noObject
-              : words[fault.kind]}
+      {error === undefined ? null : (
+        <p id={errorId} className="loom-field-fault">
+          {error.kind === "invalid"
+            ? words.invalidAt(error.line, error.column)
+            : error.kind === "not-object"
+              ? words.notObject
+              : words[error.kind]}
         </p>
       )}
     </div>
@@ -184,7 +184,7 @@ function showName(name: string): string {
   return revealHidden(cutHead(name, MAX_NAME));
 }
 
-/** Lines there are, and a guess at those a long one is broken into. */
+/** Counts lines, with an estimate for lines that wrap. */
 function countRows(text: string): number {
   let rows = 1;
   for (let at = text.indexOf("\n"); at !== -1 && rows < MAX_ROWS; at = text.indexOf("\n", at + 1)) rows++;

@@ -1,6 +1,6 @@
 /**
- * The arguments of a tool call, a line for each, while the model still writes them and afterwards. Of a long value a
- * bounded piece is shown: its end while it grows, its beginning when it is whole.
+ * The arguments of a tool call, one per line, while they stream and afterwards. Long values are truncated: the end is
+ * shown while they grow, the beginning once they are complete.
  */
 import { memo, type ReactNode, useState } from "react";
 import type { ToolCall } from "../../client/index.ts";
@@ -18,19 +18,19 @@ const WORDS = defineWords({
   en: {
     arguments: "Arguments",
     none: "No arguments",
-    invalid: "The model wrote arguments that are no JSON object:",
+    invalid: "Invalid arguments (not a JSON object):",
     more: (count: string) => `Show ${count} more`,
   },
   zh: {
     arguments: "参数",
     none: "无参数",
-    invalid: "模型写出的参数不是 JSON 对象：",
+    invalid: "参数无效（不是 JSON 对象）：",
     more: (count: string) => `再显示 ${count} 个`,
   },
 });
 
 const STEP = 20;
-/** Of what the model writes just now and cannot be read yet. */
+/** Characters shown of streaming arguments that cannot be parsed yet. */
 const MAX_TAIL = 400;
 const MAX_NAME = 80;
 
@@ -66,7 +66,7 @@ export const ArgumentsView = memo(function ArgumentsView(props: ArgumentsViewPro
   }
   const newest = isStreaming ? names.at(-1) : undefined;
   const shown = names.slice(0, limit);
-  // What is being written is always seen.
+  // The argument being written is always visible.
   if (newest !== undefined && names.length > limit) shown[limit - 1] = newest;
   const left = names.length - limit;
   return (

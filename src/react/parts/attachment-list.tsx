@@ -1,7 +1,7 @@
-/** The files that came with a message: images small, everything else by its name and size. */
+/** The attachments of a message: images as thumbnails, other files by name and size. */
 import type { ReactNode } from "react";
 import type { MessageView } from "../../client/index.ts";
-import { isPixelType } from "../text/judge-link.ts";
+import { isRasterType } from "../text/sanitize-link.ts";
 import { formatBytes, formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -13,19 +13,20 @@ const WORDS = defineWords({
   en: {
     attachments: "Attachments",
     unnamed: "Unnamed file",
-    more: (count: string) => `${count} more are not shown`,
+    more: (count: string) => `${count} more not shown`,
   },
   zh: { attachments: "附件", unnamed: "未命名文件", more: (count: string) => `另有 ${count} 个未显示` },
 });
 
 const MAX_NAME = 120;
-/** A message brings twenty at most; one from elsewhere may say what it likes. */
+/** Messages sent by a user have at most 20 attachments; other senders may exceed that. */
 const MAX_SHOWN = 50;
 
 export interface AttachmentListProps {
   readonly attachments: NonNullable<MessageView["attachments"]>;
 }
 
+/** Lists the attachments of a message. Renders nothing if there are none. */
 export function AttachmentList({ attachments }: AttachmentListProps): ReactNode {
   const words = useWords(WORDS);
   const ui = useUi();
@@ -34,13 +35,13 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
     <ul className="loom-attachments" aria-label={words.attachments}>
       {attachments.slice(0, MAX_SHOWN).map(({ blob_id, name, media_type, bytes }, index) => {
         const title = name === undefined || name === "" ? words.unnamed : cutHead(name, MAX_NAME);
-        // Half a character in it can be no part of an address.
+        // A lone surrogate cannot be part of a URL.
         const address = blob_id.isWellFormed() ? ui.blobUrl?.(blob_id) : undefined;
         return (
-          // The same file may be there twice, and the list never changes.
+          // The list never changes, and the same file may occur twice.
           <li key={index}>
-            {address !== undefined && isPixelType(media_type) ? (
-              <ImageItem url={address} alt={title} isOwn size="thumbnail" />
+            {address !== undefined && isRasterType(media_type) ? (
+              <ImageItem url={address} alt={title} isTrusted size="thumbnail" />
             ) : (
               <AttachedFile title={title} size={formatBytes(bytes, ui.language)} address={address} />
             )}

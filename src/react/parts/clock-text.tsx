@@ -1,4 +1,4 @@
-/** Times that pass: since something began, and until something runs out. A second renders these few letters and no more. */
+/** Elapsed time and countdown. They re-render once a second, without their parent. */
 import type { ReactNode } from "react";
 import { formatDuration } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
@@ -11,38 +11,37 @@ const WORDS = defineWords({
 });
 
 const TICK_MS = 1000;
-/** Clocks of two machines differ; what seems to have begun before yesterday is not told. */
+/** Larger differences come from clocks that disagree and are not shown. */
 const MAX_MS = 86_400_000;
 
-/** Nothing in the first second, and where the clocks cannot agree. */
+/** Elapsed time. Renders nothing in the first second, or if the start time is implausible. */
 export function Elapsed({ since }: { readonly since: number }): ReactNode {
-  const tell = useSeconds();
+  const format = useSecondsFormat();
   const ms = useNow() - since;
   if (ms < TICK_MS || ms > MAX_MS) return null;
-  return <span className="loom-clock">{tell(Math.floor(ms / TICK_MS))}</span>;
+  return <span className="loom-clock">{format(Math.floor(ms / TICK_MS))}</span>;
 }
 
 export interface CountdownProps {
   readonly until: number;
-  /** Makes the sentence of what is left. */
-  readonly say: (left: string) => string;
-  readonly over: string;
+  /** Formats the remaining time. */
+  readonly formatLeft: (left: string) => string;
+  readonly expiredText: string;
 }
 
-export function Countdown({ until, say, over }: CountdownProps): ReactNode {
-  const tell = useSeconds();
+export function Countdown({ until, formatLeft, expiredText }: CountdownProps): ReactNode {
+  const format = useSecondsFormat();
   const ms = until - useNow();
-  // What is further away than that is no time anybody waits for.
   if (ms > MAX_MS) return null;
   return (
     <span className="loom-clock" role="timer">
-      {ms > 0 ? say(tell(Math.ceil(ms / TICK_MS))) : over}
+      {ms > 0 ? formatLeft(format(Math.ceil(ms / TICK_MS))) : expiredText}
     </span>
   );
 }
 
-/** Durations below ten seconds are told in tenths, which a clock of seconds has not. */
-export function useSeconds(): (seconds: number) => string {
+/** Formats whole seconds, without the tenths that `formatDuration` shows below ten seconds. */
+export function useSecondsFormat(): (seconds: number) => string {
   const words = useWords(WORDS);
   const { language } = useUi();
   return (seconds) => (seconds < 10 ? words.seconds(seconds) : formatDuration(seconds * TICK_MS, language));

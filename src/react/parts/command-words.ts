@@ -1,29 +1,32 @@
-/** What became of something a reader asked for, where it was not done: in words, for whoever asked. */
-import type { CommandOutcome } from "../../client/index.ts";
+/** Messages for commands that failed. */
+import type { CommandResult } from "../../client/index.ts";
 import { defineWords } from "../ui/words.ts";
 import { cutHead } from "./cut-text.ts";
 
 export const COMMAND_WORDS = defineWords({
   en: {
-    lost: "It is not known whether this arrived. Try again: twice counts once.",
-    alreadyAnswered: "This was answered before.",
-    unknown: "The server knows nothing of this any more.",
-    runEnded: "The run is over.",
-    refused: (message: string, code: string) => `Refused: ${message} (${code})`,
+    lost: "No response from the server. It is safe to try again.",
+    alreadyAnswered: "Already answered.",
+    unknown: "No longer available.",
+    runEnded: "The run has ended.",
+    refused: (message: string, code: string) => `Request failed: ${message} (${code})`,
   },
   zh: {
-    lost: "不确定服务器是否已收到。可以重试，重复提交只算一次。",
-    alreadyAnswered: "此请求已有人答复。",
-    unknown: "服务器上已没有这一项。",
+    lost: "服务器未响应，可放心重试。",
+    alreadyAnswered: "此请求已有答复。",
+    unknown: "此项已不存在。",
     runEnded: "运行已结束。",
-    refused: (message: string, code: string) => `被拒绝：${message}（${code}）`,
+    refused: (message: string, code: string) => `请求失败：${message}（${code}）`,
   },
 });
 
 const MAX_MESSAGE = 300;
 
-/** Undefined where all is well. */
-export function tellTrouble(outcome: CommandOutcome, words: (typeof COMMAND_WORDS)["en"]): string | undefined {
+/** Returns undefined if the command succeeded. */
+export function describeCommandFailure(
+  outcome: CommandResult,
+  words: (typeof COMMAND_WORDS)["en"],
+): string | undefined {
   if (outcome.kind === "lost") return words.lost;
   if (outcome.kind !== "refused") return undefined;
   switch (outcome.code) {

@@ -1,7 +1,7 @@
-// Pieces of long texts. What is cut must be what stands there, bounded, and whole characters.
+// Truncated text must match the original, stay within its limit, and not split characters.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutHead, cutTail, findBlocks, findLastLine, foldText, isStepDue } from "./cut-text.ts";
+import { cutHead, cutTail, findBlocks, findLastLine, foldText, isUpdateDue } from "./cut-text.ts";
 
 const texts = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
@@ -10,8 +10,8 @@ const texts = fc.oneof(
 
 const isWhole = (text: string): boolean => !/^[\uDC00-\uDFFF]/.test(text) && !/[\uD800-\uDBFF]$/.test(text);
 
-describe("a text that is cut", () => {
-  it("keeps its beginning", () => {
+describe("truncation", () => {
+  it("keeps the beginning", () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, max) => {
         const head = cutHead(text, max);
@@ -23,7 +23,7 @@ describe("a text that is cut", () => {
     );
   });
 
-  it("keeps its end", () => {
+  it("keeps the end", () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 2, max: 40 }), (text, max) => {
         const tail = cutTail(text, max);
@@ -36,8 +36,8 @@ describe("a text that is cut", () => {
   });
 });
 
-describe("the newest line", () => {
-  it("is the last that says something", () => {
+describe("findLastLine", () => {
+  it("returns the last non-empty line", () => {
     expect(findLastLine("one\ntwo\n\n  ")).toBe("two");
     expect(findLastLine("one\n  two words ")).toBe("two words");
     expect(findLastLine("")).toBe("");
@@ -45,15 +45,15 @@ describe("the newest line", () => {
   });
 });
 
-describe("a text that is folded", () => {
-  it("is itself where it is short", () => {
+describe("foldText", () => {
+  it("returns short text unchanged", () => {
     expect(foldText("a\nb\nc", 3, 100)).toBe("a\nb\nc");
     expect(foldText("a\nb\nc\n", 3, 100)).toBe("a\nb\nc\n");
     expect(foldText("a\nb\nc\nd", 3, 100)).toBe("a\nb\nc");
     expect(foldText("abcdef", 3, 4)).toBe("abcd");
   });
 
-  it("is the beginning of itself", () => {
+  it("returns the beginning of long text", () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 40 }), (text, lines, max) => {
         const folded = foldText(text, lines, max);
@@ -64,10 +64,10 @@ describe("a text that is folded", () => {
   });
 });
 
-describe("the blocks of a text", () => {
+describe("findBlocks", () => {
   const sizes = fc.integer({ min: 2, max: 9 });
 
-  it("are all of it, in order, and end with a line", () => {
+  it("covers the text in order and ends blocks at line breaks", () => {
     fc.assert(
       fc.property(texts, sizes, (text, size) => {
         const blocks = findBlocks(text, size, Infinity).map(([from, to]) => text.slice(from, to));
@@ -77,7 +77,7 @@ describe("the blocks of a text", () => {
     );
   });
 
-  it("stay what they are while it grows", () => {
+  it("keeps finished blocks while the text grows", () => {
     fc.assert(
       fc.property(texts, texts, sizes, (text, more, size) => {
         const before = findBlocks(text, size, Infinity).slice(0, -1);
@@ -86,7 +86,7 @@ describe("the blocks of a text", () => {
     );
   });
 
-  it("are the last, of no more characters than asked for", () => {
+  it("returns at most the last characters requested", () => {
     fc.assert(
       fc.property(texts, sizes, fc.integer({ min: 2, max: 5 }), (text, size, times) => {
         const max = size * times;
@@ -101,7 +101,7 @@ describe("the blocks of a text", () => {
     );
   });
 
-  it("are found without reading what is before them", () => {
+  it("does not read the text before the blocks", () => {
     const line = `${"x".repeat(50_000)}\n`;
     expect(findBlocks(line.repeat(3), 10, 25)).toEqual([[149_980, 150_003]]);
     expect(findBlocks("a\nb\n", 2, 100)).toEqual([[0, 4]]);
@@ -110,20 +110,20 @@ describe("the blocks of a text", () => {
   });
 });
 
-describe("a text that is shown in steps", () => {
-  it("is looked into so often that all looks together cost a constant per character", () => {
+describe("isUpdateDue", () => {
+  it("keeps the total cost linear", () => {
     let shown = 0;
     let cost = 0;
     const end = 2_000_000;
     for (let length = 0; length <= end; length += 4) {
-      if (!isStepDue(shown, length)) continue;
+      if (!isUpdateDue(shown, length)) continue;
       shown = length;
       if (length >= 65_536) cost += length;
     }
     expect(cost / end).toBeLessThan(4200);
-    expect(isStepDue(100, 104)).toBe(true);
-    expect(isStepDue(104, 104)).toBe(false);
-    expect(isStepDue(1_000_000, 1_000_004)).toBe(false);
-    expect(isStepDue(1_000_000, 10)).toBe(true);
+    expect(isUpdateDue(100, 104)).toBe(true);
+    expect(isUpdateDue(104, 104)).toBe(false);
+    expect(isUpdateDue(1_000_000, 1_000_004)).toBe(false);
+    expect(isUpdateDue(1_000_000, 10)).toBe(true);
   });
 });

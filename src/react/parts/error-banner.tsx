@@ -1,10 +1,7 @@
-/**
- * What went wrong, for people first: a sentence in their language, then what was said of it, its code and where; details
- * for those who look for the cause.
- */
+/** An error of a run: a localized summary, the sender's message, its code and source, and details. */
 import { type ReactNode, useState } from "react";
 import type { ErrorPart } from "../../client/index.ts";
-import { useRunPlace } from "../conversation/run-context.ts";
+import { useRunContext } from "../conversation/run-context.ts";
 import { Button } from "../ui/button.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -14,33 +11,33 @@ import { cutHead } from "./cut-text.ts";
 import { JsonView } from "./json-view.tsx";
 import { ShortText } from "./log-box.tsx";
 
-/** Of the codes that runs end with. What comes with an error is in whatever language its writer chose. */
+/** Summaries by error code. The message of an error comes in the language of its sender. */
 const EN_LEADS: ReadonlyMap<string, string> = new Map([
   ["model_failed", "The model failed."],
-  ["model_timeout", "The model took too long."],
-  ["model_stream_cut", "The answer of the model broke off."],
-  ["missing_key", "The key of the model is missing."],
-  ["prompt_too_large", "This is more than the model can read."],
+  ["model_timeout", "The model timed out."],
+  ["model_stream_cut", "The model's response was cut off."],
+  ["missing_key", "The model's API key is missing."],
+  ["prompt_too_large", "Input too long for the model."],
   ["tool_failed", "A tool failed."],
-  ["tool_timeout", "A tool took too long."],
-  ["approval_expired", "Nobody answered in time."],
-  ["iteration_limit", "The run took too many steps."],
-  ["step_limit", "The run took too many steps."],
-  ["interrupted", "The run was interrupted."],
+  ["tool_timeout", "A tool timed out."],
+  ["approval_expired", "Approval timed out."],
+  ["iteration_limit", "Step limit reached."],
+  ["step_limit", "Step limit reached."],
+  ["interrupted", "The server stopped during this run."],
 ]);
 
 const ZH_LEADS: ReadonlyMap<string, string> = new Map([
-  ["model_failed", "模型出错了。"],
-  ["model_timeout", "模型超时了。"],
-  ["model_stream_cut", "模型的回答中断了。"],
-  ["missing_key", "缺少模型的密钥。"],
-  ["prompt_too_large", "内容超出了模型能读取的长度。"],
-  ["tool_failed", "工具出错了。"],
-  ["tool_timeout", "工具超时了。"],
-  ["approval_expired", "没有人及时答复。"],
-  ["iteration_limit", "运行的步骤过多。"],
-  ["step_limit", "运行的步骤过多。"],
-  ["interrupted", "运行被中断了。"],
+  ["model_failed", "模型出错。"],
+  ["model_timeout", "模型响应超时。"],
+  ["model_stream_cut", "模型的回答中断。"],
+  ["missing_key", "缺少模型的 API 密钥。"],
+  ["prompt_too_large", "输入超出模型的长度限制。"],
+  ["tool_failed", "工具出错。"],
+  ["tool_timeout", "工具响应超时。"],
+  ["approval_expired", "审批超时。"],
+  ["iteration_limit", "已达到步骤上限。"],
+  ["step_limit", "已达到步骤上限。"],
+  ["interrupted", "服务器在此次运行期间停止。"],
 ]);
 
 const WORDS = defineWords({
@@ -48,12 +45,12 @@ const WORDS = defineWords({
     error: "Error",
     lead: (code: string) => EN_LEADS.get(code) ?? "Something went wrong.",
     validation: "Invalid input",
-    execution: "Failed while running",
-    timeout: "Took too long",
-    system: "System failure",
-    stage: (stage: string) => `at ${stage}`,
-    call: (id: string) => `in the tool call ${id}`,
-    final: "Trying again does not help",
+    execution: "Execution failed",
+    timeout: "Timed out",
+    system: "System error",
+    stage: (stage: string) => `Stage: ${stage}`,
+    call: (id: string) => `Tool call: ${id}`,
+    final: "Retrying won't help",
     details: "Details",
     retry: "Try again",
   },
@@ -63,7 +60,7 @@ const WORDS = defineWords({
     validation: "输入无效",
     execution: "执行失败",
     timeout: "超时",
-    system: "系统故障",
+    system: "系统错误",
     stage: (stage: string) => `阶段：${stage}`,
     call: (id: string) => `工具调用：${id}`,
     final: "重试无效",
@@ -76,14 +73,16 @@ const MAX_NAME = 80;
 
 export interface ErrorBannerProps {
   readonly part: ErrorPart;
+  /** The run is still going. */
   readonly isLive: boolean;
 }
 
+/** Shows an error of a run, with a retry button if the error is recoverable and the run has ended. */
 export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   const words = useWords(WORDS);
   const { actions } = useUi();
-  const place = useRunPlace();
-  // What happens now is said aloud; what is scrolled past is not.
+  const run = useRunContext();
+  // Announce new errors only, not those rendered while scrolling.
   const [isNews] = useState(isLive);
   const { message, code, stage, errorType, recoverable, callId, details } = part;
   const facts = [
@@ -93,7 +92,7 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
     ...(recoverable === false ? [words.final] : []),
   ];
   const retry = (): void => {
-    const turn = place.getTurn();
+    const turn = run.getTurn();
     if (turn !== undefined) actions.retry?.(turn);
   };
   return (

@@ -1,6 +1,6 @@
 /**
- * An image of an answer, in a box of one size whatever comes, so that nothing jumps; a press shows it large. It is fetched
- * from where the page says, or not at all: then its description and its address are shown.
+ * An image of an answer, in a box of fixed size so that the layout does not shift. A click opens the viewer. A blocked
+ * or broken image shows its description and URL.
  */
 import { type ReactNode, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
@@ -14,14 +14,14 @@ const WORDS = defineWords({
   en: {
     image: "Image",
     view: (alt: string) => `View image: ${alt}`,
-    failed: "The image could not be loaded.",
-    withheld: "The image is not loaded from this address.",
+    failed: "Image failed to load.",
+    withheld: "Images from this address are blocked.",
   },
   zh: {
     image: "图片",
     view: (alt: string) => `查看图片：${alt}`,
-    failed: "图片无法加载。",
-    withheld: "不会从此地址加载图片。",
+    failed: "图片加载失败。",
+    withheld: "已阻止加载此地址的图片。",
   },
 });
 
@@ -29,19 +29,21 @@ const MAX_ALT = 500;
 const MAX_ADDRESS = 200;
 
 export interface ImageItemProps {
-  /** As the sender wrote it. */
+  /** URL as the sender wrote it. */
   readonly url: string;
+  /** Text alternative, also used as the caption. */
   readonly alt?: string | undefined;
-  /** The page itself gave the address: nobody needs to be asked where to load it from. */
-  readonly isOwn?: boolean;
-  /** `thumbnail` is small and has its description for those who cannot see it only. */
+  /** The URL comes from the page itself, so it is loaded without `Ui.imageUrl`. Default: false. */
+  readonly isTrusted?: boolean;
+  /** `thumbnail` is small and has no visible caption. Default: `part`. */
   readonly size?: "part" | "thumbnail";
 }
 
-export function ImageItem({ url, alt = "", isOwn = false, size = "part" }: ImageItemProps): ReactNode {
+/** Shows an image that opens in a viewer, or its description if it is blocked or fails to load. */
+export function ImageItem({ url, alt = "", isTrusted = false, size = "part" }: ImageItemProps): ReactNode {
   const words = useWords(WORDS);
   const ui = useUi();
-  const source = isOwn ? url : findImageSource(url, ui);
+  const source = isTrusted ? url : findImageSource(url, ui);
   const [failed, setFailed] = useState<string>();
   const [isViewed, setViewed] = useState(false);
   const caption = cutHead(alt, MAX_ALT);

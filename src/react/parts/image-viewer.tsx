@@ -1,6 +1,6 @@
-/** One image above the page: as large as there is room for, or larger and moved about. */
+/** A dialog that shows one image, fitted or zoomed. */
 import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
-import { judgeLink } from "../text/judge-link.ts";
+import { sanitizeLink } from "../text/sanitize-link.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { formatNumber } from "../ui/format.ts";
@@ -9,29 +9,29 @@ import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
   en: {
-    zoomIn: "Larger",
-    zoomOut: "Smaller",
-    fit: "Fit",
-    original: "Open the original",
-    area: "Image; the keys + and − change its size, 0 fits it",
+    zoomIn: "Zoom in",
+    zoomOut: "Zoom out",
+    fit: "Fit to view",
+    original: "Open original",
+    area: "Image. Press + or − to zoom, 0 to fit.",
   },
   zh: {
     zoomIn: "放大",
     zoomOut: "缩小",
     fit: "适应窗口",
     original: "打开原图",
-    area: "图片；按 + 和 − 键缩放，按 0 键适应窗口",
+    area: "图片，按 + 或 − 缩放，按 0 适应窗口",
   },
 });
 
 const STEP = 1.5;
-const LEAST = 0.1;
-const MOST = 8;
+const MIN_SCALE = 0.1;
+const MAX_SCALE = 8;
 
 export interface ImageViewerProps {
-  /** As the sender wrote it. */
+  /** URL as the sender wrote it. */
   readonly url: string;
-  /** Where it is fetched from. */
+  /** URL the image is loaded from. */
   readonly source: string;
   readonly name: string;
   readonly onClose: () => void;
@@ -40,14 +40,14 @@ export interface ImageViewerProps {
 export function ImageViewer({ url, source, name, onClose }: ImageViewerProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
-  /** Undefined: it fits. */
+  /** Undefined fits the image to the window. */
   const [scale, setScale] = useState<number>();
   const image = useRef<HTMLImageElement>(null);
-  // The address in it may be that of another site, which a link leads to and the page never asks.
-  const link = judgeLink(url) ?? (source.startsWith("data:") ? undefined : source);
+  // A link may lead to another site, although the page itself loads nothing from there.
+  const link = sanitizeLink(url) ?? (source.startsWith("data:") ? undefined : source);
   const zoom = (factor: number): void => {
     const before = scale ?? measureFit(image.current);
-    setScale(Math.min(MOST, Math.max(LEAST, before * factor)));
+    setScale(Math.min(MAX_SCALE, Math.max(MIN_SCALE, before * factor)));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -95,7 +95,7 @@ export function ImageViewer({ url, source, name, onClose }: ImageViewerProps): R
   );
 }
 
-/** How large an image that fits is shown, of its own size. */
+/** Returns the scale of the fitted image relative to its natural size. */
 function measureFit(image: HTMLImageElement | null): number {
   if (image === null || image.naturalWidth === 0) return 1;
   return Math.min(image.clientWidth / image.naturalWidth, image.clientHeight / image.naturalHeight);

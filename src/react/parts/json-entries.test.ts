@@ -1,10 +1,9 @@
-// Values in one line, and texts that are JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../protocol/index.ts";
 import { gistValue, readJsonText } from "./json-entries.ts";
 
-describe("a gist", () => {
+describe("gistValue", () => {
   it.each<[Json, string]>([
     [{}, ""],
     [{ city: "Paris", days: 3 }, "city: Paris, days: 3"],
@@ -12,11 +11,11 @@ describe("a gist", () => {
     [[1, "two\nlines", null], "1, two lines, null"],
     [[1, 2, 3, 4, 5, 6, 7], "1, 2, 3, 4, 5, 6, …"],
     ["text", "text"],
-  ])("of %j", (value, expected) => {
+  ])("summarizes %j", (value, expected) => {
     expect(gistValue(value)).toBe(expected);
   });
 
-  it("is one short line of whatever there is", () => {
+  it("returns one short line for any value", () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const gist = gistValue(value as Json);
@@ -27,8 +26,8 @@ describe("a gist", () => {
   });
 });
 
-describe("a text", () => {
-  it("is read where it is an object or array, and not too long", () => {
+describe("readJsonText", () => {
+  it("parses objects and arrays within the length limit", () => {
     expect(readJsonText(' {"a": 1}', 100)).toEqual({ a: 1 });
     expect(readJsonText("[1", 100)).toBeUndefined();
     expect(readJsonText("12", 100)).toBeUndefined();

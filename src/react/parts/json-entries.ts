@@ -1,4 +1,4 @@
-/** Looks into JSON values without walking through all of them. */
+/** Reads entries and summaries of JSON values without walking the whole value. */
 import type { Json, JsonObject } from "../../protocol/index.ts";
 import { cutHead } from "./cut-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
@@ -14,7 +14,7 @@ export function isEmpty(value: JsonObject): boolean {
   return true;
 }
 
-/** The names of an object, or the places of an array from 0. */
+/** Returns the keys of an object, or the indexes of an array. */
 export function listNames(value: JsonContainer): readonly string[] {
   return Object.keys(value);
 }
@@ -26,7 +26,7 @@ export function readEntry(value: JsonContainer, name: string): Json {
 const MAX_GIST_ENTRIES = 6;
 const MAX_GIST = 120;
 
-/** A value in one short line, of which what is within other containers is left out. */
+/** Summarizes a value in one short line. Nested containers are elided. */
 export function gistValue(value: Json): string {
   if (!isContainer(value)) return revealHidden(gistLeaf(value));
   const isList = Array.isArray(value);
@@ -41,14 +41,14 @@ export function gistValue(value: Json): string {
   return revealHidden(line.length > MAX_GIST ? `${cutHead(line, MAX_GIST)}…` : line);
 }
 
-/** Line breaks would end the line. */
+/** Line breaks are replaced by spaces. */
 function gistLeaf(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
   const text = cutHead(value, MAX_GIST).replaceAll(/\s+/g, " ");
   return text.length < value.length ? `${text}…` : text;
 }
 
-/** JSON that came as a text, where it is an object or array and not too long to be read at once. */
+/** Parses a text that is a JSON object or array and not longer than `maxLength`. */
 export function readJsonText(text: string, maxLength: number): JsonContainer | undefined {
   if (text.length > maxLength || !/^\s*[[{]/.test(text)) return undefined;
   try {

@@ -1,7 +1,4 @@
-/**
- * A JSON value as a tree that opens and closes. What is closed is not there, and of what is open a bounded number of
- * entries is: the rest comes on demand, some at a time.
- */
+/** A JSON value as a collapsible tree. Collapsed entries are not rendered, and expanded ones load in batches. */
 import { memo, type ReactNode, useState } from "react";
 import type { Json } from "../../protocol/index.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -17,7 +14,7 @@ import { revealHidden } from "./reveal-hidden.ts";
 const WORDS = defineWords({
   en: {
     copy: "Copy as JSON",
-    more: (count: string, left: string) => `Show ${count} more of ${left}`,
+    more: (count: string, left: string) => `Show ${count} more (${left} left)`,
     entries: (count: string) => (count === "1" ? "1 field" : `${count} fields`),
     items: (count: string) => (count === "1" ? "1 item" : `${count} items`),
   },
@@ -33,11 +30,13 @@ const STEP = 50;
 
 export interface JsonViewProps {
   readonly value: Json;
+  /** Accessible name. */
   readonly label: string;
-  /** Levels that are open at first; 1 unless told otherwise. */
+  /** Levels expanded initially. Default: 1. */
   readonly openLevels?: number;
 }
 
+/** Shows a JSON value as a collapsible tree with a copy button. */
 export const JsonView = memo(function JsonView({ value, label, openLevels = 1 }: JsonViewProps): ReactNode {
   const words = useWords(WORDS);
   return (

@@ -1,8 +1,7 @@
 /**
- * A long plain text in a box that scrolls: what a tool printed, what a model thought. It shows the end of it, or its
- * beginning, and on demand all there is room for.
+ * A scrollable box for long plain text, such as tool output. Shows the beginning or the end, and more on demand.
  *
- * Invariant: what a token costs does not grow with the text. Nothing here is read aloud by itself.
+ * Invariant: the cost of a token does not grow with the text. Nothing is announced to screen readers.
  */
 import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -12,20 +11,20 @@ import { defineWords, useWords } from "../ui/words.ts";
 import { cutHead, cutTail, findBlocks, foldText } from "./cut-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
 import { useFollowEnd } from "./use-follow-end.ts";
-import { useSteppedText } from "./use-stepped-text.ts";
+import { useThrottledText } from "./use-throttled-text.ts";
 
 const WORDS = defineWords({
   en: {
     showAll: (characters: string) => `Show all (${characters} characters)`,
     showLess: "Show less",
     copy: "Copy all",
-    tooLong: (characters: string) => `Only the last ${characters} characters are shown; copying takes all.`,
+    tooLong: (characters: string) => `Showing the last ${characters} characters. Copy includes all.`,
   },
   zh: {
     showAll: (characters: string) => `显示全部（${characters} 个字符）`,
     showLess: "收起",
     copy: "复制全部",
-    tooLong: (characters: string) => `仅显示最后 ${characters} 个字符；复制则为全部。`,
+    tooLong: (characters: string) => `仅显示最后 ${characters} 个字符，复制时包含全部内容。`,
   },
 });
 
@@ -36,21 +35,23 @@ const BLOCK = 1024;
 
 export interface LogBoxProps {
   readonly text: string;
+  /** Accessible name. */
   readonly label: string;
-  /** Which end is shown of a text that is too long. */
+  /** Which end of a long text is shown. */
   readonly end: "first" | "last";
-  /** It grows: stay at the end. */
+  /** The text is growing: keep scrolling to its end. Default: false. */
   readonly isLive?: boolean;
-  /** `code` unless told otherwise. */
-  readonly look?: "code" | "prose";
+  /** Default: `code`. */
+  readonly variant?: "code" | "prose";
 }
 
-export function LogBox({ text: given, label, end, isLive = false, look = "code" }: LogBoxProps): ReactNode {
+/** Shows a long plain text in a scrolling box with a copy button. */
+export function LogBox({ text: given, label, end, isLive = false, variant = "code" }: LogBoxProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isAll, setAll] = useState(false);
   const { ref, onScroll } = useFollowEnd(isLive && end === "last");
-  const text = useSteppedText(given, isLive);
+  const text = useThrottledText(given, isLive);
   const isFirst = end === "first" && !isAll;
   const folded = isFirst ? foldText(text, MAX_LINES, MAX_CHARACTERS) : "";
   const blocks = isFirst ? [] : findBlocks(text, BLOCK, isAll ? MAX_ALL : MAX_CHARACTERS);
@@ -58,13 +59,13 @@ export function LogBox({ text: given, label, end, isLive = false, look = "code" 
   return (
     <div className="loom-log">
       <div
-        className={`loom-log-text loom-log-${look}`}
+        className={`loom-log-text loom-log-${variant}`}
         ref={ref}
         onScroll={onScroll}
         tabIndex={0}
         role="group"
         aria-label={label}
-        dir={look === "prose" ? "auto" : undefined}
+        dir={variant === "prose" ? "auto" : undefined}
       >
         {isCut && !isFirst ? <div aria-hidden="true">…</div> : null}
         {isFirst ? folded : blocks.map(([from, to]) => <Block key={from} text={text} from={from} to={to} />)}
@@ -89,7 +90,7 @@ interface BlockProps {
   readonly to: number;
 }
 
-/** A text only ever grows, so the places of a block tell whether it changed. */
+/** Text only grows at its end, so equal offsets mean an unchanged block. */
 const Block = memo(
   function Block({ text, from, to }: BlockProps): ReactNode {
     return <div>{text.slice(from, to)}</div>;
@@ -103,16 +104,16 @@ export interface ShortTextProps {
   readonly text: string;
   readonly end?: "first" | "last";
   readonly isLive?: boolean;
-  /** What cannot be seen in it is told. */
+  /** Show invisible characters as code points. */
   readonly isExact?: boolean;
 }
 
-/** A text within a line of others, of which the beginning or the end is shown and on demand the rest. */
+/** Inline text, truncated with a button that shows the rest. */
 export function ShortText({ text: given, end = "first", isLive = false, isExact = false }: ShortTextProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
   const [isAll, setAll] = useState(false);
-  const text = useSteppedText(given, isLive);
+  const text = useThrottledText(given, isLive);
   const show = (shown: string): string => (isExact ? revealHidden(shown) : shown);
   if (text.length <= SHORT) return <span className="loom-short">{show(text)}</span>;
   const part = end === "first" ? `${cutHead(text, SHORT)}…` : `…${cutTail(text, SHORT)}`;

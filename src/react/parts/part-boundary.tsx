@@ -1,6 +1,6 @@
 /**
- * Holds one part of a message: where it cannot be shown, that is said in its place, with what it is to be copied. A sender
- * can be odd in ways nobody thought of, and one part must not take the conversation with it.
+ * Error boundary around one part of a message. If the part fails to render, a note and a copy button replace it, and
+ * the rest of the conversation stays intact.
  */
 import { Component, type ReactNode } from "react";
 import type { MessagePart } from "../../client/index.ts";
@@ -9,8 +9,8 @@ import { Icon } from "../ui/icon.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
-  en: { failed: "This part cannot be shown.", copy: "Copy as JSON" },
-  zh: { failed: "此内容无法显示。", copy: "复制为 JSON" },
+  en: { failed: "Can't display this content.", copy: "Copy as JSON" },
+  zh: { failed: "无法显示此内容。", copy: "复制为 JSON" },
 });
 
 export interface PartBoundaryProps {
@@ -18,7 +18,7 @@ export interface PartBoundaryProps {
   readonly children: ReactNode;
 }
 
-// React tells of a failure in what is below only to a class.
+// React supports error boundaries only as classes.
 export class PartBoundary extends Component<PartBoundaryProps, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false };
 

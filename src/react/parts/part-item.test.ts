@@ -1,10 +1,10 @@
-// The parts where there is no page: rendered to text, as a server does. What they do in a page is tested in test/page.
+// Server rendering of parts. Their behaviour in a page is tested in test/page.
 import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import type { MessagePart, ThinkingPart, TodoList, ToolCall, ToolCallStatus } from "../../client/index.ts";
-import { type Language, type Ui, UiProvider } from "../index.ts";
-import { KeptStates, KeptStatesProvider } from "../ui/kept-state.tsx";
+import { type UiLanguage, type Ui, UiProvider } from "../index.ts";
+import { UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
 import { FailedPart } from "./part-boundary.tsx";
 import { PartItem } from "./part-item.tsx";
 
@@ -13,20 +13,20 @@ const EVIL = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
 interface Options extends Partial<Ui> {
   readonly isLive?: boolean;
   readonly todoList?: TodoList;
-  /** What its reader has chosen. */
-  readonly states?: KeptStates;
+  /** Cached UI state. */
+  readonly states?: UiStateCache;
 }
 
-/** The part was opened. */
-function createOpened(): KeptStates {
-  const states = new KeptStates();
+/** State in which the part is open. */
+function createOpened(): UiStateCache {
+  const states = new UiStateCache();
   states.write("t/k/open", true);
   return states;
 }
 
 function render(part: MessagePart, { isLive = true, todoList, states, ...ui }: Options = {}): string {
   const item = createElement(PartItem, { part, turnKey: "t", runId: "r", isLive, todoList });
-  const children = createElement(KeptStatesProvider, { states, children: item });
+  const children = createElement(UiStateCacheProvider, { cache: states, children: item });
   return renderToStaticMarkup(createElement(UiProvider, { ...ui, children }));
 }
 
@@ -45,7 +45,7 @@ function tool(fields: Partial<ToolCall>): MessagePart {
 }
 
 const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: string] } = {
-  streaming: ["Writing arguments", "正在编写参数"],
+  streaming: ["Writing arguments", "正在生成参数"],
   ready: ["Ready", "已就绪"],
   awaiting_approval: ["Waiting for approval", "等待批准"],
   running: ["Running", "运行中"],
@@ -55,9 +55,9 @@ const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: stri
   interrupted: ["Interrupted", "已中断"],
 };
 
-describe("a tool", () => {
-  it.each(Object.entries(statuses))("that is %s says so in both languages, with a sign", (status, words) => {
-    for (const [index, language] of (["en", "zh"] as const satisfies Language[]).entries()) {
+describe("ToolCard", () => {
+  it.each(Object.entries(statuses))("shows the status %s in both languages, with an icon", (status, words) => {
+    for (const [index, language] of (["en", "zh"] as const satisfies UiLanguage[]).entries()) {
       const html = render(tool({ status: status as ToolCallStatus }), { language });
       expect(html).toContain(words[index]);
       expect(html).toMatch(/loom-badge[^>]*>(?:<svg|<span class="loom-spinner")/);
@@ -65,13 +65,13 @@ describe("a tool", () => {
     }
   });
 
-  it("tells what it was given in one line when it went well", () => {
+  it("summarizes the arguments of a successful call in one line", () => {
     const html = render(tool({ status: "success", arguments: { query: "loom", limit: 5 }, durationMs: 1500 }));
     expect(html).toContain("query: loom, limit: 5");
     expect(html).toContain("1.5 s");
   });
 
-  it("shows as much of its output, arguments and result as has room", () => {
+  it("limits output, arguments and result", () => {
     const lines = Array.from({ length: 100_000 }, (_, index) => `line ${index}`).join("\n");
     const html = render(
       tool({ status: "running", output: lines, arguments: { text: lines, list: lines.split("\n") } }),
@@ -80,57 +80,59 @@ describe("a tool", () => {
     expect(html).toContain("line 99999");
     const result = render(tool({ status: "failed", result: { text: "", data: lines.split("\n") } }));
     expect(result.length).toBeLessThan(30_000);
-    expect(result).toContain("Show 50 more of 99,950");
+    expect(result).toContain("Show 50 more (99,950 left)");
   });
 
-  it("shows the end of what is being written", () => {
+  it("shows the end of streaming text", () => {
     const text = `${"a ".repeat(2000)}the end`;
     expect(render(tool({ status: "streaming", arguments: { text } }))).toContain("the end");
     expect(render(tool({ status: "ready", arguments: { text } }))).not.toContain("the end");
     expect(render(tool({ status: "streaming", arguments: {}, argumentsText: '{"que' }))).toContain("{&quot;que");
   });
 
-  it("tells how far it is", () => {
+  it("shows progress", () => {
     const html = render(tool({ status: "running", progress: 40, progressMessage: "Reading" }));
     expect(html).toContain('value="40"');
     expect(html).toContain("Reading");
     expect(render(tool({ status: "success", progress: 40 }))).not.toContain("<progress");
   });
 
-  it("tells its error with its code", () => {
+  it("shows the error and its code", () => {
     const html = render(tool({ status: "failed", error: { message: "no answer", code: "tool_timeout" } }));
     expect(html).toContain("no answer");
     expect(html).toContain("tool_timeout");
   });
 });
 
-describe("a question", () => {
+describe("ApprovalCard", () => {
   const pending = { decision: "pending", arguments: { to: "alice" } } as const;
   const approve = { approve: () => Promise.resolve({ kind: "done" } as const) };
 
-  it("can be answered where there is a way to, and while its run goes", () => {
+  it("can be answered only if the page allows it and the run is going", () => {
     const part = tool({ status: "awaiting_approval", approval: pending });
     expect(render(part, { actions: approve })).toContain("Approve");
-    expect(render(part)).toContain("It cannot be given here.");
-    expect(render(part, { actions: approve, isLive: false })).toContain("The run ended before this was answered.");
+    expect(render(part)).toContain("Waiting for approval from another user.");
+    expect(render(part, { actions: approve, isLive: false })).toContain("The run ended before approval.");
   });
 
-  it("is no form, so that Enter answers nothing", () => {
+  it("is not a form, so that Enter does not submit", () => {
     const html = render(tool({ status: "awaiting_approval", approval: pending }), { actions: approve });
     expect(html).not.toMatch(/<form|type="submit"|autofocus/i);
   });
 
-  it("shows what was decided, by whom and why", () => {
+  it("shows decision, actor and reason", () => {
     const by = { arguments: {}, actor: "bob", reason: "too risky" };
     const rejected = render(tool({ status: "rejected", approval: { ...by, decision: "rejected" } }));
     expect(rejected).toContain("Rejected by bob");
     expect(rejected).toContain("too risky");
     expect(render(tool({ status: "running", approval: { ...by, decision: "approved" } }))).toContain("Approved by bob");
-    expect(render(tool({ status: "rejected", approval: { decision: "expired", arguments: {} } }))).toContain("in time");
+    expect(render(tool({ status: "rejected", approval: { decision: "expired", arguments: {} } }))).toContain(
+      "Approval expired",
+    );
   });
 });
 
-describe("thinking", () => {
+describe("ThinkingItem", () => {
   const part = (fields: Partial<ThinkingPart>): MessagePart => ({
     type: "thinking",
     key: "k",
@@ -140,34 +142,34 @@ describe("thinking", () => {
     ...fields,
   });
 
-  it("is closed, with its newest line while it goes on", () => {
+  it("is collapsed and shows the latest line while streaming", () => {
     const html = render(part({ text: "first\nsecond", stage: "planning" }));
     expect(html).toContain("Thinking…");
     expect(html).toContain("second");
     expect(html).not.toContain("first");
-    expect(html).toContain("planning");
+    expect(html).toContain("Planning");
     expect(html).toContain('aria-expanded="false"');
   });
 
-  it("tells how long it took", () => {
+  it("shows its duration", () => {
     expect(render(part({ text: "x", isComplete: true, durationMs: 3200 }))).toContain("Thought for 3.2 s");
     const html = render(part({ channel: "thought", isComplete: true, durationMs: 800 }), { language: "zh" });
-    expect(html).toContain("推敲思路用时 0.8 秒");
+    expect(html).toContain("探索想法用时 0.8 秒");
   });
 
-  it("shows its text when it is opened, and as much of it as has room", () => {
+  it("limits its text when open", () => {
     const text = Array.from({ length: 10_000 }, (_, index) => `thought ${index}\n`).join("");
     const html = render(part({ text }), { states: createOpened() });
     expect(html).toContain("thought 9999");
     expect(html.length).toBeLessThan(20_000);
   });
 
-  it("goes on no longer than its run", () => {
+  it("stops when the run ends", () => {
     expect(render(part({ text: "x" }), { isLive: false })).not.toContain("loom-spinner");
   });
 });
 
-describe("what a sender wrote", () => {
+describe("untrusted content", () => {
   const list = { listId: "l", title: EVIL, items: [{ id: "i", text: EVIL, completed: false }] };
   const parts: readonly MessagePart[] = [
     tool({ status: "failed", toolName: EVIL, description: EVIL, output: EVIL, arguments: { [EVIL]: EVIL } }),
@@ -182,13 +184,13 @@ describe("what a sender wrote", () => {
     { type: "references", key: "k", query: EVIL, docCount: 1, sources: [{ title: EVIL, uri: EVIL, snippet: EVIL }] },
   ];
 
-  it.each(parts)("is text wherever it stands: $type", (part) => {
+  it.each(parts)("is rendered as text: $type", (part) => {
     const html = render(part, { todoList: list, ...(part.type === "tool" ? {} : { states: createOpened() }) });
     expect(html).not.toMatch(/<script|<img|onerror=(?!alert\(1\)&gt;)|href="javascript:/i);
   });
 });
 
-describe("sources", () => {
+describe("ReferencesItem", () => {
   const sources = [
     {
       title: "Guide",
@@ -203,27 +205,27 @@ describe("sources", () => {
   ];
   const part: MessagePart = { type: "references", key: "k", query: "how", docCount: 5, sources };
 
-  it("are told in one line, and open to what was found", () => {
+  it("shows one line that opens the list of sources", () => {
     expect(render(part)).toContain("5 sources for “how”");
     const html = render(part, { states: createOpened() });
-    for (const said of ["Guide", "Use it.", "lines 2–9 · score 0.88", ">3<", "3 more not listed"]) {
-      expect(html).toContain(said);
+    for (const text of ["Guide", "Use it.", "lines 2–9 · score 0.88", ">3<", "3 more not listed"]) {
+      expect(html).toContain(text);
     }
-    expect(render({ ...part, docCount: 0, sources: [] })).toContain("Nothing found");
+    expect(render({ ...part, docCount: 0, sources: [] })).toContain("No results");
   });
 
-  it("lead to the web and nowhere else", () => {
+  it("links only to web addresses", () => {
     const html = render(part, { states: createOpened() });
     expect(html.match(/href="[^"]*"/g)).toEqual(['href="https://example.com/guide"']);
     expect(html).toContain("javascript:alert(1)");
   });
 });
 
-describe("an error", () => {
+describe("ErrorBanner", () => {
   const part: MessagePart = { type: "error", key: "k", message: "no model", code: "model_failed", recoverable: true };
   const actions = { retry: () => undefined };
 
-  it("can be tried again when it is recoverable and its run is over", () => {
+  it("offers a retry if the error is recoverable and the run has ended", () => {
     expect(render(part, { actions, isLive: false })).toContain("Try again");
     expect(render(part, { actions })).not.toContain("Try again");
     expect(render(part, { isLive: false })).not.toContain("Try again");
@@ -232,16 +234,16 @@ describe("an error", () => {
 
   it.each([
     ["en", "model_failed", "The model failed.", "no model"],
-    ["zh", "model_failed", "模型出错了。", "no model"],
+    ["zh", "model_failed", "模型出错。", "no model"],
     ["zh", "constructor", "出错了。", "no model"],
     ["zh", undefined, "出错了。", ""],
-  ] as const)("begins in the language of the page: %s, %s", (language, code, lead, message) => {
+  ] as const)("starts with a summary in the UI language: %s, %s", (language, code, lead, message) => {
     const html = render({ type: "error", key: "k", message, ...(code === undefined ? {} : { code }) }, { language });
     expect(html).toContain(`<p class="loom-error-lead">${lead}</p>`);
     expect(html.split("loom-error-message")).toHaveLength(message === "" ? 1 : 2);
   });
 
-  it("says all there is: its kind, where, in which call, and that another try does not help", () => {
+  it("shows kind, stage, call and that a retry will not help", () => {
     const html = render({
       ...part,
       recoverable: false,
@@ -250,25 +252,25 @@ describe("an error", () => {
       callId: "call_7",
       details: { after: 30 },
     });
-    for (const told of [
+    for (const text of [
       "no model",
       "model_failed",
-      "Took too long",
+      "Timed out",
       "tool_execute",
       "call_7",
-      "does not help",
+      "Retrying won&#x27;t help",
       "Details",
     ])
-      expect(html).toContain(told);
+      expect(html).toContain(text);
   });
 
-  it("is said aloud when it happens, and not when it is scrolled past", () => {
+  it("is announced only when it is new", () => {
     expect(render(part)).toContain('role="alert"');
     expect(render(part, { isLive: false })).not.toContain('role="alert"');
   });
 });
 
-describe("a to-do list", () => {
+describe("TodoCard", () => {
   const part: MessagePart = { type: "todo", key: "k", listId: "l" };
   const items = [true, true, false, false, false].map((completed, id) => ({
     id: `${id}`,
@@ -276,19 +278,19 @@ describe("a to-do list", () => {
     completed,
   }));
 
-  it("tells how much is done, and can be ticked where there is a way to", () => {
+  it("shows progress and can be ticked if the page allows it", () => {
     const html = render(part, { todoList: { listId: "l", items } });
     expect(html).toContain("2 of 5");
     expect(html.match(/<input[^>]*checked/g)).toHaveLength(2);
     expect(html).toContain("disabled");
     const actions = { changeTodo: () => Promise.resolve({ kind: "done" } as const) };
     expect(render(part, { todoList: { listId: "l", items }, actions, isLive: false })).not.toContain("disabled");
-    expect(render(part)).toContain("no longer kept");
+    expect(render(part)).toContain("no longer available");
   });
 });
 
-describe("an image", () => {
-  it("is fetched from where the page says, or shown by its words", () => {
+describe("ImageItem", () => {
+  it("loads through the page or shows its description", () => {
     const part: MessagePart = { type: "image", key: "k", url: "https://example.com/a.png", alt: "A chart" };
     const html = render(part, { imageUrl: (url) => `/v1/images?url=${encodeURIComponent(url)}` });
     expect(html).toContain('src="/v1/images?url=https%3A%2F%2Fexample.com%2Fa.png"');
@@ -299,25 +301,25 @@ describe("an image", () => {
   });
 });
 
-describe("a text", () => {
-  it("holds nothing back once nothing more will come, even if it never ended", () => {
+describe("RichText", () => {
+  it("shows held-back text once the run has ended", () => {
     const part: MessagePart = { type: "text", key: "k", text: "a\n\n| b | c |", format: "markdown", isComplete: false };
     expect(render(part)).not.toContain("| b | c |");
     expect(render(part, { isLive: false })).toContain("| b | c |");
   });
 });
 
-describe("what a sender hides", () => {
+describe("approval of hidden content", () => {
   const hidden = "a\u202Egnp.exe";
 
-  it("is told in what is to be approved", () => {
-    const asked = { [hidden]: hidden, deep: { [hidden]: [hidden] } };
+  it("shows invisible characters", () => {
+    const requested = { [hidden]: hidden, deep: { [hidden]: [hidden] } };
     const html = render(
       tool({
         toolName: hidden,
-        arguments: asked,
+        arguments: requested,
         status: "awaiting_approval",
-        approval: { decision: "pending", arguments: asked },
+        approval: { decision: "pending", arguments: requested },
       }),
       { actions: { approve: () => Promise.resolve({ kind: "done" }) } },
     );
@@ -325,27 +327,27 @@ describe("what a sender hides", () => {
     expect(html.match(/a⟨U\+202E⟩gnp\.exe/g)?.length).toBeGreaterThanOrEqual(4);
   });
 
-  it("is no time to answer that is years away", () => {
+  it("hides a deadline that is years away", () => {
     const approval = { decision: "pending", arguments: {}, expiresAt: 1e300 } as const;
     const html = render(tool({ status: "awaiting_approval", approval }));
-    expect(html).not.toContain("left to answer");
+    expect(html).not.toContain("left");
     expect(html).not.toContain("e+");
   });
 });
 
-describe("a part that cannot be shown", () => {
-  it("is said so in its place", () => {
+describe("PartBoundary", () => {
+  it("replaces a part that fails to render", () => {
     const part: MessagePart = { type: "image", key: "k", url: "x" };
     const html = renderToStaticMarkup(createElement(FailedPart, { part }));
-    expect(html).toContain("This part cannot be shown.");
+    expect(html).toContain("Can&#x27;t display this content.");
     expect(html).toContain("Copy as JSON");
   });
 });
 
-describe("every part", () => {
-  it("leads to its frames where there is a way to", () => {
+describe("PartItem", () => {
+  it("links to its frames if the page can show them", () => {
     const part: MessagePart = { type: "text", key: "k", text: "x", format: "text", isComplete: true };
-    expect(render(part, { actions: { inspect: () => undefined } })).toContain("Show its frames");
-    expect(render(part)).not.toContain("Show its frames");
+    expect(render(part, { actions: { inspect: () => undefined } })).toContain("Show frames");
+    expect(render(part)).not.toContain("Show frames");
   });
 });

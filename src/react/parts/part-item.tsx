@@ -1,4 +1,4 @@
-/** One part of a message, by its type, with a way to the frames it was made of. */
+/** Renders one part of a message by its type, with an inspect button. */
 import { memo, type ReactNode } from "react";
 import type { MessagePart, TodoList } from "../../client/index.ts";
 import { DataView } from "../data/data-view.tsx";
@@ -14,14 +14,17 @@ import { ToolCard } from "./tool-card.tsx";
 
 export interface PartItemProps {
   readonly part: MessagePart;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
+  /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
-  /** Its run is going: what has not ended may still. */
+  /** The run is still going, so incomplete parts may continue. */
   readonly isLive: boolean;
-  /** Of a part that shows one, as it stands now. */
+  /** Current state of the to-do list; only for parts of type `todo`. */
   readonly todoList: TodoList | undefined;
 }
 
+/** Renders one part of a message. A part that fails to render does not affect the others. */
 export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode {
   return (
     <div className="loom-part-row">
@@ -30,7 +33,7 @@ export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode 
           <PartContent {...props} />
         </PartBoundary>
       </div>
-      <InspectButton place={{ turn: props.turnKey, kind: "part", key: props.part.key }} />
+      <InspectButton target={{ turn: props.turnKey, kind: "part", key: props.part.key }} />
     </div>
   );
 });
@@ -38,7 +41,7 @@ export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode 
 function PartContent({ part, turnKey, runId, isLive, todoList }: PartItemProps): ReactNode {
   switch (part.type) {
     case "text":
-      // What is held back while it may still become something is shown once nothing more will come.
+      // Text that is held back as possibly unfinished markup is shown once the run has ended.
       return <RichText text={part.text} format={part.format} isComplete={part.isComplete || !isLive} />;
     case "thinking":
       return <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} />;

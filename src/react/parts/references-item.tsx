@@ -1,11 +1,11 @@
-/** What was found in the knowledge base, numbered as the answer refers to it. */
+/** Sources from the knowledge base, numbered as cited in the answer. */
 import { type ReactNode, useState } from "react";
 import type { Reference, ReferencesPart } from "../../client/index.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
-import { useKeptState } from "../ui/kept-state.tsx";
-import { judgeLink } from "../text/judge-link.ts";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
+import { sanitizeLink } from "../text/sanitize-link.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { cutHead } from "./cut-text.ts";
@@ -15,20 +15,20 @@ const WORDS = defineWords({
   en: {
     found: (count: string, query: string) => `${count === "1" ? "1 source" : `${count} sources`} for “${query}”`,
     sources: (count: string) => (count === "1" ? "1 source" : `${count} sources`),
-    none: (query: string) => `Nothing found for “${query}”`,
+    none: (query: string) => `No results for “${query}”`,
     lines: (first: number, last: number) => (first === last ? `line ${first}` : `lines ${first}–${last}`),
     score: (score: string) => `score ${score}`,
     more: (count: string) => `Show ${count} more`,
-    untold: (count: string) => `${count} more not listed`,
+    unlisted: (count: string) => `${count} more not listed`,
   },
   zh: {
     found: (count: string, query: string) => `“${query}”的 ${count} 个来源`,
     sources: (count: string) => `${count} 个来源`,
-    none: (query: string) => `未找到与“${query}”有关的内容`,
+    none: (query: string) => `未找到“${query}”的相关内容`,
     lines: (first: number, last: number) => (first === last ? `第 ${first} 行` : `第 ${first}–${last} 行`),
     score: (score: string) => `相关度 ${score}`,
     more: (count: string) => `再显示 ${count} 个`,
-    untold: (count: string) => `另有 ${count} 个来源未列出`,
+    unlisted: (count: string) => `另有 ${count} 个来源未列出`,
   },
 });
 
@@ -38,13 +38,15 @@ const MAX_QUERY = 120;
 
 export interface ReferencesItemProps {
   readonly part: ReferencesPart;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
 }
 
+/** Lists the sources of an answer, collapsed by default. */
 export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
-  const [isOpen, setOpen] = useKeptState(`${turnKey}/${part.key}/open`, false);
+  const [isOpen, setOpen] = useCachedState(`${turnKey}/${part.key}/open`, false);
   const [limit, setLimit] = useState(STEP);
   const { sources, docCount } = part;
   const query = part.query === undefined ? undefined : cutHead(part.query, MAX_QUERY);
@@ -59,14 +61,14 @@ export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNod
   );
   if (sources.length === 0) return <p className="loom-references loom-references-bare">{head}</p>;
   const left = sources.length - limit;
-  const untold = docCount - sources.length;
+  const unlisted = docCount - sources.length;
   return (
     <div className="loom-references">
       <Disclosure summary={head} isOpen={isOpen} onToggle={setOpen}>
         <ol className="loom-references-list">
           {sources.slice(0, limit).map((source, index) => (
-            // Sources never change their places.
-            <SourceEntry key={index} source={source} place={index + 1} />
+            // Sources never change their order.
+            <SourceEntry key={index} source={source} position={index + 1} />
           ))}
         </ol>
         {left > 0 ? (
@@ -74,17 +76,19 @@ export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNod
             {words.more(formatNumber(Math.min(STEP, left), language))}
           </button>
         ) : null}
-        {untold > 0 ? <p className="loom-references-note">{words.untold(formatNumber(untold, language))}</p> : null}
+        {unlisted > 0 ? (
+          <p className="loom-references-note">{words.unlisted(formatNumber(unlisted, language))}</p>
+        ) : null}
       </Disclosure>
     </div>
   );
 }
 
-function SourceEntry({ source, place }: { readonly source: Reference; readonly place: number }): ReactNode {
+function SourceEntry({ source, position }: { readonly source: Reference; readonly position: number }): ReactNode {
   const words = useWords(WORDS);
-  const { uri, snippet, score, ref = place, firstLine, lastLine } = source;
+  const { uri, snippet, score, ref = position, firstLine, lastLine } = source;
   const title = cutHead(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
-  const href = uri === undefined ? undefined : judgeLink(uri);
+  const href = uri === undefined ? undefined : sanitizeLink(uri);
   const facts = [
     ...(firstLine === undefined ? [] : [words.lines(firstLine, lastLine ?? firstLine)]),
     ...(score === undefined ? [] : [words.score(score.toFixed(2))]),

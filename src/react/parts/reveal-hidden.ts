@@ -1,6 +1,6 @@
 /**
- * Characters that are not seen, or that turn what is beside them around, by their numbers: what a reader approves must be
- * what is done. Joiners, which letters and emoji are made with, stay as they are.
+ * Replaces invisible and bidirectional control characters with their code points, so that users see exactly what they
+ * approve. Joiners used in words and emoji stay unchanged.
  */
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex -- these are what is looked for

@@ -1,42 +1,42 @@
 /**
- * What the model thought, closed unless a reader opens it: while it goes on one line tells the newest of it, afterwards
- * how long it took. Closed, a token costs the same however long the text is.
+ * The model's thinking, collapsed by default. While it streams, the summary shows the latest line; afterwards its
+ * duration. Collapsed, a token costs the same regardless of length.
  */
 import { type ReactNode, useEffect, useRef } from "react";
 import type { ThinkingPart } from "../../client/index.ts";
-import { useAsked } from "../thoughts/use-asked.ts";
+import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Badge, Spinner } from "../ui/indicators.tsx";
-import { useKeptState } from "../ui/kept-state.tsx";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { Elapsed } from "./clock-text.tsx";
 import { cutHead, findLastLine } from "./cut-text.ts";
 import { LogBox } from "./log-box.tsx";
-import { useSteppedText } from "./use-stepped-text.ts";
+import { useThrottledText } from "./use-throttled-text.ts";
 
 const WORDS = defineWords({
   en: {
     thinking: "Thinking…",
     thoughtFor: (time: string) => `Thought for ${time}`,
     thought: "Thought",
-    searching: "Weighing an idea…",
-    searchedFor: (time: string) => `Weighed an idea for ${time}`,
-    searched: "An idea of the search",
+    searching: "Exploring a thought…",
+    searchedFor: (time: string) => `Explored a thought for ${time}`,
+    searched: "Explored thought",
     text: "Thoughts",
-    reasoning: "reasoning",
-    planning: "planning",
-    analyzing: "analysing",
+    reasoning: "Reasoning",
+    planning: "Planning",
+    analyzing: "Analyzing",
   },
   zh: {
     thinking: "正在思考…",
     thoughtFor: (time: string) => `思考了 ${time}`,
     thought: "思考过程",
-    searching: "正在推敲思路…",
-    searchedFor: (time: string) => `推敲思路用时 ${time}`,
-    searched: "搜索中的思路",
+    searching: "正在探索想法…",
+    searchedFor: (time: string) => `探索想法用时 ${time}`,
+    searched: "已探索的想法",
     text: "思考内容",
     reasoning: "推理",
     planning: "规划",
@@ -48,30 +48,32 @@ const MAX_STAGE = 40;
 
 export interface ThinkingItemProps {
   readonly part: ThinkingPart;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
-  /** Its run is going. */
+  /** The run is still going. */
   readonly isLive: boolean;
-  /** Among many: its first line stays, to tell it from the others. */
-  readonly isOneOfMany?: boolean;
-  /** It was looked for before it was there. */
-  readonly isAsked?: boolean;
+  /** Shows the first line in the summary, to tell the thoughts of a series apart. Default: false. */
+  readonly isInSeries?: boolean;
+  /** Opens the item: it was requested before it was rendered. */
+  readonly isRevealed?: boolean;
 }
 
+/** Shows one thinking part, collapsed by default. */
 export function ThinkingItem(props: ThinkingItemProps): ReactNode {
-  const { part, turnKey, isLive, isOneOfMany = false, isAsked = false } = props;
+  const { part, turnKey, isLive, isInSeries = false, isRevealed = false } = props;
   const words = useWords(WORDS);
   const { language } = useUi();
-  const [isOpen, setOpen] = useKeptState(`${turnKey}/${part.key}/open`, false);
+  const [isOpen, setOpen] = useCachedState(`${turnKey}/${part.key}/open`, false);
   const element = useRef<HTMLDivElement>(null);
-  useAsked(element, "part", (key) => {
+  useRevealRequest(element, "part", (key) => {
     if (key === part.key) setOpen(true);
   });
   useEffect(() => {
-    if (isAsked) setOpen(true);
-  }, [isAsked]);
+    if (isRevealed) setOpen(true);
+  }, [isRevealed]);
   const { text, channel, stage, startedAt, durationMs } = part;
   const isGoing = isLive && !part.isComplete;
-  const newest = useSteppedText(text, isGoing);
+  const newest = useThrottledText(text, isGoing);
   const isSearch = channel === "thought";
   const time = durationMs === undefined ? undefined : formatDuration(durationMs, language);
   const title = isGoing
@@ -92,9 +94,9 @@ export function ThinkingItem(props: ThinkingItemProps): ReactNode {
       {stage === undefined ? null : <Badge>{nameStage(stage, words)}</Badge>}
       {isGoing && startedAt !== undefined ? <Elapsed since={startedAt} /> : null}
       {isOpen ? null : (
-        // The name of a button should not change with every token.
+        // Hidden, so that the button's accessible name does not change with each token.
         <span className="loom-thinking-preview" aria-hidden="true">
-          <span>{isGoing ? findLastLine(newest) : isOneOfMany ? findFirstLine(text) : ""}</span>
+          <span>{isGoing ? findLastLine(newest) : isInSeries ? findFirstLine(text) : ""}</span>
         </span>
       )}
     </span>
@@ -102,7 +104,7 @@ export function ThinkingItem(props: ThinkingItemProps): ReactNode {
   return (
     <div ref={element} className={`loom-thinking loom-thinking-${channel}`} data-live={isGoing}>
       <Disclosure summary={summary} isOpen={isOpen} onToggle={setOpen}>
-        <LogBox text={text} label={words.text} end="last" isLive={isGoing} look="prose" />
+        <LogBox text={text} label={words.text} end="last" isLive={isGoing} variant="prose" />
       </Disclosure>
     </div>
   );

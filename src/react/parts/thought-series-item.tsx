@@ -1,68 +1,68 @@
 /**
- * Many thoughts that followed each other, as one line: how many there were, and while they come the newest of them. A
- * search has a hundred, and what came of them should not be a hundred lines away.
+ * A series of thinking parts as one collapsible row with a count. A search produces hundreds of thoughts, which would
+ * push the answer far down.
  */
 import { memo, type ReactNode, useRef, useState } from "react";
 import type { ThinkingPart } from "../../client/index.ts";
-import { useAsked } from "../thoughts/use-asked.ts";
+import { useRevealRequest } from "../thoughts/use-reveal-request.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration, formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
-import { useKeptState } from "../ui/kept-state.tsx";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { findLastLine } from "./cut-text.ts";
 import { InspectButton } from "./inspect-button.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
-import { useSteppedText } from "./use-stepped-text.ts";
+import { useThrottledText } from "./use-throttled-text.ts";
 
 const WORDS = defineWords({
   en: {
-    searching: "Weighing ideas…",
+    searching: "Exploring thoughts…",
     thinking: "Thinking…",
-    searched: (count: string) => `Weighed ${count} ideas`,
+    searched: (count: string) => `Explored ${count} thoughts`,
     thought: (count: string) => `Thought ${count} times`,
     took: (what: string, time: string) => `${what} in ${time}`,
-    more: (count: string) => `Show ${count} earlier ones`,
+    more: (count: string) => `Show ${count} earlier`,
   },
   zh: {
-    searching: "正在推敲思路…",
+    searching: "正在探索想法…",
     thinking: "正在思考…",
-    searched: (count: string) => `推敲了 ${count} 个思路`,
+    searched: (count: string) => `探索了 ${count} 个想法`,
     thought: (count: string) => `思考了 ${count} 次`,
     took: (what: string, time: string) => `${what}，用时 ${time}`,
     more: (count: string) => `显示更早的 ${count} 个`,
   },
 });
 
-/** Rows there are at first, the last ones, and how many more at a time. */
+/** Rows shown initially (the last ones) and added per click. */
 const STEP = 50;
 
 export interface ThoughtSeriesItemProps {
   readonly parts: readonly ThinkingPart[];
-  /** Unique within the session. */
-  readonly place: string;
+  /** Key prefix of the cached UI state; unique within the session. */
+  readonly stateKey: string;
   readonly turnKey: string;
   readonly isLive: boolean;
-  /** Nothing came after it: another may follow. */
+  /** No other part follows yet, so the series may continue. */
   readonly isLast: boolean;
 }
 
 export const ThoughtSeriesItem = memo(
   function ThoughtSeriesItem(props: ThoughtSeriesItemProps): ReactNode {
-    const { parts, place, turnKey, isLive, isLast } = props;
+    const { parts, stateKey, turnKey, isLive, isLast } = props;
     const words = useWords(WORDS);
     const { language } = useUi();
-    const [isOpen, setOpen] = useKeptState(`${place}/open`, false);
+    const [isOpen, setOpen] = useCachedState(`${stateKey}/open`, false);
     const [limit, setLimit] = useState(STEP);
-    const [asked, setAsked] = useState<string>();
+    const [revealed, setRevealed] = useState<string>();
     const element = useRef<HTMLDivElement>(null);
-    useAsked(element, "part", (key) => {
+    useRevealRequest(element, "part", (key) => {
       const at = parts.findIndex((part) => part.key === key);
       if (at === -1) return;
       setOpen(true);
-      setAsked(key);
+      setRevealed(key);
       setLimit(Math.max(limit, parts.length - at));
     });
     const open = isLive ? parts.findLast(({ isComplete }) => !isComplete) : undefined;
@@ -98,15 +98,21 @@ export const ThoughtSeriesItem = memo(
             </button>
           )}
           {parts.slice(first).map((part) => (
-            <SeriesRow key={part.key} part={part} turnKey={turnKey} isLive={isLive} isAsked={part.key === asked} />
+            <SeriesRow
+              key={part.key}
+              part={part}
+              turnKey={turnKey}
+              isLive={isLive}
+              isRevealed={part.key === revealed}
+            />
           ))}
         </Disclosure>
       </div>
     );
   },
-  // The list is made anew for every rendering of its message; what is in it is not.
+  // The array is new on every render of the message; its elements are not.
   (before, now) =>
-    before.place === now.place &&
+    before.stateKey === now.stateKey &&
     before.isLive === now.isLive &&
     before.isLast === now.isLast &&
     before.parts.length === now.parts.length &&
@@ -114,28 +120,28 @@ export const ThoughtSeriesItem = memo(
 );
 
 function NewestLine({ text }: { readonly text: string }): ReactNode {
-  return <span>{findLastLine(useSteppedText(text, true))}</span>;
+  return <span>{findLastLine(useThrottledText(text, true))}</span>;
 }
 
 interface SeriesRowProps {
   readonly part: ThinkingPart;
   readonly turnKey: string;
   readonly isLive: boolean;
-  readonly isAsked: boolean;
+  readonly isRevealed: boolean;
 }
 
-const SeriesRow = memo(function SeriesRow({ part, turnKey, isLive, isAsked }: SeriesRowProps): ReactNode {
+const SeriesRow = memo(function SeriesRow({ part, turnKey, isLive, isRevealed }: SeriesRowProps): ReactNode {
   return (
     <div className="loom-part loom-part-row" data-part={part.key}>
       <div className="loom-part-content">
-        <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} isAsked={isAsked} isOneOfMany />
+        <ThinkingItem part={part} turnKey={turnKey} isLive={isLive} isRevealed={isRevealed} isInSeries />
       </div>
-      <InspectButton place={{ turn: turnKey, kind: "part", key: part.key }} />
+      <InspectButton target={{ turn: turnKey, kind: "part", key: part.key }} />
     </div>
   );
 });
 
-/** From the first beginning to the last end; undefined where the stream tells no times. */
+/** Returns the time from the first start to the last end, or undefined if the stream has no times. */
 function measure(parts: readonly ThinkingPart[]): number | undefined {
   let [from, to] = [Infinity, -Infinity];
   for (const { startedAt, durationMs } of parts) {

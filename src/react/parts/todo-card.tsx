@@ -1,4 +1,4 @@
-/** A to-do list of the session as it stands now, which a reader may tick whether its run goes on or is long over. */
+/** A to-do list of the session. Users can tick items during and after the run. */
 import { type ReactNode, useEffect, useMemo, useReducer, useState } from "react";
 import type { TodoItem, TodoList } from "../../client/index.ts";
 import { formatNumber } from "../ui/format.ts";
@@ -6,29 +6,29 @@ import { Icon } from "../ui/icon.tsx";
 import { ProgressBar } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { COMMAND_WORDS, tellTrouble } from "./command-words.ts";
+import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
 import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
-import { TodoWishes } from "./todo-wishes.ts";
+import { PendingTodoChanges } from "./pending-todo-changes.ts";
 
 const WORDS = defineWords({
   en: {
     untitled: "To-do list",
     done: (done: string, all: string) => `${done} of ${all}`,
-    progress: "Done so far",
+    progress: "Progress",
     more: (count: string) => `Show ${count} more`,
-    gone: "This list is no longer kept.",
-    empty: "Nothing is on this list.",
-    putBack: (item: string, why: string) => `“${item}” was put back. ${why}`,
+    gone: "List no longer available.",
+    empty: "No items.",
+    failed: (item: string, why: string) => `Couldn't update “${item}”. ${why}`,
   },
   zh: {
     untitled: "待办清单",
     done: (done: string, all: string) => `${done} / ${all}`,
     progress: "完成进度",
     more: (count: string) => `再显示 ${count} 项`,
-    gone: "此清单已不再保留。",
-    empty: "清单为空。",
-    putBack: (item: string, why: string) => `“${item}”已恢复原状。${why}`,
+    gone: "此清单已不存在。",
+    empty: "暂无事项。",
+    failed: (item: string, why: string) => `“${item}”更新失败。${why}`,
   },
 });
 
@@ -37,10 +37,11 @@ const MAX_TITLE = 200;
 const MAX_QUOTED = 60;
 
 export interface TodoCardProps {
-  /** Undefined where the session does not have it any more. */
+  /** Undefined if the session no longer has the list. */
   readonly list: TodoList | undefined;
 }
 
+/** Shows a to-do list. Items can be ticked if `UiActions.changeTodo` is given. */
 export function TodoCard({ list }: TodoCardProps): ReactNode {
   const words = useWords(WORDS);
   return list === undefined ? (
@@ -54,8 +55,8 @@ function OpenTodo({ list: { listId, title, items } }: { readonly list: TodoList 
   const words = useWords(WORDS);
   const { language, actions } = useUi();
   const [limit, setLimit] = useState(STEP);
-  const wishes = useTodoWishes(listId, items);
-  const shown = items.map((item) => ({ item, isDone: wishes?.read(item) ?? item.completed }));
+  const changes = usePendingTodoChanges(listId, items);
+  const shown = items.map((item) => ({ item, isDone: changes?.read(item) ?? item.completed }));
   const done = shown.filter(({ isDone }) => isDone).length;
   const name = title === undefined || title === "" ? words.untitled : cutHead(title, MAX_TITLE);
   const left = items.length - limit;
@@ -81,7 +82,7 @@ function OpenTodo({ list: { listId, title, items } }: { readonly list: TodoList 
                 type="checkbox"
                 checked={isDone}
                 disabled={actions.changeTodo === undefined}
-                onChange={(event) => wishes?.wish(item.id, event.target.checked)}
+                onChange={(event) => changes?.change(item.id, event.target.checked)}
               />
               <ShortText text={item.text} />
             </label>
@@ -93,47 +94,48 @@ function OpenTodo({ list: { listId, title, items } }: { readonly list: TodoList 
           {words.more(formatNumber(Math.min(left, STEP), language))}
         </button>
       ) : null}
-      <TodoTroubleLine wishes={wishes} items={items} />
+      <TodoFailureLine changes={changes} items={items} />
     </div>
   );
 }
 
-function TodoTroubleLine({
-  wishes,
+function TodoFailureLine({
+  changes,
   items,
 }: {
-  readonly wishes: TodoWishes | undefined;
+  readonly changes: PendingTodoChanges | undefined;
   readonly items: readonly TodoItem[];
 }): ReactNode {
   const words = useWords(WORDS);
   const commandWords = useWords(COMMAND_WORDS);
-  const trouble = wishes?.trouble;
-  if (trouble === undefined) return null;
-  const text = items.find(({ id }) => id === trouble.itemId)?.text ?? trouble.itemId;
+  const failure = changes?.failure;
+  if (failure === undefined) return null;
+  const text = items.find(({ id }) => id === failure.itemId)?.text ?? failure.itemId;
   return (
     <p className="loom-todo-trouble" role="alert">
-      {words.putBack(cutHead(text, MAX_QUOTED), tellTrouble(trouble.outcome, commandWords) ?? "")}
+      {words.failed(cutHead(text, MAX_QUOTED), describeCommandFailure(failure.outcome, commandWords) ?? "")}
     </p>
   );
 }
 
-/** Undefined where nothing can be changed. */
-function useTodoWishes(listId: string, items: readonly TodoItem[]): TodoWishes | undefined {
+/** Returns undefined if the list is read-only. */
+function usePendingTodoChanges(listId: string, items: readonly TodoItem[]): PendingTodoChanges | undefined {
   const { actions } = useUi();
   const [, render] = useReducer((count: number) => count + 1, 0);
   const canChange = actions.changeTodo !== undefined;
-  // A page may give other actions with each rendering; the ones of the moment are asked.
+  // A page may pass new actions on each render; always use the latest.
   const [latest] = useState({ actions });
   latest.actions = actions;
-  const wishes = useMemo(() => {
+  const changes = useMemo(() => {
     if (!canChange) return undefined;
-    return new TodoWishes(
+    return new PendingTodoChanges(
       (itemId, completed) =>
-        latest.actions.changeTodo?.({ listId, itemId, completed }) ?? Promise.reject(new Error("nobody takes it")),
+        latest.actions.changeTodo?.({ listId, itemId, completed }) ??
+        Promise.reject(new Error("To-do changes are not available.")),
       render,
     );
   }, [canChange, listId, latest]);
-  useEffect(() => wishes?.settle(items), [wishes, items]);
-  useEffect(() => () => wishes?.close(), [wishes]);
-  return wishes;
+  useEffect(() => changes?.settle(items), [changes, items]);
+  useEffect(() => () => changes?.close(), [changes]);
+  return changes;
 }

@@ -1,6 +1,6 @@
 /**
- * A tool call from its first argument to its result. Open while there is something to watch or to answer, one line when
- * it went well; what its reader chose goes before.
+ * A tool call: arguments, approval, output and result. Open while it runs or needs an answer, collapsed after success,
+ * unless the user toggled it.
  */
 import { type ReactNode, useMemo } from "react";
 import type { ToolCall, ToolResult } from "../../client/index.ts";
@@ -8,7 +8,7 @@ import { Disclosure } from "../ui/disclosure.tsx";
 import { formatDuration } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar } from "../ui/indicators.tsx";
-import { useKeptState } from "../ui/kept-state.tsx";
+import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -23,53 +23,58 @@ import { ToolStatus } from "./tool-status.tsx";
 
 const WORDS = defineWords({
   en: {
-    unnamed: "a tool",
+    unnamed: "Unnamed tool",
     arguments: "Arguments",
     progress: "Progress",
     output: "Output",
     result: "Result",
-    empty: "It gave nothing back.",
+    empty: "No result.",
     error: "Error",
   },
   zh: {
-    unnamed: "某个工具",
+    unnamed: "未命名工具",
     arguments: "参数",
     progress: "进度",
     output: "输出",
     result: "结果",
-    empty: "没有返回内容。",
+    empty: "无返回内容。",
     error: "错误",
   },
 });
 
 const MAX_NAME = 100;
 const MAX_PROGRESS = 200;
-/** A result as text is looked into up to this length. */
+/** Longest text result that is parsed as JSON. */
 const MAX_PARSED = 262_144;
 
 export interface ToolCardProps {
   readonly call: ToolCall;
-  /** Of its part: unique within the message. */
+  /** Key of the tool's part; unique within the message. */
   readonly partKey: string;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
+  /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
+  /** The run is still going. */
   readonly isLive: boolean;
 }
 
-interface Choice {
+interface ToolCardState {
   readonly isOpen: boolean;
-  /** Made when it was asked about: what was closed before must not hide a question. */
-  readonly wasAsked: boolean;
+  /** The user toggled the card while it awaited approval. An earlier toggle must not hide the request. */
+  readonly wasAwaitingApproval: boolean;
 }
 
+/** Shows a tool call with its arguments, approval, output and result. */
 export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProps): ReactNode {
   const words = useWords(WORDS);
   const { language } = useUi();
-  const place = `${turnKey}/${partKey}`;
-  const [choice, setChoice] = useKeptState<Choice | undefined>(`${place}/open`, undefined);
+  const stateKey = `${turnKey}/${partKey}`;
+  const [choice, setChoice] = useCachedState<ToolCardState | undefined>(`${stateKey}/open`, undefined);
   const { status, startedAt, durationMs, progress, progressMessage } = call;
-  const isAsked = status === "awaiting_approval";
-  const isOpen = choice === undefined || (isAsked && !choice.wasAsked) ? status !== "success" : choice.isOpen;
+  const isAwaitingApproval = status === "awaiting_approval";
+  const isOpen =
+    choice === undefined || (isAwaitingApproval && !choice.wasAwaitingApproval) ? status !== "success" : choice.isOpen;
   const isGoing = isLive && status === "running";
   const name = call.toolName === "" ? words.unnamed : revealHidden(cutHead(call.toolName, MAX_NAME));
   const summary = (
@@ -94,15 +99,15 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
       <Disclosure
         summary={summary}
         isOpen={isOpen}
-        onToggle={(wanted) => setChoice({ isOpen: wanted, wasAsked: isAsked })}
+        onToggle={(wanted) => setChoice({ isOpen: wanted, wasAwaitingApproval: isAwaitingApproval })}
       >
         <ToolBody
           call={call}
-          place={place}
+          stateKey={stateKey}
           runId={runId}
           isLive={isLive}
-          // Who has answered wants to see what comes of it, and their keyboard is there.
-          onAnswer={() => setChoice({ isOpen: true, wasAsked: true })}
+          // Keep the card open after answering, so that the result is visible and focus stays.
+          onAnswer={() => setChoice({ isOpen: true, wasAwaitingApproval: true })}
         />
       </Disclosure>
       {isGoing && (progress !== undefined || progressMessage !== undefined) ? (
@@ -117,17 +122,17 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
 
 interface ToolBodyProps {
   readonly call: ToolCall;
-  readonly place: string;
+  readonly stateKey: string;
   readonly runId: string | undefined;
   readonly isLive: boolean;
   readonly onAnswer: () => void;
 }
 
-function ToolBody({ call, place, runId, isLive, onAnswer }: ToolBodyProps): ReactNode {
+function ToolBody({ call, stateKey, runId, isLive, onAnswer }: ToolBodyProps): ReactNode {
   const words = useWords(WORDS);
   const { description, status, output, error, result, approval } = call;
   const isStreaming = status === "streaming";
-  // The decision says all that the error would.
+  // The decision says everything the error would.
   const isRefused = approval?.decision === "rejected" || approval?.decision === "expired";
   return (
     <div className="loom-tool-body">
@@ -140,7 +145,7 @@ function ToolBody({ call, place, runId, isLive, onAnswer }: ToolBodyProps): Reac
         <ToolSection title={words.arguments}>
           <ArgumentsView
             arguments={call.arguments}
-            // Once there is a value to show, the text is not.
+            // The raw text is needed only while there is no parsed value.
             argumentsText={call.argumentsInvalid || isEmpty(call.arguments) ? call.argumentsText : ""}
             argumentsInvalid={call.argumentsInvalid}
             isStreaming={isStreaming && isLive}
@@ -148,7 +153,14 @@ function ToolBody({ call, place, runId, isLive, onAnswer }: ToolBodyProps): Reac
         </ToolSection>
       )}
       {approval === undefined ? null : (
-        <ApprovalCard call={call} approval={approval} place={place} runId={runId} isLive={isLive} onAnswer={onAnswer} />
+        <ApprovalCard
+          call={call}
+          approval={approval}
+          stateKey={stateKey}
+          runId={runId}
+          isLive={isLive}
+          onAnswer={onAnswer}
+        />
       )}
       {output === "" ? null : (
         <ToolSection title={words.output}>

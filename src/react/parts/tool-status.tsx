@@ -1,8 +1,8 @@
-/** How a tool call stands: a sign, a word and a colour, so that none of them is needed. */
+/** Status badge of a tool call: icon, text and colour, each sufficient alone. */
 import type { ReactNode } from "react";
 import type { ToolCall } from "../../client/index.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
-import { Badge, Spinner, type Tone } from "../ui/indicators.tsx";
+import { Badge, Spinner, type BadgeTone } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 
 const WORDS = defineWords({
@@ -14,24 +14,24 @@ const WORDS = defineWords({
     success: "Done",
     failed: "Failed",
     rejected: "Rejected",
-    expired: "Not answered in time",
+    expired: "Expired",
     interrupted: "Interrupted",
   },
   zh: {
-    streaming: "正在编写参数",
+    streaming: "正在生成参数",
     ready: "已就绪",
     awaiting_approval: "等待批准",
     running: "运行中",
     success: "完成",
     failed: "失败",
     rejected: "已拒绝",
-    expired: "未及时答复",
+    expired: "已超时",
     interrupted: "已中断",
   },
 });
 
-/** Undefined: it goes on, which a spinner shows. */
-const SIGNS: { readonly [S in ToolCall["status"]]: { readonly icon?: IconName; readonly tone: Tone } } = {
+/** No icon: a spinner is shown. */
+const STATUS_BADGES: { readonly [S in ToolCall["status"]]: { readonly icon?: IconName; readonly tone: BadgeTone } } = {
   streaming: { tone: "busy" },
   ready: { icon: "tool", tone: "plain" },
   awaiting_approval: { icon: "alert", tone: "warn" },
@@ -44,7 +44,7 @@ const SIGNS: { readonly [S in ToolCall["status"]]: { readonly icon?: IconName; r
 
 export function ToolStatus({ call: { status, approval } }: { readonly call: ToolCall }): ReactNode {
   const words = useWords(WORDS);
-  const { icon, tone } = SIGNS[status];
+  const { icon, tone } = STATUS_BADGES[status];
   const isExpired = status === "rejected" && approval?.decision === "expired";
   return (
     <Badge tone={tone}>

@@ -1,7 +1,7 @@
-/** A box that scrolls and stays at its end while it grows, until its reader scrolls away from it. */
+/** Keeps a scrolling box at its end while it grows, until the user scrolls away. */
 import { type RefObject, useLayoutEffect, useRef } from "react";
 
-/** Nearer to the end than this is at the end. */
+/** The box counts as at its end within this distance. */
 const END_PX = 24;
 
 export interface FollowedBox {
@@ -9,7 +9,7 @@ export interface FollowedBox {
   readonly onScroll: () => void;
 }
 
-/** Called with each rendering: whatever made it render may have made it longer. */
+/** Runs after every render, because any render may have added content. */
 export function useFollowEnd(isFollowing: boolean): FollowedBox {
   const ref = useRef<HTMLDivElement>(null);
   const isAtEnd = useRef(true);

@@ -1,4 +1,4 @@
-/** Blocks of Markdown as elements of React. */
+/** Renders Markdown blocks as React elements. */
 import { memo, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
 import { useWords } from "../ui/words.ts";
@@ -6,17 +6,17 @@ import { CodeBlock } from "./code-block.tsx";
 import { HtmlFragment } from "./html-text.tsx";
 import { buildInline } from "./inline-elements.tsx";
 import type { MathToken } from "./lex-markdown.ts";
-import type { Block } from "./markdown-feed.ts";
+import type { FeedBlock } from "./markdown-feed.ts";
 import { MathText } from "./math-text.tsx";
 import { TextTable } from "./text-table.tsx";
 import { TEXT_WORDS } from "./text-words.ts";
 
-/** Deeper than this it is shown as it was written. */
-const DEEPEST = 20;
+/** Deeper blocks are shown as source. */
+const MAX_DEPTH = 20;
 
 export interface MarkdownBlockProps {
-  readonly block: Block;
-  /** More of it may come. */
+  readonly block: FeedBlock;
+  /** More content may follow. */
   readonly isOpen: boolean;
 }
 
@@ -56,18 +56,20 @@ export const MarkdownBlock = memo(function MarkdownBlock({ block, isOpen }: Mark
   }
 });
 
-interface Place {
+interface BlockContext {
   readonly depth: number;
   readonly isOpen: boolean;
 }
 
-function buildBlocks(tokens: readonly Token[], place: Place): ReactNode[] {
+function buildBlocks(tokens: readonly Token[], context: BlockContext): ReactNode[] {
   const last = tokens.length - 1;
-  return tokens.map((token, index) => buildBlock(token, index, { ...place, isOpen: place.isOpen && index === last }));
+  return tokens.map((token, index) =>
+    buildBlock(token, index, { ...context, isOpen: context.isOpen && index === last }),
+  );
 }
 
-function buildBlock(token: Token, key: number, place: Place): ReactNode {
-  if (place.depth > DEEPEST) return <p key={key}>{token.raw}</p>;
+function buildBlock(token: Token, key: number, context: BlockContext): ReactNode {
+  if (context.depth > MAX_DEPTH) return <p key={key}>{token.raw}</p>;
   switch (token.type) {
     case "space":
     case "def":
@@ -83,19 +85,19 @@ function buildBlock(token: Token, key: number, place: Place): ReactNode {
       return <hr key={key} />;
     case "code": {
       const { text, lang } = token as Tokens.Code;
-      return <CodeBlock key={key} code={text} language={lang} isComplete={!place.isOpen} />;
+      return <CodeBlock key={key} code={text} language={lang} isComplete={!context.isOpen} />;
     }
     case "blockquote":
       return (
         <blockquote key={key}>
-          {buildBlocks((token as Tokens.Blockquote).tokens, { ...place, depth: place.depth + 1 })}
+          {buildBlocks((token as Tokens.Blockquote).tokens, { ...context, depth: context.depth + 1 })}
         </blockquote>
       );
     case "list": {
       const { ordered, start, loose, items } = token as Tokens.List;
       return (
         <List key={key} isOrdered={ordered} start={start === "" ? 1 : start}>
-          <Items items={items} isLoose={loose} isOpen={place.isOpen} depth={place.depth + 1} />
+          <Items items={items} isLoose={loose} isOpen={context.isOpen} depth={context.depth + 1} />
         </List>
       );
     }
@@ -114,14 +116,17 @@ function buildBlock(token: Token, key: number, place: Place): ReactNode {
       return <HtmlFragment key={key} html={(token as Tokens.HTML).text} />;
     case "math": {
       const { source, isBlock } = token as unknown as MathToken;
-      return <MathText key={key} source={source} isBlock={isBlock} isComplete={!place.isOpen} />;
+      return <MathText key={key} source={source} isBlock={isBlock} isComplete={!context.isOpen} />;
     }
     default:
       return <p key={key}>{token.raw}</p>;
   }
 }
 
-/** Headings of an answer stand below that of the page. Most answers begin with the second rank, which is their first. */
+/**
+ * Heading levels start at 2, below the heading of the page. Most answers start with level 2, so levels 1 and 2 share
+ * it.
+ */
 function Heading({ token }: { readonly token: Tokens.Heading }): ReactNode {
   const Tag = (["h2", "h2", "h3", "h4", "h5"] as const)[token.depth - 1] ?? "h6";
   return <Tag className={`loom-heading-${Math.min(token.depth, 4)}`}>{buildInline(token.tokens)}</Tag>;
@@ -147,19 +152,19 @@ interface ItemsProps {
 const Items = memo(function Items({ items, isLoose, isOpen, depth }: ItemsProps): ReactNode {
   const last = items.length - 1;
   return items.map((item, index) => (
-    <Item key={index} item={item} isLoose={isLoose} place={{ depth, isOpen: isOpen && index === last }} />
+    <Item key={index} item={item} isLoose={isLoose} context={{ depth, isOpen: isOpen && index === last }} />
   ));
 });
 
 interface ItemProps {
   readonly item: Tokens.ListItem;
   readonly isLoose: boolean;
-  readonly place: Place;
+  readonly context: BlockContext;
 }
 
-function Item({ item, isLoose, place }: ItemProps): ReactNode {
+function Item({ item, isLoose, context }: ItemProps): ReactNode {
   const words = useWords(TEXT_WORDS);
-  // A piece of a list does not know whether another makes the list loose: it is told here.
+  // A piece of a list cannot know whether the whole list is loose, so the token type is set here.
   const type = isLoose ? "paragraph" : "text";
   const tokens = item.tokens.map((token) =>
     token.type === "text" || token.type === "paragraph" ? { ...token, type } : token,
@@ -170,7 +175,7 @@ function Item({ item, isLoose, place }: ItemProps): ReactNode {
       {item.task ? (
         <input type="checkbox" disabled readOnly checked={isDone} aria-label={isDone ? words.done : words.notDone} />
       ) : null}
-      {buildBlocks(tokens, place)}
+      {buildBlocks(tokens, context)}
     </li>
   );
 }

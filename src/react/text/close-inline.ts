@@ -1,23 +1,23 @@
 /**
- * The end of a text that is still coming, made fit to be shown: what was opened in its last line is closed, and marks
- * that may yet become anything are held back. Only for looks; once the text is complete nothing of this is left.
+ * Makes the end of incomplete Markdown presentable: closes inline marks opened in the last line, and holds back marks
+ * whose meaning is still open. It affects only the preview, never the complete text.
  */
 
-/** Lines longer than this are left as they are. */
-const LONGEST_LINE = 2000;
+/** Longer lines are left unchanged. */
+const MAX_LINE = 2000;
 
-/** A line of marks alone: a list, a heading, a rule, a fence, or the line below a heading; the next characters tell. */
+/** A line of marks only: it may become a list, heading, rule, fence or underline. */
 const MARKS_ALONE = /^[ \t>]*(?:[-=*_+#|`~]+|\d{1,9}[.)]?|\[|!|!\[|\$\$?)?[ \t]*$/;
 const TABLE_LINE = /^ {0,3}\|/;
 const DELIMITERS = /^ {0,3}[|:\- \t]+$/;
-/** A tag that is being written. Of known names only: `a <b` may be a comparison. */
+/** An incomplete tag. Only known names: `a <b` may be a comparison. */
 const TAG =
   /<(?:\/|!-{0,2}|\/?(?:a|abbr|b|br|blockquote|code|del|details|div|em|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|pre|q|s|small|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|u|ul)(?:\s[^<>\n]{0,300})?)?$/i;
 
 export function closeInline(source: string): string {
   const at = source.lastIndexOf("\n") + 1;
   const line = source.slice(at);
-  if (line.length > LONGEST_LINE) return source;
+  if (line.length > MAX_LINE) return source;
   if (line !== "" && MARKS_ALONE.test(line) && !isTableLine(line)) return source.slice(0, at);
   const tableStart = findTableStart(source, at, line);
   if (tableStart !== undefined) return source.slice(0, tableStart);
@@ -28,24 +28,24 @@ function isTableLine(line: string): boolean {
   return TABLE_LINE.test(line);
 }
 
-/** Where a table begins that has no rows yet: its head is no paragraph, and is not shown as one. */
+/** Returns the start of a table that has no rows yet. Its header must not flash as a paragraph. */
 function findTableStart(source: string, at: number, line: string): number | undefined {
   const linesBefore = source.slice(0, at).split("\n", -1);
-  // The part behind the last line break is empty: it is the line itself.
+  // The last element is the current line, and empty.
   const before = linesBefore.at(-2) ?? "";
   if (line !== "" && isTableLine(line) && !isTableLine(before)) return at;
   const isSecond = (line === "" || DELIMITERS.test(line)) && isTableLine(before) && !DELIMITERS.test(before);
   return isSecond && !isTableLine(linesBefore.at(-3) ?? "") ? at - before.length - 1 : undefined;
 }
 
-interface Opened {
+interface OpenMark {
   readonly marks: string;
 }
 
 function closeLine(line: string): string {
-  const opened: Opened[] = [];
+  const opened: OpenMark[] = [];
   const brackets: number[] = [];
-  // The mark of a list or a heading is none of a text.
+  // Skip list and heading marks at the start of the line.
   let i = /^[ \t>]*(?:(?:[*+-]|#{1,6}|\d{1,9}[.)])[ \t]+)*/.exec(line)?.[0].length ?? 0;
   while (i < line.length) {
     const char = line[i] ?? "";
@@ -81,8 +81,8 @@ function closeLine(line: string): string {
   return close(line, opened);
 }
 
-/** What a run of marks opens or closes; false where it ends the line and may become something else. */
-function readMarks(line: string, end: number, marks: string, opened: Opened[]): boolean {
+/** Applies a run of marks. Returns false if the run ends the line and may still change. */
+function readMarks(line: string, end: number, marks: string, opened: OpenMark[]): boolean {
   const before = line[end - marks.length - 1] ?? " ";
   const after = line[end] ?? "";
   const last = opened.at(-1);
@@ -95,18 +95,18 @@ function readMarks(line: string, end: number, marks: string, opened: Opened[]): 
   return true;
 }
 
-function close(line: string, opened: readonly Opened[]): string {
+function close(line: string, opened: readonly OpenMark[]): string {
   if (opened.length === 0) return line;
-  // Marks behind a space close nothing.
+  // Marks after a space close nothing.
   const text = line.trimEnd();
   const marks = opened.map((one) => one.marks);
-  // Opened and nothing in it yet: it is taken away again.
+  // Remove marks that have no content yet.
   while (marks.length > 0 && text.endsWith(marks.at(-1) ?? ""))
     return close(text.slice(0, -(marks.at(-1) ?? "").length), opened.slice(0, -1));
   return text + marks.toReversed().join("");
 }
 
-/** `[text](addr`: the text alone. An image has none. */
+/** `[text](addr`: keeps the text. Incomplete images are removed. */
 function dropLink(line: string, open: number, closeAt: number): string {
   const isImage = line[open - 1] === "!";
   return isImage ? line.slice(0, open - 1) : line.slice(0, open) + line.slice(open + 1, closeAt);
@@ -118,7 +118,7 @@ function readRun(line: string, at: number): string {
   return line.slice(at, end);
 }
 
-/** The next run of just these marks. */
+/** Finds the next run of exactly these marks. */
 function findRun(line: string, from: number, marks: string): number {
   for (let at = line.indexOf(marks, from); at !== -1;) {
     const run = readRun(line, at);

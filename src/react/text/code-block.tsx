@@ -1,4 +1,4 @@
-/** A block of code: its language, a button to copy it, and colours once it is complete and the page can give them. */
+/** A code block with its language, a copy button, and syntax highlighting by plugin once it is complete. */
 import { memo, type ReactNode, useState } from "react";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -9,16 +9,17 @@ import { TEXT_WORDS } from "./text-words.ts";
 
 export interface CodeBlockProps {
   readonly code: string;
-  /** As it stands behind the fence; its first word counts. */
+  /** Info string of the code fence; its first word is the language. */
   readonly language?: string | undefined;
-  /** False while more may come; then it is shown without colours. */
+  /** False while the code streams; it is not highlighted then. Default: true. */
   readonly isComplete?: boolean | undefined;
 }
 
-/** Longer code is shown without colours: they would cost more than they tell. */
-const LONGEST_COLOURED = 100_000;
-const LONGEST_NAME = 40;
+/** Longer code is not highlighted. */
+const MAX_HIGHLIGHTED = 100_000;
+const MAX_NAME = 40;
 
+/** Shows a code block, highlighted by `UiPlugins.Code` if there is one. */
 export const CodeBlock = memo(function CodeBlock({
   code,
   language = "",
@@ -26,10 +27,10 @@ export const CodeBlock = memo(function CodeBlock({
 }: CodeBlockProps): ReactNode {
   const words = useWords(TEXT_WORDS);
   const { Code } = useUi().plugins;
-  const name = (/^[^\s{,]*/.exec(language.trim())?.[0] ?? "").slice(0, LONGEST_NAME);
+  const name = (/^[^\s{,]*/.exec(language.trim())?.[0] ?? "").slice(0, MAX_NAME);
   const [hasFailed, setFailed] = useState(false);
   const plain = <TextPieces text={code} />;
-  const isColoured = Code !== undefined && isComplete && name !== "" && code.length <= LONGEST_COLOURED;
+  const isColoured = Code !== undefined && isComplete && name !== "" && code.length <= MAX_HIGHLIGHTED;
   return (
     <div className="loom-code">
       <div className="loom-code-head">
@@ -39,7 +40,7 @@ export const CodeBlock = memo(function CodeBlock({
       </div>
       <pre
         className="loom-code-body"
-        // What scrolls must be reachable by keyboard.
+        // Scrollable content must be reachable by keyboard.
         tabIndex={0}
         role="group"
         aria-label={name === "" ? words.code : words.codeIn(name)}

@@ -5,8 +5,8 @@ import { createTextCutter } from "./create-text-cutter.ts";
 const text = fc.array(fc.constantFrom("a", "bc", "\n", "𝄞", "中"), { maxLength: 80 }).map((parts) => parts.join(""));
 const size = fc.integer({ min: 1, max: 9 });
 
-describe("a text in pieces", () => {
-  it("is the same text, and no character is cut", () => {
+describe("createTextCutter", () => {
+  it("returns the same text and splits no character", () => {
     fc.assert(
       fc.property(text, size, (whole, length) => {
         const pieces = createTextCutter(length)(whole);
@@ -16,7 +16,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("is cut the same however it comes, and changes only at its end", () => {
+  it("splits independently of the updates and changes only the last piece", () => {
     fc.assert(
       fc.property(text, text, size, (before, added, length) => {
         const cut = createTextCutter(length);
@@ -28,14 +28,14 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("begins anew where it does not continue the one before", () => {
+  it("starts over if a text does not continue the previous one", () => {
     const cut = createTextCutter(2);
     cut("a\nb\nc\n");
     expect(cut("d\ne")).toEqual(["d\n", "e"]);
     expect(cut("")).toEqual([""]);
   });
 
-  it("has pieces of a bounded size, also where no line ever ends", () => {
+  it("limits the size of pieces without line breaks", () => {
     const lengths = createTextCutter(10)("x".repeat(1000)).map(({ length }) => length);
     expect(Math.max(...lengths)).toBeLessThanOrEqual(40);
   });

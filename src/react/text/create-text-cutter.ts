@@ -1,16 +1,16 @@
 /**
- * A long text in pieces that end with a line. A piece that is followed by another does not change when the text grows, so
- * that only the last is laid out again, and only the last is looked at again.
+ * Splits a growing text into pieces that end at a line break. Only the last piece changes as the text grows, so only
+ * that one is laid out again.
  */
 import { detachText } from "./detach-text.ts";
 
 const PIECE = 4000;
-/** So much before the last piece is looked at to see that a text continues the one before. */
+/** Characters compared to check that a text continues the previous one. */
 const COMPARED = 1000;
 
 export type TextCutter = (text: string) => readonly string[];
 
-/** Remembers one text: the next is cut from where the last piece began, if it continues it. */
+/** Creates a stateful splitter. If a text continues the previous one, only its last piece is split again. */
 export function createTextCutter(size = PIECE): TextCutter {
   let whole: string[] = [];
   let start = 0;
@@ -35,7 +35,7 @@ export function createTextCutter(size = PIECE): TextCutter {
 
 function findEnd(text: string, start: number, size: number): number {
   const line = text.indexOf("\n", start + size - 1) + 1;
-  // A line without an end is cut after four times the size, but never within a character.
+  // A line without an end is split at four times the size, but never within a surrogate pair.
   const end = line > 0 && line <= start + 4 * size ? line : start + 4 * size;
   return /[\ud800-\udbff]/.test(text[end - 1] ?? "") && end - 1 > start ? end - 1 : end;
 }

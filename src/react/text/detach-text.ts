@@ -1,8 +1,8 @@
 /**
- * A copy of a piece of text that stands for itself. An engine may keep a piece as a view into the whole it was cut from;
- * kept pieces of a text that grows would each keep another whole.
+ * Copies a substring, so that it does not retain its source. Engines may store a substring as a view into the whole
+ * string; pieces of a growing text would keep every version in memory.
  */
 export function detachText(piece: string): string {
-  // Joined and cut again: what it was cut from before is not part of it any more.
+  // Concatenating and slicing creates a new string.
   return ` ${piece}`.slice(1);
 }

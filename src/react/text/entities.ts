@@ -1,6 +1,6 @@
 /**
- * Character references in Markdown, as `&amp;` or `&#x41;`. Markdown knows all that HTML knows; we know numbers and the
- * names people write. A name we do not know stays as it was written.
+ * Decodes character references in Markdown, such as `&amp;` and `&#x41;`. Supports numbers and common names; unknown
+ * names stay unchanged.
  */
 const NAMES =
   "amp & lt < gt > quot \" apos ' nbsp \u00a0 copy © reg ® trade ™ hellip … mdash — ndash – lsquo ‘ rsquo ’ ldquo “ rdquo ” " +
@@ -17,7 +17,7 @@ const NAMES =
 
 const characters = new Map<string, string>();
 {
-  // Split at single spaces: a tab and a no-break space are values here.
+  // Split at single spaces: a tab and a no-break space are values.
   const words = NAMES.split(" ");
   for (let i = 0; i + 1 < words.length; i += 2) characters.set(words[i] ?? "", words[i + 1] ?? "");
 }

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { findImageSource } from "./find-image-source.ts";
 
-describe("the source of an image", () => {
+describe("findImageSource", () => {
   const find = (url: string): string | undefined =>
     findImageSource(url, { imageUrl: (address) => `/v1/images?url=${encodeURIComponent(address)}` });
 
-  it("is where the page says, for what lies elsewhere", () => {
+  it("asks the page for remote images", () => {
     expect(find("https://pics.example/a.png")).toBe("/v1/images?url=https%3A%2F%2Fpics.example%2Fa.png");
     expect(find(" blob:x ")).toBe("/v1/images?url=blob%3Ax");
   });
 
-  it("is the image itself where it came as data", () => {
+  it("uses inline images directly", () => {
     const drawing = `data:image/svg+xml;base64,${btoa("<svg><g/></svg>")}`;
     for (const url of ["data:image/png;base64,iVBORw0=", "DATA:image/WebP;base64,AA==", drawing])
       expect(find(url)).toBe(url);
@@ -24,5 +24,5 @@ describe("the source of an image", () => {
     "data:text/html;base64,PHN2Zz4=",
     "data:image/png,<svg>",
     "Data:,x",
-  ])("is nowhere for other data, and the page is not asked: %s", (url) => expect(find(url)).toBeUndefined());
+  ])("blocks other data without asking the page: %s", (url) => expect(find(url)).toBeUndefined());
 });

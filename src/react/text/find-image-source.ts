@@ -1,24 +1,24 @@
 /**
- * Where an image is loaded from. One that came as data is there already, if it is pixels, or a drawing of shapes alone;
- * of any other the page is asked. It holds whoever wrote the address: a model, a tool, a document.
+ * Returns the URL to load an image from. Inline raster images and plain SVG are used directly; `Ui.imageUrl` decides
+ * about everything else, whether it comes from a model, a tool or a document.
  *
- * Invariant: the page is never asked about data.
+ * Invariant: `Ui.imageUrl` never receives a `data:` URL.
  */
 import type { Ui } from "../ui/ui-context.tsx";
 import { isPlainSvg } from "./is-plain-svg.ts";
 
-const PICTURE = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\da-z+/=\s]+$/i;
-const DRAWING = /^data:image\/svg\+xml;base64,([\da-z+/=]+)$/i;
+const RASTER = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\da-z+/=\s]+$/i;
+const SVG = /^data:image\/svg\+xml;base64,([\da-z+/=]+)$/i;
 
-/** Undefined: it is not shown. */
+/** Undefined: the image is blocked. */
 export function findImageSource(url: string, { imageUrl }: Pick<Ui, "imageUrl">): string | undefined {
   const address = url.trim();
   if (!/^data:/i.test(address)) return imageUrl(address);
-  return PICTURE.test(address) || isDrawing(address) ? address : undefined;
+  return RASTER.test(address) || isDrawing(address) ? address : undefined;
 }
 
 function isDrawing(url: string): boolean {
-  const text = DRAWING.exec(url)?.[1];
+  const text = SVG.exec(url)?.[1];
   try {
     return text !== undefined && isPlainSvg(atob(text));
   } catch {

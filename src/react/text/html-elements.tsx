@@ -1,31 +1,31 @@
 /**
- * A tree of HTML as elements of React: only tags and attributes that html-tags names, addresses by their own rules, and
- * only so much of it. It works on what parse-inert gave, and puts nothing of it into the page.
+ * Converts a parsed HTML tree to React elements. Allows only the tags and attributes of `html-tags.ts`, sanitizes URLs,
+ * and limits size and depth. No parsed node enters the page.
  */
 import { createElement, type ReactNode } from "react";
 import { CodeBlock } from "./code-block.tsx";
-import { isEmptyTag, judgeAttributes, judgeTag } from "./html-tags.ts";
+import { isEmptyTag, filterAttributes, classifyTag } from "./html-tags.ts";
 import { TextImage } from "./text-image.tsx";
 import { TextLink } from "./text-link.tsx";
 import { TextTable } from "./text-table.tsx";
 
-/** Deeper than this only the text is kept. */
-const DEEPEST = 40;
-/** Nodes in all. */
-const MOST = 20_000;
+/** Below this depth only text is kept. */
+const MAX_DEPTH = 40;
+/** Maximum number of nodes. */
+const MAX_NODES = 20_000;
 
-const HTML = "http://www.w3.org/1999/xhtml";
-/** React warns of text where a table has none. */
+const HTML_NAMESPACE = "http://www.w3.org/1999/xhtml";
+/** React warns about text directly inside these elements. */
 const TABLE_PARTS: ReadonlySet<string> = new Set(["table", "thead", "tbody", "tfoot", "tr", "colgroup"]);
 
 export interface HtmlElements {
   readonly nodes: readonly ReactNode[];
-  /** There was more than may be shown. */
+  /** Content beyond the limits was dropped. */
   readonly isCut: boolean;
 }
 
 export function buildHtmlElements(root: Element): HtmlElements {
-  const budget = { left: MOST };
+  const budget = { left: MAX_NODES };
   const nodes = buildChildren(root, 0, budget);
   return { nodes, isCut: budget.left < 0 };
 }
@@ -47,11 +47,11 @@ function buildChildren(parent: Element, depth: number, budget: { left: number })
 }
 
 function buildElement(element: Element, key: number, depth: number, budget: { left: number }): ReactNode {
-  // Another namespace may call the same name something else.
-  if (element.namespaceURI !== HTML) return null;
-  const judged = judgeTag(element.localName);
+  // Names mean something else in other namespaces, such as SVG.
+  if (element.namespaceURI !== HTML_NAMESPACE) return null;
+  const judged = classifyTag(element.localName);
   if (judged === "drop") return null;
-  if (depth >= DEEPEST) return <span key={key}>{element.textContent}</span>;
+  if (depth >= MAX_DEPTH) return <span key={key}>{element.textContent}</span>;
   const children = (): ReactNode[] => buildChildren(element, depth + 1, budget);
   if (judged === "unwrap") return <span key={key}>{children()}</span>;
   const { tag } = judged;
@@ -70,13 +70,13 @@ function buildElement(element: Element, key: number, depth: number, budget: { le
     case "table":
       return <TextTable key={key}>{children()}</TextTable>;
     default: {
-      const attributes = { key, className: findHeadingClass(element.localName), ...judgeAttributes(tag, read) };
+      const attributes = { key, className: findHeadingClass(element.localName), ...filterAttributes(tag, read) };
       return isEmptyTag(tag) ? createElement(tag, attributes) : createElement(tag, attributes, children());
     }
   }
 }
 
-/** As large as it was meant, whatever its rank is here. */
+/** Keeps the size of the original level, although the rendered level may differ. */
 function findHeadingClass(name: string): string | undefined {
   const rank = /^h([1-6])$/.exec(name)?.[1];
   return rank === undefined ? undefined : `loom-heading-${Math.min(Number(rank), 4)}`;

@@ -1,28 +1,28 @@
 /**
- * The HTML an answer may use: structure, lists, tables, emphasis, code, links, images. What is not here does not exist
- * on the page; no attribute is taken over except those that are named here, and those by their own rules.
+ * Allowlist of HTML tags and attributes for answers: structure, lists, tables, emphasis, code, links and images.
+ * Everything else is dropped or unwrapped.
  */
 
-/** Their content is shown, and they themselves. */
+/** Tags that are rendered. */
 const SHOWN =
   "p div section article aside header footer main address h1 h2 h3 h4 h5 h6 blockquote pre hr br wbr ul ol li dl dt dd " +
   "figure figcaption table caption colgroup col thead tbody tfoot tr th td b strong i em u s strike del ins mark small " +
   "sub sup kbd code samp var tt q cite dfn abbr time bdi bdo span a img details summary ruby rt rp center font big";
 
-/** They and their content are dropped: it is no text for people. */
+/** Tags that are dropped with their content. */
 const DROPPED =
   "script style template noscript iframe frame frameset noframes object embed applet param svg math canvas audio video " +
   "source track map area form input button select option optgroup datalist textarea output progress meter fieldset legend " +
   "dialog menu head title base meta link portal slot noembed plaintext xmp marquee keygen isindex image";
 
-/** What an outdated or merely structural tag is shown as. */
+/** Replacements for obsolete and structural tags. */
 const SHOWN_AS: Readonly<Record<string, string>> = {
   strike: "s",
   tt: "code",
   center: "div",
   font: "span",
   big: "span",
-  // Landmarks are for the page itself.
+  // Landmarks belong to the page itself.
   main: "div",
   header: "div",
   footer: "div",
@@ -30,7 +30,7 @@ const SHOWN_AS: Readonly<Record<string, string>> = {
   section: "div",
   article: "div",
   address: "div",
-  // Headings of an answer stand below those of the page.
+  // Headings of an answer are below those of the page.
   h1: "h2",
 };
 
@@ -43,27 +43,27 @@ const INLINE: ReadonlySet<string> = new Set(
 );
 const EMPTY: ReadonlySet<string> = new Set(["br", "wbr", "hr", "img", "col"]);
 
-/** The tag it is shown as; `drop` where its content goes too, `unwrap` where that is shown without it. */
-export function judgeTag(name: string): { readonly tag: string } | "drop" | "unwrap" {
+/** Returns the tag to render, `drop` to remove it with its content, or `unwrap` to keep only the content. */
+export function classifyTag(name: string): { readonly tag: string } | "drop" | "unwrap" {
   const tag = name.toLowerCase();
   if (dropped.has(tag)) return "drop";
   return shown.has(tag) ? { tag: SHOWN_AS[tag] ?? tag } : "unwrap";
 }
 
-/** Has no content. */
+/** Whether a tag has no content. */
 export function isEmptyTag(tag: string): boolean {
   return EMPTY.has(tag);
 }
 
-/** May stand within a line of Markdown. */
+/** Whether a tag may occur in a line of Markdown. */
 export function isInlineTag(name: string): boolean {
   return INLINE.has(name.toLowerCase());
 }
 
 const COUNT = /^\d{1,3}$/;
 
-/** The attributes of an element, apart from a link's and an image's address. */
-export function judgeAttributes(
+/** Returns the allowed attributes of an element, except the URLs of links and images. */
+export function filterAttributes(
   tag: string,
   read: (name: string) => string | null | undefined,
 ): Readonly<Record<string, string | number | boolean>> {

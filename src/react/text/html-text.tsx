@@ -1,4 +1,4 @@
-/** An answer in HTML. Where there is no parser, as on a server, it is shown as the text it is. */
+/** An answer in HTML. Without a DOM parser, as on a server, the source is shown as text. */
 import { memo, type ReactNode, useRef } from "react";
 import { useWords } from "../ui/words.ts";
 import { buildHtmlElements } from "./html-elements.tsx";
@@ -11,7 +11,7 @@ export interface HtmlTextProps {
   readonly isComplete: boolean;
 }
 
-/** Up to this long it is parsed again with every change; a longer one when it grew by a part of itself. */
+/** Longer texts are parsed again only after growing by `GROWTH`. */
 const SHORT = 4000;
 const GROWTH = 1 / 4;
 
@@ -22,7 +22,7 @@ export function HtmlText({ text, isComplete }: HtmlTextProps): ReactNode {
     text.length <= SHORT ||
     !text.startsWith(parsed.current) ||
     text.length >= parsed.current.length * (1 + GROWTH);
-  // A cache: what was parsed last is kept, whichever render did it.
+  // A cache that any render may fill.
   if (isDue) parsed.current = text;
   const rest = text.slice(parsed.current.length);
   return (
@@ -33,7 +33,7 @@ export function HtmlText({ text, isComplete }: HtmlTextProps): ReactNode {
   );
 }
 
-/** HTML of any length, also as a block within Markdown. */
+/** Renders HTML of any length, also as a block within Markdown. */
 export const HtmlFragment = memo(function HtmlFragment({ html }: { readonly html: string }): ReactNode {
   const words = useWords(TEXT_WORDS);
   const root = parseInert(html);
@@ -47,7 +47,7 @@ export const HtmlFragment = memo(function HtmlFragment({ html }: { readonly html
   );
 });
 
-/** Only for looks until it is parsed: it is text whatever is in it. */
+/** A preview until the next parse. The result is rendered as text, so it need not be safe HTML. */
 function stripTags(html: string): string {
   return html.replaceAll(/<[^<>]{0,2000}>?/g, "");
 }

@@ -1,39 +1,39 @@
 /**
- * Tokens within a line of Markdown as elements of React. Tags written among them pass the same list as HTML does; a pair
- * of them holds what stands between, and one without its other half is as if it were not there.
+ * Renders inline Markdown tokens as React elements. Inline HTML passes the same allowlist as HTML answers; unpaired
+ * tags are ignored.
  */
 import { createElement, type ReactNode } from "react";
 import type { Token, Tokens } from "marked";
 import { decodeEntities } from "./entities.ts";
-import { isInlineTag, judgeAttributes, judgeTag } from "./html-tags.ts";
+import { isInlineTag, filterAttributes, classifyTag } from "./html-tags.ts";
 import type { MathToken } from "./lex-markdown.ts";
 import { MathText } from "./math-text.tsx";
 import { TextImage } from "./text-image.tsx";
 import { TextLink } from "./text-link.tsx";
 
-/** Deeper than this it is shown as it was written. */
-const DEEPEST = 40;
+/** Deeper content is shown as source. */
+const MAX_DEPTH = 40;
 
-/** An element that was opened by a tag, and what came since. */
-interface Frame {
+/** An open HTML element and its content so far. */
+interface OpenElement {
   readonly name: string;
   readonly attributes: string;
   readonly nodes: ReactNode[];
 }
 
 export function buildInline(tokens: readonly Token[], depth = 0): ReactNode[] {
-  const frames: Frame[] = [{ name: "", attributes: "", nodes: [] }];
+  const open: OpenElement[] = [{ name: "", attributes: "", nodes: [] }];
   for (const token of tokens) {
-    const nodes = frames.at(-1)?.nodes ?? [];
-    if (token.type === "html") readTag(token.raw, frames);
+    const nodes = open.at(-1)?.nodes ?? [];
+    if (token.type === "html") readTag(token.raw, open);
     else nodes.push(buildToken(token, nodes.length, depth));
   }
-  while (frames.length > 1) unwrap(frames);
-  return frames[0]?.nodes ?? [];
+  while (open.length > 1) unwrap(open);
+  return open[0]?.nodes ?? [];
 }
 
 function buildToken(token: Token, key: number, depth: number): ReactNode {
-  if (depth > DEEPEST) return token.raw;
+  if (depth > MAX_DEPTH) return token.raw;
   switch (token.type) {
     case "text":
       return "tokens" in token && token.tokens !== undefined ? (
@@ -83,7 +83,7 @@ function decodeTitle(title: string | null | undefined): string | undefined {
   return title === null || title === undefined || title === "" ? undefined : decodeEntities(title);
 }
 
-/** What an image is called, without marks. */
+/** Returns the plain text of tokens, for alternative texts. */
 function readText(tokens: readonly Token[]): string {
   return tokens
     .map((token) => {
@@ -94,14 +94,14 @@ function readText(tokens: readonly Token[]): string {
     .join("");
 }
 
-function readTag(raw: string, frames: Frame[]): void {
+function readTag(raw: string, open: OpenElement[]): void {
   const [, slash, name = "", attributes = ""] = /^<(\/?)([a-z][\w-]*)([\s\S]*?)\/?>$/i.exec(raw) ?? [];
-  const top = frames.at(-1);
+  const top = open.at(-1);
   if (name === "" || top === undefined) return;
-  const judged = judgeTag(name);
-  if (slash === "/") closeFrame(name.toLowerCase(), frames);
+  const judged = classifyTag(name);
+  if (slash === "/") closeElement(name.toLowerCase(), open);
   else if (judged === "drop" || isInlineTag(name)) {
-    if (frames.length <= DEEPEST) frames.push({ name: name.toLowerCase(), attributes, nodes: [] });
+    if (open.length <= MAX_DEPTH) open.push({ name: name.toLowerCase(), attributes, nodes: [] });
   } else if (judged !== "unwrap") {
     const key = top.nodes.length;
     if (judged.tag === "br" || judged.tag === "wbr") top.nodes.push(createElement(judged.tag, { key }));
@@ -109,43 +109,43 @@ function readTag(raw: string, frames: Frame[]): void {
   }
 }
 
-function closeFrame(name: string, frames: Frame[]): void {
-  const at = frames.findLastIndex((frame) => frame.name === name);
+function closeElement(name: string, open: OpenElement[]): void {
+  const at = open.findLastIndex((element) => element.name === name);
   if (at < 1) return;
-  while (frames.length - 1 > at) unwrap(frames);
-  const frame = frames.pop();
-  const parent = frames.at(-1);
-  if (frame === undefined || parent === undefined) return;
-  const judged = judgeTag(name);
+  while (open.length - 1 > at) unwrap(open);
+  const element = open.pop();
+  const parent = open.at(-1);
+  if (element === undefined || parent === undefined) return;
+  const judged = classifyTag(name);
   if (typeof judged === "string") return;
   const key = parent.nodes.length;
-  const read = createReader(frame.attributes);
+  const read = createAttributeReader(element.attributes);
   parent.nodes.push(
     judged.tag === "a" ? (
       <TextLink key={key} href={read("href") ?? ""} title={read("title")}>
-        {frame.nodes}
+        {element.nodes}
       </TextLink>
     ) : (
-      createElement(judged.tag, { key, ...judgeAttributes(judged.tag, read) }, frame.nodes)
+      createElement(judged.tag, { key, ...filterAttributes(judged.tag, read) }, element.nodes)
     ),
   );
 }
 
-/** What stands in an element that was never closed belongs to the one around it. */
-function unwrap(frames: Frame[]): void {
-  const frame = frames.pop();
-  const parent = frames.at(-1);
-  if (frame === undefined || parent === undefined || frame.nodes.length === 0) return;
-  parent.nodes.push(<span key={parent.nodes.length}>{frame.nodes}</span>);
+/** Moves the content of an unclosed element to its parent. */
+function unwrap(open: OpenElement[]): void {
+  const element = open.pop();
+  const parent = open.at(-1);
+  if (element === undefined || parent === undefined || element.nodes.length === 0) return;
+  parent.nodes.push(<span key={parent.nodes.length}>{element.nodes}</span>);
 }
 
 function buildImage(attributes: string, key: number): ReactNode {
-  const read = createReader(attributes);
+  const read = createAttributeReader(attributes);
   return <TextImage key={key} url={read("src") ?? ""} alt={read("alt") ?? ""} title={read("title")} />;
 }
 
-/** The attributes of a tag by their names; the first of a name counts, as in HTML. */
-function createReader(attributes: string): (name: string) => string | undefined {
+/** Returns an attribute reader. The first occurrence of a name counts, as in HTML. */
+function createAttributeReader(attributes: string): (name: string) => string | undefined {
   const values = new Map<string, string>();
   for (const [, name, double, single, bare] of attributes.matchAll(
     /([^\s"'<>/=]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+)))?/g,

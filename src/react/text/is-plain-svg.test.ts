@@ -1,9 +1,8 @@
-// Of drawings, those are shown that no browser can be kept busy with.
 import { describe, expect, it } from "vitest";
 import { isPlainSvg } from "./is-plain-svg.ts";
 
-describe("a drawing", () => {
-  it("of shapes and words is shown", () => {
+describe("isPlainSvg", () => {
+  it("accepts shapes and text", () => {
     expect(isPlainSvg('<svg xmlns="http://www.w3.org/2000/svg"><circle cx="5" cy="5" r="4" fill="red"/></svg>')).toBe(
       true,
     );
@@ -24,5 +23,5 @@ describe("a drawing", () => {
     "<svg><x:use/></svg>",
     `<svg>${'<g clip-path="url(#a)"/>'.repeat(101)}</svg>`,
     `<svg>${" ".repeat(300_000)}</svg>`,
-  ])("that is anything else is not: %.60s", (text) => expect(isPlainSvg(text)).toBe(false));
+  ])("rejects %.60s", (text) => expect(isPlainSvg(text)).toBe(false));
 });

@@ -1,11 +1,11 @@
 /**
- * Whether a drawing in SVG is made of shapes and words alone. As an image it can run and load nothing anyway; but what
- * repeats itself, or is filtered or clipped without end, would take the browser's time.
+ * Checks that an SVG contains only shapes and text. An SVG image cannot run scripts or load resources, but repeated or
+ * filtered content could slow the browser down.
  */
 const MAX_CHARACTERS = 300_000;
 const MAX_CLIPS = 100;
 
-/** Each `<` begins or ends one of these. */
+/** Matches an allowed tag after each `<`. */
 const ELEMENTS =
   /^\/?(?:svg|g|defs|title|desc|path|rect|circle|ellipse|line|polyline|polygon|text|tspan|linearGradient|radialGradient|stop|clipPath)[\s/>]/;
 

@@ -1,13 +1,13 @@
 /**
- * Markdown into tokens: GitHub's dialect and mathematics, by the lexer of `marked`. Nothing of its HTML writer is used.
+ * Tokenizes GitHub-flavoured Markdown and math with the lexer of `marked`. Its HTML renderer is not used.
  *
- * Invariant: it never throws, and what an empty line has ended is not changed by what comes after it, except that
- * references find definitions that come later.
+ * Invariant: it never throws, and later text does not change what an empty line has ended, except that link references
+ * may find later definitions.
  */
 import { Lexer, Marked, type Token, Tokenizer, type Tokens, type TokensList } from "marked";
 import { findMath, findMathBlock, findMathStart, maskMath } from "./find-math.ts";
 
-export type Links = Record<string, { readonly href: string; readonly title: string | null | undefined }>;
+export type LinkDefinitions = Record<string, { readonly href: string; readonly title: string | null | undefined }>;
 
 export interface MathToken {
   readonly type: "math";
@@ -16,29 +16,29 @@ export interface MathToken {
   readonly isBlock: boolean;
 }
 
-/** Definitions of links a text may have; what looks like one after that is text. */
-const MOST_LINKS = 500;
-/** Text in one go: longer paragraphs are cut, because the lexer looks for the end of what was opened up to their end. */
-const LONGEST_RUN = 4000;
-/** Lists and quotes within each other: each is lexed with all that is in it, so depth multiplies the work. */
-const DEEPEST = 20;
+/** Maximum link definitions; further ones are text. */
+const MAX_LINKS = 500;
+/** Longer paragraphs are split, because the lexer scans to their end for each opened mark. */
+const MAX_RUN = 4000;
+/** Maximum nesting: each nested list or quote is tokenized again with its content. */
+const MAX_DEPTH = 20;
 
-/** Punctuation of Chinese and Japanese at either end. */
+/** Chinese or Japanese punctuation at either end. */
 const WIDE_EDGE = /^[\u2018-\u201f\u3000-\u303f\uff01-\uff60]|[\u2018-\u201f\u2026\u3000-\u303f\uff01-\uff60]$/;
 
 const engine = new Marked({
   gfm: true,
   tokenizer: {
-    /** A title that is not closed must not reach over an empty line: definitions would come and go with later text. */
+    /** An unclosed title must not span an empty line; otherwise later text would add or remove definitions. */
     def(source) {
       if (!/^ {0,3}\[/.test(source)) return undefined;
       const empty = source.search(/\n[ \t]*\n/);
       const found = Tokenizer.prototype.def.call(this, empty === -1 ? source : source.slice(0, empty));
       if (found === undefined) return undefined;
       const { links } = this.lexer.tokens;
-      return Object.hasOwn(links, found.tag) || Object.keys(links).length < MOST_LINKS ? found : undefined;
+      return Object.hasOwn(links, found.tag) || Object.keys(links).length < MAX_LINKS ? found : undefined;
     },
-    /** Text ends where mathematics may begin. What is behind that is not shown to the lexer: it would look through it. */
+    /** Text ends where math may begin. The rest is hidden from the lexer, which would scan it again. */
     inlineText(source) {
       const at = source.indexOf("$", /^\$*/.exec(source)?.[0].length);
       return Tokenizer.prototype.inlineText.call(this, at > 0 ? source.slice(0, at) : source);
@@ -47,7 +47,8 @@ const engine = new Marked({
   hooks: { emStrongMask: maskMath },
   extensions: [
     {
-      // Chinese has no spaces: by the common rule `**注意：**请` would not be bold, because a mark follows a mark.
+      // Chinese has no spaces: by the standard rule, `**注意：**请` would not be bold, because punctuation precedes the
+      // closing mark.
       name: "strong",
       level: "inline",
       tokenizer(source) {
@@ -76,17 +77,17 @@ const engine = new Marked({
   ],
 });
 
-/** `source` has no carriage returns. `links` are those known so far, by their normalised label. */
-export function lexMarkdown(source: string, links: Links): Token[] {
+/** `source` must not contain carriage returns. `links` are the known definitions by normalized label. */
+export function lexMarkdown(source: string, links: LinkDefinitions): Token[] {
   try {
     return lex(source, links);
   } catch {
-    // A text the lexer cannot follow is shown as it is.
+    // Text that the lexer cannot handle is shown unchanged.
     return [createPlainToken("paragraph", source)];
   }
 }
 
-function lex(source: string, links: Links): Token[] {
+function lex(source: string, links: LinkDefinitions): Token[] {
   const lexer = new BoundedLexer(engine.defaults);
   Object.assign(lexer.tokens.links, links);
   lexer.blockTokens(source, lexer.tokens);
@@ -97,12 +98,12 @@ function lex(source: string, links: Links): Token[] {
   return lexer.tokens;
 }
 
-// The lexer calls itself for what is nested: only in its place can its depth be bounded.
+// The lexer recurses into nested blocks; overriding it is the only way to limit the depth.
 class BoundedLexer extends Lexer {
   #depth = 0;
 
   override blockTokens(source: string, tokens: Token[] = [], isClipped = false): TokensList {
-    if (this.#depth >= DEEPEST) tokens.push(createPlainToken("text", source));
+    if (this.#depth >= MAX_DEPTH) tokens.push(createPlainToken("text", source));
     else {
       this.#depth++;
       super.blockTokens(source, tokens, isClipped);
@@ -117,10 +118,10 @@ function createPlainToken(type: "text" | "paragraph", source: string): Token {
 }
 
 function cutRuns(source: string): string[] {
-  if (source.length <= LONGEST_RUN) return [source];
+  if (source.length <= MAX_RUN) return [source];
   const runs: string[] = [];
   for (let start = 0; start < source.length;) {
-    const end = start + LONGEST_RUN;
+    const end = start + MAX_RUN;
     const cut = end < source.length ? findCut(source, start, end) : source.length;
     runs.push(source.slice(start, cut));
     start = cut;
@@ -128,17 +129,17 @@ function cutRuns(source: string): string[] {
   return runs;
 }
 
-/** At the end of a line, of a sentence or of a word, whichever there is in the second half. */
+/** Prefers the end of a line, sentence or word in the second half. */
 function findCut(source: string, start: number, end: number): number {
   for (const mark of ["\n", ". ", "。", " "]) {
     const at = source.lastIndexOf(mark, end - mark.length);
-    if (at > start + LONGEST_RUN / 2) return at + mark.length;
+    if (at > start + MAX_RUN / 2) return at + mark.length;
   }
   return end;
 }
 
-/** The definitions among tokens, also those within lists and quotes. The first of a label counts. */
-export function collectLinks(tokens: readonly Token[], into: Links): void {
+/** Collects link definitions, also from lists and quotes. The first one of a label counts. */
+export function collectLinks(tokens: readonly Token[], into: LinkDefinitions): void {
   for (const token of tokens) {
     if (token.type === "def") {
       const { tag, href, title } = token as Tokens.Def;

@@ -1,26 +1,25 @@
-// Markdown that grows: whatever way a text is cut, it ends as the whole text lexed at once, and what is lexed on the way
-// is a multiple of the text.
+// However a text is split, the result equals tokenizing it at once, and the total work stays linear.
 import fc from "fast-check";
 import { createElement, type ReactNode } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { MarkdownBlock } from "./block-elements.tsx";
-import { collectLinks, type Links, lexMarkdown } from "./lex-markdown.ts";
-import { type Block, type MarkdownDocument, MarkdownFeed } from "./markdown-feed.ts";
+import { collectLinks, type LinkDefinitions, lexMarkdown } from "./lex-markdown.ts";
+import { type FeedBlock, type MarkdownDocument, MarkdownFeed } from "./markdown-feed.ts";
 
-const show = (blocks: readonly Block[]): string =>
+const show = (blocks: readonly FeedBlock[]): string =>
   renderToStaticMarkup(
     blocks.map((block, key): ReactNode => createElement(MarkdownBlock, { key, block, isOpen: false })),
   );
 
 const showDocument = ({ pages, rest }: MarkdownDocument): string => show(pages.flat()) + rest;
 
-/** The lexer alone, on the whole text; twice, so that references find what is defined below them. */
+/** Tokenizes the whole text with the lexer alone; twice, so that references find later definitions. */
 function showAtOnce(text: string): string {
   const source = text.replaceAll(/\r\n?/g, "\n");
-  const links = Object.create(null) as Links;
+  const links = Object.create(null) as LinkDefinitions;
   collectLinks(lexMarkdown(source, links), links);
-  return show(lexMarkdown(source, links).map((token): Block => ({ kind: "token", token })));
+  return show(lexMarkdown(source, links).map((token): FeedBlock => ({ kind: "token", token })));
 }
 
 function feedPieces(pieces: readonly string[]): MarkdownFeed {
@@ -72,7 +71,7 @@ const markdown = fc
   .array(fc.tuple(fc.constantFrom(...LINES), fc.constantFrom("\n", "\n", "\n", "\n\n", "\r\n", "")), { maxLength: 14 })
   .map((lines) => lines.flat().join(""));
 
-/** Where a text is cut, as parts of its length. */
+/** Where a text is split, as fractions of its length. */
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
 
 function cut(text: string, places: readonly number[]): string[] {
@@ -80,8 +79,8 @@ function cut(text: string, places: readonly number[]): string[] {
   return [0, ...at].map((start, index) => text.slice(start, at[index] ?? text.length));
 }
 
-describe("a text in pieces", () => {
-  it("ends as the whole text at once, wherever it is cut", () => {
+describe("incremental parsing", () => {
+  it("equals parsing at once for any split", () => {
     fc.assert(
       fc.property(markdown, cuts, (text, places) => {
         expect(showCut(cut(text, places))).toBe(showAtOnce(text));
@@ -90,7 +89,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("ends as the whole text at once, character by character", () => {
+  it("equals parsing at once character by character", () => {
     fc.assert(
       fc.property(markdown, (text) => {
         expect(showCut(text.split(""))).toBe(showAtOnce(text));
@@ -99,7 +98,7 @@ describe("a text in pieces", () => {
     );
   });
 
-  it("ends as the whole text at once where lists and tables are given out in pieces", () => {
+  it("equals parsing at once when lists and tables are emitted in pieces", () => {
     const filler = "x".repeat(120);
     fc.assert(
       fc.property(markdown, fc.nat(200), cuts, (text, seed, places) => {
@@ -115,7 +114,7 @@ describe("a text in pieces", () => {
   });
 });
 
-/** A megabyte of each, as it may come: words, lines, or nothing that ever ends. */
+/** A megabyte of each kind. */
 const MEGABYTE = 1_000_000;
 const fill = (line: string, begin = ""): string => begin + line.repeat(Math.ceil(MEGABYTE / line.length));
 const KINDS: Readonly<Record<string, string>> = {
@@ -133,19 +132,19 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const STEP = 500;
 
-describe("what is lexed", () => {
-  it.each(Object.keys(KINDS))("is a multiple of the text: %s", (kind) => {
+describe("tokenized characters", () => {
+  it.each(Object.keys(KINDS))("are a multiple of the text: %s", (kind) => {
     const text = (KINDS[kind] ?? "").slice(0, process.env["LOOM_LONG"] === "1" ? MEGABYTE : MEGABYTE / 20);
     const feed = new MarkdownFeed();
     let updates = 0;
     for (let end = STEP; end < text.length; end += STEP, updates++) feed.update(text.slice(0, end), false);
     feed.update(text, true);
-    // An open end up to 2,000 characters is lexed twice with each update, to close what is open in it; a longer one
-    // after it grew by an eighth. References are resolved again each time the text doubled.
+    // An open end up to 2,000 characters is tokenized twice per update, to close its marks; a longer one after it has
+    // grown by an eighth. References are resolved again whenever the text has doubled.
     expect(feed.lexed).toBeLessThan(12 * text.length + 2 * 2000 * updates);
   });
 
-  it("is nothing more in a block of code, but once it has ended", () => {
+  it("are zero inside an open code block", () => {
     const text = `${(KINDS["one block of code"] ?? "").slice(0, 100_000)}\n\`\`\`\n`;
     const feed = new MarkdownFeed();
     for (let end = 10; end < text.length; end += 10) feed.update(text.slice(0, end), false);
@@ -154,7 +153,7 @@ describe("what is lexed", () => {
     expect(feed.lexed).toBeLessThan(text.length + 200);
   });
 
-  it("is the whole text once where it comes at once", () => {
+  it("equal the text once if it arrives at once", () => {
     const text = (KINDS["paragraphs"] ?? "").slice(0, 100_000);
     const feed = new MarkdownFeed();
     feed.update(text, true);
@@ -162,8 +161,8 @@ describe("what is lexed", () => {
   });
 });
 
-describe("blocks that are certain", () => {
-  it("stay the same objects, page by page", () => {
+describe("finished blocks", () => {
+  it("keep their identity, page by page", () => {
     const paragraphs = Array.from({ length: 200 }, (_, index) => `Paragraph ${index}.\n\n`);
     const feed = new MarkdownFeed();
     let text = paragraphs.join("");
@@ -182,7 +181,7 @@ describe("blocks that are certain", () => {
     expect(feed.update(text, false)).toBe(after);
   });
 
-  it("begin anew where a text does not continue the one before", () => {
+  it("are discarded if a text does not continue the previous one", () => {
     const feed = new MarkdownFeed();
     feed.update("# One\n\ntwo\n\nthree", false);
     expect(showDocument(feed.update("other", true))).toBe("<p>other</p>");

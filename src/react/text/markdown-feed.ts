@@ -1,27 +1,27 @@
 /**
- * Markdown that grows, as blocks. What is certain not to change is lexed once and its blocks stay the same objects; only
- * the open end is looked at again. It renders nothing.
+ * Incremental Markdown parser. Finished blocks are tokenized once and keep their identity; only the open end is
+ * tokenized again. It renders nothing.
  *
- * A block is certain when the next one has begun with a whole line: the lexer decides line by line. Long lists and tables
- * are given out in pieces, a fenced block is only appended to, and any other open end that grew long is lexed again
- * after it grew by a part of itself; what came since is `rest`. So all that is lexed stays a multiple of the text.
+ * A block is finished when the next one has begun with a whole line. Long lists and tables are emitted in pieces, and
+ * an open code fence is only appended to. Any other long open end is tokenized again after it has grown by a fraction;
+ * until then the new text is `rest`. Total work stays proportional to the text.
  *
- * Invariant: once complete, the blocks are those of the whole text lexed at once, however it was cut.
+ * Invariant: for a complete text, the blocks equal those of tokenizing it at once, however it was split.
  */
 import type { Token, Tokens } from "marked";
 import { closeInline } from "./close-inline.ts";
 import { detachText } from "./detach-text.ts";
 import { type Fence, openFence, readFence } from "./open-fence.ts";
-import { collectLinks, type Links, lexMarkdown } from "./lex-markdown.ts";
+import { collectLinks, type LinkDefinitions, lexMarkdown } from "./lex-markdown.ts";
 
-export type Block =
+export type FeedBlock =
   | { readonly kind: "token"; readonly token: Token }
   | ListBlock
   | TableBlock
-  /** Fenced, and not closed yet. */
+  /** An open code fence. */
   | { readonly kind: "code"; readonly text: string; readonly language: string };
 
-/** Items in pieces that do not change; whether it is loose may still be found out by a later item. */
+/** Items in immutable pieces. A later item may still make the list loose. */
 export interface ListBlock {
   readonly kind: "list";
   readonly isOrdered: boolean;
@@ -37,26 +37,26 @@ export interface TableBlock {
 }
 
 export interface MarkdownDocument {
-  /** Blocks by the page, the last of which may change: a page of blocks that does not change is the same object. */
-  readonly pages: readonly (readonly Block[])[];
-  /** The number of blocks, the last of which is open unless the text is complete. */
+  /** Blocks in pages; all but the last page keep their identity. */
+  readonly pages: readonly (readonly FeedBlock[])[];
+  /** Total number of blocks. The last one is open unless the text is complete. */
   readonly count: number;
   readonly isComplete: boolean;
-  /** What came since the open end was lexed. */
+  /** Text received since the open end was last tokenized. */
   readonly rest: string;
 }
 
 const PAGE = 64;
-/** An open end up to this long is lexed again with every change. */
+/** A shorter open end is tokenized on every change. */
 const SHORT = 2000;
-/** A longer one when it grew by this part of itself. */
+/** Growth after which a longer open end is tokenized again. */
 const GROWTH = 1 / 8;
-/** Lists and tables are given out in pieces of about this size. */
+/** Approximate size of the pieces of lists and tables. */
 const PIECE = 1000;
-/** How much of a text that comes at once is lexed in one go. */
+/** Maximum text tokenized at once. */
 const WINDOW = 16_000;
 
-/** So much of the end of a text is looked at to see that another continues it. */
+/** Characters compared to check that a text continues the previous one. */
 const COMPARED = 1000;
 
 const ENDS_ALONE: ReadonlySet<string> = new Set([
@@ -71,41 +71,41 @@ const ENDS_ALONE: ReadonlySet<string> = new Set([
   "math",
 ]);
 const INTERRUPTS: ReadonlySet<string> = new Set(["heading", "hr", "code", "list", "blockquote"]);
-/** A paragraph that may yet turn out to be a definition or mathematics. */
+/** A paragraph that may still become a link definition or math. */
 const UNDECIDED = /^ {0,3}\[|(?:^|\n) {0,3}(?:\$\$|\\\[)/;
 
 export class MarkdownFeed {
-  /** Characters given to the lexer so far, for those who count. */
+  /** Characters passed to the lexer so far, for tests. */
   lexed = 0;
 
   #text = "";
   #hasReturns = false;
-  /** The text with one kind of line end, and how much of it that is. */
+  /** The text with normalized line ends, and how much of the input it covers. */
   #source = "";
   #taken = 0;
   #isComplete = false;
   #document: MarkdownDocument = { pages: [], count: 0, isComplete: false, rest: "" };
 
-  /** Where the open end begins. */
+  /** Start of the open end. */
   #start = 0;
-  /** How far the open end was lexed, and what it gave. */
+  /** How far the open end was tokenized, and the resulting blocks. */
   #lexedTo = 0;
-  #open: readonly Block[] = [];
-  #pages: Block[][] = [];
+  #open: readonly FeedBlock[] = [];
+  #pages: FeedBlock[][] = [];
   #fence: Fence | undefined;
-  /** A list or table of which pieces were given out, and whose end is open. */
+  /** An open list or table whose first pieces were emitted. */
   #list: ListBlock | undefined;
   #table: (TableBlock & { readonly head: string }) | undefined;
 
-  #links: Links = Object.create(null) as Links;
+  #links: LinkDefinitions = Object.create(null) as LinkDefinitions;
   #hasNewLinks = false;
   #linkedAt = 0;
 
-  /** The whole text so far. Where it does not continue the one before, everything begins anew. */
+  /** Takes the whole text so far. Starts over if it does not continue the previous text. */
   update(text: string, isComplete: boolean): MarkdownDocument {
     if (text === this.#text && isComplete === this.#isComplete) return this.#document;
     if (this.#isComplete || !this.#isContinuedBy(text, isComplete)) {
-      this.#begin(Object.create(null) as Links);
+      this.#begin(Object.create(null) as LinkDefinitions);
       this.#text = "";
       this.#hasReturns = false;
       this.#source = "";
@@ -120,7 +120,7 @@ export class MarkdownFeed {
       this.#hasNewLinks &&
       (isComplete || this.#source.length <= SHORT || this.#source.length >= 2 * this.#linkedAt)
     ) {
-      // What came before its definition is lexed again, now that it is known.
+      // Tokenize again, so that earlier references find the new definitions.
       this.#begin(this.#links);
       this.#linkedAt = this.#source.length;
       this.#advance();
@@ -129,14 +129,14 @@ export class MarkdownFeed {
     return this.#document;
   }
 
-  /** Two kinds of line end are one; a carriage return at the end may be half of one. Only what is new is looked at. */
+  /** Normalizes line ends of new text. A final carriage return is held back, since a line feed may follow. */
   #extend(text: string): void {
     const end = this.#hasReturns && !this.#isComplete && text.endsWith("\r") ? text.length - 1 : text.length;
     this.#source = this.#hasReturns ? this.#source + text.slice(this.#taken, end).replaceAll(/\r\n?/g, "\n") : text;
     this.#taken = end;
   }
 
-  /** Compared whole once it is complete; until then by where it was continued, so that a token costs the same anywhere. */
+  /** Compares the whole text only once it is complete; before that only its end, so that cost does not grow. */
   #isContinuedBy(text: string, isComplete: boolean): boolean {
     if (isComplete) return text.startsWith(this.#text);
     const { length } = this.#text;
@@ -144,7 +144,7 @@ export class MarkdownFeed {
     return text.length >= length && text.slice(from, length) === this.#text.slice(from);
   }
 
-  #begin(links: Links): void {
+  #begin(links: LinkDefinitions): void {
     this.#start = 0;
     this.#lexedTo = 0;
     this.#open = [];
@@ -167,14 +167,14 @@ export class MarkdownFeed {
       }
       if (!this.#isComplete && !this.#isDue()) return;
       const start = this.#start;
-      // What was lexed before and gave nothing that is certain is lexed as a whole.
+      // Text that yielded no finished block before is tokenized as a whole.
       const end = this.#lexedTo > start ? this.#source.length : Math.min(this.#source.length, start + window);
       const isEnd = end === this.#source.length;
       const isFinal = isEnd && this.#isComplete;
       const head = this.#table?.head ?? "";
       this.#take(this.#lex(head + this.#source.slice(start, end)), head.length, end, isFinal);
       if (isFinal) return;
-      // Where a fence begins now, it is read as one at once.
+      // A fence that starts now is read at once.
       if (isEnd && (this.#start === start || openFence(this.#source, this.#start) === undefined)) return;
       window = this.#start === start ? window * 2 : WINDOW;
       if (!isEnd) this.#lexedTo = 0;
@@ -191,7 +191,7 @@ export class MarkdownFeed {
     return lexMarkdown(detachText(source), this.#links);
   }
 
-  /** Gives out the tokens that are certain, and keeps the others as the open end. */
+  /** Emits finished tokens and keeps the others as the open end. */
   #take(tokens: Token[], headLength: number, end: number, isFinal: boolean): void {
     let offset = this.#start - headLength;
     let certain = 0;
@@ -225,7 +225,7 @@ export class MarkdownFeed {
     this.#open = this.#toBlocks(this.#closeEnd(rest, end));
   }
 
-  /** Only for looks, and only at the end of what there is. */
+  /** Closes inline marks at the end of the text, for the preview only. */
   #closeEnd(tokens: Token[], end: number): Token[] {
     const open = this.#source.slice(this.#start, end);
     if (end < this.#source.length || this.#isComplete || open.length > SHORT) return tokens;
@@ -240,7 +240,7 @@ export class MarkdownFeed {
     else if (first?.type === "table") this.#takeRows(first as Tokens.Table, tokens, headLength, end);
   }
 
-  /** All items but the last that has a whole line: the one before it cannot go on. */
+  /** Takes all items before the last one that has a complete line. */
   #takeItems(list: Tokens.List, tokens: Token[], end: number): void {
     const { items } = list;
     let count = 0;
@@ -263,7 +263,7 @@ export class MarkdownFeed {
     tokens[0] = { ...list, raw: list.raw.slice(length), items: items.slice(count) };
   }
 
-  /** All rows that are whole lines. */
+  /** Takes all rows that are whole lines. */
   #takeRows(table: Tokens.Table, tokens: Token[], headLength: number, end: number): void {
     const head = this.#table?.head ?? this.#source.slice(this.#start, findLine(this.#source, this.#start, 2));
     if (head.length > PIECE) return;
@@ -283,7 +283,7 @@ export class MarkdownFeed {
     tokens[0] = { ...table, rows: table.rows.slice(count) };
   }
 
-  /** False while the fence is open. */
+  /** Returns false while the fence is open. */
   #readFence(fence: Fence): boolean {
     const end = readFence(fence, this.#source, this.#isComplete);
     if (end === undefined) {
@@ -300,9 +300,9 @@ export class MarkdownFeed {
     return true;
   }
 
-  /** The first token continues the list or table that is open. */
-  #toBlocks(tokens: readonly Token[]): Block[] {
-    const blocks: Block[] = [];
+  /** The first token continues the open list or table, if there is one. */
+  #toBlocks(tokens: readonly Token[]): FeedBlock[] {
+    const blocks: FeedBlock[] = [];
     for (const [index, token] of tokens.entries()) {
       if (token.type === "space" || token.type === "def") continue;
       if (token.type === "list") blocks.push(this.#toList(token as Tokens.List, index === 0));
@@ -322,14 +322,14 @@ export class MarkdownFeed {
     return { kind: "table", header: table.header, pieces: table.rows.length === 0 ? pieces : [...pieces, table.rows] };
   }
 
-  #push(block: Block): void {
+  #push(block: FeedBlock): void {
     const page = this.#pages.at(-1);
     if (page === undefined || page.length === PAGE) this.#pages.push([block]);
-    // A page that was shown must not change: it is another one now.
+    // Pages are immutable once returned.
     else this.#pages[this.#pages.length - 1] = [...page, block];
   }
 
-  /** Definitions in what has become certain. */
+  /** Collects link definitions from finished tokens. */
   #note(tokens: readonly Token[], source: string): void {
     if (!source.includes("]:")) return;
     const known = Object.keys(this.#links).length;
@@ -338,8 +338,8 @@ export class MarkdownFeed {
   }
 
   #build(): MarkdownDocument {
-    const pages: (readonly Block[])[] = [...this.#pages];
-    // What is open stands where it will stand, so that it is not built anew when it is certain.
+    const pages: (readonly FeedBlock[])[] = [...this.#pages];
+    // Open blocks already have their final position, so they keep their React elements once finished.
     for (const block of this.#open) {
       const last = pages.at(-1);
       if (last === undefined || last.length === PAGE) pages.push([block]);
@@ -352,27 +352,27 @@ export class MarkdownFeed {
   }
 }
 
-/** Nothing that may come can change `before`, once the first line of `next` is whole. */
+/** Whether later text cannot change `before`, once the first line of `next` is complete. */
 function isCertain(before: Token, next: Token): boolean {
-  // An empty line may be the beginning of one that is not.
+  // An empty line may still become a line with content.
   if (next.type === "space") return false;
   if (ENDS_ALONE.has(before.type)) return true;
   return before.type === "paragraph" && interruptsParagraph(next);
 }
 
-/** It may take in what stands below it, up to an empty line: as a definition, mathematics, or an underlined heading. */
+/** Whether the token may still absorb following lines: as a definition, math or an underlined heading. */
 function isUndecidedBefore({ type, raw }: Token, next: Token): boolean {
   if (type === "paragraph" && next.type !== "space" && !interruptsParagraph(next)) return true;
   return type === "def" || ((type === "paragraph" || type === "heading") && UNDECIDED.test(raw));
 }
 
-/** Also one that will turn out to be a heading because of a line below. */
+/** Whether a token can interrupt the paragraph before it. */
 function interruptsParagraph({ type, raw }: Token): boolean {
   if (!INTERRUPTS.has(type) || UNDECIDED.test(raw)) return false;
   return type !== "list" || /^ {0,3}(?:[*+-]|\d{1,9}[.)]) /.test(raw);
 }
 
-/** A paragraph is also ended by what could be the head of a table, which is two lines. */
+/** A paragraph may also end at a table header, which takes two lines. */
 function hasLines(source: string, start: number, end: number, before: Token): boolean {
   const second = source.indexOf("\n", start) + 1;
   if (second === 0 || second > end) return false;
@@ -395,7 +395,7 @@ function createListBlock(list: Tokens.List): ListBlock {
   return { kind: "list", isOrdered: list.ordered, start, isLoose: false, pieces: [] };
 }
 
-/** Of an item that another one follows. */
+/** Whether an item that is followed by another makes its list loose. */
 function isLooseItem({ raw, tokens }: Tokens.ListItem): boolean {
   return /\n[ \t]*\n[ \t]*$/.test(raw) || tokens.some((token) => token.type === "space" && /\n.*\n/.test(token.raw));
 }

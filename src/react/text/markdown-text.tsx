@@ -1,10 +1,7 @@
-/**
- * Markdown as it grows. Blocks that are certain are rendered once; a token that comes renders the open end, and looks at
- * one page of blocks.
- */
+/** Renders Markdown as it grows. Finished blocks render once; a token re-renders only the open end. */
 import { memo, type ReactNode, useMemo } from "react";
 import { MarkdownBlock } from "./block-elements.tsx";
-import { type Block, MarkdownFeed } from "./markdown-feed.ts";
+import { type FeedBlock, MarkdownFeed } from "./markdown-feed.ts";
 import { RestText } from "./plain-text.tsx";
 
 export interface MarkdownTextProps {
@@ -13,7 +10,7 @@ export interface MarkdownTextProps {
 }
 
 export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode {
-  // A cache: the same text gives the same blocks, whichever render asked first.
+  // A cache: the result depends only on the text, so any render may fill it.
   const feed = useMemo(() => new MarkdownFeed(), []);
   const { pages, rest } = feed.update(text, isComplete);
   const last = pages.length - 1;
@@ -28,8 +25,8 @@ export function MarkdownText({ text, isComplete }: MarkdownTextProps): ReactNode
 }
 
 interface PageProps {
-  readonly blocks: readonly Block[];
-  /** Its last block is. */
+  readonly blocks: readonly FeedBlock[];
+  /** Its last block is open. */
   readonly isOpen: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A formula, by the page's plugin; without one, and while it is being written, its source. */
+/** A formula, rendered by the page's plugin. Without one, and while incomplete, the source is shown. */
 import { memo, type ReactNode, useState } from "react";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";

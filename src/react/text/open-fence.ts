@@ -1,19 +1,16 @@
-/**
- * A fenced block of code that is being written: found by its first line, and searched for its last line by line, each
- * once. What it holds is not looked at.
- */
+/** An open code fence. It is recognized by its first line and checked line by line for its end, each line once. */
 export interface Fence {
-  /** Where its text begins. */
+  /** Offset of the code. */
   readonly textStart: number;
   readonly language: string;
   readonly close: RegExp;
-  /** The first line that has not been looked at. */
+  /** Offset of the first unchecked line. */
   next: number;
-  /** What may be shown: a last line that may become the fence is not. */
+  /** End of the visible code. A last line that may become the closing fence is held back. */
   shownTo: number;
 }
 
-/** The fence that begins right at `start` with a whole line, and is not indented: then its text is shown as it is. */
+/** Returns the unindented fence that starts at `start` with a complete line. */
 export function openFence(source: string, start: number): Fence | undefined {
   const char = source[start];
   if (char !== "`" && char !== "~") return undefined;
@@ -30,7 +27,7 @@ export function openFence(source: string, start: number): Fence | undefined {
   };
 }
 
-/** Where it ends, behind its last line; undefined while it is open. */
+/** Returns the offset after the closing line, or undefined while the fence is open. */
 export function readFence(fence: Fence, source: string, isComplete: boolean): number | undefined {
   for (;;) {
     const end = source.indexOf("\n", fence.next);
@@ -41,7 +38,7 @@ export function readFence(fence: Fence, source: string, isComplete: boolean): nu
   if (isComplete) return source.length;
   const line = source.slice(fence.next);
   const isHeld = line.length < 100 && /^ {0,3}(?:`+|~+)? *$/.test(line);
-  // The line break before a line that is held back is shown with it.
+  // The line break before a held-back line is held back too.
   fence.shownTo = isHeld ? Math.max(fence.textStart, fence.next - 1) : source.length;
   return undefined;
 }

@@ -1,38 +1,40 @@
 /**
- * HTML into a document that is nowhere shown: nothing in it runs and nothing is fetched. Only its tree is read; no part
- * of it ever reaches the page.
+ * Parses HTML into an inert document: nothing in it runs or loads. Only its tree is read; no node enters the page.
  *
- * The policy of trusted types has the name `loom`, and this is the only place that uses it.
+ * This is the only user of the Trusted Types policy `loom`.
  */
-interface Policy {
+interface HtmlPolicy {
   createHTML(html: string): unknown;
 }
 
-interface Factory {
-  createPolicy(name: string, rules: { createHTML(html: string): string }): Policy;
+interface HtmlPolicyFactory {
+  createPolicy(name: string, rules: { createHTML(html: string): string }): HtmlPolicy;
 }
 
-let policy: Policy | undefined;
+let policy: HtmlPolicy | undefined;
 
-function getPolicy(): Policy {
-  const { trustedTypes } = globalThis as { trustedTypes?: Factory };
-  // The document is inert: that is what makes it safe, not the text.
+function getPolicy(): HtmlPolicy {
+  const { trustedTypes } = globalThis as { trustedTypes?: HtmlPolicyFactory };
+  // Safe because the document is inert, not because of the text.
   policy ??= trustedTypes?.createPolicy("loom", { createHTML: (html) => html }) ?? { createHTML: (html) => html };
   return policy;
 }
 
-/** Undefined where there is no parser, as on a server, or where the page's policy does not let us. */
+/** Returns undefined without a DOM parser, as on a server, or if the page's policy forbids it. */
 export function parseInert(html: string): Element | undefined {
   if (typeof DOMParser === "undefined") return undefined;
   try {
-    return new DOMParser().parseFromString(getPolicy().createHTML(quieten(html)) as string, "text/html").body;
+    return new DOMParser().parseFromString(getPolicy().createHTML(disableStyles(html)) as string, "text/html").body;
   } catch {
     return undefined;
   }
 }
 
-/** What is not taken over anyway, but what a browser whose page forbids it complains of even in an inert document. */
-function quieten(html: string): string {
+/**
+ * Renames styles and base tags. They would be dropped anyway, but browsers report them as policy violations even in an
+ * inert document.
+ */
+function disableStyles(html: string): string {
   if (!/style|<base/i.test(html)) return html;
   return html
     .replaceAll(/<base(?=[\s/>])/gi, "<link")

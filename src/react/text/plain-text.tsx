@@ -1,4 +1,4 @@
-/** Text as it is, its spaces and line breaks kept. */
+/** Plain text with its spaces and line breaks. */
 import { memo, type ReactNode, useMemo } from "react";
 import { createTextCutter } from "./create-text-cutter.ts";
 
@@ -10,7 +10,7 @@ export function PlainText({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-/** What came since the rest of a text was read: it may be long, and grows with every token. */
+/** The part of a text that is not parsed yet. It may be long and grows with every token. */
 export function RestText({ text, clean }: TextPiecesProps): ReactNode {
   return (
     <span className="loom-text-rest">
@@ -21,15 +21,15 @@ export function RestText({ text, clean }: TextPiecesProps): ReactNode {
 
 export interface TextPiecesProps {
   readonly text: string;
-  /** What is shown of a piece; all of it unless told otherwise. */
+  /** Transforms each piece for display. Default: unchanged. */
   readonly clean?: ((piece: string) => string) | undefined;
 }
 
-/** Pieces below each other, each laid out by itself. */
+/** Renders a text in pieces that are laid out separately. */
 export function TextPieces({ text, clean }: TextPiecesProps): ReactNode {
   const cut = useMemo(() => createTextCutter(), []);
   const pieces = cut(text);
-  // Their place is what they are known by: a piece never changes its place.
+  // Pieces never change their order, so the index is a stable key.
   return pieces.length === 1
     ? show(text, clean)
     : pieces.map((piece, index) => <Piece key={index} text={piece} clean={clean} />);

@@ -1,13 +1,10 @@
-/**
- * Holds a part that is loaded when needed: while it is coming, and where it fails, the plain content stands in its place.
- * One formula that cannot be drawn must not take the page with it.
- */
+/** Error and loading boundary around a plugin. Shows the plain content while the plugin loads or if it fails. */
 import { Component, type ReactNode, Suspense } from "react";
 
 export interface PluginGuardProps {
   readonly plain: ReactNode;
   readonly children: ReactNode;
-  /** It could not be loaded. A browser does not load it again while the page is there. */
+  /** Called if the plugin fails. Browsers do not retry a failed module until the page is reloaded. */
   readonly onFail?: (() => void) | undefined;
 }
 
@@ -19,7 +16,7 @@ export function PluginGuard({ plain, children, onFail }: PluginGuardProps): Reac
   );
 }
 
-// React tells of a failure in what is below only to a class.
+// React supports error boundaries only as classes.
 class Boundary extends Component<PluginGuardProps, { readonly hasFailed: boolean }> {
   override state = { hasFailed: false };
 

@@ -1,4 +1,4 @@
-// Texts as elements, rendered to markup where there is no page: what is shown, and that nothing forbidden ever is.
+// Server rendering of rich text: expected markup, and a check that nothing forbidden is rendered.
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { XSS_CORPUS } from "../../../test/page/xss-corpus.ts";
@@ -11,7 +11,7 @@ const show = (text: string, format = "markdown", isComplete = true): string =>
     "$1",
   );
 
-/** Tags of the markup with their attributes, values without quotes in them. */
+/** Tags of the markup with their attributes; quotes inside values are removed. */
 const readTags = (markup: string): string[] => [...markup.matchAll(/<[^>"]*(?:"[^"]*"[^>"]*)*>/g)].map(([tag]) => tag);
 
 const TAG =
@@ -61,7 +61,7 @@ describe("Markdown", () => {
     expect(show(text)).toBe(markup);
   });
 
-  it("has links that leave the page and tell nothing", () => {
+  it("opens links in a new tab without a referrer", () => {
     const attributes = 'target="_blank" rel="noopener noreferrer nofollow"';
     expect(show("[a](https://x.example/?a&amp;b)")).toBe(
       `<p><a class="loom-link" href="https://x.example/?a&amp;b" ${attributes}>a</a></p>`,
@@ -73,18 +73,18 @@ describe("Markdown", () => {
     expect(show("[a](/relative)")).toBe("<p><span>a</span></p>");
   });
 
-  it("has references to what is defined below them", () => {
+  it("resolves references defined later", () => {
     expect(show("[a]\n\n[a]: https://x.example")).toContain('href="https://x.example/"');
   });
 
-  it("shows tasks as boxes that cannot be ticked, and say what they are", () => {
+  it("shows tasks as labelled, disabled checkboxes", () => {
     expect(show("- [x] a\n- [ ] b")).toBe(
       '<ul><li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Done" checked=""/><span>a</span></li>' +
         '<li class="loom-task"><input type="checkbox" disabled="" readOnly="" aria-label="Not done"/><span>b</span></li></ul>',
     );
   });
 
-  it("shows images only by way of the page", () => {
+  it("loads images only through the page", () => {
     expect(show("![a cat](https://x.example/a.png)")).toContain("a cat <small>(image not shown)</small>");
     const shown = renderToStaticMarkup(
       <UiProvider imageUrl={(url) => `/proxy?url=${encodeURIComponent(url)}`}>
@@ -101,14 +101,14 @@ describe("Markdown", () => {
     expect(shown.match(/<img/g)).toHaveLength(2);
   });
 
-  it("shows what is nested too deep as it was written", () => {
+  it("shows deeply nested content as source", () => {
     expect(show(">".repeat(5000)).match(/<blockquote>/g)?.length).toBe(20);
     expect(show("*a **b ".repeat(3000))).toContain("a");
     expect(show("[".repeat(5000))).toContain("[[[");
   });
 });
 
-describe("while it is coming", () => {
+describe("incomplete text", () => {
   it.each([
     ["a **b", "<p>a <strong>b</strong></p>"],
     ["a **", "<p>a</p>"],
@@ -128,11 +128,11 @@ describe("while it is coming", () => {
     ["x\n\n| a | b |\n|--", "<p>x</p>"],
     ["snake_case", "<p>snake_case</p>"],
     ["2 * 3 * 4", "<p>2 * 3 * 4</p>"],
-  ])("%j looks as it will", (text, markup) => {
+  ])("%j looks like the final result", (text, markup) => {
     expect(show(text, "markdown", false).replaceAll(/\s+(?=<\/p>)/g, "")).toBe(markup);
   });
 
-  it("shows a fence without its last line, before that is whole", () => {
+  it("hides an incomplete closing fence", () => {
     const shown = (text: string): string => /<code>(.*)<\/code>/s.exec(show(text, "markdown", false))?.[1] ?? "none";
     expect(shown("```js\na\n")).toBe("a");
     expect(shown("```js\na\nb")).toBe("a\nb");
@@ -142,22 +142,22 @@ describe("while it is coming", () => {
 });
 
 describe("other formats", () => {
-  it("shows text as it is", () => {
+  it("shows plain text unchanged", () => {
     expect(show("<b>*x*</b>\n  y", "text")).toBe("&lt;b&gt;*x*&lt;/b&gt;\n  y");
     expect(show("<b>x</b>", "anything")).toBe("&lt;b&gt;x&lt;/b&gt;");
   });
 
-  it("shows HTML as text where there is no parser", () => {
+  it("shows HTML as text without a parser", () => {
     expect(show("<b>x</b>", "html")).toContain("&lt;b&gt;x&lt;/b&gt;");
   });
 });
 
-describe("hostile texts", () => {
-  it("are many", () => {
+describe("hostile input", () => {
+  it("covers many cases", () => {
     expect(new Set(XSS_CORPUS).size).toBeGreaterThanOrEqual(120);
   });
 
-  it.each(["markdown", "html", "text"])("give nothing but what is allowed, as %s", (format) => {
+  it.each(["markdown", "html", "text"])("renders only allowed markup as %s", (format) => {
     const found = XSS_CORPUS.flatMap((text) =>
       [true, false].flatMap((isComplete) =>
         findForbidden(show(text, format, isComplete)).map((tag) => ({ text, tag })),
@@ -166,7 +166,7 @@ describe("hostile texts", () => {
     expect(found).toEqual([]);
   });
 
-  it("would be found", () => {
+  it("is detected by the check", () => {
     const planted = [
       '<p onclick="x">',
       "<script>",

@@ -1,4 +1,4 @@
-/** A text of an answer as its `format` says: Markdown, plain text or HTML. Nothing in it can run or fetch anything. */
+/** Text of an answer as Markdown, plain text or HTML. It cannot run scripts or load resources by itself. */
 import { memo, type ReactNode } from "react";
 import { HtmlText } from "./html-text.tsx";
 import { MarkdownText } from "./markdown-text.tsx";
@@ -6,12 +6,13 @@ import { PlainText } from "./plain-text.tsx";
 
 export interface RichTextProps {
   readonly text: string;
-  /** `markdown`, `text` or `html`; what else there may be is shown as text. */
+  /** `markdown`, `text` or `html`; other formats are shown as plain text. */
   readonly format: string;
-  /** False while more may be appended. */
+  /** False while more text may follow. */
   readonly isComplete: boolean;
 }
 
+/** Renders text from an untrusted sender in its format, incrementally while it grows. */
 export const RichText = memo(function RichText({ text, format, isComplete }: RichTextProps): ReactNode {
   switch (format) {
     case "markdown":

@@ -1,14 +1,14 @@
-/** An image of an answer, fetched only by way of the page's own server; where that is not to be, what it is called. */
+/** An image of an answer, loaded only through `Ui.imageUrl`. Blocked images show their alternative text. */
 import { type ReactNode, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
 import { findImageSource } from "./find-image-source.ts";
-import { judgeImage } from "./judge-link.ts";
+import { sanitizeImageUrl } from "./sanitize-link.ts";
 import { TEXT_WORDS } from "./text-words.ts";
 
 export interface TextImageProps {
-  /** As it was written, with character references decoded. */
+  /** URL with character references decoded. */
   readonly url: string;
   readonly alt: string;
   readonly title?: string | undefined;
@@ -18,7 +18,7 @@ export function TextImage({ url, alt, title }: TextImageProps): ReactNode {
   const words = useWords(TEXT_WORDS);
   const ui = useUi();
   const [failed, setFailed] = useState<string>();
-  const address = judgeImage(url);
+  const address = sanitizeImageUrl(url);
   const source = address === undefined ? undefined : findImageSource(address, ui);
   if (source === undefined || failed === source) {
     return (

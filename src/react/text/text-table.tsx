@@ -1,4 +1,4 @@
-/** A table within a text. One that is wider than the text scrolls in a box of its own. */
+/** A table within text. Wide tables scroll horizontally. */
 import type { ReactNode } from "react";
 import { useWords } from "../ui/words.ts";
 import { TEXT_WORDS } from "./text-words.ts";

@@ -1,4 +1,4 @@
-/** The words of this room. */
+/** UI strings of text rendering. */
 import { defineWords } from "../ui/words.ts";
 
 export const TEXT_WORDS = defineWords({
@@ -10,10 +10,10 @@ export const TEXT_WORDS = defineWords({
     done: "Done",
     notDone: "Not done",
     imageNotShown: "image not shown",
-    imageFailed: "image could not be loaded",
-    noColours: "Colours could not be loaded. Load the page again to have them.",
-    noFormula: "What draws formulas could not be loaded. Load the page again to see them drawn.",
-    cut: "The rest is not shown: there is too much of it.",
+    imageFailed: "image failed to load",
+    noColours: "Syntax highlighting failed to load. Reload the page to retry.",
+    noFormula: "Formula couldn't be rendered. Reload the page to retry.",
+    cut: "Content truncated: too long to show.",
   },
   zh: {
     code: "代码",
@@ -24,8 +24,8 @@ export const TEXT_WORDS = defineWords({
     notDone: "未完成",
     imageNotShown: "图片未显示",
     imageFailed: "图片加载失败",
-    noColours: "语法高亮加载失败，重新加载页面后可恢复。",
-    noFormula: "公式组件加载失败，重新加载页面后即可正常显示公式。",
-    cut: "内容过多，其余部分未显示。",
+    noColours: "语法高亮加载失败，请刷新页面。",
+    noFormula: "公式渲染失败，请刷新页面。",
+    cut: "内容过长，已截断。",
   },
 });

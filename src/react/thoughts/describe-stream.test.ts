@@ -9,22 +9,22 @@ const state = (status: StreamState["status"], code?: NonNullable<StreamState["re
   ...(code === undefined ? {} : { reason: { code, message: "" } }),
 });
 
-describe("the word for a stream", () => {
-  it("tells a lost connection from lost frames", () => {
+describe("describeStream", () => {
+  it("distinguishes a lost connection from lost frames", () => {
     expect(describeStream(state("repairing", "connection_lost"))).toMatchObject({
-      word: "reconnecting",
-      mayRetry: true,
+      phase: "reconnecting",
+      canRetry: true,
     });
-    expect(describeStream(state("repairing", "heartbeat_missed")).word).toBe("reconnecting");
-    expect(describeStream(state("repairing", "frames_missing"))).toMatchObject({ word: "repairing", mayRetry: false });
-    expect(describeStream(state("gap", "frames_missing"))).toMatchObject({ word: "gap", isBusy: false });
+    expect(describeStream(state("repairing", "heartbeat_missed")).phase).toBe("reconnecting");
+    expect(describeStream(state("repairing", "frames_missing"))).toMatchObject({ phase: "repairing", canRetry: false });
+    expect(describeStream(state("gap", "frames_missing"))).toMatchObject({ phase: "gap", isBusy: false });
   });
 
-  it("claims nothing before something was heard, and offers to try again where that may help", () => {
-    expect(describeStream(undefined)).toMatchObject({ word: "connecting", isBusy: true });
-    expect(describeStream(state("live")).word).toBe("live");
-    expect(describeStream(state("complete"))).toMatchObject({ word: "complete", mayRetry: false });
-    expect(describeStream(state("truncated", "stream_cut"))).toMatchObject({ word: "truncated", mayRetry: true });
-    expect(describeStream(state("failed", "reconnect_limit"))).toMatchObject({ word: "failed", mayRetry: true });
+  it("is connecting before the first event and offers a retry where it may help", () => {
+    expect(describeStream(undefined)).toMatchObject({ phase: "connecting", isBusy: true });
+    expect(describeStream(state("live")).phase).toBe("live");
+    expect(describeStream(state("complete"))).toMatchObject({ phase: "complete", canRetry: false });
+    expect(describeStream(state("truncated", "stream_cut"))).toMatchObject({ phase: "truncated", canRetry: true });
+    expect(describeStream(state("failed", "reconnect_limit"))).toMatchObject({ phase: "failed", canRetry: true });
   });
 });

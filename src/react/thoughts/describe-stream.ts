@@ -1,12 +1,12 @@
-/** What is said of a stream, from its state. One table, so that no two places tell different stories. */
+/** Maps the state of a stream to the phase that the page shows, in one table. */
 import type { StreamState } from "../../client/index.ts";
-import type { Tone } from "../ui/indicators.tsx";
+import type { BadgeTone } from "../ui/indicators.tsx";
 
 /**
- * connecting: nothing was heard yet; reconnecting: the connection is lost, and is being made anew; repairing: it stands, and
- * what is missing is asked for; gap: something is missing, and nobody is at work.
+ * `connecting`: nothing received yet. `reconnecting`: the connection is lost and retried. `repairing`: connected,
+ * missing frames are requested. `gap`: frames are missing and are not requested.
  */
-export type StreamWord =
+export type StreamPhase =
   | "connecting"
   | "live"
   | "reconnecting"
@@ -17,31 +17,31 @@ export type StreamWord =
   | "failed";
 
 export interface StreamDescription {
-  readonly word: StreamWord;
-  readonly tone: Tone;
+  readonly phase: StreamPhase;
+  readonly tone: BadgeTone;
   readonly isBusy: boolean;
-  /** Asking again may change something. */
-  readonly mayRetry: boolean;
+  /** A manual retry may help. */
+  readonly canRetry: boolean;
 }
 
-const DESCRIPTIONS: { readonly [W in StreamWord]: Omit<StreamDescription, "word"> } = {
-  connecting: { tone: "plain", isBusy: true, mayRetry: false },
-  live: { tone: "good", isBusy: false, mayRetry: false },
-  reconnecting: { tone: "warn", isBusy: true, mayRetry: true },
-  repairing: { tone: "warn", isBusy: true, mayRetry: false },
-  gap: { tone: "warn", isBusy: false, mayRetry: false },
-  truncated: { tone: "bad", isBusy: false, mayRetry: true },
-  complete: { tone: "plain", isBusy: false, mayRetry: false },
-  failed: { tone: "bad", isBusy: false, mayRetry: true },
+const DESCRIPTIONS: { readonly [W in StreamPhase]: Omit<StreamDescription, "phase"> } = {
+  connecting: { tone: "plain", isBusy: true, canRetry: false },
+  live: { tone: "good", isBusy: false, canRetry: false },
+  reconnecting: { tone: "warn", isBusy: true, canRetry: true },
+  repairing: { tone: "warn", isBusy: true, canRetry: false },
+  gap: { tone: "warn", isBusy: false, canRetry: false },
+  truncated: { tone: "bad", isBusy: false, canRetry: true },
+  complete: { tone: "plain", isBusy: false, canRetry: false },
+  failed: { tone: "bad", isBusy: false, canRetry: true },
 };
 
 export function describeStream(state: StreamState | undefined): StreamDescription {
-  const word = chooseWord(state);
-  return { word, ...DESCRIPTIONS[word] };
+  const phase = choosePhase(state);
+  return { phase, ...DESCRIPTIONS[phase] };
 }
 
-/** Both a lost connection and lost frames are repaired; the reason tells which it is. */
-function chooseWord(state: StreamState | undefined): StreamWord {
+/** The status `repairing` covers lost connections and lost frames; the reason code tells which. */
+function choosePhase(state: StreamState | undefined): StreamPhase {
   if (state === undefined) return "connecting";
   if (state.status !== "repairing") return state.status;
   return state.reason?.code === "frames_missing" ? "repairing" : "reconnecting";

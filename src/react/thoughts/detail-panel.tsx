@@ -1,4 +1,4 @@
-/** The details of what is selected in a drawing: below it, closed with Escape, and always of a bounded size. */
+/** Panel below a drawing with the details of the selected item. Escape closes it. */
 import { type ReactNode, useEffect, useRef } from "react";
 import { cutHead } from "../parts/cut-text.ts";
 import { IconButton } from "../ui/button.tsx";
@@ -10,7 +10,7 @@ export interface DetailPanelProps {
   readonly label: string;
   readonly head: ReactNode;
   readonly children: ReactNode;
-  /** It was asked for with the keyboard, which it then gets. */
+  /** The panel was opened with the keyboard, so it takes the focus. */
   readonly takesFocus: boolean;
   readonly onClose: () => void;
   onInspect?: (() => void) | undefined;
@@ -25,7 +25,7 @@ export function DetailPanel({ label, head, children, takesFocus, onClose, onInsp
     if (takesFocus) panel.current?.focus({ preventScroll: true });
     panel.current?.scrollIntoView?.({ block: "nearest" });
   }, [takesFocus]);
-  // Whoever has the keyboard goes back to where they came from.
+  // Focus returns to the element that opened the panel.
   const close = (): void => {
     onClose();
     if (opener.current instanceof HTMLElement) opener.current.focus({ preventScroll: true });
@@ -52,13 +52,13 @@ export function DetailPanel({ label, head, children, takesFocus, onClose, onInsp
   );
 }
 
-/** Characters of one text in the document. */
+/** Characters of one text that are rendered. */
 const SHOWN_TEXT = 20_000;
 
-export function DetailText({ text, look }: { readonly text: string; readonly look?: "bad" }): ReactNode {
+export function DetailText({ text, variant }: { readonly text: string; readonly variant?: "bad" }): ReactNode {
   const words = useWords(DRAWING_WORDS);
   return (
-    <div className={`loom-detail-text${look === undefined ? "" : " loom-detail-bad"}`}>
+    <div className={`loom-detail-text${variant === undefined ? "" : " loom-detail-bad"}`}>
       <div className="loom-detail-words" tabIndex={0} role="group">
         {cutHead(text, SHOWN_TEXT)}
       </div>
@@ -68,7 +68,6 @@ export function DetailText({ text, look }: { readonly text: string; readonly loo
   );
 }
 
-/** A named fact. */
 export function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }): ReactNode {
   return (
     <div className="loom-fact">

@@ -1,4 +1,4 @@
-/** A graph as boxes and lines, in pixels. */
+/** Converts a graph layout to boxes and lines in pixels. */
 import type { GraphView } from "../../client/index.ts";
 import type { DrawnBox, DrawnLine } from "./drawing.tsx";
 import { GRID, joinPoints, locate, type Point } from "./grid.ts";
@@ -39,14 +39,14 @@ export function drawGraph({ index, columns, rows, rowCount, columnCount, lines }
       const first: Point = { x: left.x + GRID.width, y: left.y + GRID.height / 2 };
       const last: Point = { x: right.x, y: right.y + GRID.height / 2 };
       const points = bends.flatMap((row, at) => passAt(left.column + 1 + at, row));
-      return { key: `${from} ${to}`, from, to, look: "", ...joinPoints([first, ...points, last]) };
+      return { key: `${from} ${to}`, from, to, className: "", ...joinPoints([first, ...points, last]) };
     }),
     width: end.x - GRID.columnGap + GRID.around,
     height: end.y - GRID.rowGap + GRID.around,
   };
 }
 
-/** A line that passes a column goes straight through it, from before its boxes to behind them. */
+/** A line that passes a column runs straight through it. */
 function passAt(column: number, row: number): Point[] {
   const { x, y } = locate(column, row);
   const middle = y + GRID.height / 2;
@@ -56,8 +56,8 @@ function passAt(column: number, row: number): Point[] {
   ];
 }
 
-/** A line is as its ends are: to one that was not begun, from one that failed, to one that was added, or at work. */
-export function chooseLook(nodes: GraphView["nodes"], from: number, to: number): string {
+/** Returns the CSS classes of a line: added by an expansion, and busy, dead or done by the status of its ends. */
+export function chooseLineClass(nodes: GraphView["nodes"], from: number, to: number): string {
   const [first, last] = [nodes[from], nodes[to]];
   const looks: string[] = [];
   if (last?.expandedFrom !== undefined && last.expandedFrom === first?.id) looks.push("loom-line-added");

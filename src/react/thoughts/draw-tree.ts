@@ -1,4 +1,4 @@
-/** A folded tree as boxes and lines, in pixels. */
+/** Converts a folded tree to boxes and lines in pixels. */
 import type { TreeView } from "../../client/index.ts";
 import type { DrawnBox, DrawnLine } from "./drawing.tsx";
 import type { DrawnThought } from "./fold-tree.ts";
@@ -13,12 +13,16 @@ export interface DrawnTree {
   readonly height: number;
 }
 
-/** The dot all thoughts without a parent hang from. */
+/** Position of the dot that connects all root thoughts. */
 const START_X = 6;
 
-/** A thought that was left without going further is a line; it needs no more room than that. */
-function isSmall({ place, isOpen }: DrawnThought, { thoughts }: TreeIndex, onPath: ReadonlySet<string>): boolean {
-  const thought = place === undefined ? undefined : thoughts[place];
+/** A pruned thought without children takes a single line. */
+function isSmall(
+  { thoughtIndex, isOpen }: DrawnThought,
+  { thoughts }: TreeIndex,
+  onPath: ReadonlySet<string>,
+): boolean {
+  const thought = thoughtIndex === undefined ? undefined : thoughts[thoughtIndex];
   return thought === undefined || (thought.status === "pruned" && isOpen === undefined && !onPath.has(thought.id));
 }
 
@@ -51,14 +55,14 @@ export function drawTree(
   });
   const firsts = drawn.flatMap(({ parent, column }, at) => (parent < 0 && column === 0 ? [middles[at] as number] : []));
   const start = { x: START_X, y: GRID.around + ((firsts[0] ?? 0) + (firsts.at(-1) ?? 0)) / 2 };
-  const lines = drawn.flatMap(({ key, parent, column, place }, at): DrawnLine[] => {
-    // Nobody knows what a thought hangs from that stands alone in a later column.
+  const lines = drawn.flatMap(({ key, parent, column, thoughtIndex }, at): DrawnLine[] => {
+    // The parent of an isolated thought in a later column is unknown, so it gets no line.
     if (parent < 0 && column > 0) return [];
     const above = boxes[parent];
     const box = boxes[at] as DrawnBox;
     const from = above === undefined ? start : { x: above.x + GRID.width, y: above.y + above.height / 2 };
-    const thought = place === undefined ? undefined : index.thoughts[place];
-    const look =
+    const thought = thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex];
+    const className =
       thought === undefined
         ? "loom-line-rest"
         : onPath.has(thought.id)
@@ -66,13 +70,13 @@ export function drawTree(
           : thought.status === "pruned" || thought.status === "abandoned"
             ? "loom-line-dead"
             : "";
-    return [{ key, look, ...joinPoints([from, { x: box.x, y: box.y + box.height / 2 }]) }];
+    return [{ key, className, ...joinPoints([from, { x: box.x, y: box.y + box.height / 2 }]) }];
   });
   const width = locate(columnCount, 0).x - GRID.columnGap + GRID.around;
   return { boxes, lines: lines.toSorted(comparePath), width, height: height + 2 * GRID.around };
 }
 
-/** What is drawn last lies above the rest. */
+/** The path is drawn last, above other lines. */
 function comparePath(a: DrawnLine, b: DrawnLine): number {
-  return Number(a.look === "loom-line-path") - Number(b.look === "loom-line-path");
+  return Number(a.className === "loom-line-path") - Number(b.className === "loom-line-path");
 }

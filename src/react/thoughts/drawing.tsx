@@ -1,9 +1,8 @@
 /**
- * A box in which something larger is drawn: boxes in columns, and lines between them. It scrolls, zooms, keeps the newest in
- * sight until somebody looks elsewhere, and is gone through with the arrow keys. It knows neither trees nor graphs.
+ * A pannable, zoomable view of boxes in columns joined by lines. It follows the latest box until the user looks
+ * elsewhere, and supports arrow-key navigation. It does not know about trees or graphs.
  *
- * Invariant: in the document is only what can be seen and a little around it, the box that is followed, and the one that
- * has the keyboard.
+ * Invariant: only the visible region, a margin around it, the followed box and the focused box are rendered.
  */
 import {
   type KeyboardEvent,
@@ -17,11 +16,11 @@ import {
 } from "react";
 import { Button, IconButton } from "../ui/button.tsx";
 import { useWords } from "../ui/words.ts";
-import { contains, FIRST_REGION, meets, type Region, reveal, widen } from "./drawn-region.ts";
-import { findNeighbour, isMoveKey, type Spot } from "./find-neighbour.ts";
+import { contains, INITIAL_REGION, intersects, type Region, reveal, widen } from "./drawn-region.ts";
+import { findNeighbour, isMoveKey, type GridItem } from "./find-neighbour.ts";
 import { DRAWING_WORDS } from "./thoughts-words.ts";
 
-export interface DrawnBox extends Spot {
+export interface DrawnBox extends GridItem {
   readonly key: string;
   readonly x: number;
   readonly y: number;
@@ -31,9 +30,9 @@ export interface DrawnBox extends Spot {
 export interface DrawnLine {
   readonly key: string;
   readonly d: string;
-  /** Of its ends and bends. */
+  /** Bounding box of its points. */
   readonly region: Region;
-  readonly look: string;
+  readonly className: string;
 }
 
 export interface DrawingProps {
@@ -44,15 +43,15 @@ export interface DrawingProps {
   readonly lines: readonly DrawnLine[];
   readonly width: number;
   readonly height: number;
-  /** Position of the box that is kept in sight. */
+  /** Index of the box kept in view. */
   readonly followed: number;
   readonly isLive: boolean;
-  /** Position of the box that has the keyboard. */
+  /** Index of the box in the tab order. */
   readonly current: number;
   onMove(position: number): void;
-  /** The newest is to be followed again. */
+  /** The user chose to follow the latest box again. */
   onFollow(): void;
-  /** A key that moves nothing. */
+  /** A key that does not move the focus. */
   onKey(event: KeyboardEvent, position: number): void;
   renderBox(position: number): ReactNode;
 }
@@ -60,21 +59,21 @@ export interface DrawingProps {
 const MARGIN_PX = 320;
 const REVEAL_PX = 24;
 const MIN_ZOOM = 0.35;
-/** As small as it becomes by itself, so that more of it is seen: text can still be read. */
-const MIN_OWN_ZOOM = 0.8;
+/** Smallest automatic zoom; text stays readable. */
+const MIN_AUTO_ZOOM = 0.8;
 const ZOOM_STEP = 1.3;
-/** A scroll so soon after a wheel, a finger or a pointer is somebody's own. */
-const OWN_MS = 400;
+/** A scroll within this time after a wheel, touch or pointer event comes from the user. */
+const USER_SCROLL_MS = 400;
 
 export function Drawing(props: DrawingProps): ReactNode {
   const { label, role, boxes, boxWidth, lines, width, height, followed, isLive, current } = props;
   const words = useWords(DRAWING_WORDS);
   const scroller = useRef<HTMLDivElement>(null);
-  const [region, setRegion] = useState<Region>(FIRST_REGION);
-  const [room, setRoom] = useState<Room>();
+  const [region, setRegion] = useState<Region>(INITIAL_REGION);
+  const [viewport, setViewport] = useState<ViewportSize>();
   const [chosenZoom, setZoom] = useState<number>();
-  const fitting = room === undefined ? 1 : Math.min(1, room.width / width, room.height / height);
-  const zoom = chosenZoom ?? Math.max(MIN_OWN_ZOOM, fitting);
+  const fitting = viewport === undefined ? 1 : Math.min(1, viewport.width / width, viewport.height / height);
+  const zoom = chosenZoom ?? Math.max(MIN_AUTO_ZOOM, fitting);
   const [isFollowing, setFollowing] = useState(true);
   const touchedAt = useRef(-Infinity);
   const wantsFocus = useRef(false);
@@ -88,8 +87,8 @@ export function Drawing(props: DrawingProps): ReactNode {
       right: (box.scrollLeft + box.clientWidth) / zoom,
       bottom: (box.scrollTop + box.clientHeight) / zoom,
     };
-    setRegion((before) => (contains(before, view) && before !== FIRST_REGION ? before : widen(view, MARGIN_PX)));
-    setRoom((before) => measureRoom(box, before));
+    setRegion((before) => (contains(before, view) && before !== INITIAL_REGION ? before : widen(view, MARGIN_PX)));
+    setViewport((before) => measureViewport(box, before));
   }, [zoom]);
 
   useLayoutEffect(measure, [measure, width, height]);
@@ -107,7 +106,8 @@ export function Drawing(props: DrawingProps): ReactNode {
       const target = boxes[position];
       if (box === null || target === undefined) return;
       const [x, y] = [target.x * zoom, target.y * zoom];
-      // A tree grows around its newest; in a graph many are at work, and the box should not run from one to the other.
+      // A tree grows around its newest node, so keep space around it. In a graph many nodes run at once; avoid jumping
+      // between them.
       const margin = isFollowed && role === "tree" ? box.clientHeight / 4 : REVEAL_PX;
       box.scrollTo({
         left: reveal(box.scrollLeft, box.clientWidth, x, x + boxWidth * zoom, REVEAL_PX),
@@ -120,7 +120,7 @@ export function Drawing(props: DrawingProps): ReactNode {
   const hasShown = useRef(false);
   useEffect(() => {
     if (!isFollowing) return;
-    // It is there at once the first time: what moves explains what has changed, and nothing has.
+    // The first position is not animated: nothing has changed yet.
     show(followed, true, hasShown.current);
     hasShown.current = true;
   }, [isFollowing, followed, show]);
@@ -157,7 +157,7 @@ export function Drawing(props: DrawingProps): ReactNode {
     setFollowing(false);
     setZoom(wanted);
     if (box === null) return;
-    // What was in the middle stays there.
+    // Zoom around the centre.
     const middle = {
       x: (box.scrollLeft + box.clientWidth / 2) / zoom,
       y: (box.scrollTop + box.clientHeight / 2) / zoom,
@@ -170,21 +170,21 @@ export function Drawing(props: DrawingProps): ReactNode {
   const isDrawn = (box: DrawnBox, position: number): boolean =>
     position === current ||
     position === followed ||
-    meets(region, { left: box.x, top: box.y, right: box.x + boxWidth, bottom: box.y + box.height });
+    intersects(region, { left: box.x, top: box.y, right: box.x + boxWidth, bottom: box.y + box.height });
   return (
     <div className="loom-drawing">
       <div
         ref={scroller}
         className="loom-drawing-box"
         onScroll={() => {
-          if (performance.now() - touchedAt.current < OWN_MS) setFollowing(false);
+          if (performance.now() - touchedAt.current < USER_SCROLL_MS) setFollowing(false);
           measure();
         }}
         onWheel={touch}
         onTouchMove={touch}
         onPointerDown={(event) => {
           touch();
-          // Who takes hold of a box looks at that one.
+          // Pressing a box stops following; pressing empty space drags.
           if (readPosition(event.target) === undefined) dragBy(event, touch);
           else setFollowing(false);
         }}
@@ -193,8 +193,8 @@ export function Drawing(props: DrawingProps): ReactNode {
         <div className="loom-drawing-room" style={{ width: width * zoom, height: height * zoom }}>
           <div className="loom-drawing-sheet" style={{ width, height, transform: `scale(${zoom})` }}>
             <svg className="loom-drawing-lines" aria-hidden="true" focusable="false">
-              {lines.map(({ key, d, look, region: around }) =>
-                meets(region, around) ? <path key={key} className={`loom-line ${look}`} d={d} /> : null,
+              {lines.map(({ key, d, className, region: around }) =>
+                intersects(region, around) ? <path key={key} className={`loom-line ${className}`} d={d} /> : null,
               )}
             </svg>
             <div role={role} aria-label={label}>
@@ -232,13 +232,13 @@ export function Drawing(props: DrawingProps): ReactNode {
   );
 }
 
-interface Room {
+interface ViewportSize {
   readonly width: number;
   readonly height: number;
 }
 
-/** How much of the drawing there is room for: the box is as high as its content, up to what its style allows. */
-function measureRoom(box: HTMLElement, before: Room | undefined): Room {
+/** Returns the available size: the box grows with its content up to the `max-height` of its style. */
+function measureViewport(box: HTMLElement, before: ViewportSize | undefined): ViewportSize {
   const width = box.clientWidth;
   const height = Number.parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;
   return before?.width === width && before.height === height ? before : { width, height };
@@ -249,7 +249,7 @@ function readPosition(target: EventTarget): number | undefined {
   return box === null ? undefined : Number(box.dataset["box"]);
 }
 
-/** A mouse has no finger to push with: what is empty can be taken hold of. */
+/** Lets a mouse drag the empty space of the drawing. Touch scrolls natively. */
 function dragBy(event: PointerEvent<HTMLDivElement>, onMove: () => void): void {
   const box = event.currentTarget;
   const isOnBar = event.nativeEvent.offsetX > box.clientWidth || event.nativeEvent.offsetY > box.clientHeight;

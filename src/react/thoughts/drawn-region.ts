@@ -1,4 +1,4 @@
-/** The part of a drawing that exists: what can be seen, and a little around it. */
+/** The rendered region of a drawing: the visible area and a margin. */
 export interface Region {
   readonly left: number;
   readonly top: number;
@@ -6,8 +6,8 @@ export interface Region {
   readonly bottom: number;
 }
 
-/** Before anything was measured. */
-export const FIRST_REGION: Region = { left: 0, top: 0, right: 2000, bottom: 1200 };
+/** Used until the first measurement. */
+export const INITIAL_REGION: Region = { left: 0, top: 0, right: 2000, bottom: 1200 };
 
 export function contains(outer: Region, inner: Region): boolean {
   return (
@@ -15,7 +15,7 @@ export function contains(outer: Region, inner: Region): boolean {
   );
 }
 
-export function meets(a: Region, b: Region): boolean {
+export function intersects(a: Region, b: Region): boolean {
   return a.left <= b.right && a.right >= b.left && a.top <= b.bottom && a.bottom >= b.top;
 }
 
@@ -23,7 +23,7 @@ export function widen({ left, top, right, bottom }: Region, by: number): Region 
   return { left: left - by, top: top - by, right: right + by, bottom: bottom + by };
 }
 
-/** Where a box of `view` length must begin so that the stretch is in it, with a margin; where it begins already if it is. */
+/** Returns the scroll offset that shows the range with a margin; unchanged if it is visible already. */
 export function reveal(begin: number, view: number, from: number, to: number, margin: number): number {
   if (to - from + 2 * margin > view || from - margin < begin) return Math.max(0, from - margin);
   if (to + margin > begin + view) return to + margin - view;

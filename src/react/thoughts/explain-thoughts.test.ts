@@ -26,8 +26,8 @@ const TREE = {
   backtracks: [{ reason: "dead end", toDepth: 0, from: "1.1", to: "2" }],
 };
 
-describe("what is said of thoughts", () => {
-  it("finds the reason of all that one way back gave up", () => {
+describe("explanations of thoughts", () => {
+  it("give every thought abandoned by one backtrack its reason", () => {
     const reasons = explainAbandoned(indexTree(TREE.thoughts), TREE);
     expect([...reasons]).toEqual([
       [2, "dead end"],
@@ -35,7 +35,7 @@ describe("what is said of thoughts", () => {
     ]);
   });
 
-  it("finds it by depth where the way back names no thought, and the later reason where there are two", () => {
+  it("use the depth if the backtrack names no thought, and the latest of several reasons", () => {
     const backtracks = [
       { reason: "too high", toDepth: 5 },
       { reason: "first", toDepth: 0 },
@@ -46,7 +46,7 @@ describe("what is said of thoughts", () => {
     expect(reasons.get(2)).toBe("second");
   });
 
-  it("sums a tree up, compares with siblings, and tells the way", () => {
+  it("summarize the tree, compare siblings and list ancestors", () => {
     const index = indexTree(TREE.thoughts);
     expect(summariseTree(TREE)).toEqual({ count: 6, depth: 2, best: 0.8, backtracks: 1 });
     expect(summariseTree({ thoughts: [], path: [], backtracks: [] }).best).toBeUndefined();

@@ -1,41 +1,45 @@
-/** Why thoughts were given up, as far as the search has said it. */
+/** Facts about a tree of thoughts: reasons for abandoned branches, best scores, counts. */
 import type { BacktrackView, TreeView } from "../../client/index.ts";
 import { listAncestors, type TreeIndex } from "./tree-index.ts";
 
 /**
- * By place of the thought. A way back names the thought it began at; those above it that were given up with it have the
- * same reason. Where it names none, it is the last that went back from below the thought's depth.
+ * Returns the reason each abandoned thought was abandoned, by its index. A backtrack names the thought it started from;
+ * abandoned ancestors share its reason. For a backtrack without a start, the last one from below the thought's depth
+ * applies.
  */
 export function explainAbandoned(index: TreeIndex, { backtracks }: Pick<TreeView, "backtracks">): Map<number, string> {
   const reasons = new Map<number, string>();
-  const isLeft = (place: number): boolean => index.thoughts[place]?.status === "abandoned";
+  const isLeft = (thoughtIndex: number): boolean => index.thoughts[thoughtIndex]?.status === "abandoned";
   for (const { from, reason } of backtracks.toReversed()) {
-    let place = from === undefined ? -1 : (index.places.get(from) ?? -1);
-    while (place >= 0 && isLeft(place) && !reasons.has(place)) {
-      reasons.set(place, reason);
-      place = index.parents[place] as number;
+    let thoughtIndex = from === undefined ? -1 : (index.indexById.get(from) ?? -1);
+    while (thoughtIndex >= 0 && isLeft(thoughtIndex) && !reasons.has(thoughtIndex)) {
+      reasons.set(thoughtIndex, reason);
+      thoughtIndex = index.parents[thoughtIndex] as number;
     }
   }
   const nameless = backtracks.filter(({ from }) => from === undefined);
   if (nameless.length > 0)
-    for (const [place, thought] of index.thoughts.entries())
-      if (isLeft(place) && !reasons.has(place)) {
-        const back = findBack(nameless, thought.depth);
-        if (back !== undefined) reasons.set(place, back.reason);
+    for (const [thoughtIndex, thought] of index.thoughts.entries())
+      if (isLeft(thoughtIndex) && !reasons.has(thoughtIndex)) {
+        const back = findBacktrack(nameless, thought.depth);
+        if (back !== undefined) reasons.set(thoughtIndex, back.reason);
       }
   return reasons;
 }
 
-/** Ways back that are looked at for one thought: one that has a name for its beginning is never looked for. */
-const MAX_LOOK_BACK = 32;
+/** Backtracks without a start that are searched per thought. */
+const MAX_BACKTRACKS = 32;
 
-function findBack(backtracks: readonly BacktrackView[], depth: number): BacktrackView | undefined {
-  return backtracks.slice(-MAX_LOOK_BACK).findLast(({ toDepth }) => toDepth < depth);
+function findBacktrack(backtracks: readonly BacktrackView[], depth: number): BacktrackView | undefined {
+  return backtracks.slice(-MAX_BACKTRACKS).findLast(({ toDepth }) => toDepth < depth);
 }
 
-/** The best score among a thought and its siblings. */
-export function findBestScore({ thoughts, parents, children, roots }: TreeIndex, place: number): number | undefined {
-  const parent = parents[place] as number;
+/** Returns the best score among a thought and its siblings. */
+export function findBestScore(
+  { thoughts, parents, children, roots }: TreeIndex,
+  thoughtIndex: number,
+): number | undefined {
+  const parent = parents[thoughtIndex] as number;
   let best: number | undefined;
   for (const sibling of parent < 0 ? roots : (children[parent] ?? [])) {
     const score = thoughts[sibling]?.score;
@@ -61,7 +65,7 @@ export function summariseTree({ thoughts, backtracks }: TreeView): TreeFacts {
   return { count: thoughts.length, depth, best, backtracks: backtracks.length };
 }
 
-/** Those that came with the newest: siblings at the end of the list. */
+/** Counts the newest siblings: those at the end of the list with the same parent. */
 export function countNewest({ thoughts, parents }: TreeIndex, limit = 64): number {
   const parent = parents[thoughts.length - 1];
   let count = 0;
@@ -69,8 +73,8 @@ export function countNewest({ thoughts, parents }: TreeIndex, limit = 64): numbe
   return count;
 }
 
-/** Its parents, the root first, at most so many; `isCut` where there are more. */
-export function listChain(index: TreeIndex, place: number, limit = 8): { places: number[]; isCut: boolean } {
-  const chain = listAncestors(index, place, limit + 2).slice(1);
+/** Returns the ancestors of a thought, root first, at most `limit`. `isCut` says whether there are more. */
+export function listChain(index: TreeIndex, thoughtIndex: number, limit = 8): { places: number[]; isCut: boolean } {
+  const chain = listAncestors(index, thoughtIndex, limit + 2).slice(1);
   return { places: chain.slice(0, limit).toReversed(), isCut: chain.length > limit };
 }

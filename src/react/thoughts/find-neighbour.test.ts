@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { contains, meets, reveal, widen } from "./drawn-region.ts";
-import { findNeighbour, isMoveKey, type Spot } from "./find-neighbour.ts";
+import { contains, intersects, reveal, widen } from "./drawn-region.ts";
+import { findNeighbour, isMoveKey, type GridItem } from "./find-neighbour.ts";
 
-/** One with three to its right, of which the middle one has another. */
-const SPOTS: readonly Spot[] = [
+/** One item with three to its right; the middle one has another. */
+const SPOTS: readonly GridItem[] = [
   { column: 0, row: 1, before: [], after: [1, 2, 3] },
   { column: 1, row: 0, before: [0], after: [] },
   { column: 1, row: 1, before: [0], after: [4] },
@@ -11,14 +11,14 @@ const SPOTS: readonly Spot[] = [
   { column: 2, row: 1, before: [2], after: [] },
 ];
 
-describe("the arrow keys", () => {
-  it("go along what is joined, to the nearest", () => {
+describe("findNeighbour", () => {
+  it("follows lines to the nearest item", () => {
     expect(findNeighbour(SPOTS, 0, "ArrowRight")).toBe(2);
     expect(findNeighbour(SPOTS, 4, "ArrowLeft")).toBe(2);
     expect(findNeighbour(SPOTS, 4, "ArrowRight")).toBe(4);
   });
 
-  it("go up and down within a column, and to both ends", () => {
+  it("moves within a column and to both ends", () => {
     expect(findNeighbour(SPOTS, 1, "ArrowDown")).toBe(2);
     expect(findNeighbour(SPOTS, 3, "ArrowUp")).toBe(2);
     expect(findNeighbour(SPOTS, 1, "ArrowUp")).toBe(1);
@@ -27,16 +27,16 @@ describe("the arrow keys", () => {
   });
 });
 
-describe("the region that is drawn", () => {
+describe("the drawn region", () => {
   const region = { left: 0, top: 0, right: 10, bottom: 10 };
-  it("knows what is in it and what touches it", () => {
+  it("detects containment and intersection", () => {
     expect(contains(widen(region, 5), { left: -5, top: 0, right: 15, bottom: 4 })).toBe(true);
     expect(contains(region, widen(region, 1))).toBe(false);
-    expect(meets(region, { left: 10, top: 10, right: 11, bottom: 11 })).toBe(true);
-    expect(meets(region, { left: 0, top: 11, right: 10, bottom: 12 })).toBe(false);
+    expect(intersects(region, { left: 10, top: 10, right: 11, bottom: 11 })).toBe(true);
+    expect(intersects(region, { left: 0, top: 11, right: 10, bottom: 12 })).toBe(false);
   });
 
-  it("moves only as far as it must", () => {
+  it("scrolls only as far as needed", () => {
     expect(reveal(0, 100, 40, 60, 10)).toBe(0);
     expect(reveal(0, 100, 95, 115, 10)).toBe(25);
     expect(reveal(200, 100, 40, 60, 10)).toBe(30);

@@ -1,8 +1,8 @@
-/** Where an arrow key leads in a drawing of columns. It knows neither trees nor graphs, only what is joined to what. */
-export interface Spot {
+/** Arrow-key navigation between boxes in columns. It does not know about trees or graphs. */
+export interface GridItem {
   readonly column: number;
   readonly row: number;
-  /** Positions of those it hangs from, to the left, and of those that hang from it. */
+  /** Indexes of the items joined on the left (`before`) and on the right (`after`). */
   readonly before: readonly number[];
   readonly after: readonly number[];
 }
@@ -22,8 +22,8 @@ export function isMoveKey(key: string): key is MoveKey {
   return MOVE_KEYS.has(key);
 }
 
-/** Left and right along what is joined, up and down within a column. The same position where there is nothing. */
-export function findNeighbour(spots: readonly Spot[], from: number, key: MoveKey): number {
+/** Left and right follow the lines, up and down stay in the column. Returns `from` if there is no neighbour. */
+export function findNeighbour(spots: readonly GridItem[], from: number, key: MoveKey): number {
   const spot = spots[from];
   if (spot === undefined || key === "Home") return 0;
   switch (key) {
@@ -38,7 +38,7 @@ export function findNeighbour(spots: readonly Spot[], from: number, key: MoveKey
   }
 }
 
-function findNearest(spots: readonly Spot[], among: readonly number[], row: number): number | undefined {
+function findNearest(spots: readonly GridItem[], among: readonly number[], row: number): number | undefined {
   let best: number | undefined;
   let distance = Infinity;
   for (const position of among) {
@@ -48,7 +48,7 @@ function findNearest(spots: readonly Spot[], among: readonly number[], row: numb
   return best;
 }
 
-function findInColumn(spots: readonly Spot[], { column, row }: Spot, way: 1 | -1): number | undefined {
+function findInColumn(spots: readonly GridItem[], { column, row }: GridItem, way: 1 | -1): number | undefined {
   let best: number | undefined;
   let distance = Infinity;
   for (const [position, other] of spots.entries()) {

@@ -9,28 +9,28 @@ import { describeStage } from "./stage.tsx";
 
 const FILES = new Map(listVectorFiles("runs").map((file) => [basename(file, ".json"), file]));
 
-/** What is said while a golden run comes in, each once per change; `.` where it is over. */
+/** Stage titles while a golden run arrives, once per change; `.` after its end. */
 function follow(name: string, language: "en" | "zh" = "en"): string[] {
   const { dialect, frames } = readVector(FILES.get(name) ?? "");
   const receiver = createReceiver();
   const source = receiver.open({ dialect });
-  const said: string[] = [];
+  const titles: string[] = [];
   for (const frame of frames) {
     source.push(frameText(frame));
     const turn = receiver.getSnapshot().sessions[0]?.turns.at(-1);
     const stage = turn && findStage(turn);
     const title = stage === undefined ? "." : describeStage(stage, STAGE_WORDS[language]).title;
-    if (said.at(-1) !== title) said.push(title);
+    if (titles.at(-1) !== title) titles.push(title);
   }
-  return said;
+  return titles;
 }
 
 describe("the stage of a golden run", () => {
-  it("says which tool is prepared and called", () => {
+  it("names the tool being prepared and called", () => {
     expect(follow("agent-rounds-used-up")).toEqual([
       "Starting",
       "Thinking",
-      "Preparing a call of add",
+      "Preparing add",
       "Calling add",
       "Working",
       "Thinking",
@@ -40,43 +40,43 @@ describe("the stage of a golden run", () => {
     ]);
   });
 
-  it("says whose approval is waited for before anything else", () => {
-    const said = follow("agent-parallel-approval");
-    const asked = said.indexOf("Waiting for your approval of remove");
-    expect(asked).toBeGreaterThan(0);
-    expect(said.slice(asked + 1)).toContain("Calling remove");
-    expect(follow("agent-parallel-approval", "zh")[asked]).toBe("等待你批准 remove");
+  it("puts approvals first", () => {
+    const titles = follow("agent-parallel-approval");
+    const approvalAt = titles.indexOf("Waiting for your approval: remove");
+    expect(approvalAt).toBeGreaterThan(0);
+    expect(titles.slice(approvalAt + 1)).toContain("Calling remove");
+    expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你批准 remove");
   });
 
-  it("says once that a tree is searched, whatever happens in it", () => {
+  it("announces a tree search once", () => {
     expect(follow("agent-tot-backtrack")).toEqual([
       "Starting",
-      "Searching the tree of thoughts",
-      "Preparing a call of add",
+      "Exploring thoughts",
+      "Preparing add",
       "Calling add",
-      "Searching the tree of thoughts",
+      "Exploring thoughts",
       "Answering",
       "Finishing",
       ".",
     ]);
   });
 
-  it("says once that a graph is worked through", () => {
-    const said = ["Starting", "Planning the steps", "Working through the graph", "Answering", "Finishing", "."];
-    expect(follow("agent-agot-nested").filter((each) => each !== "Working")).toEqual(said);
+  it("announces a graph once", () => {
+    const titles = ["Starting", "Planning steps", "Running steps", "Answering", "Finishing", "."];
+    expect(follow("agent-agot-nested").filter((each) => each !== "Working")).toEqual(titles);
   });
 
-  it("has something to say of every golden run, in both languages, until it is over", () => {
+  it("has a title in both languages until the run ends", () => {
     for (const name of FILES.keys())
       for (const language of ["en", "zh"] as const) {
-        const said = follow(name, language);
-        expect(said.every((each) => each.length > 0)).toBe(true);
+        const titles = follow(name, language);
+        expect(titles.every((each) => each.length > 0)).toBe(true);
       }
   });
 });
 
-describe("the stage of a run", () => {
-  it("names the stage of thinking, and the steps of a tree", () => {
+describe("findStage", () => {
+  it("names the stage of thinking and the steps of a tree search", () => {
     const feed = new ViewFeed().start("hello");
     expect(findStage(feed.turn)).toEqual({ kind: "starting" });
     feed.put({ type: "reasoning_chunk", content: "hm", stage: "analyzing" });
@@ -85,7 +85,7 @@ describe("the stage of a run", () => {
     expect(findStage(feed.turn)).toEqual({ kind: "judging", depth: 1, thoughts: 2 });
   });
 
-  it("looks at the end of a list only", () => {
+  it("reads only the end of a list", () => {
     const call = { toolId: "1", toolName: "old", status: "running" };
     const done = Array.from({ length: 1000 }, (_, at) => ({ toolId: `${at}`, toolName: "new", status: "success" }));
     const turn = {
@@ -97,11 +97,11 @@ describe("the stage of a run", () => {
     expect(findStage(turn)).toEqual({ kind: "working" });
   });
 
-  it("cuts what a stream calls things", () => {
+  it("truncates names from the stream", () => {
     const long = "x".repeat(500);
     const stage = { kind: "calling", tool: long, callId: "1", others: 2, message: long } as const;
     const { title, detail } = describeStage(stage, STAGE_WORDS.en);
     expect(title.length).toBeLessThan(80);
-    expect(detail).toMatch(/^and 2 more · x{120}$/);
+    expect(detail).toMatch(/^\+2 more · x{120}$/);
   });
 });

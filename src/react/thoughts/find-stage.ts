@@ -1,17 +1,18 @@
 /**
- * What a run is doing just now (003 §4.2), from its view. Only the ends of lists are looked at: it costs the same however
- * long the run has become.
+ * Determines the current stage of a run from its view. It reads only the ends of long lists, so its cost does not grow
+ * with the run.
  */
 import type { GraphView, MessageView, NodeRunView, ToolCall, TurnView } from "../../client/index.ts";
 
+/** What a run is doing now. */
 export type Stage =
   | { readonly kind: "starting" | "planning" | "retrieving" | "answering" | "finishing" | "working" }
-  /** `stage` as the stream names it, `reasoning`, `planning`, `analyzing` or another; `node` that does it. */
+  /** `stage` is the stream's name for it, such as `reasoning`, `planning` or `analyzing`; `node` is the running node. */
   | { readonly kind: "thinking"; readonly stage?: string; readonly node?: string }
-  /** The user is asked; `others` are the calls beside it that wait, too. */
+  /** A call awaits approval; `others` counts further calls that do. */
   | { readonly kind: "approval"; readonly tool: string; readonly callId: string; readonly others: number }
   | {
-      /** preparing: the model still writes the arguments. */
+      /** `preparing`: the model is still writing the arguments. */
       readonly kind: "preparing" | "calling";
       readonly tool: string;
       readonly callId: string;
@@ -20,12 +21,12 @@ export type Stage =
       readonly message?: string;
     }
   | {
-      /** The tree is searched: thoughts are made, judged, acted on, or the search goes back. */
+      /** Searching the tree: expanding thoughts, evaluating them, or backtracking. */
       readonly kind: "expanding" | "judging" | "backtracking" | "searching";
       readonly depth: number;
       readonly thoughts: number;
     }
-  /** Nodes of the graph that run, the last that began first; `more` beyond those named. */
+  /** Running nodes of the graph, latest first; `more` counts those not named. */
   | {
       readonly kind: "graph";
       readonly nodes: readonly string[];
@@ -34,11 +35,11 @@ export type Stage =
       readonly total: number;
     };
 
-/** How far back each list is looked through. */
+/** Entries of each list that are searched, from its end. */
 const LOOK_BACK = 64;
 const NAMED_NODES = 2;
 
-/** Undefined where it is over. */
+/** Returns the current stage of a run, or undefined if the run has ended. */
 export function findStage(turn: TurnView): Stage | undefined {
   if (turn.status !== "running") return undefined;
   const message = turn.messages.findLast(({ role }) => role === "assistant");
@@ -66,13 +67,13 @@ export function findStage(turn: TurnView): Stage | undefined {
   return message === undefined || message.parts.length === 0 ? { kind: "starting" } : { kind: "working" };
 }
 
-/** Somebody who is waited for comes first; then what runs, and what is being prepared. */
+/** Pending approvals come first, then running calls, then calls being prepared. */
 function findCall({ toolCalls }: MessageView): Stage | undefined {
   const recent = toolCalls.slice(-LOOK_BACK);
-  const asked = recent.filter(({ status }) => status === "awaiting_approval");
-  const [first] = asked;
+  const awaiting = recent.filter(({ status }) => status === "awaiting_approval");
+  const [first] = awaiting;
   if (first !== undefined)
-    return { kind: "approval", tool: first.toolName, callId: first.toolId, others: asked.length - 1 };
+    return { kind: "approval", tool: first.toolName, callId: first.toolId, others: awaiting.length - 1 };
   const running = recent.filter(({ status }) => status === "running");
   const call = running.at(-1);
   if (call !== undefined) return describeCall("calling", call, running.length - 1);
@@ -109,10 +110,10 @@ function findTreeStage({ tree }: TurnView, node: NodeRunView | undefined): Stage
   return { kind, depth: thoughts.at(-1)?.depth ?? 0, thoughts: thoughts.length };
 }
 
-/** Nodes run out of order: all are counted, names are taken from the last. A graph changes far less often than a text. */
+/** Nodes run in any order, so all are counted; the last ones are named. Graphs change far less often than text. */
 function findGraphStage({ nodes }: GraphView): Stage | undefined {
   const counted = countNodes(nodes);
-  // Between two steps none runs, and the graph is worked on all the same.
+  // Between two steps no node runs, but the graph is still in progress.
   if (counted.running.length === 0 && counted.done === nodes.length) return undefined;
   const named = counted.running.slice(-NAMED_NODES).toReversed();
   return {
@@ -124,20 +125,20 @@ function findGraphStage({ nodes }: GraphView): Stage | undefined {
   };
 }
 
-interface Counted {
+interface NodeCounts {
   readonly running: readonly string[];
   readonly done: number;
 }
 
-/** Once per list: a token changes no node, and then the list is the same. */
-const COUNTED = new WeakMap<GraphView["nodes"], Counted>();
+/** Cached per list: tokens do not change the node list. */
+const COUNTED = new WeakMap<GraphView["nodes"], NodeCounts>();
 
-function countNodes(nodes: GraphView["nodes"]): Counted {
+function countNodes(nodes: GraphView["nodes"]): NodeCounts {
   const known = COUNTED.get(nodes);
   if (known !== undefined) return known;
   const running = nodes.filter(({ status }) => status === "running").map(({ id, label }) => label ?? id);
   const done = nodes.filter(({ status }) => status !== "running" && status !== "planned").length;
-  const counted: Counted = { running, done };
+  const counted: NodeCounts = { running, done };
   COUNTED.set(nodes, counted);
   return counted;
 }

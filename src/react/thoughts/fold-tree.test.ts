@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ThoughtView } from "../../client/index.ts";
-import { FOLD_LIMITS, foldTree, NO_WISHES } from "./fold-tree.ts";
+import { FOLD_LIMITS, foldTree, NO_OVERRIDES } from "./fold-tree.ts";
 import { indexTree } from "./tree-index.ts";
 
 const STATUSES = ["open", "kept", "pruned", "abandoned"] as const;
 
-/** Parents may be unknown, come later, repeat, or go round in a circle. */
+/** Parents may be unknown, come later, repeat or form cycles. */
 const thoughtsArbitrary: fc.Arbitrary<ThoughtView[]> = fc
   .array(
     fc.record({ parent: fc.nat({ max: 90 }), status: fc.constantFrom(...STATUSES), depth: fc.integer({ max: 30 }) }),
@@ -34,24 +34,24 @@ function makeWide(count: number): ThoughtView[] {
   }));
 }
 
-describe("the index of a tree", () => {
-  it("is a forest whatever the parents are", () => {
+describe("indexTree", () => {
+  it("builds a forest from any parents", () => {
     fc.assert(
       fc.property(thoughtsArbitrary, (thoughts) => {
         const { order, parents, sizes, roots, columns } = indexTree(thoughts);
         expect(order.toSorted((a, b) => a - b)).toEqual(thoughts.map((_, at) => at));
-        for (const [at, place] of order.entries()) {
-          const parent = parents[place] as number;
+        for (const [at, thoughtIndex] of order.entries()) {
+          const parent = parents[thoughtIndex] as number;
           if (parent < 0) continue;
           expect(order.indexOf(parent)).toBeLessThan(at);
-          expect(columns[place]).toBe((columns[parent] as number) + 1);
+          expect(columns[thoughtIndex]).toBe((columns[parent] as number) + 1);
         }
         expect(roots.reduce((sum, root) => sum + (sizes[root] as number), 0)).toBe(thoughts.length);
       }),
     );
   });
 
-  it("puts a thought whose parent nobody knows into the column of its depth", () => {
+  it("puts a thought with an unknown parent into the column of its depth", () => {
     const thoughts: ThoughtView[] = [
       { id: "a", text: "", depth: 1, status: "open" },
       { id: "b", text: "", depth: 3, parent: "gone", status: "open" },
@@ -61,25 +61,26 @@ describe("the index of a tree", () => {
   });
 });
 
-describe("what of a tree is drawn", () => {
-  it("draws or counts each thought once, and always the way to the newest and the chosen", () => {
+describe("foldTree", () => {
+  it("draws or counts each thought once, and always the paths to the newest and the chosen", () => {
     const limits = { drawn: 12, siblings: 3 };
     const property = fc.property(thoughtsArbitrary, fc.nat(), fc.nat(), (thoughts, closed, selected) => {
       const index = indexTree(thoughts);
       const path = [`${selected % thoughts.length}`];
-      const drawn = foldTree(index, { path }, NO_WISHES, limits);
-      const places = drawn.flatMap(({ place }) => place ?? []);
+      const drawn = foldTree(index, { path }, NO_OVERRIDES, limits);
+      const places = drawn.flatMap(({ thoughtIndex }) => thoughtIndex ?? []);
       expect(new Set(places).size).toBe(places.length);
       expect(places.length + drawn.reduce((sum, { folded }) => sum + folded, 0)).toBe(thoughts.length);
       expect(places).toContain(selected % thoughts.length);
       expect(places).toContain(thoughts.length - 1);
       for (const [at, { parent }] of drawn.entries()) expect(parent).toBeLessThan(at);
-      // What somebody closes is closed.
+      // A branch closed by the user stays closed.
       const toggled = new Map([[`${closed % thoughts.length}`, false]]);
       const shut = foldTree(index, { path }, { toggled, more: new Map() }, limits);
-      expect(shut.find(({ place }) => place === closed % thoughts.length)?.isOpen ?? false).toBe(false);
+      expect(shut.find(({ thoughtIndex }) => thoughtIndex === closed % thoughts.length)?.isOpen ?? false).toBe(false);
       expect(
-        shut.filter(({ place }) => place !== undefined).length + shut.reduce((sum, { folded }) => sum + folded, 0),
+        shut.filter(({ thoughtIndex }) => thoughtIndex !== undefined).length +
+          shut.reduce((sum, { folded }) => sum + folded, 0),
       ).toBe(thoughts.length);
     });
     fc.assert(property);
@@ -87,10 +88,10 @@ describe("what of a tree is drawn", () => {
 
   it("draws a small tree whole", () => {
     const thoughts = makeWide(10);
-    expect(foldTree(indexTree(thoughts), { path: [] }, NO_WISHES).every(({ folded }) => folded === 0)).toBe(true);
+    expect(foldTree(indexTree(thoughts), { path: [] }, NO_OVERRIDES).every(({ folded }) => folded === 0)).toBe(true);
   });
 
-  it("folds dead branches before those that are alive", () => {
+  it("folds dead branches first", () => {
     const thoughts: ThoughtView[] = [
       { id: "dead", text: "", depth: 1, status: "abandoned" },
       { id: "alive", text: "", depth: 1, status: "kept" },
@@ -99,29 +100,33 @@ describe("what of a tree is drawn", () => {
       ),
       { id: "last", text: "", depth: 1, status: "open" },
     ];
-    const drawn = foldTree(indexTree(thoughts), { path: [] }, NO_WISHES, { drawn: 6, siblings: 12 });
-    expect(drawn.find(({ place }) => place === 0)).toMatchObject({ isOpen: false, folded: 3 });
-    expect(drawn.find(({ place }) => place === 1)).toMatchObject({ isOpen: true, folded: 0 });
+    const drawn = foldTree(indexTree(thoughts), { path: [] }, NO_OVERRIDES, { drawn: 6, siblings: 12 });
+    expect(drawn.find(({ thoughtIndex }) => thoughtIndex === 0)).toMatchObject({ isOpen: false, folded: 3 });
+    expect(drawn.find(({ thoughtIndex }) => thoughtIndex === 1)).toMatchObject({ isOpen: true, folded: 0 });
   });
 
-  it("keeps the living of many siblings, and shows more of them when asked", () => {
+  it("prefers live siblings and shows more on request", () => {
     const index = indexTree(makeWide(100));
-    const drawn = foldTree(index, { path: [] }, NO_WISHES);
+    const drawn = foldTree(index, { path: [] }, NO_OVERRIDES);
     expect(drawn).toHaveLength(FOLD_LIMITS.siblings + 1);
-    expect(drawn.map(({ place }) => place)).toContain(70);
-    expect(drawn.at(-1)).toMatchObject({ place: undefined, folded: 100 - FOLD_LIMITS.siblings, count: drawn.length });
+    expect(drawn.map(({ thoughtIndex }) => thoughtIndex)).toContain(70);
+    expect(drawn.at(-1)).toMatchObject({
+      thoughtIndex: undefined,
+      folded: 100 - FOLD_LIMITS.siblings,
+      count: drawn.length,
+    });
     expect(foldTree(index, { path: [] }, { toggled: new Map(), more: new Map([["", 20]]) })).toHaveLength(
       FOLD_LIMITS.siblings + 21,
     );
   });
 
-  it("has a bound on what is drawn of ten thousand thoughts, and is quick", () => {
+  it("limits and quickly folds ten thousand thoughts", () => {
     const thoughts = Array.from({ length: 10_000 }, (_, at): ThoughtView => {
       const parent = Math.floor((at - 1) / 3);
       return { id: `${at}`, text: "", depth: 1, status: "kept", ...(at === 0 ? {} : { parent: `${parent}` }) };
     });
     const begun = performance.now();
-    const drawn = foldTree(indexTree(thoughts), { path: [] }, NO_WISHES);
+    const drawn = foldTree(indexTree(thoughts), { path: [] }, NO_OVERRIDES);
     expect(drawn.length).toBeLessThan(FOLD_LIMITS.drawn + 40);
     expect(performance.now() - begun).toBeLessThan(500);
   });

@@ -1,82 +1,86 @@
 /**
- * Which thoughts of a tree are drawn. A small tree is drawn whole. In a large one branches are folded, dead ones first, and
- * of many siblings the best known are kept; what is folded is counted. The way to the chosen thought, to the newest and
- * to the selected one is always open.
+ * Selects the thoughts of a tree to draw. Small trees are drawn whole. In large trees, branches are folded, dead ones
+ * first, and of many siblings only some are shown; folded thoughts are counted. The paths to the chosen, newest and
+ * selected thoughts are always open.
  *
  * Invariant: every thought is either drawn or counted in exactly one fold.
  */
 import type { ThoughtView, TreeView } from "../../client/index.ts";
 import { listAncestors, type TreeIndex } from "./tree-index.ts";
 
-/** What somebody who looks at it has asked for. */
-export interface FoldWishes {
-  /** By id: opened or closed by hand. */
+/** Folding choices made by the user. */
+export interface FoldOverrides {
+  /** By id: opened or closed. */
   readonly toggled: ReadonlyMap<string, boolean>;
-  /** By id of the parent, empty for those without: how many more siblings are wanted. */
+  /** By parent id (empty for roots): number of additional siblings to show. */
   readonly more: ReadonlyMap<string, number>;
   readonly selected?: string | undefined;
 }
 
 export interface DrawnThought {
   readonly key: string;
-  /** Of the thought; undefined for the stand-in of siblings that are folded. */
-  readonly place: number | undefined;
-  /** Position in the list of the drawn; -1 where there is none. */
+  /** Index of the thought; undefined for the placeholder of folded siblings. */
+  readonly thoughtIndex: number | undefined;
+  /** Position of the parent in the list of drawn thoughts; -1 if there is none. */
   readonly parent: number;
   readonly column: number;
-  /** Thoughts that are folded here. */
+  /** Number of thoughts folded here. */
   readonly folded: number;
-  /** Undefined where nothing is below it. */
+  /** Undefined for a thought without children. */
   readonly isOpen: boolean | undefined;
-  /** Among its siblings, from 1, and how many these are. */
+  /** Position among the siblings, from 1, and their number. */
   readonly position: number;
   readonly count: number;
 }
 
 export const FOLD_LIMITS = {
-  /** Thoughts up to which a tree is drawn whole. */
+  /** Largest tree that is drawn whole. */
   drawn: 120,
-  /** Siblings that are drawn before the rest is folded, and how many more each time they are asked for. */
+  /** Siblings drawn before folding, and added per request. */
   siblings: 24,
 };
 
-export const NO_WISHES: FoldWishes = { toggled: new Map(), more: new Map() };
+export const NO_OVERRIDES: FoldOverrides = { toggled: new Map(), more: new Map() };
 
-/** Each before those below it, and siblings in order. */
+/** Returns parents before their children, and siblings in order. */
 export function foldTree(
   index: TreeIndex,
   { path }: Pick<TreeView, "path">,
-  wishes: FoldWishes,
+  overrides: FoldOverrides,
   limits: typeof FOLD_LIMITS = FOLD_LIMITS,
 ): DrawnThought[] {
-  const needed = collectNeeded(index, path, wishes.selected);
+  const needed = collectNeeded(index, path, overrides.selected);
   const picked = new Map<number, readonly number[]>();
-  const pick = (place: number, among: readonly number[]): readonly number[] => {
-    const wanted = limits.siblings + (wishes.more.get(place < 0 ? "" : (index.thoughts[place]?.id ?? "")) ?? 0);
+  const pick = (thoughtIndex: number, among: readonly number[]): readonly number[] => {
+    const wanted =
+      limits.siblings + (overrides.more.get(thoughtIndex < 0 ? "" : (index.thoughts[thoughtIndex]?.id ?? "")) ?? 0);
     return pickSiblings(index, among, needed, wanted);
   };
   const roots = pick(-1, index.roots);
   let left = limits.drawn - roots.length;
-  // Those that must be open, then those that are alive, then the dead ones.
-  const queues: readonly { readonly places: number[]; head: number }[] = [0, 1, 2].map(() => ({ places: [], head: 0 }));
-  const enqueue = (places: readonly number[]): void => {
-    for (const place of places) {
-      const children = index.children[place] ?? [];
-      const wish = wishes.toggled.get(index.thoughts[place]?.id ?? "");
-      if (children.length === 0 || wish === false) continue;
-      const isNeeded = wish === true || children.some((child) => needed.has(child));
-      queues[isNeeded ? 0 : isAlive(index.thoughts[place]) ? 1 : 2]?.places.push(place);
+  // Branches that must be open, then live branches, then dead ones.
+  const queues: readonly { readonly thoughtIndexes: number[]; head: number }[] = [0, 1, 2].map(() => ({
+    thoughtIndexes: [],
+    head: 0,
+  }));
+  const enqueue = (thoughtIndexes: readonly number[]): void => {
+    for (const thoughtIndex of thoughtIndexes) {
+      const children = index.children[thoughtIndex] ?? [];
+      const override = overrides.toggled.get(index.thoughts[thoughtIndex]?.id ?? "");
+      if (children.length === 0 || override === false) continue;
+      const isNeeded = override === true || children.some((child) => needed.has(child));
+      queues[isNeeded ? 0 : isAlive(index.thoughts[thoughtIndex]) ? 1 : 2]?.thoughtIndexes.push(thoughtIndex);
     }
   };
   enqueue(roots);
   for (;;) {
-    const queue = queues.find(({ places, head }) => head < places.length);
+    const queue = queues.find(({ thoughtIndexes, head }) => head < thoughtIndexes.length);
     if (queue === undefined) return listDrawn(index, roots, picked);
-    const place = queue.places[queue.head++] as number;
-    const children = pick(place, index.children[place] ?? []);
+    const thoughtIndex = queue.thoughtIndexes[queue.head++] as number;
+    const children = pick(thoughtIndex, index.children[thoughtIndex] ?? []);
     if (queue !== queues[0] && children.length > left) continue;
     left -= children.length;
-    picked.set(place, children);
+    picked.set(thoughtIndex, children);
     enqueue(children);
   }
 }
@@ -89,13 +93,16 @@ function collectNeeded(index: TreeIndex, path: readonly string[], selected: stri
   const ends = [path.at(-1), index.thoughts.at(-1)?.id, selected];
   const needed = new Set<number>();
   for (const id of ends) {
-    const place = id === undefined ? undefined : index.places.get(id);
-    if (place !== undefined) for (const above of listAncestors(index, place)) needed.add(above);
+    const thoughtIndex = id === undefined ? undefined : index.indexById.get(id);
+    if (thoughtIndex !== undefined) for (const above of listAncestors(index, thoughtIndex)) needed.add(above);
   }
   return needed;
 }
 
-/** In their order: the needed, then the living, then the others, as many as are wanted. One more is drawn for its own. */
+/**
+ * Keeps the order. Prefers required thoughts, then live ones. A single extra sibling is drawn, since its placeholder
+ * would take the same space.
+ */
 function pickSiblings(
   { thoughts }: TreeIndex,
   among: readonly number[],
@@ -103,13 +110,13 @@ function pickSiblings(
   wanted: number,
 ): readonly number[] {
   if (among.length <= wanted + 1) return among;
-  const chosen = new Set<number>(among.filter((place) => needed.has(place)));
+  const chosen = new Set<number>(among.filter((thoughtIndex) => needed.has(thoughtIndex)));
   for (const isWanted of [isAlive, () => true])
-    for (const place of among) {
+    for (const thoughtIndex of among) {
       if (chosen.size >= wanted) break;
-      if (isWanted(thoughts[place])) chosen.add(place);
+      if (isWanted(thoughts[thoughtIndex])) chosen.add(thoughtIndex);
     }
-  return among.filter((place) => chosen.has(place));
+  return among.filter((thoughtIndex) => chosen.has(thoughtIndex));
 }
 
 function listDrawn(
@@ -119,18 +126,23 @@ function listDrawn(
 ): DrawnThought[] {
   const drawn: DrawnThought[] = [];
   const stack: DrawnThought[] = [];
-  const stackSiblings = (places: readonly number[], all: readonly number[], above: number, parent: number): void => {
-    const isWhole = places.length === all.length;
-    const count = places.length + (isWhole ? 0 : 1);
+  const stackSiblings = (
+    thoughtIndexes: readonly number[],
+    all: readonly number[],
+    above: number,
+    parent: number,
+  ): void => {
+    const isWhole = thoughtIndexes.length === all.length;
+    const count = thoughtIndexes.length + (isWhole ? 0 : 1);
     if (!isWhole) {
-      const shown = new Set(places);
+      const shown = new Set(thoughtIndexes);
       let folded = 0;
-      for (const place of all) if (!shown.has(place)) folded += index.sizes[place] as number;
+      for (const thoughtIndex of all) if (!shown.has(thoughtIndex)) folded += index.sizes[thoughtIndex] as number;
       const name = above < 0 ? "" : (index.thoughts[above]?.id ?? "");
       const column = above < 0 ? 0 : (index.columns[above] as number) + 1;
       stack.push({
         key: `rest ${name}`,
-        place: undefined,
+        thoughtIndex: undefined,
         parent,
         column,
         folded,
@@ -139,15 +151,15 @@ function listDrawn(
         count,
       });
     }
-    for (let at = places.length - 1; at >= 0; at--) {
-      const place = places[at] as number;
-      const isOpen = index.children[place]?.length === 0 ? undefined : picked.has(place);
+    for (let at = thoughtIndexes.length - 1; at >= 0; at--) {
+      const thoughtIndex = thoughtIndexes[at] as number;
+      const isOpen = index.children[thoughtIndex]?.length === 0 ? undefined : picked.has(thoughtIndex);
       stack.push({
-        key: `thought ${place}`,
-        place,
+        key: `thought ${thoughtIndex}`,
+        thoughtIndex,
         parent,
-        column: index.columns[place] as number,
-        folded: isOpen === false ? (index.sizes[place] as number) - 1 : 0,
+        column: index.columns[thoughtIndex] as number,
+        folded: isOpen === false ? (index.sizes[thoughtIndex] as number) - 1 : 0,
         isOpen,
         position: at + 1,
         count,
@@ -156,10 +168,10 @@ function listDrawn(
   };
   stackSiblings(roots, index.roots, -1, -1);
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { place } = next;
-    const children = place === undefined ? undefined : picked.get(place);
-    if (place !== undefined && children !== undefined)
-      stackSiblings(children, index.children[place] ?? [], place, drawn.length);
+    const { thoughtIndex } = next;
+    const children = thoughtIndex === undefined ? undefined : picked.get(thoughtIndex);
+    if (thoughtIndex !== undefined && children !== undefined)
+      stackSiblings(children, index.children[thoughtIndex] ?? [], thoughtIndex, drawn.length);
     drawn.push(next);
   }
   return drawn;

@@ -13,12 +13,12 @@ export interface GraphNodeProps {
   readonly count: number;
   readonly x: number;
   readonly y: number;
-  /** Steps its expansion has added. */
+  /** Number of steps added by its expansion. */
   readonly added: number;
-  /** The names of those it needs, as far as there is room. */
+  /** Names of its dependencies, truncated. */
   readonly needs: string;
   readonly isSelected: boolean;
-  readonly hasKeyboard: boolean;
+  readonly isTabStop: boolean;
   readonly onChoose: (position: number) => void;
 }
 
@@ -39,10 +39,10 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
   const words = useWords(GRAPH_WORDS);
   const icon = ICONS[status];
   const name = cutHead(label ?? id, SHOWN_TEXT);
-  const said = [
-    ...(added === 0 ? [] : [words.expandedSaid(added)]),
+  const spoken = [
+    ...(added === 0 ? [] : [words.expandedText(added)]),
     ...(error === undefined ? [] : [cutHead(error, SHOWN_TEXT)]),
-    ...(needs === "" ? [] : [words.needsSaid(needs)]),
+    ...(needs === "" ? [] : [words.needsText(needs)]),
     ...(expandedFrom === undefined ? [] : [words.addedBy(cutHead(expandedFrom, SHOWN_TEXT))]),
   ].map((each) => words.pause + each);
   return (
@@ -53,7 +53,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
       data-graph-node={id}
       data-status={status}
       data-added={expandedFrom !== undefined}
-      tabIndex={props.hasKeyboard ? 0 : -1}
+      tabIndex={props.isTabStop ? 0 : -1}
       aria-selected={props.isSelected}
       aria-posinset={position + 1}
       aria-setsize={props.count}
@@ -75,7 +75,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
             {added}
           </span>
         )}
-        <span className="loom-said">{said.join("")}</span>
+        <span className="loom-said">{spoken.join("")}</span>
       </span>
     </div>
   );

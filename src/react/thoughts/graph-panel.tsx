@@ -1,9 +1,9 @@
-/** All there is to know of one step of a graph: what came of it, what it needs, and what it became. */
+/** Details of one step of a graph: result, dependencies and expansion. */
 import type { ReactNode } from "react";
 import type { GraphNodeView, GraphView } from "../../client/index.ts";
 import { cutHead } from "../parts/cut-text.ts";
 import { formatDuration } from "../ui/format.ts";
-import { Badge, type Tone } from "../ui/indicators.tsx";
+import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
 import { DetailPanel, DetailText, Fact } from "./detail-panel.tsx";
@@ -13,10 +13,10 @@ import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
 export interface GraphPanelProps {
   readonly graph: GraphView;
   readonly node: GraphNodeView;
-  /** Places of those it needs, and of those that need it. */
+  /** Indexes of its dependencies and of its dependents. */
   readonly needs: readonly number[];
   readonly neededBy: readonly number[];
-  /** Names of those it was expanded into. */
+  /** Ids of the steps it was expanded into. */
   readonly added: readonly string[];
   readonly turnKey: string;
   readonly takesFocus: boolean;
@@ -24,7 +24,7 @@ export interface GraphPanelProps {
   readonly onClose: () => void;
 }
 
-const STEP_TONES: { readonly [S in GraphNodeView["status"]]: Tone } = {
+const STEP_TONES: { readonly [S in GraphNodeView["status"]]: BadgeTone } = {
   planned: "plain",
   running: "busy",
   complete: "good",
@@ -33,7 +33,7 @@ const STEP_TONES: { readonly [S in GraphNodeView["status"]]: Tone } = {
   interrupted: "warn",
 };
 
-/** Names and scores that are listed. */
+/** Maximum names and scores in a list. */
 const MAX_LISTED = 12;
 const SHOWN_NAME = 60;
 const SHOWN_LABEL = 300;
@@ -42,7 +42,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
   const { graph, node, turnKey, onSelect } = props;
   const words = useWords(GRAPH_WORDS);
   const { language, actions } = useUi();
-  const idOf = (place: number): string => graph.nodes[place]?.id ?? "";
+  const idOf = (nodeIndex: number): string => graph.nodes[nodeIndex]?.id ?? "";
   const lists = [
     [words.needs, props.needs.map(idOf)],
     [words.neededBy, props.neededBy.map(idOf)],
@@ -65,7 +65,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
       }
     >
       {node.summary === undefined ? null : <DetailText text={node.summary} />}
-      {node.error === undefined ? null : <DetailText text={node.error} look="bad" />}
+      {node.error === undefined ? null : <DetailText text={node.error} variant="bad" />}
       {node.summary === undefined && node.error === undefined ? (
         <p className="loom-detail-note">{words.noResult}</p>
       ) : null}

@@ -1,4 +1,4 @@
-/** Columns and rows in pixels, and the lines between what stands in them. */
+/** Converts columns and rows to pixels, and draws lines between them. */
 import type { Region } from "./drawn-region.ts";
 
 export interface Point {
@@ -6,10 +6,10 @@ export interface Point {
   readonly y: number;
 }
 
-/** Of a box, of one that is a single line, of the room around them, and of the room around all. `thoughts.css` knows them. */
+/** Sizes of boxes, gaps and margins in pixels. Keep in sync with `thoughts.css`. */
 export const GRID = { width: 200, height: 58, smallHeight: 26, columnGap: 40, rowGap: 8, left: 28, around: 12 };
 
-/** Where a box of this column and row begins. */
+/** Returns the top left corner of a box. */
 export function locate(column: number, row: number): Point {
   return {
     x: GRID.left + column * (GRID.width + GRID.columnGap),
@@ -17,7 +17,7 @@ export function locate(column: number, row: number): Point {
   };
 }
 
-/** A smooth line through points; it leaves and arrives level. */
+/** Returns a smooth path through the points, horizontal at both ends. */
 export function joinPoints(points: readonly [Point, ...Point[]]): { readonly d: string; readonly region: Region } {
   const [first, ...others] = points;
   let d = `M${round(first.x)} ${round(first.y)}`;

@@ -1,55 +1,54 @@
 /**
- * Gives the nodes of a graph layers: whoever needs another stands to the right of it, as near as the longest way to it
- * allows. What a node was expanded into stands before those that wait for the node. Circles are tolerated: the edge that
- * closes one counts for nothing here.
+ * Assigns graph nodes to layers: a node is to the right of its dependencies, by the longest path. The nodes of an
+ * expansion come before the dependents of the expanded node. Cycles are allowed: the edge that closes one is ignored.
  */
 import type { GraphView } from "../../client/index.ts";
 
 export interface GraphIndex {
   readonly ids: readonly string[];
-  readonly places: ReadonlyMap<string, number>;
-  /** Edges between nodes that are there, each once, none to itself. */
+  readonly indexById: ReadonlyMap<string, number>;
+  /** Edges between known nodes, without duplicates and self-loops. */
   readonly edges: readonly (readonly [from: number, to: number])[];
   readonly layers: Int32Array;
 }
 
-/** Orders that an expansion may add: beyond, its nodes stand where their edges put them. */
+/** Maximum ordering constraints from expansions; beyond it, only the edges decide. */
 const MAX_ADDED = 4096;
 
 export function indexGraph({ nodes, edges, expansions }: GraphView): GraphIndex {
-  const places = new Map<string, number>();
+  const indexById = new Map<string, number>();
   const ids: string[] = [];
   for (const { id } of nodes) {
-    if (!places.has(id)) places.set(id, ids.length);
+    if (!indexById.has(id)) indexById.set(id, ids.length);
     ids.push(id);
   }
   const after: number[][] = ids.map(() => []);
   const seen = new Set<number>();
   const kept: [number, number][] = [];
   for (const [fromId, toId] of edges) {
-    const from = places.get(fromId);
-    const to = places.get(toId);
+    const from = indexById.get(fromId);
+    const to = indexById.get(toId);
     if (from === undefined || to === undefined || from === to || seen.has(from * ids.length + to)) continue;
     seen.add(from * ids.length + to);
     kept.push([from, to]);
     after[from]?.push(to);
   }
-  const order = orderExpansions(expansions, places, after);
+  const order = orderExpansions(expansions, indexById, after);
   for (const [from, to] of order) after[from]?.push(to);
-  return { ids, places, edges: kept, layers: findLayers(after) };
+  return { ids, indexById, edges: kept, layers: findLayers(after) };
 }
 
-/** Whoever waits for a node that was expanded waits for the ends of what it was expanded into. */
+/** Dependents of an expanded node wait for the last nodes of its expansion. */
 function orderExpansions(
   expansions: GraphView["expansions"],
-  places: ReadonlyMap<string, number>,
+  indexById: ReadonlyMap<string, number>,
   after: readonly (readonly number[])[],
 ): [number, number][] {
   const order: [number, number][] = [];
   for (const { nodeId, nodes } of expansions) {
-    const expanded = places.get(nodeId);
+    const expanded = indexById.get(nodeId);
     if (expanded === undefined) continue;
-    const members = new Set(nodes.flatMap((id) => places.get(id) ?? []));
+    const members = new Set(nodes.flatMap((id) => indexById.get(id) ?? []));
     const waiting = (after[expanded] ?? []).filter((to) => !members.has(to));
     const ends = [...members].filter((member) => !(after[member] ?? []).some((to) => members.has(to)));
     for (const end of ends)
@@ -61,7 +60,7 @@ function orderExpansions(
   return order;
 }
 
-/** Longest ways, found from the ends of a walk through the whole graph that passes over the edges that lead back. */
+/** Longest paths in reverse finishing order of a depth-first search that skips back edges. */
 function findLayers(after: readonly (readonly number[])[]): Int32Array {
   const OPEN = 1;
   const DONE = 2;

@@ -16,7 +16,7 @@ function makeGraph(
   };
 }
 
-/** Any edges at all: circles, doubles, to itself, to nodes that are not there. */
+/** Arbitrary edges, including cycles, duplicates, self-loops and unknown nodes. */
 const graphArbitrary = fc
   .tuple(
     fc.integer({ min: 1, max: 30 }),
@@ -24,8 +24,8 @@ const graphArbitrary = fc
   )
   .map(([count, edges]) => ({ count, edges }));
 
-describe("the layout of a graph", () => {
-  it("puts whoever needs another to its right", () => {
+describe("layoutGraph", () => {
+  it("puts a node to the right of its dependencies", () => {
     const graph = makeGraph(
       [
         [0, 2],
@@ -38,11 +38,11 @@ describe("the layout of a graph", () => {
     const { columns, lines, columnCount } = layoutGraph(graph);
     expect([...columns]).toEqual([0, 0, 1, 2]);
     expect(columnCount).toBe(3);
-    // The one that passes over a layer has its place there.
+    // The edge that skips a layer has a slot there.
     expect(lines.map(({ bends }) => bends.length)).toEqual([0, 0, 0, 1]);
   });
 
-  it("puts what a node was expanded into before those that wait for it", () => {
+  it("puts the nodes of an expansion before its dependents", () => {
     const expansions = [{ nodeId: "n0", nodesAdded: 2, edgesAdded: 2, nodes: ["n2", "n3"] }];
     const graph = makeGraph(
       [
@@ -56,7 +56,7 @@ describe("the layout of a graph", () => {
     expect([...layoutGraph(graph).columns]).toEqual([0, 3, 1, 2]);
   });
 
-  it("tolerates circles", () => {
+  it("tolerates cycles", () => {
     const { columns } = layoutGraph(
       makeGraph(
         [
@@ -71,7 +71,7 @@ describe("the layout of a graph", () => {
     expect([...columns]).toEqual([0, 1, 2]);
   });
 
-  it("lets nothing overlap, and places the same graph the same", () => {
+  it("avoids overlaps and is deterministic", () => {
     fc.assert(
       fc.property(graphArbitrary, ({ count, edges }) => {
         const graph = makeGraph(edges, count);
@@ -88,7 +88,7 @@ describe("the layout of a graph", () => {
     );
   });
 
-  it("keeps the order of those that were there when one comes", () => {
+  it("keeps the order of existing nodes when one is added", () => {
     fc.assert(
       fc.property(graphArbitrary, ({ count, edges }) => {
         const old = layoutGraph(makeGraph(edges, Math.max(1, count - 1)));
@@ -105,7 +105,7 @@ describe("the layout of a graph", () => {
     );
   });
 
-  it("places five thousand nodes in a moment", () => {
+  it("lays out five thousand nodes quickly", () => {
     const edges = Array.from({ length: 8000 }, (_, at): [number, number] => [
       Math.floor((at % 4999) / 3),
       (at % 4999) + 1,
@@ -117,8 +117,8 @@ describe("the layout of a graph", () => {
   });
 });
 
-describe("places in an order", () => {
-  it("gives everybody their wish where there is room, and shares the want where there is none", () => {
+describe("placeInOrder", () => {
+  it("grants desired positions if there is room, and shares the shift otherwise", () => {
     expect(
       placeInOrder([
         { middle: 0, size: 1 },
@@ -134,16 +134,16 @@ describe("places in an order", () => {
     expect(placeInOrder([])).toEqual([]);
   });
 
-  it("keeps order and distance for any wishes", () => {
-    const wish = fc.record({
+  it("keeps order and distance for any input", () => {
+    const position = fc.record({
       middle: fc.option(fc.integer({ min: -50, max: 50 }), { nil: undefined }),
       size: fc.constantFrom(0.3, 1),
     });
     fc.assert(
-      fc.property(fc.array(wish, { maxLength: 20 }), (wishes) => {
-        const middles = placeInOrder(wishes);
-        for (let at = 1; at < wishes.length; at++) {
-          const least = ((wishes[at - 1]?.size ?? 0) + (wishes[at]?.size ?? 0)) / 2;
+      fc.property(fc.array(position, { maxLength: 20 }), (desired) => {
+        const middles = placeInOrder(desired);
+        for (let at = 1; at < desired.length; at++) {
+          const least = ((desired[at - 1]?.size ?? 0) + (desired[at]?.size ?? 0)) / 2;
           expect((middles[at] as number) - (middles[at - 1] as number)).toBeGreaterThanOrEqual(least - 1e-6);
         }
       }),

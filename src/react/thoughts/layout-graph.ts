@@ -1,9 +1,9 @@
 /**
- * Places a graph in layers from left to right. Edges that pass over layers have a small place of their own in each, so
- * that they are drawn between the nodes and not across them.
+ * Layered graph layout, left to right. Edges that skip layers get a small slot in each, so they run between nodes and
+ * not across them.
  *
- * Invariants: no two in a layer are nearer than their sizes; the same graph is placed the same; given the layout before,
- * nodes that shared a layer and still do keep their order, whatever was added.
+ * Invariants: slots in a layer do not overlap; the layout is deterministic; given the previous layout, nodes that stay
+ * in the same layer keep their order.
  */
 import type { GraphView } from "../../client/index.ts";
 import { type GraphIndex, indexGraph } from "./layer-graph.ts";
@@ -12,35 +12,35 @@ import { placeInOrder } from "./place-in-order.ts";
 export interface GraphLine {
   readonly from: number;
   readonly to: number;
-  /** Rows where it passes the layers in between, from left to right. */
+  /** Rows where the edge passes the layers in between, from left to right. */
   readonly bends: readonly number[];
 }
 
 export interface GraphLayout {
   readonly index: GraphIndex;
   readonly columns: Int32Array;
-  /** From 0; not always whole. */
+  /** From 0; may be fractional. */
   readonly rows: Float64Array;
   readonly rowCount: number;
   readonly columnCount: number;
   readonly lines: readonly GraphLine[];
-  /** Where edges pass, by their ends and layer. */
+  /** Rows of passing edges, by ends and layer. */
   readonly passes: ReadonlyMap<string, number>;
 }
 
-/** Something that takes room in a layer: a node, or an edge that passes. */
+/** Space in a layer, taken by a node or a passing edge. */
 interface Slot {
   readonly layer: number;
   readonly size: number;
   readonly before: Slot[];
   readonly after: Slot[];
-  /** Where it stood in the layout before. */
+  /** Row in the previous layout. */
   readonly oldRow: number | undefined;
   row: number;
 }
 
 const PASS_SIZE = 0.3;
-/** Places for passing edges: beyond, edges run straight. */
+/** Maximum slots for passing edges; further edges run straight. */
 const MAX_PASSES = 4000;
 const ORDER_SWEEPS = 4;
 
@@ -60,9 +60,9 @@ export function layoutGraph(graph: GraphView, before?: GraphLayout): GraphLayout
     key,
     slot: add(layer, PASS_SIZE, before?.passes.get(key)),
   }));
-  // Each layer has a node: none is left out on the way to the longest.
-  if (before === undefined) orderAnew(layers);
-  else orderAsBefore(layers);
+  // Every layer has at least one node, so `layers` has no holes.
+  if (before === undefined) orderFromScratch(layers);
+  else orderKeepingPrevious(layers);
   placeRows(layers);
   const passes = new Map<string, number>();
   const lines = chains.map(({ from, to, passed }) => {
@@ -89,7 +89,7 @@ function chainEdges(
     const first = layers[from] as number;
     const last = layers[to] as number;
     const passed: Pass[] = [];
-    // An edge that closes a circle leads back and holds nothing.
+    // An edge that closes a cycle leads back and takes no slots.
     if (last <= first) return { from, to, passed };
     let slot = nodes[from] as Slot;
     for (let layer = first + 1; layer < last && left > 0; layer++, left--) {
@@ -108,8 +108,8 @@ function join(left: Slot, right: Slot): void {
   right.before.push(left);
 }
 
-/** Each stands at the mean of those it is joined to, going to and fro; ties keep the order in which they came. */
-function orderAnew(layers: Slot[][]): void {
+/** Barycentre ordering in alternating sweeps; ties keep the original order. */
+function orderFromScratch(layers: Slot[][]): void {
   for (const layer of layers) rank(layer);
   for (let sweep = 0; sweep < ORDER_SWEEPS; sweep++) {
     const isForward = sweep % 2 === 0;
@@ -118,8 +118,8 @@ function orderAnew(layers: Slot[][]): void {
   }
 }
 
-/** Those that were there stand where they stood; the new come in between, beside those they are joined to. */
-function orderAsBefore(layers: Slot[][]): void {
+/** Known slots keep their order; new ones are inserted beside their neighbours. */
+function orderKeepingPrevious(layers: Slot[][]): void {
   for (const layer of layers) for (const slot of layer) if (slot.oldRow !== undefined) slot.row = slot.oldRow;
   for (const layer of layers) {
     for (const slot of layer) {
@@ -127,7 +127,7 @@ function orderAsBefore(layers: Slot[][]): void {
       slot.row = slot.oldRow ?? findMean(slot.before) ?? findMean(known) ?? Infinity;
     }
     layer.sort((a, b) => compare(a.row, b.row));
-    // Those that nobody is joined to come last, below the others.
+    // Slots without neighbours go below the others.
     for (const [at, slot] of layer.entries()) if (slot.row === Infinity) slot.row = (layer[at - 1]?.row ?? -1) + 1;
   }
 }
@@ -146,10 +146,10 @@ function rank(layer: readonly Slot[]): void {
   for (const [at, slot] of layer.entries()) slot.row = at;
 }
 
-/** Rows by what each is joined to: to the left, to the right, and to the left again. */
+/** Assigns rows by the neighbours on the left, on the right, and on the left again. */
 function placeRows(layers: readonly Slot[][]): void {
-  const place = (layer: readonly Slot[], wish: (slot: Slot) => number | undefined): void => {
-    const rows = placeInOrder(layer.map((slot) => ({ middle: wish(slot), size: slot.size })));
+  const place = (layer: readonly Slot[], desired: (slot: Slot) => number | undefined): void => {
+    const rows = placeInOrder(layer.map((slot) => ({ middle: desired(slot), size: slot.size })));
     for (const [at, slot] of layer.entries()) slot.row = rows[at] as number;
   };
   for (const layer of layers) place(layer, ({ before }) => findMean(before));

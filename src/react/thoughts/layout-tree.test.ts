@@ -4,7 +4,7 @@ import { layoutTree, type TreeItem } from "./layout-tree.ts";
 
 const GAP = 8;
 
-/** A forest as it grows: each item hangs from one before it, or from none; some are small. */
+/** A growing forest: each item has an earlier parent or none; some are small. */
 const growthArbitrary = fc.array(
   fc.record({ up: fc.nat(), height: fc.constantFrom(26, 58), start: fc.nat({ max: 2 }) }),
   {
@@ -13,7 +13,7 @@ const growthArbitrary = fc.array(
   },
 );
 
-/** Each before those below it, siblings in the order they came; `made` says which came when. */
+/** Parents before children, siblings in order of arrival; `made` lists the order of arrival. */
 function plant(growth: readonly { readonly up: number; readonly height: number; readonly start: number }[]): {
   readonly items: TreeItem[];
   readonly made: number[];
@@ -39,8 +39,8 @@ function plant(growth: readonly { readonly up: number; readonly height: number; 
   return { items, made };
 }
 
-describe("the layout of a tree", () => {
-  it("puts a parent midway between its first and last child, and children to its right", () => {
+describe("layoutTree", () => {
+  it("centres a parent on its children and puts them to its right", () => {
     const items = [
       { parent: -1, column: 0, height: 10 },
       { parent: 0, column: 1, height: 10 },
@@ -52,8 +52,8 @@ describe("the layout of a tree", () => {
     expect([height, columnCount]).toEqual([34, 2]);
   });
 
-  it("pushes branches together until they touch", () => {
-    // A short branch beside a long one needs only the columns it has.
+  it("packs branches closely", () => {
+    // A short branch beside a long one takes only its own columns.
     const items = [
       { parent: -1, column: 0, height: 10 },
       { parent: 0, column: 1, height: 10 },
@@ -64,7 +64,7 @@ describe("the layout of a tree", () => {
     expect([...layoutTree(items, 2).middles]).toEqual([17, 11, 5, 17, 23]);
   });
 
-  it("lets nothing overlap, whatever the tree", () => {
+  it("avoids overlaps for any tree", () => {
     fc.assert(
       fc.property(growthArbitrary, (growth) => {
         const { items } = plant(growth);
@@ -83,7 +83,7 @@ describe("the layout of a tree", () => {
     );
   });
 
-  it("keeps everybody above whom they were above while the tree grows", () => {
+  it("keeps the vertical order while the tree grows", () => {
     fc.assert(
       fc.property(growthArbitrary, (growth) => {
         const before = plant(growth.slice(0, -1));
@@ -101,7 +101,7 @@ describe("the layout of a tree", () => {
     );
   });
 
-  it("takes ten thousand in a chain, and in one column", () => {
+  it("handles ten thousand items in a chain and in one column", () => {
     const chain = Array.from({ length: 10_000 }, (_, at) => ({ parent: at - 1, column: at, height: 10 }));
     expect(layoutTree(chain, 2).height).toBe(10);
     const column = chain.map(() => ({ parent: -1, column: 0, height: 10 }));

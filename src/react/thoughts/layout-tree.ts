@@ -1,33 +1,32 @@
 /**
- * Places a tree in columns: each thought one column to the right of its parent, and midway between its first and last
- * child; branches are pushed together until they touch. It costs time in proportion to what is placed.
+ * Tidy tree layout in columns: each thought one column right of its parent, centred on its children, branches packed
+ * closely. Takes linear time.
  *
- * Invariants: no two in a column are nearer than the gap; who was above another in its column stays above while the tree
- * grows.
+ * Invariants: items in a column keep the gap; their vertical order does not change while the tree grows.
  */
 export interface TreeItem {
-  /** Position of its parent in the list, which comes before it; -1 where it has none. */
+  /** Index of the parent, which comes earlier in the list; -1 for a root. */
   readonly parent: number;
   readonly column: number;
   readonly height: number;
 }
 
 export interface TreeLayout {
-  /** How far down the middle of each is. */
+  /** Vertical centre of each item. */
   readonly middles: Float64Array;
   readonly height: number;
   readonly columnCount: number;
 }
 
-/** One side of a branch: by column from the right to the left, so that a parent is appended. */
-interface Side {
+/** One side of a branch outline, by column from right to left, so that the parent is appended. */
+interface OutlineSide {
   readonly values: number[];
   shift: number;
 }
 
 interface Outline {
-  top: Side;
-  bottom: Side;
+  top: OutlineSide;
+  bottom: OutlineSide;
 }
 
 export function layoutTree(items: readonly TreeItem[], gap: number): TreeLayout {
@@ -35,7 +34,7 @@ export function layoutTree(items: readonly TreeItem[], gap: number): TreeLayout 
   for (const [at, { parent }] of items.entries()) if (parent >= 0) children[parent]?.push(at);
   const middles = new Float64Array(items.length);
   const outlines: (Outline | undefined)[] = [];
-  // From the last to the first: whoever is below somebody comes after him.
+  // Backwards: children come after their parent.
   for (let at = items.length - 1; at >= 0; at--) {
     const outline = joinBranches(children[at] ?? [], outlines, middles, gap);
     const half = (items[at] as TreeItem).height / 2;
@@ -46,13 +45,13 @@ export function layoutTree(items: readonly TreeItem[], gap: number): TreeLayout 
   const floor: number[] = [];
   for (const [at, { parent, column }] of items.entries()) {
     if (parent >= 0) middles[at] = (middles[at] as number) + (middles[parent] as number);
-    else middles[at] = settle(outlines[at] as Outline, column, floor, gap);
+    else middles[at] = placeRoot(outlines[at] as Outline, column, floor, gap);
   }
   const height = floor.reduce((most, row) => Math.max(most, row), 0);
   return { middles, height, columnCount: floor.length };
 }
 
-/** Puts the branches of one below each other. Their middles are then counted from his, which is theirs. */
+/** Stacks the branches of one parent. Their centres become relative to the parent's centre. */
 function joinBranches(
   branches: readonly number[],
   outlines: (Outline | undefined)[],
@@ -88,25 +87,25 @@ function measureShift({ bottom }: Outline, { top }: Outline): number {
   return shift;
 }
 
-/** Only the columns both have are gone through, and in one of them these end: all joins together cost one pass. */
+/** Visits only the shared columns, which makes all joins together linear. */
 function append(upper: Outline, lower: Outline): void {
   if (upper.top.values.length < lower.top.values.length) upper.top = overwrite(lower.top, upper.top);
   upper.bottom =
     upper.bottom.values.length > lower.bottom.values.length ? overwrite(upper.bottom, lower.bottom) : lower.bottom;
 }
 
-function overwrite(long: Side, short: Side): Side {
+function overwrite(long: OutlineSide, short: OutlineSide): OutlineSide {
   for (let column = 0; column < short.values.length; column++)
     long.values[long.values.length - 1 - column] = readSide(short, column) - long.shift;
   return long;
 }
 
-function readSide({ values, shift }: Side, column: number): number {
+function readSide({ values, shift }: OutlineSide, column: number): number {
   return (values[values.length - 1 - column] as number) + shift;
 }
 
-/** Lets a branch down onto those above it. */
-function settle({ top, bottom }: Outline, column: number, floor: number[], gap: number): number {
+/** Places a root branch directly below the previous ones. */
+function placeRoot({ top, bottom }: Outline, column: number, floor: number[], gap: number): number {
   while (floor.length < column + top.values.length) floor.push(-gap);
   let middle = -Infinity;
   for (let at = 0; at < top.values.length; at++)

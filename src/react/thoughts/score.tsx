@@ -1,13 +1,13 @@
-/** A score: its number, and how far it is on the way to the best there is. */
+/** A score as a number and a bar. */
 import type { ReactNode } from "react";
 import { useUi } from "../ui/ui-context.tsx";
-import type { Language } from "../ui/words.ts";
+import type { UiLanguage } from "../ui/words.ts";
 
-export function formatScore(score: number, language: Language): string {
+export function formatScore(score: number, language: UiLanguage): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(score);
 }
 
-/** Scores are mostly between 0 and 1; where there are greater ones, the greatest is the whole. */
+/** Scores usually range from 0 to 1; if there are larger ones, the bar is relative to the best. */
 export function Score({ score, best }: { readonly score: number; readonly best: number | undefined }): ReactNode {
   const { language } = useUi();
   const share = Math.min(1, Math.max(0, score / Math.max(1, best ?? 1)));

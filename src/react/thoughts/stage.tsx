@@ -1,10 +1,10 @@
 /**
- * What a run is doing just now (003 §4.2), in one line. Those who listen are told when the stage changes; numbers that
- * change within a stage, and the clock, are shown and not said.
+ * The current stage of a run in one line. Screen readers announce stage changes, but not numbers within a stage or the
+ * elapsed time.
  */
 import { memo, type ReactNode, useState } from "react";
 import type { TurnView } from "../../client/index.ts";
-import { useSeconds } from "../parts/clock-text.tsx";
+import { useSecondsFormat } from "../parts/clock-text.tsx";
 import { cutHead } from "../parts/cut-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar, Spinner } from "../ui/indicators.tsx";
@@ -14,6 +14,7 @@ import { useWords } from "../ui/words.ts";
 import { findStage, type Stage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
 
+/** Shows the current stage of a run and its elapsed time. Renders nothing once the run has ended. */
 export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
   const words = useWords(STAGE_WORDS);
   const { isQuiet = false, actions } = useUi();
@@ -23,7 +24,7 @@ export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
     stage,
     actions.approve === undefined ? { ...words, approval: words.approvalByOthers } : words,
   );
-  // That somebody is asked is for the page to say: it is about more than this run.
+  // The page announces approvals itself, for all sessions.
   const isSaid = !isQuiet && stage.kind !== "approval";
   return (
     <div className="loom-stage" data-stage={stage.kind}>
@@ -45,7 +46,7 @@ export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
 type StageWords = (typeof STAGE_WORDS)["en"];
 
 export interface StageText {
-  /** Said when it changes: the same as long as the stage is the same. */
+  /** Announced on change; constant within a stage. */
   readonly title: string;
   readonly detail: string;
 }
@@ -57,7 +58,7 @@ const SHOWN_MESSAGE = 120;
 export function describeStage(stage: Stage, words: StageWords): StageText {
   switch (stage.kind) {
     case "thinking":
-      return { title: thinkingTitle(stage.stage, words), detail: "" };
+      return { title: describeThinking(stage.stage, words), detail: "" };
     case "approval":
     case "preparing":
     case "calling": {
@@ -72,7 +73,7 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
     case "judging":
     case "backtracking":
     case "searching":
-      // Expanding and judging follow each other many times: that a tree is searched is said once.
+      // Expanding and evaluating alternate quickly, so only the search itself is announced.
       return {
         title: words.searching,
         detail: [
@@ -94,7 +95,7 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
   }
 }
 
-function thinkingTitle(stage: string | undefined, words: StageWords): string {
+function describeThinking(stage: string | undefined, words: StageWords): string {
   switch (stage) {
     case "planning":
       return words.thinkingPlanning;
@@ -109,15 +110,15 @@ function thinkingTitle(stage: string | undefined, words: StageWords): string {
 }
 
 const SECOND_MS = 1000;
-/** A sender whose clock is further off than this is not asked for the time. */
+/** Start times further off than this come from a wrong clock and are ignored. */
 const PLAUSIBLE_MS = 24 * 3600 * 1000;
 
-/** Renders alone, once a second. */
+/** Re-renders alone, once a second. */
 const Elapsed = memo(function Elapsed({ since }: { readonly since: number | undefined }): ReactNode {
-  const tell = useSeconds();
+  const formatSeconds = useSecondsFormat();
   const now = useNow();
   const [mountedAt] = useState(now);
   const isPlausible = since !== undefined && since <= now && now - since < PLAUSIBLE_MS;
   const seconds = Math.max(0, Math.floor((now - (isPlausible ? since : mountedAt)) / SECOND_MS));
-  return <span className="loom-stage-clock">{tell(seconds)}</span>;
+  return <span className="loom-stage-clock">{formatSeconds(seconds)}</span>;
 });

@@ -1,7 +1,4 @@
-/**
- * How far the page can vouch for what it shows: live, reconnecting, being repaired, cut, complete. One word that is always
- * there, and behind it the reason, and what was checked or cannot be known.
- */
+/** Connection badge: one word for the state of the stream, and a panel with the reason and the verification result. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { StreamState } from "../../client/index.ts";
 import { cutHead } from "../parts/cut-text.ts";
@@ -9,11 +6,12 @@ import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { describeStream, type StreamWord } from "./describe-stream.ts";
+import { describeStream, type StreamPhase } from "./describe-stream.ts";
 
 export interface StreamStatusProps {
+  /** State of the session; undefined before the first event. */
   readonly state: StreamState | undefined;
-  /** Asks again at once, where that may help. */
+  /** Retries at once. Without it, the retry button is hidden. */
   readonly onRetry?: (() => void) | undefined;
 }
 
@@ -22,75 +20,76 @@ const WORDS = defineWords({
     connecting: "Connecting…",
     live: "Live",
     reconnecting: "Reconnecting…",
-    repairing: "A gap is being repaired…",
-    gap: "A part is missing",
-    truncated: "Cut: the end is missing",
+    repairing: "Recovering…",
+    gap: "Events missing",
+    truncated: "Interrupted",
     complete: "Complete",
-    failed: "Not connected",
-    connectingMore: "Nothing has been heard from the server yet.",
-    liveMore: "What happens is shown as it happens.",
-    reconnectingMore: "The connection was lost. It is being made again; what was missed then comes by itself.",
-    repairingMore: "Some of what was sent did not arrive. It has been asked for and will be put in its place.",
-    gapMore: "Some of what was sent did not arrive, and what is shown goes on without it.",
-    truncatedMore: "The stream ended before the run did.",
-    completeMore: "Every run that was heard of has come to its end, and nothing is known to be missing.",
-    failedMore: "The connection was given up.",
+    failed: "Disconnected",
+    connectingMore: "Waiting for the server.",
+    liveMore: "Receiving events in real time.",
+    reconnectingMore: "Reconnecting. Missed events will load automatically.",
+    repairingMore: "Some events were lost. Requesting them again.",
+    gapMore: "Some events never arrived.",
+    truncatedMore: "The stream ended before the run finished.",
+    completeMore: "All events received.",
+    failedMore: "Connection failed. Automatic retries stopped.",
     details: "Connection",
     reason: (message: string) => `Reason: ${message}`,
-    verified: "Every frame was numbered and counted: nothing is missing, doubled or out of order.",
-    unverified: "Not everything has been counted yet.",
-    cannotKnow: "Streams of this kind do not tell:",
-    loss: "whether something was lost",
-    double: "whether something came twice",
-    order: "whether the order is right",
-    retry: "Try again now",
+    verified: "Verified: no events missing, duplicated or out of order.",
+    unverified: "Not verified yet.",
+    cannotKnow: "This type of stream can't detect:",
+    loss: "Lost events",
+    double: "Duplicate events",
+    order: "Events out of order",
+    retry: "Retry now",
   },
   zh: {
     connecting: "正在连接…",
     live: "实时",
     reconnecting: "正在重新连接…",
-    repairing: "正在补全缺失内容…",
-    gap: "有内容缺失",
-    truncated: "已中断：缺少结尾",
+    repairing: "正在恢复…",
+    gap: "有事件缺失",
+    truncated: "已中断",
     complete: "完整",
-    failed: "未连接",
-    connectingMore: "尚未收到服务器的消息。",
-    liveMore: "内容随产生随显示。",
-    reconnectingMore: "连接已断开，正在重新建立；错过的内容会自动补上。",
-    repairingMore: "有内容没有送达，已重新请求，收到后会放回原处。",
-    gapMore: "有内容没有送达，目前显示的内容不包含它。",
-    truncatedMore: "运行尚未结束，数据流就中断了。",
-    completeMore: "已知的运行都已结束，没有发现缺失。",
-    failedMore: "已停止尝试连接。",
+    failed: "连接已断开",
+    connectingMore: "等待服务器响应。",
+    liveMore: "正在实时接收事件。",
+    reconnectingMore: "正在重新连接，错过的事件将自动加载。",
+    repairingMore: "部分事件丢失，正在重新请求。",
+    gapMore: "部分事件未收到。",
+    truncatedMore: "数据流在运行结束前中断。",
+    completeMore: "已接收全部事件。",
+    failedMore: "连接失败，已停止自动重试。",
     details: "连接状态",
     reason: (message: string) => `原因：${message}`,
-    verified: "每一帧都有编号并已核对：没有缺失、重复或乱序。",
-    unverified: "尚未全部核对。",
-    cannotKnow: "这类数据流无法判断：",
-    loss: "是否有内容丢失",
-    double: "是否有内容重复",
-    order: "顺序是否正确",
+    verified: "已验证：没有缺失、重复或乱序的事件。",
+    unverified: "尚未验证。",
+    cannotKnow: "此类数据流无法检测：",
+    loss: "丢失的事件",
+    double: "重复的事件",
+    order: "乱序的事件",
     retry: "立即重试",
   },
 });
 
-const ICONS: { readonly [W in StreamWord]?: IconName } = {
+const ICONS: { readonly [W in StreamPhase]?: IconName } = {
   gap: "alert",
   truncated: "alert",
   failed: "alert",
   complete: "check",
 };
 
-/** Reasons come from servers. */
+/** Reasons come from the server and may be long. */
 const SHOWN_REASON = 500;
 
+/** Shows the state of a session's stream as a badge with details on click. */
 export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
   const words = useWords(WORDS);
   const [isOpen, setOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
   const id = useId();
-  const { word, tone, isBusy, mayRetry } = describeStream(state);
-  const icon = ICONS[word];
+  const { phase, tone, isBusy, canRetry } = describeStream(state);
+  const icon = ICONS[phase];
   useEffect(() => {
     if (!isOpen) return undefined;
     const closeOutside = (event: Event): void => {
@@ -107,7 +106,7 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
     <div
       ref={root}
       className="loom-stream"
-      data-stream={word}
+      data-stream={phase}
       onKeyDown={(event) => {
         if (event.key !== "Escape" || !isOpen) return;
         event.stopPropagation();
@@ -129,17 +128,17 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
         ) : (
           <Icon name={icon} />
         )}
-        {words[word]}
+        {words[phase]}
       </button>
-      {/* What changes inside of a button is not announced. */}
+      {/* Screen readers do not announce changes inside a button. */}
       <span role="status" className="loom-said">
-        {words[word]}
+        {words[phase]}
       </span>
       {isOpen ? (
         <section id={id} className="loom-stream-more" aria-label={words.details}>
-          <p>{words[`${word}More`]}</p>
-          {state === undefined ? null : <Vouching state={state} />}
-          {mayRetry && onRetry !== undefined ? (
+          <p>{words[`${phase}More`]}</p>
+          {state === undefined ? null : <StreamVerification state={state} />}
+          {canRetry && onRetry !== undefined ? (
             <Button icon="retry" onClick={() => onRetry()}>
               {words.retry}
             </Button>
@@ -150,7 +149,7 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
   );
 }
 
-function Vouching({ state: { reason, verified, cannotKnow } }: { readonly state: StreamState }): ReactNode {
+function StreamVerification({ state: { reason, verified, cannotKnow } }: { readonly state: StreamState }): ReactNode {
   const words = useWords(WORDS);
   return (
     <>

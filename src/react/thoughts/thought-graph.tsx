@@ -1,6 +1,6 @@
 /**
- * The graph of thoughts of a run: its steps, what they need, what became of them, and what was added on the way. The
- * drawing is made anew when a step or an edge comes; a step that only changes its state stays where it is.
+ * The graph of thoughts of a run: steps, dependencies, results and expansions. The layout is recomputed when steps or
+ * edges are added; a step that only changes its status stays in position.
  */
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import type { GraphView } from "../../client/index.ts";
@@ -8,25 +8,27 @@ import { cutHead } from "../parts/cut-text.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
-import { drawGraph, chooseLook } from "./draw-graph.ts";
+import { drawGraph, chooseLineClass } from "./draw-graph.ts";
 import { Drawing } from "./drawing.tsx";
 import { GraphNode } from "./graph-node.tsx";
 import { GraphPanel } from "./graph-panel.tsx";
 import { GRID } from "./grid.ts";
 import { type GraphLayout, layoutGraph } from "./layout-graph.ts";
 import { GRAPH_WORDS } from "./thoughts-words.ts";
-import { type Opened, useOpened } from "./use-opened.ts";
+import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
 
 export interface ThoughtGraphProps {
   readonly graph: GraphView;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
+  /** The run is still going. */
   readonly isLive: boolean;
 }
 
-/** Open while it grows; closed where it is only looked back at. */
+/** Open while the run is live; collapsed for finished runs. */
 export const ThoughtGraph = memo(function ThoughtGraph({ graph, turnKey, isLive }: ThoughtGraphProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
-  const { element, isOpen, setOpen, ...selection } = useOpened(turnKey, "graph-node", isLive);
+  const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "graph-node", isLive);
   return (
     <section ref={element} className="loom-thoughts loom-card" aria-label={words.graph}>
       <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<GraphSummary graph={graph} />}>
@@ -40,7 +42,7 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
   const words = useWords(GRAPH_WORDS);
   const counts = { planned: 0, running: 0, complete: 0, failed: 0, skipped: 0, interrupted: 0 };
   for (const { status } of nodes) counts[status]++;
-  const said = [
+  const facts = [
     words.nodes(nodes.length),
     words.done(counts.complete, nodes.length),
     ...(counts.running === 0 ? [] : [words.runningNow(counts.running)]),
@@ -52,7 +54,7 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
     <>
       <Icon name="graph" />
       <span className="loom-thoughts-title">{words.graph}</span>
-      <span className="loom-thoughts-facts">{said.join(" · ")}</span>
+      <span className="loom-thoughts-facts">{facts.join(" · ")}</span>
     </>
   );
 }
@@ -60,7 +62,7 @@ function GraphSummary({ graph: { nodes, expansions } }: { readonly graph: GraphV
 const MAX_NAMED = 5;
 const SHOWN_NAME = 60;
 
-type GraphBodyProps = ThoughtGraphProps & Pick<Opened, "selected" | "select">;
+type GraphBodyProps = ThoughtGraphProps & Pick<DrawingState, "selected" | "select">;
 
 function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
@@ -70,7 +72,7 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
   const drawing = useMemo(() => drawGraph(layout), [layout]);
   const { boxes, width, height } = drawing;
   const lines = useMemo(
-    () => drawing.lines.map((line) => ({ ...line, look: chooseLook(nodes, line.from, line.to) })),
+    () => drawing.lines.map((line) => ({ ...line, look: chooseLineClass(nodes, line.from, line.to) })),
     [drawing, nodes],
   );
   const added = useMemo(() => {
@@ -79,19 +81,19 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
     return lists;
   }, [graph.expansions]);
 
-  const selectedPlace = selected === undefined ? undefined : layout.index.places.get(selected.id);
-  const selectedNode = selectedPlace === undefined ? undefined : nodes[selectedPlace];
-  // Looked back at, it is read from its beginning; one that was seen to grow stays where that ended.
+  const selectedIndex = selected === undefined ? undefined : layout.index.indexById.get(selected.id);
+  const selectedNode = selectedIndex === undefined ? undefined : nodes[selectedIndex];
+  // A finished graph opens at its start; one that was watched live stays at its end.
   const [grew] = useState(isLive);
   const busy = useMemo(() => (grew ? findBusy(nodes) : 0), [nodes, grew]);
-  const followed = selectedPlace ?? busy;
+  const followed = selectedIndex ?? busy;
   const current = moved !== undefined && moved < nodes.length ? moved : followed;
   const choose = (position: number, byKeyboard = false): void => {
     setMoved(position);
     const id = nodes[position]?.id;
     if (id !== undefined) select(selected?.id === id && !byKeyboard ? undefined : { id, byKeyboard });
   };
-  // The same for all states of the steps: a step that changes renders alone.
+  // A stable callback, so that a changed step re-renders alone.
   const newest = useRef(choose);
   newest.current = choose;
   const chooseLatest = useCallback((position: number) => newest.current(position), []);
@@ -134,22 +136,22 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
               added={added.get(node.id)?.length ?? 0}
               needs={box.before
                 .slice(0, MAX_NAMED)
-                .map((place) => cutHead(nodes[place]?.id ?? "", SHOWN_NAME))
+                .map((nodeIndex) => cutHead(nodes[nodeIndex]?.id ?? "", SHOWN_NAME))
                 .join(", ")}
               isSelected={node.id === selected?.id}
-              hasKeyboard={position === current}
+              isTabStop={position === current}
               onChoose={chooseLatest}
             />
           );
         }}
       />
-      {selected === undefined || selectedPlace === undefined || selectedNode === undefined ? null : (
+      {selected === undefined || selectedIndex === undefined || selectedNode === undefined ? null : (
         <GraphPanel
           key={selected.id}
           graph={graph}
           node={selectedNode}
-          needs={boxes[selectedPlace]?.before ?? []}
-          neededBy={boxes[selectedPlace]?.after ?? []}
+          needs={boxes[selectedIndex]?.before ?? []}
+          neededBy={boxes[selectedIndex]?.after ?? []}
           added={added.get(selected.id) ?? []}
           turnKey={turnKey}
           takesFocus={selected.byKeyboard}
@@ -161,7 +163,7 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
   );
 }
 
-/** Made of the one before, so that what was placed keeps its order. */
+/** Derived from the previous layout, to keep the order of existing nodes. */
 function useLayout(graph: GraphView): GraphLayout {
   const last = useRef<{ readonly graph: GraphView; readonly layout: GraphLayout }>(undefined);
   const before = last.current;
@@ -173,7 +175,7 @@ function useLayout(graph: GraphView): GraphLayout {
   return layout;
 }
 
-/** The last that is at work, or else the last that came to an end; the first where nothing has begun. */
+/** Returns the last running node, else the last node that started, else the first. */
 function findBusy(nodes: GraphView["nodes"]): number {
   const running = nodes.findLastIndex(({ status }) => status === "running");
   if (running >= 0) return running;

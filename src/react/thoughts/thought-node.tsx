@@ -1,4 +1,4 @@
-/** One thought in the drawing of a tree, or the stand-in of siblings that are folded. */
+/** One thought in the drawing of a tree, or the placeholder of folded siblings. */
 import { memo, type ReactNode } from "react";
 import type { ThoughtView } from "../../client/index.ts";
 import { cutHead } from "../parts/cut-text.ts";
@@ -9,7 +9,7 @@ import { TREE_WORDS } from "./thoughts-words.ts";
 
 export interface ThoughtNodeProps {
   readonly thought: ThoughtView | undefined;
-  /** In the list of what is drawn. */
+  /** Position in the list of drawn thoughts. */
   readonly position: number;
   readonly x: number;
   readonly y: number;
@@ -23,15 +23,15 @@ export interface ThoughtNodeProps {
   readonly isChosen: boolean;
   readonly isSelected: boolean;
   readonly isNew: boolean;
-  readonly hasKeyboard: boolean;
-  /** Why it was given up. */
+  readonly isTabStop: boolean;
+  /** Why it was abandoned. */
   readonly reason: string | undefined;
   readonly best: number | undefined;
   readonly onChoose: (position: number) => void;
   readonly onToggle: (position: number) => void;
 }
 
-/** What fits into two lines, and a little more; the rest is in the details. */
+/** About two lines; the details show the full text. */
 const SHOWN_TEXT = 120;
 
 const ICONS: { readonly [S in ThoughtView["status"]]: IconName | undefined } = {
@@ -47,7 +47,7 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
   const shared = {
     role: "treeitem",
     "data-box": position,
-    tabIndex: props.hasKeyboard ? 0 : -1,
+    tabIndex: props.isTabStop ? 0 : -1,
     "aria-level": props.column + 1,
     "aria-posinset": props.sibling,
     "aria-setsize": props.siblings,
@@ -97,7 +97,7 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
         {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}
       </span>
       {folded === 0 ? null : (
-        // For those who point; with the keyboard the space bar does the same, and the item says that it is closed.
+        // For pointers only; with the keyboard, Space toggles the branch.
         <span
           className="loom-thought-fold"
           aria-hidden="true"

@@ -1,8 +1,8 @@
-/** All there is to know of one thought. */
+/** Details of one thought: text, status, score and path. */
 import type { ReactNode } from "react";
 import { cutHead } from "../parts/cut-text.ts";
 import { formatNumber } from "../ui/format.ts";
-import { Badge, type Tone } from "../ui/indicators.tsx";
+import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { useWords } from "../ui/words.ts";
 import type { ThoughtView } from "../../client/index.ts";
@@ -14,7 +14,7 @@ import type { TreeIndex } from "./tree-index.ts";
 
 export interface ThoughtPanelProps {
   readonly index: TreeIndex;
-  readonly place: number;
+  readonly thoughtIndex: number;
   readonly turnKey: string;
   readonly isOnPath: boolean;
   readonly isChosen: boolean;
@@ -24,7 +24,7 @@ export interface ThoughtPanelProps {
   readonly onClose: () => void;
 }
 
-const TONES: { readonly [S in ThoughtView["status"]]: Tone } = {
+const TONES: { readonly [S in ThoughtView["status"]]: BadgeTone } = {
   open: "plain",
   kept: "good",
   pruned: "plain",
@@ -35,13 +35,13 @@ const SHOWN_NAME = 60;
 const SHOWN_REASON = 2000;
 
 export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
-  const { index, place, turnKey, isOnPath, isChosen, onSelect } = props;
+  const { index, thoughtIndex, turnKey, isOnPath, isChosen, onSelect } = props;
   const words = useWords(TREE_WORDS);
   const { language, actions } = useUi();
-  const thought = index.thoughts[place];
+  const thought = index.thoughts[thoughtIndex];
   if (thought === undefined) return null;
-  const chain = listChain(index, place);
-  const below = (index.sizes[place] ?? 1) - 1;
+  const chain = listChain(index, thoughtIndex);
+  const below = (index.sizes[thoughtIndex] ?? 1) - 1;
   const nameOf = (above: number): string => {
     const text = index.thoughts[above]?.text.trim() ?? "";
     return text === "" ? words.unnamed : cutHead(text, SHOWN_NAME);
@@ -64,7 +64,7 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
       }
     >
       <DetailText text={thought.text} />
-      <WhyDead {...props} thought={thought} />
+      <StatusReason {...props} thought={thought} />
       <dl className="loom-facts">
         {thought.score === undefined ? null : <Fact name={words.score}>{formatScore(thought.score, language)}</Fact>}
         <Fact name={words.atDepth}>{formatNumber(thought.depth, language)}</Fact>
@@ -93,13 +93,18 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
   );
 }
 
-function WhyDead({ thought, index, place, reason }: ThoughtPanelProps & { readonly thought: ThoughtView }): ReactNode {
+function StatusReason({
+  thought,
+  index,
+  thoughtIndex,
+  reason,
+}: ThoughtPanelProps & { readonly thought: ThoughtView }): ReactNode {
   const words = useWords(TREE_WORDS);
   const { language } = useUi();
   if (thought.status === "abandoned")
     return (
       <p className="loom-detail-why">
-        {reason === undefined ? words.whyAbandonedUnsaid : words.whyAbandoned(cutHead(reason, SHOWN_REASON))}
+        {reason === undefined ? words.whyAbandonedUnknown : words.whyAbandoned(cutHead(reason, SHOWN_REASON))}
       </p>
     );
   if (thought.status !== "pruned") return null;
@@ -107,7 +112,7 @@ function WhyDead({ thought, index, place, reason }: ThoughtPanelProps & { readon
 
   function explain(): string {
     if (thought.score === undefined) return words.whyPruned;
-    const best = findBestScore(index, place) ?? thought.score;
+    const best = findBestScore(index, thoughtIndex) ?? thought.score;
     const score = formatScore(thought.score, language);
     return best > thought.score ? words.whyPrunedBest(score, formatScore(best, language)) : words.whyPrunedScore(score);
   }

@@ -1,6 +1,6 @@
 /**
- * The tree of thoughts of a run, as it grows: scores, the way that was chosen, and the branches that are dead, with why.
- * What a large one does not show is counted where it would be.
+ * The tree of thoughts of a run as it grows: scores, the chosen path, and why branches were dropped. In a large tree,
+ * folded thoughts are counted at their position.
  */
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useState } from "react";
 import type { TreeView } from "../../client/index.ts";
@@ -11,26 +11,28 @@ import { useWords } from "../ui/words.ts";
 import { drawTree } from "./draw-tree.ts";
 import { Drawing } from "./drawing.tsx";
 import { countNewest, explainAbandoned, summariseTree, type TreeFacts } from "./explain-thoughts.ts";
-import { FOLD_LIMITS, foldTree, type FoldWishes, NO_WISHES } from "./fold-tree.ts";
+import { FOLD_LIMITS, foldTree, type FoldOverrides, NO_OVERRIDES } from "./fold-tree.ts";
 import { GRID } from "./grid.ts";
 import { formatScore } from "./score.tsx";
 import { ThoughtNode } from "./thought-node.tsx";
 import { ThoughtPanel } from "./thought-panel.tsx";
 import { TREE_WORDS } from "./thoughts-words.ts";
 import { indexTree } from "./tree-index.ts";
-import { type Opened, useOpened } from "./use-opened.ts";
+import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
 
 export interface ThoughtTreeProps {
   readonly tree: TreeView;
+  /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
+  /** The run is still going. */
   readonly isLive: boolean;
 }
 
-/** Open while it grows; closed where it is only looked back at. */
+/** Open while the run is live; collapsed for finished runs. */
 export const ThoughtTree = memo(function ThoughtTree({ tree, turnKey, isLive }: ThoughtTreeProps): ReactNode {
   const words = useWords(TREE_WORDS);
   const facts = useMemo(() => summariseTree(tree), [tree]);
-  const { element, isOpen, setOpen, ...selection } = useOpened(turnKey, "thought", isLive);
+  const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "thought", isLive);
   return (
     <section ref={element} className="loom-thoughts loom-card" aria-label={words.tree}>
       <Disclosure isOpen={isOpen} onToggle={setOpen} summary={<TreeSummary facts={facts} />}>
@@ -43,7 +45,7 @@ export const ThoughtTree = memo(function ThoughtTree({ tree, turnKey, isLive }: 
 function TreeSummary({ facts: { count, depth, best, backtracks } }: { readonly facts: TreeFacts }): ReactNode {
   const words = useWords(TREE_WORDS);
   const { language } = useUi();
-  const said = [
+  const summary = [
     words.thoughts(count),
     words.depth(depth),
     ...(best === undefined ? [] : [words.best(formatScore(best, language))]),
@@ -53,47 +55,50 @@ function TreeSummary({ facts: { count, depth, best, backtracks } }: { readonly f
     <>
       <Icon name="tree" />
       <span className="loom-thoughts-title">{words.tree}</span>
-      <span className="loom-thoughts-facts">{said.join(" · ")}</span>
+      <span className="loom-thoughts-facts">{summary.join(" · ")}</span>
     </>
   );
 }
 
-interface TreeBodyProps extends ThoughtTreeProps, Pick<Opened, "selected" | "select"> {
+interface TreeBodyProps extends ThoughtTreeProps, Pick<DrawingState, "selected" | "select"> {
   readonly best: number | undefined;
 }
 
 function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyProps): ReactNode {
   const words = useWords(TREE_WORDS);
-  const [wishes, setWishes] = useState<FoldWishes>(NO_WISHES);
+  const [overrides, setOverrides] = useState<FoldOverrides>(NO_OVERRIDES);
   const [currentKey, setCurrentKey] = useState<string>();
   const index = useMemo(() => indexTree(tree.thoughts), [tree.thoughts]);
   const reasons = useMemo(() => explainAbandoned(index, tree), [index, tree]);
   const drawn = useMemo(
-    () => foldTree(index, tree, { ...wishes, selected: selected?.id }),
-    [index, tree, wishes, selected?.id],
+    () => foldTree(index, tree, { ...overrides, selected: selected?.id }),
+    [index, tree, overrides, selected?.id],
   );
   const { boxes, lines, width, height } = useMemo(() => drawTree(index, drawn, tree), [index, drawn, tree]);
   const onPath = useMemo(() => new Set(tree.path), [tree.path]);
 
   const last = tree.thoughts.length - 1;
-  const chosen = tree.chosen === undefined ? undefined : index.places.get(tree.chosen);
-  const selectedPlace = selected === undefined ? undefined : index.places.get(selected.id);
-  const looked = selectedPlace ?? (isLive ? last : (chosen ?? last));
-  const followed = useMemo(() => drawn.findIndex(({ place }) => place === looked), [drawn, looked]);
+  const chosen = tree.chosen === undefined ? undefined : index.indexById.get(tree.chosen);
+  const selectedIndex = selected === undefined ? undefined : index.indexById.get(selected.id);
+  const focusedIndex = selectedIndex ?? (isLive ? last : (chosen ?? last));
+  const followed = useMemo(
+    () => drawn.findIndex(({ thoughtIndex }) => thoughtIndex === focusedIndex),
+    [drawn, focusedIndex],
+  );
   const found = currentKey === undefined ? -1 : drawn.findIndex(({ key }) => key === currentKey);
   const current = found >= 0 ? found : Math.max(0, followed);
   const newest = isLive ? tree.thoughts.length - countNewest(index) : Infinity;
 
   const toggle = useCallback(
     (position: number) => {
-      const { place, isOpen, parent } = drawn[position] ?? {};
-      const id = place === undefined ? undefined : index.thoughts[place]?.id;
+      const { thoughtIndex, isOpen, parent } = drawn[position] ?? {};
+      const id = thoughtIndex === undefined ? undefined : index.thoughts[thoughtIndex]?.id;
       if (id !== undefined && isOpen !== undefined)
-        setWishes((before) => ({ ...before, toggled: new Map(before.toggled).set(id, !isOpen) }));
-      if (place !== undefined) return;
-      const above = drawn[parent ?? -1]?.place;
+        setOverrides((before) => ({ ...before, toggled: new Map(before.toggled).set(id, !isOpen) }));
+      if (thoughtIndex !== undefined) return;
+      const above = drawn[parent ?? -1]?.thoughtIndex;
       const name = above === undefined ? "" : (index.thoughts[above]?.id ?? "");
-      setWishes(({ more, ...before }) => {
+      setOverrides(({ more, ...before }) => {
         const wanted = (more.get(name) ?? 0) + FOLD_LIMITS.siblings;
         return { ...before, more: new Map(more).set(name, wanted) };
       });
@@ -105,7 +110,7 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
       const entry = drawn[position];
       if (entry === undefined) return;
       setCurrentKey(entry.key);
-      const id = entry.place === undefined ? undefined : index.thoughts[entry.place]?.id;
+      const id = entry.thoughtIndex === undefined ? undefined : index.thoughts[entry.thoughtIndex]?.id;
       if (id === undefined) toggle(position);
       else select(selected?.id === id && !byKeyboard ? undefined : { id, byKeyboard });
     },
@@ -141,8 +146,8 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
           const entry = drawn[position];
           const box = boxes[position];
           if (entry === undefined || box === undefined) return null;
-          const { place, folded, isOpen, column, position: sibling, count } = entry;
-          const thought = place === undefined ? undefined : tree.thoughts[place];
+          const { thoughtIndex, folded, isOpen, column, position: sibling, count } = entry;
+          const thought = thoughtIndex === undefined ? undefined : tree.thoughts[thoughtIndex];
           return (
             <ThoughtNode
               key={entry.key}
@@ -159,9 +164,9 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
               isOnPath={thought !== undefined && onPath.has(thought.id)}
               isChosen={thought !== undefined && thought.id === tree.chosen}
               isSelected={thought !== undefined && thought.id === selected?.id}
-              isNew={place !== undefined && place >= newest}
-              hasKeyboard={position === current}
-              reason={place === undefined ? undefined : reasons.get(place)}
+              isNew={thoughtIndex !== undefined && thoughtIndex >= newest}
+              isTabStop={position === current}
+              reason={thoughtIndex === undefined ? undefined : reasons.get(thoughtIndex)}
               best={best}
               onChoose={choose}
               onToggle={toggle}
@@ -169,15 +174,15 @@ function TreeBody({ tree, turnKey, isLive, best, selected, select }: TreeBodyPro
           );
         }}
       />
-      {selected === undefined || selectedPlace === undefined ? null : (
+      {selected === undefined || selectedIndex === undefined ? null : (
         <ThoughtPanel
           key={selected.id}
           index={index}
-          place={selectedPlace}
+          thoughtIndex={selectedIndex}
           turnKey={turnKey}
           isOnPath={onPath.has(selected.id)}
           isChosen={selected.id === tree.chosen}
-          reason={reasons.get(selectedPlace)}
+          reason={reasons.get(selectedIndex)}
           takesFocus={selected.byKeyboard}
           onSelect={(id) => select({ id, byKeyboard: true })}
           onClose={() => select(undefined)}

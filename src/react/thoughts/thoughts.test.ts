@@ -1,17 +1,17 @@
-// The components as a server would write them: what is said, shown and named, for golden and for hostile views.
+// Server rendering of golden and hostile views.
 import { createElement, type ReactElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { computeViews, listViews } from "../../../test/views.ts";
 import type { GraphView, StreamState, TreeView, TurnView } from "../../client/index.ts";
 import { UiProvider } from "../ui/ui-context.tsx";
-import type { Language } from "../ui/words.ts";
+import type { UiLanguage } from "../ui/words.ts";
 import { StageLine } from "./stage.tsx";
 import { StreamStatus } from "./stream-status.tsx";
 import { ThoughtGraph } from "./thought-graph.tsx";
 import { ThoughtTree } from "./thought-tree.tsx";
 
-function render(element: ReactElement, language: Language = "en"): string {
+function render(element: ReactElement, language: UiLanguage = "en"): string {
   return renderToStaticMarkup(createElement(UiProvider, { language, children: element }));
 }
 
@@ -24,8 +24,8 @@ const TURNS: TurnView[] = listViews().flatMap(({ vector }) =>
   computeViews(vector).flatMap(({ sessions }) => sessions.flatMap(({ turns }) => turns)),
 );
 
-describe("trees and graphs of the golden views", () => {
-  it("show every thought with its text and score", () => {
+describe("trees and graphs of golden runs", () => {
+  it("show every thought with text and score", () => {
     const trees = TURNS.flatMap(({ tree }) => tree ?? []);
     expect(trees.length).toBeGreaterThan(2);
     for (const tree of trees)
@@ -36,7 +36,7 @@ describe("trees and graphs of the golden views", () => {
       }
   });
 
-  it("show every step with its state in words", () => {
+  it("show every step with its status in words", () => {
     const graphs = TURNS.flatMap(({ graph }) => graph ?? []);
     expect(graphs.length).toBeGreaterThan(2);
     for (const graph of graphs) {
@@ -47,21 +47,21 @@ describe("trees and graphs of the golden views", () => {
     }
   });
 
-  it("say why a branch is dead, and which way was chosen", () => {
+  it("explain dead branches and mark the chosen path", () => {
     const tree = TURNS.find(
       ({ tree: found }) => found?.backtracks[0]?.reason === "every next step is a dead end",
     )?.tree;
     const html = render(drawTree(tree as TreeView));
-    const said = html.replaceAll(/<[^>]*>/g, "");
-    expect(said).toContain("Use the lift, Abandoned, Score 0.8, every next step is a dead end");
-    expect(said).toContain("Take the books out first, Chosen, Score 1");
+    const text = html.replaceAll(/<[^>]*>/g, "");
+    expect(text).toContain("Use the lift, Abandoned, Score 0.8, every next step is a dead end");
+    expect(text).toContain("Take the books out first, Chosen, Score 1");
     expect(html.match(/data-path="true"/g)).toHaveLength(3);
     expect(html).toContain("6 thoughts · depth 3 · best 1 · 1 backtrack");
   });
 });
 
-describe("what is drawn", () => {
-  it("is closed where it is only looked back at", () => {
+describe("drawings", () => {
+  it("are collapsed for finished runs", () => {
     const html = render(
       drawTree({ thoughts: [{ id: "1", text: "a", depth: 1, status: "kept" }], path: [], backtracks: [] }, false),
     );
@@ -69,7 +69,7 @@ describe("what is drawn", () => {
     expect(html).not.toContain("treeitem");
   });
 
-  it("has a bound, whatever comes", () => {
+  it("have a bounded size", () => {
     const long = "<img src=x onerror=alert(1)>".repeat(1000);
     const thoughts = Array.from({ length: 5000 }, (_, at) => ({
       id: `${at}`,
@@ -84,14 +84,14 @@ describe("what is drawn", () => {
     expect(render(drawGraph({ nodes, edges: [], expansions: [] })).length).toBeLessThan(100_000);
   });
 
-  it("stands an empty tree and an empty graph", () => {
+  it("handle an empty tree and an empty graph", () => {
     expect(render(drawTree({ thoughts: [], path: [], backtracks: [] }))).toContain("0 thoughts");
     expect(render(drawGraph({ nodes: [], edges: [], expansions: [] }))).toContain("0 steps");
   });
 });
 
-describe("the lines about a run and its stream", () => {
-  it("announce the stage, and neither its numbers nor the clock", () => {
+describe("stage and stream status", () => {
+  it("announce the stage, but not its numbers or the elapsed time", () => {
     const call = { toolId: "1", toolName: "search", status: "running", progress: 40, progressMessage: "page 2" };
     const turn = {
       status: "running",
@@ -106,7 +106,7 @@ describe("the lines about a run and its stream", () => {
     expect(render(createElement(StageLine, { turn: { ...turn, status: "completed" } }))).toBe("");
   });
 
-  it("say how it stands with the stream in both languages", () => {
+  it("show the stream status in both languages", () => {
     const state: StreamState = {
       status: "repairing",
       reason: { code: "connection_lost", message: "gone" },

@@ -1,87 +1,96 @@
 /**
- * A tree of thoughts by number: who is below whom, and how many there are below each. Names may repeat, parents may be
- * unknown or go round in a circle; what comes out is a forest all the same. It costs time in proportion to the thoughts.
+ * Index of a tree of thoughts: parents, children and subtree sizes by position. Tolerates repeated ids, unknown parents
+ * and cycles; the result is always a forest. Takes linear time.
  */
 import type { ThoughtView } from "../../client/index.ts";
 
 export interface TreeIndex {
   readonly thoughts: readonly ThoughtView[];
-  readonly places: ReadonlyMap<string, number>;
-  /** -1: none, or none that is known. */
+  readonly indexById: ReadonlyMap<string, number>;
+  /** -1 if the thought has no known parent. */
   readonly parents: Int32Array;
-  /** In the order they were thought of. */
+  /** In order of arrival. */
   readonly children: readonly (readonly number[])[];
   readonly roots: readonly number[];
-  /** Each before those below it. */
+  /** Breadth first: parents before their children. */
   readonly order: readonly number[];
-  /** Thoughts below each, itself included. */
+  /** Size of each subtree, including its root. */
   readonly sizes: Int32Array;
-  /** One to the right of its parent; by its depth where the parent is not known. */
+  /** One to the right of the parent; from the depth if the parent is unknown. */
   readonly columns: Int32Array;
 }
 
-/** A stream may claim any depth for a thought whose parent nobody knows. */
+/** Maximum column of a thought with an unknown parent: a stream may claim any depth. */
 const MAX_LOOSE_COLUMN = 24;
 
-const NOBODY = -1;
+const NO_PARENT = -1;
 const NONE: readonly number[] = [];
 
 export function indexTree(thoughts: readonly ThoughtView[]): TreeIndex {
-  const places = new Map<string, number>();
-  for (const [place, { id }] of thoughts.entries()) if (!places.has(id)) places.set(id, place);
+  const indexById = new Map<string, number>();
+  for (const [thoughtIndex, { id }] of thoughts.entries()) if (!indexById.has(id)) indexById.set(id, thoughtIndex);
   const parents = new Int32Array(thoughts.length);
-  for (const [place, { parent }] of thoughts.entries())
-    parents[place] = parent === undefined ? NOBODY : (places.get(parent) ?? NOBODY);
-  cutCircles(parents);
+  for (const [thoughtIndex, { parent }] of thoughts.entries())
+    parents[thoughtIndex] = parent === undefined ? NO_PARENT : (indexById.get(parent) ?? NO_PARENT);
+  breakCycles(parents);
   const children: number[][] = [];
   const roots: number[] = [];
-  for (const [place, parent] of parents.entries()) {
-    if (parent === NOBODY) roots.push(place);
-    else (children[parent] ??= []).push(place);
+  for (const [thoughtIndex, parent] of parents.entries()) {
+    if (parent === NO_PARENT) roots.push(thoughtIndex);
+    else (children[parent] ??= []).push(thoughtIndex);
   }
-  const childrenOf = thoughts.map((_, place) => children[place] ?? NONE);
+  const childrenOf = thoughts.map((_, thoughtIndex) => children[thoughtIndex] ?? NONE);
   const order = [...roots];
-  // The list grows while it is gone through: a level after the other.
+  // `order` grows during the loop, level by level.
   for (let at = 0; at < order.length; at++)
     for (const child of childrenOf[order[at] as number] ?? NONE) order.push(child);
   const columns = new Int32Array(thoughts.length);
-  for (const place of order) {
-    const parent = parents[place] as number;
-    const depth = thoughts[place]?.depth ?? 1;
-    columns[place] =
-      parent === NOBODY
+  for (const thoughtIndex of order) {
+    const parent = parents[thoughtIndex] as number;
+    const depth = thoughts[thoughtIndex]?.depth ?? 1;
+    columns[thoughtIndex] =
+      parent === NO_PARENT
         ? Math.min(Math.max(Math.trunc(depth) - 1, 0), MAX_LOOSE_COLUMN)
         : (columns[parent] as number) + 1;
   }
-  return { thoughts, places, parents, children: childrenOf, roots, order, sizes: countBelow(parents, order), columns };
+  return {
+    thoughts,
+    indexById,
+    parents,
+    children: childrenOf,
+    roots,
+    order,
+    sizes: countBelow(parents, order),
+    columns,
+  };
 }
 
-/** From a thought up to its root, itself first. */
-export function listAncestors({ parents }: TreeIndex, place: number, limit = Infinity): number[] {
+/** Returns the thought and its ancestors up to the root. */
+export function listAncestors({ parents }: TreeIndex, thoughtIndex: number, limit = Infinity): number[] {
   const chain: number[] = [];
-  for (let at = place; at !== NOBODY && chain.length < limit; at = parents[at] as number) chain.push(at);
+  for (let at = thoughtIndex; at !== NO_PARENT && chain.length < limit; at = parents[at] as number) chain.push(at);
   return chain;
 }
 
-/** Where going up leads back to a thought, that thought loses its parent. Each is gone through once. */
-function cutCircles(parents: Int32Array): void {
+/** Removes the parent of one thought in each cycle. Visits each thought once. */
+function breakCycles(parents: Int32Array): void {
   const walks = new Int32Array(parents.length);
   for (let start = 0; start < parents.length; start++) {
     const walk = start + 1;
     let at = start;
-    while (at !== NOBODY && walks[at] === 0) {
+    while (at !== NO_PARENT && walks[at] === 0) {
       walks[at] = walk;
       at = parents[at] as number;
     }
-    if (at !== NOBODY && walks[at] === walk) parents[at] = NOBODY;
+    if (at !== NO_PARENT && walks[at] === walk) parents[at] = NO_PARENT;
   }
 }
 
 function countBelow(parents: Int32Array, order: readonly number[]): Int32Array {
   const sizes = new Int32Array(parents.length).fill(1);
-  for (const place of order.toReversed()) {
-    const parent = parents[place] as number;
-    if (parent !== NOBODY) sizes[parent] = (sizes[parent] as number) + (sizes[place] as number);
+  for (const thoughtIndex of order.toReversed()) {
+    const parent = parents[thoughtIndex] as number;
+    if (parent !== NO_PARENT) sizes[parent] = (sizes[parent] as number) + (sizes[thoughtIndex] as number);
   }
   return sizes;
 }

@@ -1,17 +1,19 @@
-/** Buttons: with words, or with a drawing alone, whose words are then said and shown on pointing. */
+/** Buttons with a text label, or with an icon whose label is the tooltip and accessible name. */
 import type { ComponentPropsWithRef, ReactNode } from "react";
 import { Icon, type IconName } from "./icon.tsx";
 
 export interface ButtonProps extends Omit<ComponentPropsWithRef<"button">, "type" | "className"> {
   readonly icon?: IconName;
-  /** `quiet` unless told otherwise. */
-  readonly look?: "primary" | "quiet" | "danger" | undefined;
+  /** Default: `quiet`. */
+  readonly variant?: "primary" | "quiet" | "danger" | undefined;
+  /** Submits the surrounding form. Default: false. */
   readonly isSubmit?: boolean | undefined;
 }
 
-export function Button({ icon, look = "quiet", isSubmit = false, children, ...rest }: ButtonProps): ReactNode {
+/** A button with a text label and an optional icon. */
+export function Button({ icon, variant = "quiet", isSubmit = false, children, ...rest }: ButtonProps): ReactNode {
   return (
-    <button {...rest} type={isSubmit ? "submit" : "button"} className={`loom-button loom-button-${look}`}>
+    <button {...rest} type={isSubmit ? "submit" : "button"} className={`loom-button loom-button-${variant}`}>
       {icon === undefined ? null : <Icon name={icon} />}
       {children}
     </button>
@@ -20,15 +22,17 @@ export function Button({ icon, look = "quiet", isSubmit = false, children, ...re
 
 export interface IconButtonProps extends Omit<ButtonProps, "children" | "icon"> {
   readonly icon: IconName;
+  /** Accessible name and tooltip. */
   readonly label: string;
 }
 
-export function IconButton({ icon, label, look = "quiet", isSubmit = false, ...rest }: IconButtonProps): ReactNode {
+/** A button with only an icon. */
+export function IconButton({ icon, label, variant = "quiet", isSubmit = false, ...rest }: IconButtonProps): ReactNode {
   return (
     <button
       {...rest}
       type={isSubmit ? "submit" : "button"}
-      className={`loom-button loom-icon-button loom-button-${look}`}
+      className={`loom-button loom-icon-button loom-button-${variant}`}
       aria-label={label}
       title={label}
     >

@@ -1,4 +1,4 @@
-/** A window above the page, by the browser's own: it keeps the keyboard within, and Escape closes it. */
+/** A modal window built on the native `<dialog>`: it traps focus, and Escape closes it. */
 import { type ReactNode, useLayoutEffect, useRef } from "react";
 import { IconButton } from "./button.tsx";
 import { defineWords, useWords } from "./words.ts";
@@ -6,19 +6,21 @@ import { defineWords, useWords } from "./words.ts";
 const WORDS = defineWords({ en: { close: "Close" }, zh: { close: "关闭" } });
 
 export interface DialogProps {
+  /** Heading and accessible name. */
   readonly title: string;
+  /** Called on Escape, the close button, or a click outside. */
   readonly onClose: () => void;
   readonly children: ReactNode;
-  /** `wide` takes what there is. */
+  /** `wide` uses the available width. Default: `small`. */
   readonly size?: "small" | "wide";
 }
 
-/** Open for as long as it is rendered. */
+/** Modal dialog, open as long as it is rendered. */
 export function Dialog({ title, onClose, children, size = "small" }: DialogProps): ReactNode {
   const words = useWords(WORDS);
   const element = useRef<HTMLDialogElement>(null);
   const pressed = useRef<EventTarget>(null);
-  // Closed while it is still in the document, it gives the focus back to where it was.
+  // Closing while the dialog is still in the document returns focus to the previous element.
   useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog !== null && !dialog.open) dialog.showModal();
@@ -37,7 +39,7 @@ export function Dialog({ title, onClose, children, size = "small" }: DialogProps
         pressed.current = event.target;
       }}
       onClick={(event) => {
-        // Who selects a text and lets go outside does not mean to leave.
+        // Releasing a text selection outside the dialog must not close it.
         if (event.target === element.current && pressed.current === element.current) onClose();
       }}
     >

@@ -1,18 +1,28 @@
-/** A heading that opens and closes what is below it. What is closed is not rendered. */
+/** A heading that expands and collapses its content. Collapsed content is not rendered. */
 import { type ReactNode, useId, useState } from "react";
 import { Icon } from "./icon.tsx";
 
 export interface DisclosureProps {
+  /** Content of the toggle button. */
   readonly summary: ReactNode;
   readonly children: ReactNode;
-  readonly isOpenAtFirst?: boolean;
-  /** Where somebody else decides; then `onToggle` says what is wanted. */
+  /** Initial state if uncontrolled. Default: false. */
+  readonly isInitiallyOpen?: boolean;
+  /** Makes the component controlled; `onToggle` then reports the requested state. */
   readonly isOpen?: boolean | undefined;
+  /** Called with the requested state. */
   readonly onToggle?: ((isOpen: boolean) => void) | undefined;
 }
 
-export function Disclosure({ summary, children, isOpenAtFirst = false, isOpen, onToggle }: DisclosureProps): ReactNode {
-  const [own, setOwn] = useState(isOpenAtFirst);
+/** Shows a summary that expands and collapses its children. */
+export function Disclosure({
+  summary,
+  children,
+  isInitiallyOpen = false,
+  isOpen,
+  onToggle,
+}: DisclosureProps): ReactNode {
+  const [own, setOwn] = useState(isInitiallyOpen);
   const id = useId();
   const shown = isOpen ?? own;
   const toggle = (): void => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { formatBytes, formatDuration } from "./format.ts";
 
-describe("a duration", () => {
+describe("formatDuration", () => {
   it.each([
     [0, "under 0.1 s", "0.1 秒以内"],
     [49, "under 0.1 s", "0.1 秒以内"],
@@ -13,12 +13,12 @@ describe("a duration", () => {
     [59_500, "1 min", "1 分钟"],
     [61_000, "1 min 1 s", "1 分 1 秒"],
     [3_600_000, "60 min", "60 分钟"],
-  ])("of %d ms is %s", (ms, en, zh) => {
+  ])("formats %d ms as %s", (ms, en, zh) => {
     expect([formatDuration(ms, "en"), formatDuration(ms, "zh")]).toEqual([en, zh]);
   });
 });
 
-describe("a size", () => {
+describe("formatBytes", () => {
   it.each([
     [0, "0 B"],
     [999, "999 B"],
@@ -26,7 +26,7 @@ describe("a size", () => {
     [1250, "1.3 kB"],
     [123_456, "123 kB"],
     [5_000_000_000_000, "5,000 GB"],
-  ])("of %d bytes is %s", (bytes, text) => {
+  ])("formats %d bytes as %s", (bytes, text) => {
     expect(formatBytes(bytes, "en")).toBe(text);
   });
 });

@@ -1,14 +1,15 @@
-/** Numbers, times and durations as people of either language write them. */
-import type { Language } from "./words.ts";
+/** Formats numbers, times, durations and byte sizes in the UI language. */
+import type { UiLanguage } from "./words.ts";
 
-const LOCALES: { readonly [L in Language]: string } = { en: "en", zh: "zh-CN" };
+const LOCALES: { readonly [L in UiLanguage]: string } = { en: "en", zh: "zh-CN" };
 
-export function formatNumber(value: number, language: Language): string {
+/** Formats a number with digit grouping. */
+export function formatNumber(value: number, language: UiLanguage): string {
   return new Intl.NumberFormat(LOCALES[language]).format(value);
 }
 
-/** Under 0.1 s, 0.4 s, 12 s, 3 min, 3 min 5 s. */
-export function formatDuration(ms: number, language: Language): string {
+/** Formats a duration in milliseconds: `under 0.1 s`, `0.4 s`, `12 s`, `3 min`, `3 min 5 s`. */
+export function formatDuration(ms: number, language: UiLanguage): string {
   const [seconds, minutes] = language === "zh" ? ["秒", "分"] : ["s", "min"];
   const whole = Math.round(ms / 1000);
   if (ms < 50) return language === "zh" ? "0.1 秒以内" : "under 0.1 s";
@@ -19,7 +20,8 @@ export function formatDuration(ms: number, language: Language): string {
   return `${full} ${minutes} ${rest} ${seconds}`;
 }
 
-export function formatBytes(bytes: number, language: Language): string {
+/** Formats a size in bytes with decimal units: `812 B`, `1.2 kB`, `3.4 MB`. */
+export function formatBytes(bytes: number, language: UiLanguage): string {
   const units = ["B", "kB", "MB", "GB"];
   const power = bytes < 1000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
   const value = bytes / 1000 ** power;
@@ -27,6 +29,7 @@ export function formatBytes(bytes: number, language: Language): string {
   return `${new Intl.NumberFormat(LOCALES[language], { maximumFractionDigits: digits }).format(value)} ${units[power]}`;
 }
 
-export function formatTime(ms: number, language: Language): string {
+/** Formats a Unix time in milliseconds as date and time in the local time zone. */
+export function formatTime(ms: number, language: UiLanguage): string {
   return new Intl.DateTimeFormat(LOCALES[language], { dateStyle: "medium", timeStyle: "short" }).format(ms);
 }

@@ -1,4 +1,4 @@
-/** The small drawings of the page, on a grid of 16. They take the colour of the text around them and say nothing aloud. */
+/** Icons on a 16-pixel grid. They use the current text colour and are hidden from screen readers. */
 import type { ReactNode } from "react";
 
 const PATHS = {
@@ -53,8 +53,10 @@ const PATHS = {
   link: "M7 9a2.6 2.6 0 0 0 3.7 0l2-2A2.6 2.6 0 0 0 9 3.3l-1 1M9 7a2.6 2.6 0 0 0-3.7 0l-2 2A2.6 2.6 0 0 0 7 12.7l1-1",
 } as const satisfies { readonly [name: string]: string };
 
+/** Names of the available icons. */
 export type IconName = keyof typeof PATHS;
 
+/** Draws an icon in the current text colour. */
 export function Icon({ name }: { readonly name: IconName }): ReactNode {
   return (
     <svg className="loom-icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">

@@ -1,113 +1,133 @@
 /**
- * What every component may ask of the page it stands in: the language, what a user's action leads to, and the parts that
- * are too heavy to come with the first view. A component fetches nothing itself.
+ * `Ui`: what components need from the page around them: the language, the actions a user may take, and plugins loaded
+ * on demand. Components fetch nothing themselves.
  */
 import { type ComponentType, createContext, type ReactNode, use, useMemo } from "react";
-import type { CommandOutcome, TurnView } from "../../client/index.ts";
+import type { CommandResult, TurnView } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { Language } from "./words.ts";
+import type { UiLanguage } from "./words.ts";
 
-/** Something on the page that frames of the wire have made, to be found among them. */
-export interface ElementPlace {
+/** Identifies an element of the page, to find the frames it came from. */
+export interface ElementTarget {
+  /** Key of the run, as in `TurnView.key`. */
   readonly turn: string;
   readonly kind: "turn" | "part" | "node" | "thought" | "graph-node";
-  /** The key or id of that kind; empty for the turn itself. */
+  /** Key or id of the element; empty for `turn`. */
   readonly key: string;
 }
 
-export interface ApprovalAnswer {
+/** The user's answer to an approval request. */
+export interface ApprovalResponse {
   readonly callId: string;
   readonly runId?: string | undefined;
   readonly decision: "approved" | "rejected";
-  /** Of the question that was seen, where it has one. */
+  /** Digest of the approval request that the user saw, if it has one. */
   readonly digest?: string | undefined;
-  /** Where they were edited. */
+  /** The edited arguments; absent if unchanged. */
   readonly arguments?: JsonObject | undefined;
+  /** Why the call was rejected; sent to the model. */
   readonly reason?: string | undefined;
 }
 
+/** A change to one item of a to-do list. */
 export interface TodoChange {
   readonly listId: string;
   readonly itemId: string;
   readonly completed: boolean;
 }
 
-/** What a user may do. What is not given is not offered. */
+/** Actions a user may take. Components hide the controls of actions that are not given. */
 export interface UiActions {
-  approve?(answer: ApprovalAnswer): Promise<CommandOutcome>;
-  changeTodo?(change: TodoChange): Promise<CommandOutcome>;
-  /** The same message once more. */
+  /** Sends the user's answer to an approval request. */
+  approve?(answer: ApprovalResponse): Promise<CommandResult>;
+  /** Ticks or unticks an item of a to-do list. */
+  changeTodo?(change: TodoChange): Promise<CommandResult>;
+  /** Sends the message of this run again. */
   retry?(turn: TurnView): void;
-  /** Another message in place of this one, in a session of its own that shares what came before. Whether it was sent. */
+  /** Sends an edited message in a new session forked before this run. Resolves to whether it was sent. */
   edit?(turn: TurnView, text: string): Promise<boolean>;
-  /** Shows the frames something was made of. */
-  inspect?(place: ElementPlace): void;
+  /** Shows the frames an element came from. */
+  inspect?(target: ElementTarget): void;
 }
 
+/** Props of a syntax highlighting plugin. */
 export interface CodeProps {
   readonly code: string;
-  /** As it stands behind the fence; empty where there is none. */
+  /** Info string of the code fence; empty if there is none. */
   readonly language: string;
+  /** False while the code streams. */
   readonly isComplete: boolean;
 }
 
+/** Props of a math plugin. */
 export interface MathProps {
+  /** TeX source without delimiters. */
   readonly source: string;
+  /** True for display math, false for math within a line. */
   readonly isBlock: boolean;
 }
 
+/** Props of a chart plugin. */
 export interface ChartProps {
-  /** A Vega-Lite specification, its values inside. */
+  /** Vega-Lite specification with inline values. */
   readonly data: JsonObject;
-  /** What it shows, for those who do not see it. */
+  /** Text alternative for screen readers. */
   readonly title?: string | undefined;
-  /** It cannot be drawn, and why, for people; its numbers are shown instead. */
+  /** Reports that the chart cannot be drawn, with a readable reason. The data table is shown instead. */
   onFail?(reason: string): void;
 }
 
-/** Loaded when first needed; without one its content is shown plainly. */
+/** Components loaded on demand. Without a plugin its content is shown as plain text or a table. */
 export interface UiPlugins {
+  /** Syntax highlighting. */
   readonly Code?: ComponentType<CodeProps>;
+  /** Math rendering. */
   readonly Math?: ComponentType<MathProps>;
+  /** Chart drawing. */
   readonly Chart?: ComponentType<ChartProps>;
 }
 
+/** What the page provides to the components inside a `UiProvider`. */
 export interface Ui {
-  readonly language: Language;
+  /** Language of all UI strings. Default: `en`. */
+  readonly language: UiLanguage;
+  /** Actions offered to the user. Default: none. */
   readonly actions: UiActions;
+  /** Components loaded on demand. */
   readonly plugins: UiPlugins;
-  /** Where an image from elsewhere is fetched instead: the server's proxy. Undefined: it is not shown. */
+  /** Returns the proxy URL for a remote image; undefined blocks the image. Default: all remote images are blocked. */
   imageUrl(url: string): string | undefined;
-  /** Where a file of the session is, as a message names it. Without it files are shown by their names alone. */
+  /** Returns the URL of a session's file. Without it, attachments show only their names. */
   blobUrl?(blobId: string): string | undefined;
-  /** The time it is, in milliseconds; that of the clock unless given. Another function is another time. */
+  /** Current time in milliseconds. Default: the system clock. Pass a new function when the time changes. */
   now?(): number;
-  /** Nothing is announced: what is shown is not going on. */
+  /** Turns off screen reader announcements, for example in a replay. Default: false. */
   readonly isQuiet?: boolean;
-  /** Called for each message that is rendered, for those who count. */
+  /** Called for every message that renders, for measurements. */
   onRenderMessage?(messageId: string): void;
 }
 
-const PLAIN: Ui = {
+const DEFAULT_UI: Ui = {
   language: "en",
   actions: {},
   plugins: {},
-  // Without a proxy nothing is fetched from elsewhere: whoever writes the answer must not learn who reads it.
+  // Blocked by default: loading an image would reveal the reader's address to the author of the answer.
   imageUrl: () => undefined,
 };
 
-const UiContext = createContext<Ui>(PLAIN);
+const UiContext = createContext<Ui>(DEFAULT_UI);
 
+/** Returns the `Ui` of the nearest provider, or the defaults. */
 export function useUi(): Ui {
   return use(UiContext);
 }
 
-/** What is not given is as it is without: English, nothing can be done, nothing is loaded from elsewhere. */
+/** Provides `Ui` to the components inside. Defaults: English, no actions, no plugins, remote images blocked. */
 export function UiProvider({ children, ...given }: Partial<Ui> & { readonly children: ReactNode }): ReactNode {
   const { language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage } = given;
-  // The same while all that is in it is: else whoever renders this would render every component within.
+  // Memoized, so that a re-render of the parent does not re-render every component.
   const ui = useMemo(
-    (): Ui => ({ ...PLAIN, ...given }),
+    (): Ui => ({ ...DEFAULT_UI, ...given }),
     [language, actions, plugins, imageUrl, blobUrl, now, isQuiet, onRenderMessage],
   );
   return <UiContext value={ui}>{children}</UiContext>;

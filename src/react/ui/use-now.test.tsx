@@ -7,32 +7,32 @@ import { UiProvider } from "./ui-context.tsx";
 
 const say = (left: string): string => `${left} left`;
 
-describe("the time of a page", () => {
-  it("is that of the moment it shows", () => {
+describe("useNow", () => {
+  it("returns the time the page provides", () => {
     const html = renderToStaticMarkup(
       <UiProvider now={() => 90_000}>
         <Elapsed since={83_000} />
-        <Countdown until={93_500} say={say} over="over" />
-        <Countdown until={90_000} say={say} over="over" />
+        <Countdown until={93_500} formatLeft={say} expiredText="over" />
+        <Countdown until={90_000} formatLeft={say} expiredText="over" />
       </UiProvider>,
     );
     expect(html.replaceAll(/<[^>]+>/g, "|")).toBe("|7 s||4 s left||over|");
   });
 
-  it("is that of the clock otherwise", () => {
+  it("returns the system time otherwise", () => {
     const html = renderToStaticMarkup(<Elapsed since={Date.now() - 5500} />);
     expect(html).toContain("5 s");
   });
 });
 
-describe("a quiet page", () => {
+describe("isQuiet", () => {
   const receiver = createReceiver();
   const source = receiver.open({ dialect: "loom" });
   const frame = { session_id: "s", run_id: "r", event_id: 1, ts: 1000, type: "run_start", message: "hi" };
   source.push(JSON.stringify({ ...frame, contiguous: true }));
   const [turn] = receiver.session("s").getSnapshot()?.turns ?? [];
 
-  it("announces no stage", () => {
+  it("turns off stage announcements", () => {
     if (turn === undefined) throw new Error("the run was not received");
     const line = <StageLine turn={turn} />;
     expect(renderToStaticMarkup(line)).toContain('role="status"');

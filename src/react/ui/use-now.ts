@@ -1,4 +1,4 @@
-/** The time it is, told anew every second. Where the page shows a moment that was, it is the time of that moment. */
+/** The current time, updated every second, or the fixed time that the page provides. */
 import { useEffect, useState } from "react";
 import { useUi } from "./ui-context.tsx";
 

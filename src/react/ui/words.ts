@@ -1,21 +1,23 @@
 /**
- * Words in both languages. Each room of the page keeps its own, both side by side, so that a word that is missing in one
- * language does not compile. It knows no room.
+ * UI strings in English and Chinese. Each module defines its own table; a string that is missing in one language does
+ * not compile.
  */
 import { useUi } from "./ui-context.tsx";
 
-export type Language = "en" | "zh";
+/** A supported UI language. */
+export type UiLanguage = "en" | "zh";
 
-/** A word, or a sentence with holes in it. */
-type Word = string | ((...values: never[]) => string);
+/** A string, or a function that fills in values. */
+type TranslatedText = string | ((...values: never[]) => string);
 
-export interface Words<W extends { readonly [name: string]: Word }> {
+/** A table of UI strings in both languages. */
+export interface Words<W extends { readonly [name: string]: TranslatedText }> {
   readonly en: W;
   readonly zh: W;
 }
 
-/** Both languages must have the same names, and take the same values. */
-export function defineWords<const E extends { readonly [name: string]: Word }>(words: {
+/** Defines a table of UI strings. Both languages must have the same keys and parameters. */
+export function defineWords<const E extends { readonly [name: string]: TranslatedText }>(words: {
   readonly en: E;
   readonly zh: { readonly [N in keyof E]: E[N] extends string ? string : E[N] };
 }): Words<Widened<E>> {
@@ -24,12 +26,13 @@ export function defineWords<const E extends { readonly [name: string]: Word }>(w
 
 type Widened<E> = { readonly [N in keyof E]: E[N] extends string ? string : E[N] };
 
-export function useWords<W extends { readonly [name: string]: Word }>(words: Words<W>): W {
+/** Returns the strings of a table in the current UI language. */
+export function useWords<W extends { readonly [name: string]: TranslatedText }>(words: Words<W>): W {
   return words[useUi().language];
 }
 
-/** The first of a browser's languages that we speak; English when there is none. */
-export function chooseLanguage(preferred: readonly string[]): Language {
+/** Returns the first supported language of the browser's list; English by default. */
+export function chooseLanguage(preferred: readonly string[]): UiLanguage {
   for (const tag of preferred) {
     if (/^zh\b/i.test(tag)) return "zh";
     if (/^en\b/i.test(tag)) return "en";

@@ -1,4 +1,4 @@
-/** Who asks, and what they are given to be known by. */
+/** Shapes of authentication: identity, sign-in, tickets and share links. */
 import {
   boolean,
   count,
@@ -15,68 +15,72 @@ import {
 import { declareShape } from "./declare-shape.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** From a second to ten years. */
+/** One second to ten years. */
 const lifetime: Schema = { kind: "integer", min: 1000, max: 3650 * DAY_MS };
 
-const ends = optional(
+const expiresAt = optional(
   count,
-  "When it ends, in milliseconds since 1970; absent: never",
-  "到期时间（毫秒时间戳）；缺省为永不",
+  "Expiry, Unix time in milliseconds; absent: does not expire",
+  "到期时间（毫秒时间戳）；缺省表示永不过期",
 );
 
 const SHARE_FIELDS = {
-  share_id: required(string, "Id of the link; it opens nothing", "链接 ID，不能用于访问"),
-  created_at: required(count, "When it was made, in milliseconds since 1970", "创建时间（毫秒时间戳）"),
-  expires_at: ends,
+  share_id: required(string, "Id of the link; it does not grant access", "链接 ID，不能用于访问"),
+  created_at: required(count, "Creation time, Unix time in milliseconds", "创建时间（毫秒时间戳）"),
+  expires_at: expiresAt,
 } satisfies Fields;
 
 export const AUTH_SHAPES = {
-  Auth: declareShape("Who asks, and what they may", "访问者身份与权限", {
+  Auth: declareShape("Identity and permissions of the caller", "调用方的身份与权限", {
     mode: required(
       oneOf("open", "required"),
-      "Whether anybody is asked who they are",
-      "是否要求身份验证：open 为不要求，required 为要求",
+      "Whether authentication is off (`open`) or on (`required`)",
+      "身份验证：open 为关闭，required 为开启",
     ),
-    signed_in: required(boolean, "Whether somebody is known by a token", "是否已用令牌登录"),
-    kind: optional(oneOf("token", "jwt", "share"), "What they are known by", "凭据类型"),
-    name: optional(string, "The name of the token, or of whom a JWT is for", "令牌名称或 JWT 主体"),
-    owner: optional(string, "Whose sessions they see", "可见会话的所有者"),
-    scopes: required(listOf(string), "What they may do", "权限范围"),
-    session_id: optional(string, "Of a link: the session it is for", "链接对应的会话 ID"),
+    signed_in: required(boolean, "Whether the caller has signed in with a token or a JWT", "是否已通过令牌或 JWT 登录"),
+    kind: optional(oneOf("token", "jwt", "share"), "Kind of credential", "凭据类型"),
+    name: optional(string, "Name of the token, or subject of the JWT", "令牌名称或 JWT 主体"),
+    owner: optional(string, "Owner whose sessions the caller can access", "可访问的会话所属的所有者"),
+    scopes: required(listOf(string), "Scopes of the caller", "调用方的权限范围"),
+    session_id: optional(string, "Session that a share link grants access to", "分享链接对应的会话 ID"),
     shared_session_ids: required(
       listOf(string),
-      "Sessions that links let this browser read",
-      "此浏览器可经链接读取的会话 ID",
+      "Sessions this browser can read through share links",
+      "此浏览器可通过分享链接读取的会话",
     ),
-    expires_at: ends,
+    expires_at: expiresAt,
   }),
-  SignIn: declareShape("What somebody is to be known by", "登录凭据", {
-    credential: required(string, "A token, a JWT, or the secret of a link", "令牌、JWT 或链接密钥"),
+  SignIn: declareShape("Credential to sign in with", "登录凭据", {
+    credential: required(string, "Token, JWT, or secret of a share link", "令牌、JWT 或分享链接的密钥"),
   }),
-  CreateTicket: declareShape("What a ticket is for", "票据用途", {
-    session_id: optional(string, "Only this session; any when absent", "仅限此会话；缺省为任意会话"),
+  CreateTicket: declareShape("Restrictions of a ticket", "票据的适用范围", {
+    session_id: optional(
+      string,
+      "Session the ticket is valid for; default: all sessions of the caller",
+      "票据适用的会话；默认为调用方的全部会话",
+    ),
   }),
   Ticket: declareShape(
-    "What lets somebody in once, where no header can be sent",
-    "一次性票据（用于无法发送请求头之处）",
+    "One-time credential for requests that cannot send headers",
+    "一次性凭据，用于无法发送请求头的请求",
     {
-      ticket: required(string, "For `?ticket=` of one request", "用于一次请求的 ?ticket= 参数"),
-      expires_at: required(count, "When it ends, in milliseconds since 1970", "到期时间（毫秒时间戳）"),
+      ticket: required(string, "Value of `?ticket=` for one request", "?ticket= 参数的值，仅可使用一次"),
+      expires_at: required(count, "Expiry, Unix time in milliseconds", "到期时间（毫秒时间戳）"),
     },
   ),
-  CreateShare: declareShape("How long a link is good", "链接有效期", {
+  CreateShare: declareShape("Lifetime of a share link", "分享链接的有效期", {
     expires_in_ms: optional(
       lifetime,
-      "For so long from now, in milliseconds; until it is taken back when absent",
-      "有效时长（毫秒）；缺省为直至撤销",
+      "Lifetime in milliseconds; default: until the link is revoked",
+      "有效时长（毫秒）；默认在撤销前一直有效",
     ),
   }),
-  NewShare: declareShape("A link that lets anybody who has it read a session", "会话只读链接", {
+  NewShare: declareShape("Link that grants read access to a session", "会话的只读分享链接", {
     ...SHARE_FIELDS,
-    secret: required(string, "What is to be kept secret; never told again", "密钥，仅此一次返回"),
-    url: required(string, "The address to hand on", "可分享的地址"),
+    secret: required(string, "Secret of the link; returned only once", "链接密钥，仅返回一次"),
+    url: required(string, "URL to share", "用于分享的 URL"),
   }),
-  Shares: declareShape("The links to a session", "会话的链接", {
-    shares: required(listOf(objectOf(SHARE_FIELDS)), "Those that are good, the newest first", "有效链接，新的在前"),
+  Shares: declareShape("Share links of a session", "会话的分享链接", {
+    shares: required(listOf(objectOf(SHARE_FIELDS)), "Valid links, newest first", "有效的链接，最新的在前"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,25 +1,29 @@
-/** Blobs and images. */
+/** Shapes of blobs and images. */
 import { count, type Fields, listOf, objectOf, optional, required, type Shape, string } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
-const BLOB = {
-  blob_id: required(string, "SHA-256 of the bytes, in hexadecimal", "字节的 SHA-256（十六进制）"),
-  url: required(string, "Where it is, on this server", "在本服务器上的地址"),
-  media_type: required(string, "What it is, as whoever sent it says", "媒体类型（由上传者声明）"),
-  name: optional(string, "What the file is called", "文件名"),
-  bytes: required(count, "How long it is", "字节数"),
-  created_at: required(count, "When it came first, in milliseconds since 1970", "首次上传时间（毫秒时间戳）"),
+const BLOB_FIELDS = {
+  blob_id: required(string, "SHA-256 of the content, hexadecimal", "内容的 SHA-256（十六进制）"),
+  url: required(string, "URL on this server", "在本服务器上的 URL"),
+  media_type: required(string, "Media type declared by the uploader", "上传者声明的媒体类型"),
+  name: optional(string, "File name", "文件名"),
+  bytes: required(count, "Size in bytes", "大小（字节）"),
+  created_at: required(count, "Time of the first upload, Unix time in milliseconds", "首次上传时间（毫秒时间戳）"),
 } satisfies Fields;
 
 export const BLOB_SHAPES = {
-  Blob: declareShape("An image or a file of a session", "会话中的图片或文件", BLOB),
-  Blobs: declareShape("The images and files of a session", "会话的图片与文件", {
-    blobs: required(listOf(objectOf(BLOB)), "The oldest first", "按时间先后"),
+  Blob: declareShape("An image or file of a session", "会话中的图片或文件", BLOB_FIELDS),
+  Blobs: declareShape("Images and files of a session", "会话中的图片与文件", {
+    blobs: required(listOf(objectOf(BLOB_FIELDS)), "Blobs, oldest first", "图片与文件，最早的在前"),
   }),
-  PutBlob: declareShape("What a file is called", "文件名", {
-    name: optional(string, "Its name; that of `Content-Disposition` when absent", "文件名；缺省取 Content-Disposition"),
+  PutBlob: declareShape("Name of an upload", "上传文件的名称", {
+    name: optional(
+      string,
+      "File name; default: the one in `Content-Disposition`",
+      "文件名；默认取自 Content-Disposition",
+    ),
   }),
-  GetImage: declareShape("Which image", "图片", {
-    url: required(string, "Its address, which begins with https:", "图片地址，须为 https"),
+  GetImage: declareShape("Image to fetch", "要获取的图片", {
+    url: required(string, "URL of the image; must use https", "图片 URL，必须使用 https"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,20 +1,16 @@
-/** Shapes that many operations share. */
+/** Shapes shared by many operations. */
 import { count, map, optional, required, type Shape, string } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
 export const COMMON_SHAPES = {
-  Nothing: declareShape("Nothing", "无", {}),
-  Problem: declareShape("No, and why", "拒绝及原因", {
-    type: required(string, "The code as a name of its own: `urn:loom:problem:…`", "以 URN 表示的错误代码"),
-    title: required(string, "The code in words", "错误代码的文字形式"),
-    status: required(count, "The status of the answer", "HTTP 状态码"),
-    detail: required(string, "For people", "错误信息"),
+  Empty: declareShape("Empty object", "空对象", {}),
+  Problem: declareShape("Error response (RFC 9457)", "错误响应（RFC 9457）", {
+    type: required(string, "Error code as a URN: `urn:loom:problem:…`", "URN 形式的错误代码"),
+    title: required(string, "Error code in words", "错误代码的文字形式"),
+    status: required(count, "HTTP status", "HTTP 状态码"),
+    detail: required(string, "Message for people", "供人阅读的错误信息"),
     code: required(string, "Error code", "错误代码"),
-    id: required(
-      string,
-      "To be looked up in the server's log, or that of the request",
-      "服务器日志中的错误 ID 或请求 ID",
-    ),
-    details: optional(map, "For programs", "详情"),
+    id: required(string, "Id of the error in the server's log, or of the request", "服务器日志中的错误 ID，或请求 ID"),
+    details: optional(map, "Details for programs", "供程序使用的详细信息"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,4 +1,4 @@
-/** A shape of the API: an object without a tag. */
+/** Declares a shape of the HTTP API: an object without a tag. */
 import type { Fields, Shape } from "../../protocol/schema.ts";
 
 export function declareShape(en: string, zh: string, fields: Fields): Shape {

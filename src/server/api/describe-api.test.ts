@@ -19,7 +19,7 @@ const described = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-/** Every `$ref`, wherever it is. */
+/** Every `$ref` in a value. */
 function listRefs(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => (key === "$ref" ? [String(inner)] : listRefs(inner)));
@@ -33,25 +33,25 @@ function follow(ref: string): unknown {
 }
 
 describe("the OpenAPI document", () => {
-  it("is of version 3.1 and names what it must", () => {
+  it("has version 3.1 and the required fields", () => {
     expect(api).toMatchObject({ openapi: "3.1.0", info: { title: "Loom", version: "1.2.3" }, servers: [{ url: "/" }] });
     expect(Object.keys(api).toSorted()).toEqual(["components", "info", "openapi", "paths", "servers", "tags"]);
     expect(describeApi([], { basePath: "/agents", version: "1" })).toMatchObject({ servers: [{ url: "/agents" }] });
   });
 
-  it("has every operation once, under a name of its own", () => {
+  it("contains every operation once, with a unique id", () => {
     expect(described.map(({ operation }) => operation.operationId)).toHaveLength(OPERATIONS.length);
     expect(new Set(OPERATIONS.map(({ id }) => id)).size).toBe(OPERATIONS.length);
     expect(new Set(OPERATIONS.map(({ method, path }) => `${method} ${path}`)).size).toBe(OPERATIONS.length);
   });
 
-  it("refers to nothing that is not there", () => {
+  it("has no dangling references", () => {
     const refs = listRefs(api);
     expect(refs.length).toBeGreaterThan(5);
     expect(refs.filter((ref) => follow(ref) === undefined)).toEqual([]);
   });
 
-  it("declares every part of a path, and no parameter twice", () => {
+  it("declares every path parameter, and none twice", () => {
     for (const { path, operation } of described) {
       expect(path.startsWith("/")).toBe(true);
       const { parameters = [] } = operation;
@@ -64,7 +64,7 @@ describe("the OpenAPI document", () => {
       expect(Object.keys(params).filter((name) => !listPathParams(path).includes(name))).toEqual([]);
   });
 
-  it("has answers with words, and a refusal for everything else", () => {
+  it("describes every response, and has a default error response", () => {
     for (const { operation } of described) {
       const { default: refusal, ...answers } = operation.responses;
       expect(refusal).toEqual({ $ref: "#/components/responses/Problem" });
@@ -76,12 +76,12 @@ describe("the OpenAPI document", () => {
     }
   });
 
-  it("has no body where none is read", () => {
+  it("has no request body for GET and DELETE", () => {
     const bodies = described.filter(({ operation }) => operation.requestBody !== undefined);
     expect(bodies.filter(({ method }) => method === "get" || method === "delete")).toEqual([]);
   });
 
-  it("has schemas that are ones, and its refusals are what is sent", () => {
+  it("has valid schemas, and its problem schema matches what the server sends", () => {
     const ajv = new Ajv2020({ strict: false });
     const { schemas } = api["components"] as { readonly schemas: { readonly [name: string]: JsonObject } };
     for (const name of Object.keys(API_SHAPES))

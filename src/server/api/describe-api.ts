@@ -1,11 +1,11 @@
 /**
- * Writes the OpenAPI 3.1 document from the declarations of the operations and their shapes: the same ones requests are
- * checked against. It knows no operation.
+ * Generates the OpenAPI 3.1 document from the declared operations and shapes, which also validate requests. It does not
+ * know any particular operation.
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import { shapeSchema } from "../../protocol/json-schema.ts";
 import { PROBLEM_TYPE } from "../http/refuse-request.ts";
-import type { AnswerDeclaration, AnyOperation } from "./operation.ts";
+import type { ResponseDeclaration, AnyOperation } from "./operation.ts";
 import { API_SHAPES } from "./shapes.ts";
 import type { ApiShapeName } from "./shapes.generated.ts";
 
@@ -14,22 +14,22 @@ export interface DescribeApiOptions {
   readonly version: string;
 }
 
-const ABOUT = [
-  "Sessions of agents over HTTP: start runs, read them live or later in any dialect, steer them.",
-  "Two WebSockets stand beside these doors and cannot be described here: `/v1/ws`, many sessions on one socket, and `/agentOS/v1/ws_stream`.",
+const DESCRIPTION = [
+  "HTTP API for agent sessions: start runs, stream them live or replay them in any dialect, and control them.",
+  "Two WebSocket endpoints are not part of this document: `/v1/ws` (many sessions on one socket) and `/agentOS/v1/ws_stream`.",
 ].join("\n\n");
 
 const SECURITY_SCHEMES: JsonObject = {
   bearer: {
     type: "http",
     scheme: "bearer",
-    description: "A token of `loom token create`, a JWT, or the secret of a link",
+    description: "Token from `loom token create`, JWT, or secret of a share link",
   },
   cookie: {
     type: "apiKey",
     in: "cookie",
     name: "loom-session-10338",
-    description: "What signing in gives a browser; the number is the port by which it has reached the server",
+    description: "Cookie set by signing in; the number in its name is the port the browser connects to",
   },
 };
 const SECURITY = Object.keys(SECURITY_SCHEMES).map((name) => ({ [name]: [] }));
@@ -47,7 +47,7 @@ export function describeApi(
   const schemas = [...used].toSorted().map((name) => [name, describeShape(name)] as const);
   return {
     openapi: "3.1.0",
-    info: { title: "Loom", version, description: ABOUT, license: { name: "MIT", identifier: "MIT" } },
+    info: { title: "Loom", version, description: DESCRIPTION, license: { name: "MIT", identifier: "MIT" } },
     servers: [{ url: basePath === "" ? "/" : basePath }],
     tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
@@ -56,8 +56,8 @@ export function describeApi(
       securitySchemes: SECURITY_SCHEMES,
       responses: {
         Problem: {
-          description: "No, and why",
-          headers: { "x-request-id": { description: "Names the request", schema: { type: "string" } } },
+          description: "Error",
+          headers: { "x-request-id": { description: "Id of the request", schema: { type: "string" } } },
           content: { [PROBLEM_TYPE]: { schema: refer("Problem") } },
         },
       },
@@ -66,16 +66,18 @@ export function describeApi(
 }
 
 function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): JsonObject {
-  const { id, tag, summary, description, answers } = operation;
+  const { id, tag, summary, description } = operation;
   const parameters = [...describePathParams(operation), ...describeQuery(operation), ...describeHeaders(operation)];
   const body = describeBody(operation, used);
-  const responses = Object.entries(answers).map(([status, answer]) => [status, describeAnswer(answer, used)] as const);
+  const responses = Object.entries(operation.responses).map(
+    ([status, response]) => [status, describeResponse(response, used)] as const,
+  );
   return {
     operationId: id,
     tags: [tag],
     summary,
     ...(description === undefined ? {} : { description }),
-    // Where nobody is asked who they are, none of it is needed.
+    // Not required by a server without authentication, which OpenAPI cannot express.
     security: operation.action === "public" ? [] : SECURITY,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
@@ -83,7 +85,7 @@ function describeOperation(operation: AnyOperation, used: Set<ApiShapeName>): Js
   };
 }
 
-/** Names in braces, in their order. */
+/** Names of the path parameters, in order. */
 export function listPathParams(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
 }
@@ -110,12 +112,12 @@ function describeQuery({ query }: AnyOperation): JsonObject[] {
     required: required.includes(name),
     ...(description === undefined ? {} : { description }),
     schema: dropNull(schema),
-    // Names with commas between them.
+    // Comma-separated values.
     ...(isList(schema) ? { style: "form", explode: false } : {}),
   }));
 }
 
-/** A query can leave a field out, but has no null. */
+/** A query parameter can be absent but never null. */
 function dropNull(schema: JsonObject): JsonObject {
   const { type, enum: values } = schema;
   return {
@@ -140,16 +142,19 @@ function describeHeaders({ headers = {} }: AnyOperation): JsonObject[] {
 }
 
 function describeBody(operation: AnyOperation, used: Set<ApiShapeName>): JsonObject | undefined {
-  const { body, takes, isBodyRequired = true } = operation;
+  const { body, rawBodyTypes, isBodyRequired = true } = operation;
   if (body !== undefined) {
     used.add(body);
     return { required: isBodyRequired, content: { "application/json": { schema: refer(body) } } };
   }
-  if (takes === undefined) return undefined;
-  return { required: true, content: Object.fromEntries(takes.map((mediaType) => [mediaType, {}])) };
+  if (rawBodyTypes === undefined) return undefined;
+  return { required: true, content: Object.fromEntries(rawBodyTypes.map((mediaType) => [mediaType, {}])) };
 }
 
-function describeAnswer({ about, shape, mediaTypes }: AnswerDeclaration, used: Set<ApiShapeName>): JsonObject {
+function describeResponse(
+  { description, shape, mediaTypes }: ResponseDeclaration,
+  used: Set<ApiShapeName>,
+): JsonObject {
   if (shape !== undefined) used.add(shape);
   const json =
     shape === undefined
@@ -157,12 +162,12 @@ function describeAnswer({ about, shape, mediaTypes }: AnswerDeclaration, used: S
       : [[shape === "Problem" ? PROBLEM_TYPE : "application/json", { schema: refer(shape) }] as const];
   const others = (mediaTypes ?? []).map((mediaType) => [mediaType, {}] as const);
   const content = Object.fromEntries<JsonObject>([...json, ...others]);
-  return { description: about, ...(Object.keys(content).length === 0 ? {} : { content }) };
+  return { description, ...(Object.keys(content).length === 0 ? {} : { content }) };
 }
 
 function describeShape(name: ApiShapeName): JsonObject {
   const shape = API_SHAPES[name];
-  if (shape === undefined) throw new TypeError(`there is no shape ${name}`);
+  if (shape === undefined) throw new TypeError(`no shape is named ${name}`);
   const { description: _, ...schema } = shapeSchema(name, shape, { tagged: false });
   return { ...schema, description: shape.about.en };
 }

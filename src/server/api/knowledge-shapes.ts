@@ -1,4 +1,4 @@
-/** The knowledge base. */
+/** Shapes of the knowledge base. */
 import {
   count,
   type Fields,
@@ -13,83 +13,91 @@ import {
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
-const collection = optional(string, "Only in this collection; in all when absent", "仅限此集合；缺省为全部");
+const collection = optional(string, "Only this collection; default: all collections", "仅限此集合；默认为全部集合");
 
-const DOCUMENT = {
-  document_id: required(string, "What it is known by: a name, a path or an address", "文档标识：名称、路径或地址"),
-  name: required(string, "The last part of that", "标识的最后一段"),
-  title: required(string, "Its title", "标题"),
-  collection: required(string, "Where it is kept", "所属集合"),
-  format: required(oneOf("markdown", "text", "html", "pdf"), "How it was read", "格式"),
-  bytes: required(count, "How long it is", "字节数"),
-  passages: required(count, "Passages it was cut into", "切分出的段落数"),
-  indexed_at: required(count, "When it was taken in, in milliseconds since 1970", "收录时间（毫秒时间戳）"),
+const DOCUMENT_FIELDS = {
+  document_id: required(string, "Id of the document: a name, a path or a URL", "文档 ID：名称、路径或 URL"),
+  name: required(string, "Last segment of the id", "ID 的最后一段"),
+  title: required(string, "Title", "标题"),
+  collection: required(string, "Collection of the document", "所属集合"),
+  format: required(oneOf("markdown", "text", "html", "pdf"), "Format of the document", "文档格式"),
+  bytes: required(count, "Size in bytes", "大小（字节）"),
+  passages: required(count, "Number of passages", "段落数"),
+  indexed_at: required(count, "Time of indexing, Unix time in milliseconds", "索引时间（毫秒时间戳）"),
 } satisfies Fields;
 
-const TOTALS = {
-  documents: required(count, "Documents", "文档数"),
-  passages: required(count, "Passages", "段落数"),
-  bytes: required(count, "Bytes of all documents", "全部文档的字节数"),
+const TOTAL_FIELDS = {
+  documents: required(count, "Number of documents", "文档数"),
+  passages: required(count, "Number of passages", "段落数"),
+  bytes: required(count, "Total size of the documents in bytes", "文档总大小（字节）"),
 } satisfies Fields;
 
-const HIT = {
-  document_id: required(string, "The document it is from", "来源文档"),
-  name: required(string, "The last part of that", "标识的最后一段"),
+const HIT_FIELDS = {
+  document_id: required(string, "Id of the document the passage is from", "段落所属文档的 ID"),
+  name: required(string, "Last segment of the document id", "文档 ID 的最后一段"),
   title: required(string, "Title of the document", "文档标题"),
-  collection: required(string, "Where the document is kept", "文档所属集合"),
-  score: required(number, "From 0 to 1: how much of the question it holds, and how well", "匹配度，0 到 1"),
-  snippet: required(string, "The lines around what matched", "匹配处的上下文"),
-  content: required(string, "All of the passage", "段落全文"),
-  first_line: required(count, "Its first line in the document, from 1", "首行行号，从 1 起"),
-  last_line: required(count, "Its last line", "末行行号"),
-  headings: required(listOf(string), "The headings above it, outermost first", "上级标题，由外到内"),
+  collection: required(string, "Collection of the document", "文档所属集合"),
+  score: required(number, "Relevance from 0 to 1", "相关度，0 到 1"),
+  snippet: required(string, "Lines around the match", "匹配位置附近的文本"),
+  content: required(string, "Full text of the passage", "段落全文"),
+  first_line: required(count, "First line in the document, from 1", "首行行号，从 1 开始"),
+  last_line: required(count, "Last line in the document", "末行行号"),
+  headings: required(listOf(string), "Headings above the passage, outermost first", "上级标题，由外到内"),
 } satisfies Fields;
 
 export const KNOWLEDGE_SHAPES = {
   KnowledgeDocuments: declareShape("Documents of the knowledge base", "知识库中的文档", {
-    documents: required(listOf(objectOf(DOCUMENT)), "In the order of their ids", "按标识排序"),
-    next: optional(string, "`after` of the next page; absent on the last", "下一页的 after；末页缺省"),
-    totals: required(objectOf(TOTALS), "Of the whole base", "整个知识库的合计"),
+    documents: required(listOf(objectOf(DOCUMENT_FIELDS)), "Documents, ordered by id", "文档列表，按 ID 排序"),
+    next: optional(
+      string,
+      "Value of `after` for the next page; absent on the last page",
+      "下一页的 after 值；最后一页没有此字段",
+    ),
+    totals: required(objectOf(TOTAL_FIELDS), "Totals of the whole knowledge base", "整个知识库的合计"),
     collections: required(
       listOf(
         objectOf({
-          name: required(string, "Its name", "名称"),
-          documents: required(count, "Documents in it", "文档数"),
+          name: required(string, "Name of the collection", "集合名称"),
+          documents: required(count, "Number of documents", "文档数"),
         }),
       ),
       "All collections",
       "全部集合",
     ),
-    accepts: required(listOf(string), "How names of files end that can be read", "可读取的文件扩展名"),
-    max_document_bytes: required(count, "How long a file may be", "单个文件的最大字节数"),
+    accepts: required(listOf(string), "Accepted file extensions", "支持的文件扩展名"),
+    max_document_bytes: required(count, "Maximum size of a document in bytes", "单个文档的最大字节数"),
   }),
-  ListKnowledge: declareShape("Which documents", "文档列表的范围", {
-    limit: optional(count, "At most so many, from 1 to 500; 50 when absent", "最多条数，1 到 500；缺省 50"),
-    after: optional(string, "The id of the last one already listed: `next` of the answer before", "上一页的 next"),
+  ListKnowledge: declareShape("Documents to list", "文档列表的查询条件", {
+    limit: optional(count, "Maximum number of documents, 1 to 500; default: 50", "最多返回的条数，1 到 500；默认 50"),
+    after: optional(
+      string,
+      "Id of the last document of the previous page: its `next`",
+      "上一页最后一个文档的 ID，即上一页的 next",
+    ),
     collection,
   }),
-  AddedDocument: declareShape("A document that was taken in", "已收录的文档", {
-    ...DOCUMENT,
+  AddedDocument: declareShape("Document that was added", "已添加的文档", {
+    ...DOCUMENT_FIELDS,
     outcome: required(
       oneOf("added", "updated", "unchanged"),
-      "It is new, it took the place of another of its name, or it was there already",
+      "Whether the document is new, replaced one with the same name, or is identical to it",
       "新增、替换同名文档，或内容未变",
     ),
   }),
-  AddDocument: declareShape("What a document is called", "文档名称", {
-    name: required(string, "Name of the file, without a folder", "文件名，不含目录"),
+  AddDocument: declareShape("Name and collection of a document", "文档的名称与集合", {
+    name: required(string, "File name without a folder", "文件名，不含目录"),
     collection: optional(
       string,
-      "Where it is kept; as it was, or `default`, when absent",
-      "所属集合；缺省不变或 default",
+      "Collection; default: the current one of the document, or `default` for a new one",
+      "所属集合；默认不变，新文档为 default",
     ),
   }),
-  SearchKnowledge: declareShape("What is looked for", "检索内容", {
-    q: required(string, "A question, or words", "问题或关键词"),
-    limit: optional(count, "At most so many passages, from 1 to 50; 10 when absent", "最多段落数，1 到 50；缺省 10"),
+  SearchKnowledge: declareShape("Search query", "检索条件", {
+    q: required(string, "Question or keywords", "问题或关键词"),
+    limit: optional(count, "Maximum number of passages, 1 to 50; default: 10", "最多返回的段落数，1 到 50；默认 10"),
     collection,
   }),
-  KnowledgeHits: declareShape("Passages that were found", "检索到的段落", {
-    hits: required(listOf(objectOf(HIT)), "The best first", "按匹配度排序"),
+  KnowledgeHits: declareShape("Search results", "检索结果", {
+    hits: required(listOf(objectOf(HIT_FIELDS)), "Passages, best match first", "段落列表，按相关度从高到低排列"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,6 +1,6 @@
 /**
- * How a door over HTTP is declared: what it is asked with, what it answers, and what it does. The declaration is what
- * requests are checked against, what the OpenAPI document is written from, and what the server mounts.
+ * Declaration of an HTTP endpoint: its input, its responses and its handler. Requests are validated against it, the
+ * OpenAPI document is generated from it, and the server mounts it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Action, Caller } from "../guard/authorize.ts";
@@ -8,8 +8,8 @@ import type { ServerCore } from "../server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 
 /**
- * The Node objects under a request, where there are some: streams are written past the layers between. What every answer
- * bears is set on `outgoing` before a door is asked.
+ * The Node objects of a request, if the server runs on Node. Streams are written to `outgoing` directly; the common
+ * response headers are set on it before the handler is called.
  */
 export interface NodeBindings {
   readonly incoming?: IncomingMessage;
@@ -20,30 +20,30 @@ export interface ApiCall<Q extends ApiShapeName, B extends ApiShapeName> {
   readonly request: Request;
   readonly url: URL;
   readonly caller: Caller;
-  /** Of the path, decoded: `id` is a session's. */
+  /** Decoded path parameters; `id` is the session. */
   readonly params: { readonly [name: string]: string };
-  /** Checked, with numbers and switches read. */
+  /** Validated query, with numbers and booleans parsed. */
   readonly query: ApiShapeMap[Q];
-  /** Checked. */
+  /** Validated JSON body. */
   readonly body: ApiShapeMap[B];
   readonly node: NodeBindings;
-  /** Aborted when whoever asked is gone. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-export interface AnswerDeclaration {
-  readonly about: string;
-  /** Of a body in JSON. */
+export interface ResponseDeclaration {
+  readonly description: string;
+  /** Shape of a JSON body. */
   readonly shape?: ApiShapeName;
-  /** Of another body. */
+  /** Media types of any other body. */
   readonly mediaTypes?: readonly string[];
 }
 
-export interface Operation<Q extends ApiShapeName = "Nothing", B extends ApiShapeName = "Nothing"> {
-  /** Names it in the OpenAPI document: `startRun`. */
+export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeName = "Empty"> {
+  /** Operation id in the OpenAPI document, for example `startRun`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-  /** As `/v1/sessions/{id}/runs`. */
+  /** Path template, for example `/v1/sessions/{id}/runs`. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
@@ -51,25 +51,25 @@ export interface Operation<Q extends ApiShapeName = "Nothing", B extends ApiShap
   readonly params?: { readonly [name: string]: string };
   readonly headers?: { readonly [name: string]: string };
   readonly query?: Q;
-  /** A body in JSON. Where there is none, and `takes` neither, a body is not read. */
+  /** Shape of the JSON body. Without it and without `rawBodyTypes` the body is not read. */
   readonly body?: B;
-  /** False: the body may be left out, and is then `{}`. */
+  /** False: the body may be absent and is then `{}`. Default: true. */
   readonly isBodyRequired?: boolean;
-  /** Media types of a body that the operation reads itself. */
-  readonly takes?: readonly string[];
-  /** Asked before `handle`, with the session that the path's `id` names. */
+  /** Media types of a body that the handler reads itself. */
+  readonly rawBodyTypes?: readonly string[];
+  /** Authorized before `handle`, for the session in the path parameter `id` if there is one. */
   readonly action: Action;
-  /** True: it may also end what goes on, and is asked while a server is about to stop, whatever its action begins. */
-  readonly isLate?: boolean;
-  readonly answers: { readonly [status: number]: AnswerDeclaration };
+  /** True: also accepted while the server shuts down, because it may end work. Default: false. */
+  readonly isAllowedWhileClosing?: boolean;
+  readonly responses: { readonly [status: number]: ResponseDeclaration };
   handle(core: ServerCore, call: ApiCall<Q, B>): Promise<Response> | Response;
 }
 
-/** Some operation: what a list of them holds. */
+/** An operation with any query and body. */
 export type AnyOperation = Operation<ApiShapeName, ApiShapeName>;
 
-/** Lets the compiler find the types of `query` and `body` from their names. */
-export function defineOperation<Q extends ApiShapeName = "Nothing", B extends ApiShapeName = "Nothing">(
+/** Declares an operation and infers the types of `query` and `body` from their shape names. */
+export function defineOperation<Q extends ApiShapeName = "Empty", B extends ApiShapeName = "Empty">(
   operation: Operation<Q, B>,
 ): AnyOperation {
   return operation;

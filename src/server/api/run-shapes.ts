@@ -1,4 +1,4 @@
-/** Runs and what is asked of them: messages, streams, commands; agents and models. */
+/** Shapes of runs, streams, commands, agents and models. */
 import {
   boolean,
   count,
@@ -16,173 +16,221 @@ import {
 import { declareShape } from "./declare-shape.ts";
 import { RUN_FIELDS } from "./session-shapes.ts";
 
-const VIEW = {
+const VIEW_FIELDS = {
   dialect: optional(
     string,
-    "`loom`, `export`, `stream-event`, `engine` or `lumine`; `loom` when absent",
-    "方言；缺省为 loom",
+    "Dialect of the frames: `loom` (default), `export`, `stream-event`, `engine` or `lumine`",
+    "帧的方言：loom（默认）、export、stream-event、engine 或 lumine",
   ),
   modes: optional(
     listOf(string),
-    "Only these kinds of events, with commas between them, states whole: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints`, or `all`; when absent all but the states of graphs",
-    "事件类别，以逗号分隔：messages、tools、nodes、updates、values、custom、checkpoints 或 all；缺省为除图状态外的全部",
+    "Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states",
+    "以逗号分隔的模式：messages、tools、nodes、updates、values、custom、checkpoints 或 all；图状态以完整形式发送；默认为除图状态外的全部事件",
   ),
 } satisfies Fields;
 
-const PLACE = {
+const CURSOR_FIELDS = {
   after: optional(
     string,
-    "Go on after this place: a cursor, or the event_id of a record as digits. `Last-Event-ID` goes before it",
-    "从此处之后继续：游标或 event_id；Last-Event-ID 优先",
+    "Resume after this position: a cursor, or the event_id of a record in digits. `Last-Event-ID` takes precedence",
+    "从此位置之后继续：游标，或记录的 event_id；Last-Event-ID 优先",
   ),
-  skip: optional(count, "Whole frames received since `after`", "自 after 起已完整收到的帧数"),
-  of: optional(string, "Any cursor of the session that is meant, where `after` tells none", "所指会话的任一游标"),
+  skip: optional(count, "Number of complete frames received since `after`", "自 after 之后已完整收到的帧数"),
+  of: optional(
+    string,
+    "Any cursor of the intended session; identifies it if `after` is not a cursor",
+    "目标会话的任一游标；after 不是游标时用于识别会话",
+  ),
 } satisfies Fields;
 
-const reason = optional(string, "Why", "原因");
-const runId = optional(string, "Id of the run; the live one when absent", "运行 ID；缺省为当前运行");
-const agent = optional(string, "Which agent; the server's first when absent", "智能体；缺省为首个");
+const reason = optional(string, "Reason", "原因");
+const runId = optional(string, "Id of the run; default: the live run", "运行 ID；默认为正在进行的运行");
+const agent = optional(
+  string,
+  "Name of the agent; default: the server's default agent",
+  "智能体名称；默认为服务器的默认智能体",
+);
 
-const MESSAGE = {
-  message: required(string, "What the user says", "消息内容"),
+const MESSAGE_FIELDS = {
+  message: required(string, "Text of the message", "消息内容"),
   agent,
-  run_id: optional(string, "Id of the run; follows from the idempotency key when absent", "运行 ID；缺省由幂等键推得"),
-  request_id: optional(string, "The caller's own id, told in the stream", "调用方的请求 ID"),
-  context: optional(map, "The caller's own, for whoever observes the run", "调用方上下文"),
+  run_id: optional(string, "Id of the run; default: derived from the idempotency key", "运行 ID；默认由幂等键生成"),
+  request_id: optional(string, "Id chosen by the caller; included in the stream", "调用方自定的请求 ID，包含在流中"),
+  context: optional(map, "Data of the caller, passed to observers of the run", "调用方的附加数据，传递给运行的观察者"),
   attachments: optional(
     listOf(
       objectOf({
-        blob_id: required(string, "A blob of this session", "本会话的文件 ID"),
-        name: optional(string, "What it is called; its own name when absent", "名称"),
+        blob_id: required(string, "Id of a blob of this session", "本会话的图片或文件 ID"),
+        name: optional(string, "File name; default: the name of the blob", "文件名；默认为上传时的名称"),
       }),
     ),
-    "Files the message speaks of",
+    "Attached files",
     "附件",
   ),
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),
-    "When another run is live: wait for its turn (when absent), be refused as `run_live`, or cancel the live one first",
-    "已有运行时：排队（缺省）、以 run_live 拒绝、或先取消当前运行",
+    "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",
+    "已有运行时：enqueue（默认）排队等待，reject 以 run_live 拒绝，interrupt 先取消当前运行",
   ),
 } satisfies Fields;
 
 export const RUN_SHAPES = {
   Run: declareShape("A run", "运行", RUN_FIELDS),
-  StartRun: declareShape("A message for an agent", "发给智能体的消息", MESSAGE),
-  StartedRun: declareShape("What became of a message", "消息的处理结果", {
+  StartRun: declareShape("Message for an agent", "发给智能体的消息", MESSAGE_FIELDS),
+  StartedRun: declareShape("Run started by a message", "消息对应的运行", {
     session_id: required(string, "Id of the session", "会话 ID"),
     run_id: required(string, "Id of the run", "运行 ID"),
-    command_id: required(string, "The idempotency key, or the one made up instead", "幂等键或代拟的键"),
+    command_id: required(string, "Idempotency key of the request, or a generated one", "请求的幂等键，或自动生成的键"),
     status: required(
       oneOf("queued", "live", "completed", "error", "cancelled"),
-      "How it stands; `queued` until its turn comes",
-      "状态；排队时为 queued",
+      "Status of the run; `queued` until it starts",
+      "运行状态；开始前为 queued",
     ),
-    cursor: required(string, "The place before the run, or before the end where it has not begun", "运行之前的游标"),
-    events: required(string, "Where its stream is", "事件流地址"),
+    cursor: required(
+      string,
+      "Cursor before the run, or at the end of the session if the run has not started",
+      "运行之前的游标；运行尚未开始时为会话末尾的游标",
+    ),
+    events: required(string, "URL of the event stream", "事件流 URL"),
   }),
-  StreamView: declareShape("How a stream is told", "流的形式", VIEW),
-  ReadEvents: declareShape("Which frames of a session", "读取会话的帧", {
-    ...VIEW,
-    ...PLACE,
-    follow: optional(boolean, "Go on when the end is reached", "到达末尾后继续等待"),
-    limit: optional(count, "At most so many frames", "最多帧数"),
-    run: optional(string, "Only this run, to its end; waited for where it has not begun", "仅此次运行，直到结束"),
+  StreamView: declareShape("Format of the stream", "流的格式", VIEW_FIELDS),
+  ReadEvents: declareShape("Frames of a session to read", "要读取的会话帧", {
+    ...VIEW_FIELDS,
+    ...CURSOR_FIELDS,
+    follow: optional(
+      boolean,
+      "Keep the stream open at the end and send new frames; default: false",
+      "到达末尾后保持连接并发送新帧；默认 false",
+    ),
+    limit: optional(count, "Maximum number of frames", "最多返回的帧数"),
+    run: optional(
+      string,
+      "Only this run, until it ends; with `follow` also one that has not started",
+      "仅此运行，直到结束；配合 follow 可等待尚未开始的运行",
+    ),
   }),
-  ControlCommand: declareShape("A command of the control protocol", "控制协议命令", {
-    type: required(oneOf("run", "cancel", "approve", "todo"), "What is asked", "命令类型"),
-    id: required(string, "Asked again with the same id it is the same command", "命令 ID；相同即同一命令"),
-    session: required(string, "The session of the address", "会话 ID，须与地址一致"),
+  ControlCommand: declareShape("Command of the control protocol", "控制协议命令", {
+    type: required(oneOf("run", "cancel", "approve", "todo"), "Type of the command", "命令类型"),
+    id: required(
+      string,
+      "Id of the command; repeating an id repeats the result, not the effect",
+      "命令 ID；重复发送只返回结果，不会重复执行",
+    ),
+    session: required(string, "Session; must match the path", "会话 ID，必须与路径一致"),
   }),
-  CommandDone: declareShape("A command was carried out, or waits", "命令已执行或等待中", {
+  CommandResult: declareShape("Command that was executed or is pending", "已执行或等待执行的命令", {
     type: required(string, "Always `ack`", "固定为 ack"),
     id: required(string, "Id of the command", "命令 ID"),
-    result: optional(map, "What came of it", "结果"),
-    pending: optional(boolean, "True: it waits; ask again with the same id", "为 true：等待中"),
+    result: optional(map, "Result of the command", "命令的结果"),
+    pending: optional(
+      boolean,
+      "True if the command is not executed yet; repeat it with the same id to get the result",
+      "为 true 表示尚未执行；用相同 ID 重复请求可获取结果",
+    ),
   }),
-  CancelRun: declareShape("Why a run is stopped", "取消原因", { reason }),
-  AnswerApproval: declareShape("Whether a tool may be called", "工具调用确认", {
-    decision: required(oneOf("approved", "rejected"), "The answer", "决定"),
-    arguments: optional(map, "The arguments to call it with, where they were edited", "修改后的参数"),
-    digest: optional(string, "That of the question; `approval_mismatch` where it is another", "提问的 digest"),
+  CancelRun: declareShape("Cancellation of a run", "取消运行", { reason }),
+  AnswerApproval: declareShape("Answer to an approval request", "对确认请求的答复", {
+    decision: required(oneOf("approved", "rejected"), "Decision", "决定"),
+    arguments: optional(map, "Edited arguments for the call", "修改后的参数"),
+    digest: optional(
+      string,
+      "Digest of the approval request; `approval_mismatch` if it differs",
+      "确认请求的摘要；不一致时返回 approval_mismatch",
+    ),
     reason,
     run_id: runId,
   }),
-  Approvals: declareShape("Calls that wait for an answer", "等待确认的调用", {
+  Approvals: declareShape("Tool calls waiting for approval", "等待确认的工具调用", {
     approvals: required(
       listOf(
         objectOf({
-          call_id: required(string, "Id of the call", "调用 ID"),
-          run_id: required(string, "The run that waits", "运行 ID"),
-          name: required(string, "The tool", "工具名"),
-          arguments: required(map, "What it would be called with", "参数"),
-          event_id: required(count, "The record that asks", "记录 ID"),
-          expires_at: optional(number, "Rejected from then on, in milliseconds since 1970", "过期时间（毫秒时间戳）"),
-          digest: optional(string, "Of tool and arguments, to be named by the answer", "工具与参数的摘要，供答复引用"),
+          call_id: required(string, "Id of the tool call", "工具调用 ID"),
+          run_id: required(string, "Id of the run", "运行 ID"),
+          name: required(string, "Name of the tool", "工具名称"),
+          arguments: required(map, "Arguments of the call", "调用参数"),
+          event_id: required(count, "Id of the record with the request", "确认请求的记录 ID"),
+          expires_at: optional(
+            number,
+            "Time at which the call is rejected, Unix time in milliseconds",
+            "自动拒绝的时间（毫秒时间戳）",
+          ),
+          digest: optional(
+            string,
+            "Digest of tool and arguments, to send with the answer",
+            "工具与参数的摘要，答复时一并提供",
+          ),
         }),
       ),
-      "In the order they were asked",
-      "按提问顺序",
+      "Approval requests in the order they were made",
+      "确认请求，按提出的顺序排列",
     ),
   }),
-  ChangeTodo: declareShape("A change of an item of a to-do list", "修改待办条目", {
-    completed: optional(boolean, "Whether it is done; unchanged when absent", "是否完成；缺省不变"),
-    text: optional(string, "New text; unchanged when absent", "新内容；缺省不变"),
+  ChangeTodo: declareShape("Change to a to-do item", "对待办事项的修改", {
+    completed: optional(boolean, "Whether the item is completed; default: unchanged", "是否已完成；默认不变"),
+    text: optional(string, "New text; default: unchanged", "新内容；默认不变"),
   }),
-  Agents: declareShape("The agents of this server", "本服务器的智能体", {
+  Agents: declareShape("Agents of the server", "服务器的智能体", {
     agents: required(
       listOf(
         objectOf({
-          name: required(string, "Its name", "名称"),
-          kind: required(string, "How it goes about a question: `react`, `tot`, `got`", "类型"),
+          name: required(string, "Name of the agent", "名称"),
+          kind: required(string, "Kind of agent: `react`, `tot` or `got`", "类型：react、tot 或 got"),
           is_adaptive: optional(
             boolean,
-            "True for a `got` whose tasks may become graphs of their own",
-            "为 true：任务可展开为子图的 got",
+            "True for a `got` agent whose tasks may expand into subgraphs",
+            "为 true 表示任务可展开为子图的 got",
           ),
-          description: optional(string, "For people", "说明"),
+          description: optional(string, "Description for people", "供人阅读的说明"),
           model: optional(
             string,
-            "Provider and model, as `openai/gpt-5` or `offline`. In one server, kind, is_adaptive and model together name one agent",
-            "模型；同一服务器内 kind、is_adaptive 与 model 合起来对应唯一智能体",
+            "Provider and model, such as `openai/gpt-5`, or `offline`. Within a server, kind, is_adaptive and model identify an agent",
+            "提供方与模型，如 openai/gpt-5，或 offline；在同一服务器内，kind、is_adaptive 与 model 共同确定一个智能体",
           ),
-          tools: required(listOf(string), "Names of its tools", "工具名"),
-          is_default: required(boolean, "It answers messages that name none", "缺省智能体"),
+          tools: required(listOf(string), "Names of the agent's tools", "工具名称"),
+          is_default: required(boolean, "Whether it answers messages without an agent name", "是否为默认智能体"),
         }),
       ),
-      "The first answers messages that name none",
-      "智能体",
+      "Agents of the server",
+      "智能体列表",
     ),
   }),
-  Models: declareShape("The providers of models", "模型提供方", {
+  Models: declareShape("Model providers and models in use", "模型提供方与使用中的模型", {
     providers: required(
       listOf(
         objectOf({
-          name: required(string, "As in `provider/model`", "名称"),
-          model: optional(string, "The model when none is named", "缺省模型"),
-          needs_key: required(boolean, "It works only with a key", "是否需要密钥"),
-          key_variable: optional(string, "The environment variable of the key", "密钥的环境变量"),
-          has_key: required(boolean, "The variable is set", "是否已设置密钥"),
+          name: required(
+            string,
+            "Name of the provider, as in `provider/model`",
+            "提供方名称，即 provider/model 中的 provider",
+          ),
+          model: optional(string, "Default model of the provider", "提供方的默认模型"),
+          needs_key: required(boolean, "Whether an API key is required", "是否需要 API 密钥"),
+          key_variable: optional(string, "Environment variable of the API key", "API 密钥的环境变量"),
+          has_key: required(boolean, "Whether the environment variable is set", "是否已设置该环境变量"),
           is_offline: required(
             boolean,
-            "True for a program of rules that comes with the server: no language model, no network",
-            "为 true：服务器自带的规则程序，不是语言模型，不联网",
+            "True for the built-in rule-based provider, which uses neither a language model nor the network",
+            "为 true 表示内置的规则程序，不使用语言模型，也不联网",
           ),
-          in_use: required(boolean, "Agents of this server use a model of it", "本服务器有智能体使用其模型"),
+          in_use: required(boolean, "Whether an agent of this server uses it", "本服务器是否有智能体使用"),
         }),
       ),
-      "Those that can be named",
-      "可用的提供方",
+      "Known providers",
+      "已知的提供方",
     ),
-    models: required(listOf(string), "Those that agents of this server use", "本服务器智能体所用的模型"),
+    models: required(listOf(string), "Models used by agents of this server", "本服务器智能体使用的模型"),
   }),
-  Chat: declareShape("A message for an agent, as 003 has it", "聊天消息（003）", {
-    session_id: optional(string, "Goes on with this session; a new one when absent", "会话 ID；缺省新建"),
-    content: optional(string, "What the user says; not needed to go on after `Last-Event-ID`", "消息内容"),
+  Chat: declareShape("Chat message (specification 003)", "聊天消息（规范 003）", {
+    session_id: optional(string, "Session to continue; default: a new session", "要继续的会话；默认新建会话"),
+    content: optional(
+      string,
+      "Text of the message; not needed to resume with `Last-Event-ID`",
+      "消息内容；使用 Last-Event-ID 继续时可省略",
+    ),
     agent,
   }),
-  ChatPlace: declareShape("Which chat to go on with", "继续的会话", {
+  ResumeChat: declareShape("Chat to resume", "要继续的聊天", {
     session_id: required(string, "Id of the session", "会话 ID"),
-    run: optional(string, "Which run; the latest when absent", "运行 ID；缺省为最近一次"),
+    run: optional(string, "Id of the run; default: the latest run", "运行 ID；默认为最近一次运行"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,18 +1,18 @@
-/** The server itself. */
+/** Shapes of the server status. */
 import { listOf, oneOf, required, type Shape, string } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
 export const SERVER_SHAPES = {
-  Health: declareShape("The server lives", "服务器存活", {
+  Health: declareShape("Health of the process", "进程状态", {
     status: required(oneOf("ok"), "Always `ok`", "固定为 ok"),
   }),
-  Readiness: declareShape("Whether the server takes work", "服务器是否可接受请求", {
-    status: required(oneOf("ready", "not_ready"), "Whether it does", "是否就绪"),
-    reasons: required(listOf(string), "Why not; empty where it does", "未就绪的原因；就绪时为空"),
+  Readiness: declareShape("Readiness of the server", "服务器就绪状态", {
+    status: required(oneOf("ready", "not_ready"), "Whether the server is ready for requests", "是否可以处理请求"),
+    reasons: required(listOf(string), "Reasons why it is not ready; empty if it is", "未就绪的原因；就绪时为空"),
   }),
-  Version: declareShape("What runs here", "运行版本", {
+  Version: declareShape("Version of the server", "服务器版本", {
     name: required(string, "Name of the package", "软件包名称"),
     version: required(string, "Version of the package", "软件包版本"),
-    dialects: required(listOf(string), "Dialects that are spoken", "支持的方言"),
+    dialects: required(listOf(string), "Supported dialects", "支持的方言"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -1,4 +1,4 @@
-/** Sessions, their checkpoints, and what is asked of them. */
+/** Shapes of sessions, runs and checkpoints. */
 import {
   boolean,
   count,
@@ -15,144 +15,163 @@ import {
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
-const time = (en: string, zh: string) => required(count, `${en}, in milliseconds since 1970`, `${zh}（毫秒时间戳）`);
+const time = (en: string, zh: string) => required(count, `${en}, Unix time in milliseconds`, `${zh}（毫秒时间戳）`);
 const page = {
-  limit: optional(count, "At most so many, from 1 to 500; 50 when absent", "最多条数，1 到 500；缺省 50"),
-  after: optional(string, "The id of the last one already listed: `next` of the answer before", "上一页的 next"),
+  limit: optional(count, "Maximum number of items, 1 to 500; default: 50", "最多返回的条数，1 到 500；默认 50"),
+  after: optional(
+    string,
+    "Id of the last item of the previous page: its `next`",
+    "上一页最后一项的 ID，即上一页的 next",
+  ),
 };
-const next = optional(string, "`after` of the next page; absent on the last", "下一页的 after；末页缺省");
+const next = optional(
+  string,
+  "Value of `after` for the next page; absent on the last page",
+  "下一页的 after 值；最后一页没有此字段",
+);
 
 export const RUN_FIELDS = {
   run_id: required(string, "Id of the run", "运行 ID"),
-  status: required(oneOf("live", "completed", "error", "cancelled"), "How it stands", "状态"),
-  first_event_id: required(count, "Its first record", "首条记录 ID"),
-  last_event_id: optional(count, "Its last record; absent while it is live", "末条记录 ID；运行中缺省"),
-  started_at: time("When it began", "开始时间"),
-  ended_at: optional(count, "When it ended, in milliseconds since 1970", "结束时间（毫秒时间戳）"),
-  code: optional(string, "Why it did not complete", "未完成的原因代码"),
-  request_id: optional(string, "The caller's own id", "调用方的请求 ID"),
-  agent: optional(string, "Who answers", "智能体"),
+  status: required(oneOf("live", "completed", "error", "cancelled"), "Status of the run", "运行状态"),
+  first_event_id: required(count, "Id of its first record", "首条记录 ID"),
+  last_event_id: optional(count, "Id of its last record; absent while it is live", "末条记录 ID；运行期间没有此字段"),
+  started_at: time("Start time", "开始时间"),
+  ended_at: optional(count, "End time, Unix time in milliseconds", "结束时间（毫秒时间戳）"),
+  code: optional(string, "Error code of a run that did not complete", "未完成时的错误代码"),
+  request_id: optional(string, "Id chosen by the caller", "调用方自定的请求 ID"),
+  agent: optional(string, "Name of the agent", "智能体名称"),
 } satisfies Fields;
 
 const SESSION_FIELDS = {
   session_id: required(string, "Id of the session", "会话 ID"),
-  title: optional(string, "Its title", "标题"),
-  created_at: time("When it was made", "创建时间"),
-  updated_at: time("When it was made, or its latest run began or ended", "最近更新时间"),
+  title: optional(string, "Title", "标题"),
+  created_at: time("Creation time", "创建时间"),
+  updated_at: time(
+    "Time of creation, or of the latest start or end of a run",
+    "创建时间，或最近一次运行开始或结束的时间",
+  ),
   first_event_id: required(
     count,
-    "The first record that is held; one past the last where none is",
-    "现存首条记录 ID；无记录时为末条加一",
+    "Id of the oldest stored record; last_event_id + 1 if none is stored",
+    "现存最早记录的 ID；没有记录时为 last_event_id + 1",
   ),
-  last_event_id: required(count, "The last record; 0 in a new session", "末条记录 ID；新会话为 0"),
-  bytes: required(count, "Bytes of the records held", "现存记录的字节数"),
-  cursor: required(string, "The place after the last record: what comes from now on", "末条记录之后的游标"),
+  last_event_id: required(count, "Id of the last record; 0 in a new session", "末条记录 ID；新会话为 0"),
+  bytes: required(count, "Size of the stored records in bytes", "现存记录的大小（字节）"),
+  cursor: required(string, "Cursor after the last record", "末条记录之后的游标"),
 } satisfies Fields;
 
 const CHECKPOINT_FIELDS = {
   checkpoint_id: required(string, "Id of the checkpoint", "检查点 ID"),
   step: required(count, "Super-step; 0 for the input", "超步；0 为输入"),
-  checkpoint_ns: required(string, "Path of the subgraph; empty at the root", "子图路径；根为空"),
-  run_id: optional(string, "The run it belongs to", "所属运行"),
-  event_id: required(count, "Its record", "记录 ID"),
-  timestamp: required(string, "ISO 8601", "ISO 8601 时间"),
-  next: optional(listOf(json), "Node runs of the next super-step", "下一超步的节点"),
+  checkpoint_ns: required(string, "Path of the subgraph; empty for the root graph", "子图路径；根图为空"),
+  run_id: optional(string, "Id of the run it belongs to", "所属运行的 ID"),
+  event_id: required(count, "Id of its record", "记录 ID"),
+  timestamp: required(string, "Creation time, ISO 8601", "创建时间（ISO 8601）"),
+  next: optional(listOf(json), "Node runs of the next super-step", "下一超步的节点运行"),
 } satisfies Fields;
 
 const QUEUED_FIELDS = {
-  command_id: required(string, "Id of the command: the idempotency key it was sent with", "命令 ID，即幂等键"),
-  run_id: required(string, "Id of the run it becomes; by this it can be cancelled", "将成为的运行 ID，可据此取消"),
-  message: required(string, "What the user says", "消息内容"),
-  agent: optional(string, "The agent it names", "指定的智能体"),
-  attachments: optional(listOf(json), "Files that come with it", "附件"),
-  created_at: time("When it was taken", "接收时间"),
+  command_id: required(string, "Id of the command: the idempotency key of the request", "命令 ID，即请求的幂等键"),
+  run_id: required(string, "Id of its future run; use it to cancel the message", "将要开始的运行的 ID，可用于取消消息"),
+  message: required(string, "Text of the message", "消息内容"),
+  agent: optional(string, "Name of the agent", "智能体名称"),
+  attachments: optional(listOf(json), "Attached files", "附件"),
+  created_at: time("Time it was received", "接收时间"),
 } satisfies Fields;
 
 export const SESSION_SHAPES = {
   Session: declareShape("A session", "会话", SESSION_FIELDS),
-  SessionDetails: declareShape("A session and its latest runs", "会话及其最近的运行", {
+  SessionDetails: declareShape("Session with its latest runs", "会话及其最近的运行", {
     ...SESSION_FIELDS,
-    runs: required(listOf(objectOf(RUN_FIELDS)), "Its latest runs, newest first, at most 20", "最近的运行，最多 20 条"),
-    is_busy: required(boolean, "A run is live, or a message waits", "有运行或排队的消息"),
+    runs: required(
+      listOf(objectOf(RUN_FIELDS)),
+      "Latest runs, newest first, at most 20",
+      "最近的运行，最新的在前，最多 20 条",
+    ),
+    is_busy: required(boolean, "Whether a run is live or a message is queued", "是否有正在进行的运行或排队的消息"),
     queued: required(
       listOf(objectOf(QUEUED_FIELDS)),
-      "Messages that wait for their turn, the next first, at most 20",
-      "排队的消息，先到在前，最多 20 条",
+      "Queued messages, next first, at most 20",
+      "排队的消息，先到的在前，最多 20 条",
     ),
   }),
-  SessionList: declareShape("Sessions, newest first", "会话列表，新的在前", {
+  SessionList: declareShape("Sessions, newest first", "会话列表，最新的在前", {
     sessions: required(
       listOf(
         objectOf({
           ...SESSION_FIELDS,
           match: optional(
             objectOf({
-              where: required(oneOf("title", "message", "answer"), "In what it was found", "命中位置"),
-              snippet: required(string, "What is around it, on one line", "命中的片段"),
-              run_id: optional(string, "The run it was said in", "所属运行"),
+              where: required(oneOf("title", "message", "answer"), "Where the query was found", "匹配位置"),
+              snippet: required(string, "Text around the match, on one line", "匹配位置附近的文本（单行）"),
+              run_id: optional(string, "Id of the run with the match", "匹配内容所属的运行 ID"),
             }),
-            "Where it was found, in a search",
-            "搜索命中",
+            "Match of a search",
+            "搜索匹配",
           ),
         }),
       ),
-      "The sessions",
-      "会话",
+      "Sessions",
+      "会话列表",
     ),
     next,
   }),
-  ListSessions: declareShape("Which sessions", "列出会话", {
+  ListSessions: declareShape("Sessions to list", "会话列表的查询条件", {
     ...page,
-    q: optional(string, "Only those in whose title or conversation this is found", "仅标题或内容包含此文本的会话"),
+    q: optional(
+      string,
+      "Only sessions whose title or conversation contains this text",
+      "仅列出标题或对话内容包含此文本的会话",
+    ),
   }),
-  CreateSession: declareShape("A new session", "新会话", {
-    session_id: optional(string, "Its id; made up when absent", "会话 ID；缺省自动生成"),
-    title: optional(string, "Its title", "标题"),
+  CreateSession: declareShape("New session", "新会话", {
+    session_id: optional(string, "Id of the session; default: generated", "会话 ID；默认自动生成"),
+    title: optional(string, "Title", "标题"),
   }),
-  RenameSession: declareShape("Another title", "新标题", { title: required(string, "The title", "标题") }),
+  RenameSession: declareShape("New title", "新标题", { title: required(string, "Title", "标题") }),
   ForkSession: declareShape(
-    "Where the new session parts from the old; without a place it shares all up to the run that is live",
-    "分叉位置；不指定位置时共有正在进行的运行之前的全部内容",
+    "Fork of a session. Without checkpoint_id, after_event and before_run it copies everything before the live run",
+    "会话的分叉；未指定 checkpoint_id、after_event 或 before_run 时，复制当前运行之前的全部内容",
     {
-      checkpoint_id: optional(string, "The last thing both share", "共有的最后一个检查点"),
+      checkpoint_id: optional(string, "Fork at this checkpoint and resume its run", "从此检查点分叉并继续其运行"),
       after_event: optional(
         count,
-        "In its place: the last checkpoint up to this record",
-        "替代 checkpoint_id：此记录及之前的最后一个检查点",
+        "Fork at the last checkpoint up to this record and resume its run",
+        "从此记录及之前的最后一个检查点分叉并继续其运行",
       ),
       before_run: optional(
         string,
-        "In place of both: all that was before this run began. Nothing goes on by itself; the next message does",
-        "替代以上两者：此次运行开始之前的全部内容；不会自行继续，由下一条消息继续",
+        "Copy everything before this run. No run is resumed; the fork waits for the next message",
+        "复制此运行开始之前的全部内容；不继续任何运行，等待下一条消息",
       ),
-      session_id: optional(string, "Id of the new session; made up when absent", "新会话 ID；缺省自动生成"),
+      session_id: optional(string, "Id of the new session; default: generated", "新会话 ID；默认自动生成"),
       title: optional(
         string,
-        "Its title; that of the old when absent, unless nothing is shared",
-        "标题；缺省沿用原会话，无共有内容时除外",
+        "Title; default: the title of the original, unless nothing is copied",
+        "标题；默认沿用原会话的标题，未复制任何内容时除外",
       ),
-      state: optional(map, "Values in place of the checkpoint's, by channel", "按通道替换检查点的值"),
+      state: optional(map, "Channel values that replace those of the checkpoint", "用于替换检查点中通道值的数据"),
     },
   ),
-  ForkedSession: declareShape("A session that was forked", "分叉出的会话", {
+  ForkedSession: declareShape("Forked session", "分叉出的会话", {
     ...SESSION_FIELDS,
     checkpoint_id: optional(
       string,
-      "From where it goes on; absent where nothing does",
-      "继续运行的检查点；无运行继续时缺省",
+      "Checkpoint the run is resumed from; absent if no run is resumed",
+      "继续运行所用的检查点；没有继续运行时无此字段",
     ),
   }),
-  ListPage: declareShape("Which part of a list", "分页", page),
-  Checkpoints: declareShape("Checkpoints, newest first", "检查点列表，新的在前", {
-    checkpoints: required(listOf(objectOf(CHECKPOINT_FIELDS)), "The checkpoints", "检查点"),
+  ListPage: declareShape("Page of a list", "列表分页", page),
+  Checkpoints: declareShape("Checkpoints, newest first", "检查点列表，最新的在前", {
+    checkpoints: required(listOf(objectOf(CHECKPOINT_FIELDS)), "Checkpoints", "检查点列表"),
     next,
   }),
-  Checkpoint: declareShape("A checkpoint and its state", "检查点及其状态", {
+  Checkpoint: declareShape("Checkpoint with its state", "检查点及其状态", {
     ...CHECKPOINT_FIELDS,
-    state: required(json, "The state, whole", "完整状态"),
+    state: required(json, "Complete state", "完整状态"),
   }),
-  Runs: declareShape("Runs, newest first", "运行列表，新的在前", {
-    runs: required(listOf(objectOf(RUN_FIELDS)), "The runs", "运行"),
+  Runs: declareShape("Runs, newest first", "运行列表，最新的在前", {
+    runs: required(listOf(objectOf(RUN_FIELDS)), "Runs", "运行列表"),
     next,
   }),
 } as const satisfies { readonly [name: string]: Shape };

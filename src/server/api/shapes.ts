@@ -1,6 +1,6 @@
 /**
- * The shapes of what is asked and answered over HTTP, declared once: the generator makes their types and forms of it, and
- * the OpenAPI document its schemas. Each part of the API has its own file.
+ * The shapes of request and response bodies of the HTTP API. Their types and validators are generated from these
+ * declarations, and so are the schemas of the OpenAPI document. Each part of the API has its own file.
  */
 import type { Shape } from "../../protocol/schema.ts";
 import { AUTH_SHAPES } from "./auth-shapes.ts";

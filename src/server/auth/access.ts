@@ -1,50 +1,57 @@
 /**
- * Who comes in, and what they may do: the one place that every door asks. Identification happens once, at the entrance;
- * leave is asked for every action and every session that is named; whatever goes on for long is watched, and ends when
- * the leave does.
+ * Authentication and authorization, as the rest of the server uses them. A request is identified once, when it arrives;
+ * every action and every named session is authorized; long-lived streams and sockets are closed when access ends.
  */
 import type { LoomError } from "../../protocol/index.ts";
 import type { Observer } from "../../observe/index.ts";
 import type { Caller, Authorize, RequestInfo } from "../guard/authorize.ts";
-import type { AccessDesk } from "./access-desk.ts";
-import type { BegunRun } from "./limits/live-runs.ts";
+import type { AuthService } from "./auth-service.ts";
+import type { PendingRun } from "./limits/live-runs.ts";
 import type { Principal } from "./principal.ts";
 
 export interface Access {
-  /** Nobody is asked who they are. */
+  /** Whether authentication is off. */
   readonly isOpen: boolean;
-  /** Where credentials are handed out and taken back; undefined where nobody is asked who they are. */
-  readonly desk: AccessDesk | undefined;
+  /** Verifies and issues credentials; undefined when authentication is off. */
+  readonly authService: AuthService | undefined;
   /**
-   * Who asks, by what they bring: a header, a cookie, a ticket. Nobody where they bring nothing. Throws `unauthorized`
-   * for what is shown and no good, and `rate_limited`.
+   * Identifies a request by its `Authorization` header, ticket or cookies; the principal is `ANONYMOUS` when it has
+   * none of them. Throws `unauthorized` for an invalid credential, and `rate_limited`.
    */
-  identify(stranger: RequestInfo): Promise<Identity>;
-  /** Throws `unauthorized`, `forbidden`, or `unknown_session` for what belongs to others: as if it were not there. */
+  identify(request: RequestInfo): Promise<Identity>;
+  /** Throws `unauthorized` or `forbidden`; `unknown_session` for a session of another owner, as if it did not exist. */
   readonly authorize: Authorize;
   /**
-   * Calls `onEnd` once, when whoever asks may no longer: revoked, expired, or the session is no longer theirs; within two
-   * seconds. Throws `too_many_streams`. What it gives must be called when it is over.
+   * Calls `onEnd` once, within two seconds, when the credential is revoked or expires or the session is no longer
+   * readable. Throws `too_many_streams`. The caller must call the returned function when the stream or socket closes.
    */
   watch(caller: Caller, session: string | undefined, onEnd: (why: LoomError) => void): () => void;
-  /** One more request of somebody who has come in: a frame on a socket. Throws `unauthorized` and `rate_limited`. */
+  /**
+   * Counts one more request of an identified caller, such as a frame on a socket. Throws `unauthorized` and
+   * `rate_limited`.
+   */
   countRequest(caller: Caller): void;
-  /** Before a run is begun. Throws `forbidden` for an agent, `rate_limited`, `too_many_runs`, `spend_exceeded`. */
-  admitRun(caller: Caller, run: NewRun): Promise<void>;
-  /** When its turn has come. Throws `unauthorized` where whoever asked for it has been revoked since. */
+  /**
+   * Checks that the caller may start a run. Throws `forbidden` for the agent, `rate_limited`, `too_many_runs`,
+   * `spend_exceeded`.
+   */
+  admitRun(caller: Caller, run: RunAdmission): Promise<void>;
+  /**
+   * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked.
+   */
   admitTurn(run: { readonly actor?: string | undefined }): void;
-  /** To be told of all runs of the server: what models use up is counted for those who began them. */
+  /** Must observe all runs of the server: they count model tokens per principal. */
   readonly observers: readonly Observer[];
   close(): void;
 }
 
-/** A run that is about to be begun. */
-export interface NewRun extends BegunRun {
+/** A run that a caller asks to start. */
+export interface RunAdmission extends PendingRun {
   readonly agent: string;
 }
 
 export interface Identity {
   readonly principal: Principal;
-  /** Links that were opened in the same browser: each lets its session be read. */
+  /** Share links opened in the same browser; each allows reading its session. */
   readonly shares: readonly Principal[];
 }

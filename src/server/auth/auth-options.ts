@@ -1,29 +1,33 @@
-/** How a server is told whom to let in. */
+/** Authentication options of a server. */
 import type { JSONWebKeySet } from "jose";
 import type { Credentials } from "./credentials/credentials.ts";
 import type { PrincipalLimits } from "./principal.ts";
 import type { Scope } from "./scopes.ts";
 
-/** Tokens of our own, those of somebody else, or both. */
+/** Accepts Loom tokens (`credentials`), JWTs of another issuer (`jwt`), or both. */
 export interface AuthOptions {
-  /** Of tokens, cookies, tickets and links: `openCredentials(file)`. Whoever opened it closes it. */
+  /** Store of tokens, cookies, tickets and share links: `openCredentials(file)`. The server does not close it. */
   readonly credentials?: Credentials | undefined;
+  /** JWTs to accept. Default: none. */
   readonly jwt?: JwtOptions | undefined;
-  /** Of credentials that have none of their own. What is absent here is as in `USUAL_LIMITS`. */
+  /** Limits of credentials without their own. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: PrincipalLimits | undefined;
-  /** How long a browser stays signed in; 7 days when absent. */
+  /** Lifetime of a browser sign-in, in milliseconds. Default: 7 days. */
   readonly cookieMs?: number | undefined;
-  /** How long a ticket is good; 30 seconds when absent. */
+  /** Lifetime of a ticket, in milliseconds. Default: 30,000. */
   readonly ticketMs?: number | undefined;
-  /** Wrong credentials from one address within a minute, before it is asked to wait; 20 when absent. */
+  /** Invalid credentials from one address per minute before it gets `rate_limited`. Default: 20. */
   readonly maxFailures?: number | undefined;
 }
 
+/** Which JWTs of another issuer a server accepts. */
 export interface JwtOptions {
-  /** The keys: an address that gives them, or themselves. */
+  /** JWKS URL of the token issuer, or the key set itself. */
   readonly jwks: string | JSONWebKeySet;
+  /** Required value of the `iss` claim. */
   readonly issuer: string;
+  /** Required value of the `aud` claim. */
   readonly audience: string;
-  /** Of one that names no scopes; none when absent. */
+  /** Scopes of a JWT that names none. Default: none. */
   readonly scopes?: readonly Scope[] | undefined;
 }

@@ -1,27 +1,27 @@
 /**
- * Cookies of browsers that signed in or opened a link: how they are written, and when they count. A browser sends them
- * along whatever page makes it ask, so they count only where the page is known to be our own.
+ * Reads and writes the cookies of browsers that signed in or opened a share link. Browsers attach cookies to requests
+ * from any page, so cookies are accepted only when the request is known to come from our own page.
  *
- * Invariants: scripts never see them, other sites never send them, and what is brought as a cookie is never a token.
+ * Invariants: scripts cannot read the cookies, other sites cannot send them, and a cookie never contains a token.
  */
 import type { RequestInfo } from "../guard/authorize.ts";
 
 export interface Cookies {
-  /** Of one who signed in. */
+  /** Secret of the signed-in session. */
   readonly session?: string | undefined;
-  /** Of links that were opened, the newest last. */
+  /** Secrets of opened share links, newest last. */
   readonly shares: readonly string[];
 }
 
 export interface CookieOptions {
-  /** Before every path, without a slash at its end. */
+  /** URL prefix of every route, without a trailing slash. */
   readonly basePath: string;
-  /** In milliseconds since 1970; with the browser when absent. */
+  /** Expiry in milliseconds since 1970; a session cookie when absent. */
   readonly expiresAt?: number | undefined;
   readonly now?: number | undefined;
 }
 
-/** Links that one browser may have open at once; of more, the oldest do not count. */
+/** Share links one browser can have open at once; the oldest beyond that are ignored. */
 export const MAX_SHARE_COOKIES = 20;
 
 const SHARE_PREFIX = "loom-share-";
@@ -31,33 +31,39 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const NONE: Cookies = { shares: [] };
 
 /**
- * Whose page makes a browser ask: our own, that of another origin (though it be allowed to ask), or one that is not
- * told, as where nobody's page does.
+ * Returns which page caused the request: our own, one of another origin (even if that origin is allowed), or unknown
+ * when the request has no browser headers.
  */
-export function readPage({ headers, origin }: Pick<RequestInfo, "headers" | "origin">): "own" | "foreign" | "untold" {
+export function findPageOrigin({
+  headers,
+  origin,
+}: Pick<RequestInfo, "headers" | "origin">): "own" | "foreign" | "unknown" {
   const given = headers.get("origin");
   if (given !== null && given !== "") return given.toLowerCase() === origin ? "own" : "foreign";
   const site = headers.get("sec-fetch-site");
-  if (site === null || site === "") return "untold";
+  if (site === null || site === "") return "unknown";
   return site === "same-origin" || site === "none" ? "own" : "foreign";
 }
 
 /**
- * Whether cookies count. Browsers say nothing when a page that is not served securely reads from where it came; what
- * changes something, and every socket, they say it with.
+ * Whether the cookies of a request are accepted. Browsers omit `Origin` and `Sec-Fetch-Site` on same-origin reads from
+ * a page served over plain HTTP, so safe methods pass without them; writes and socket upgrades always have `Origin`.
  */
-export function mayUseCookies(stranger: Pick<RequestInfo, "headers" | "origin" | "method">): boolean {
-  const page = readPage(stranger);
-  return page === "own" || (page === "untold" && SAFE_METHODS.has(stranger.method));
+export function mayUseCookies(request: Pick<RequestInfo, "headers" | "origin" | "method">): boolean {
+  const page = findPageOrigin(request);
+  return page === "own" || (page === "unknown" && SAFE_METHODS.has(request.method));
 }
 
-/** Those that count. One that is there twice is not ours alone, and does not. */
-export function readCookies(stranger: Pick<RequestInfo, "headers" | "origin" | "method">): Cookies {
-  const header = stranger.headers.get("cookie");
-  if (header === null || !mayUseCookies(stranger)) return NONE;
+/**
+ * Returns the accepted cookies. Ignores a session cookie that is sent twice, because another site may have set one of
+ * them.
+ */
+export function readCookies(request: Pick<RequestInfo, "headers" | "origin" | "method">): Cookies {
+  const header = request.headers.get("cookie");
+  if (header === null || !mayUseCookies(request)) return NONE;
   const sessions: string[] = [];
   const shares = new Map<string, string>();
-  const own = nameSession(stranger);
+  const own = sessionCookieName(request);
   for (const part of header.split(";")) {
     const [name, value] = splitOnce(part.trim());
     if (name === own) sessions.push(value);
@@ -70,27 +76,34 @@ export function readCookies(stranger: Pick<RequestInfo, "headers" | "origin" | "
   };
 }
 
-export function writeSessionCookie(stranger: RequestInfo, secret: string, options: CookieOptions): string {
-  return write(stranger, nameSession(stranger), secret, options);
+export function writeSessionCookie(request: RequestInfo, secret: string, options: CookieOptions): string {
+  return formatCookie(request, sessionCookieName(request), secret, options);
 }
 
-export function writeShareCookie(stranger: RequestInfo, shareId: string, secret: string, options: CookieOptions): string {
-  return write(stranger, `${SHARE_PREFIX}${shareId}`, secret, options);
+export function writeShareCookie(
+  request: RequestInfo,
+  shareId: string,
+  secret: string,
+  options: CookieOptions,
+): string {
+  return formatCookie(request, `${SHARE_PREFIX}${shareId}`, secret, options);
 }
 
-/** As they are written to make a browser forget them: that of the one who signed in, and those of links. */
-export function clearCookies(stranger: RequestInfo, { basePath }: Pick<CookieOptions, "basePath">): readonly string[] {
-  const shares = readCookies(stranger).shares.map((secret) => `${SHARE_PREFIX}${secret.split("_")[2] ?? ""}`);
-  return [nameSession(stranger), ...shares].map((name) => write(stranger, name, "", { basePath, expiresAt: 0 }));
+/** Returns the `Set-Cookie` values that delete the session cookie and all share cookies. */
+export function clearCookies(request: RequestInfo, { basePath }: Pick<CookieOptions, "basePath">): readonly string[] {
+  const shares = readCookies(request).shares.map((secret) => `${SHARE_PREFIX}${secret.split("_")[2] ?? ""}`);
+  return [sessionCookieName(request), ...shares].map((name) =>
+    formatCookie(request, name, "", { basePath, expiresAt: 0 }),
+  );
 }
 
-/** Browsers do not keep the cookies of two servers apart that differ in their port alone. */
-function nameSession({ origin }: Pick<RequestInfo, "origin">): string {
+/** The name contains the port because browsers share cookies between ports of one host. */
+function sessionCookieName({ origin }: Pick<RequestInfo, "origin">): string {
   const port = URL.parse(origin)?.port ?? "";
   return `loom-session-${port || (origin.startsWith("https:") ? "443" : "80")}`;
 }
 
-function write(
+function formatCookie(
   { origin }: RequestInfo,
   name: string,
   value: string,

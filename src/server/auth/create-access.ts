@@ -1,72 +1,69 @@
-/**
- * A server that asks everybody who they are: the parts of it put together. Credentials are looked at once, at the
- * entrance; what they allow is looked at for every action.
- */
+/** Access control of a server with authentication: combines credentials, JWTs, cookies, tickets, scopes and limits. */
 import { LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { RequestInfo } from "../guard/authorize.ts";
-import { assertAgent } from "../commands/command-author.ts";
+import { assertAgentAllowed } from "../commands/command-author.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import { readCookies } from "./cookies.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
-import { createRecognizer } from "./create-recognizer.ts";
+import { createAuthenticator } from "./create-authenticator.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import { createFailures } from "./limits/failures.ts";
-import { createLeases } from "./limits/leases.ts";
+import { createAccessGrants } from "./limits/access-grants.ts";
 import { createLiveRuns } from "./limits/live-runs.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { NOBODY, type Principal } from "./principal.ts";
+import { ANONYMOUS, type Principal } from "./principal.ts";
 import { createRates } from "./limits/rates.ts";
-import { renewCaller } from "./renew-caller.ts";
+import { revalidateCaller } from "./revalidate-caller.ts";
 import { createSpend } from "./limits/spend.ts";
 
-export interface AccessParts {
+export interface AccessDependencies {
   readonly log: Log;
   readonly now?: (() => number) | undefined;
-  /** Told of what went wrong that is nobody's fault who asks. */
+  /** Receives internal errors that no request caused. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000;
 const TICKET_MS = 30_000;
-/** Where a ticket counts: where a browser can bring nothing else. */
+/** A ticket is accepted only where a browser cannot send headers: event streams and sockets. */
 const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
 
-export function createAccess(options: AuthOptions, { log, now = Date.now, onError }: AccessParts): Access {
+export function createAccess(options: AuthOptions, { log, now = Date.now, onError }: AccessDependencies): Access {
   const { jwt, limits = {}, cookieMs = COOKIE_MS, ticketMs = TICKET_MS, maxFailures } = options;
-  // Cookies and tickets of those who come with a JWT last as long as the process, where nothing is kept.
+  // Without a credential store, cookies and tickets for JWT users live in memory until the process ends.
   const own = options.credentials === undefined ? openCredentials(":memory:") : undefined;
   const credentials = (options.credentials ?? own) as Credentials;
   const failures = createFailures({ maxFailures, now });
-  const recognizer = createRecognizer({ credentials, failures, jwt, now });
+  const authenticator = createAuthenticator({ credentials, failures, jwt, now });
   const rates = createRates({ limits, now });
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
-  const isGood = (principal: Principal): boolean => credentials.isGood(principal, now());
+  const isValid = (principal: Principal): boolean => credentials.isValid(principal, now());
   const authorize = createAuthorize(log);
-  const leases = createLeases({
-    isGood,
+  const grants = createAccessGrants({
+    isValid,
     mayRead: (holder, session) => mayRead(log, holder, session),
     maxStreams: limits.maxStreams,
     now,
     onError,
   });
 
-  async function find(stranger: RequestInfo): Promise<Identity> {
-    const shown = readBearer(stranger);
-    if (shown !== undefined) return { principal: await recognizer.recognize(shown, stranger), shares: [] };
-    const ticket = TICKET_METHODS.has(stranger.method) ? stranger.url.searchParams.get("ticket") : null;
-    if (ticket !== null) return { principal: recognizer.takeTicket(ticket, stranger), shares: [] };
-    const { session, shares } = readCookies(stranger);
+  async function find(request: RequestInfo): Promise<Identity> {
+    const bearer = readBearer(request);
+    if (bearer !== undefined) return { principal: await authenticator.authenticate(bearer, request), shares: [] };
+    const ticket = TICKET_METHODS.has(request.method) ? request.url.searchParams.get("ticket") : null;
+    if (ticket !== null) return { principal: authenticator.redeemTicket(ticket, request), shares: [] };
+    const { session, shares } = readCookies(request);
     const at = now();
     const principal = session === undefined ? undefined : credentials.find(session, at);
-    return { principal: principal ?? NOBODY, shares: shares.flatMap((secret) => toLink(credentials, secret, at)) };
+    return { principal: principal ?? ANONYMOUS, shares: shares.flatMap((secret) => toLink(credentials, secret, at)) };
   }
 
-  /** Of one who has nothing but links, for one of them that has not been used too much. */
+  /** Counts a request with only share links against the first link that is below its limit. */
   function countRequest({ principal, shares }: Identity): void {
-    if (principal.kind !== "nobody") return rates.takeRequest(principal);
+    if (principal.kind !== "anonymous") return rates.takeRequest(principal);
     for (const [at, share] of shares.entries())
       try {
         return rates.takeRequest(share);
@@ -77,46 +74,46 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
 
   return {
     isOpen: false,
-    desk: {
+    authService: {
       credentials,
       cookieMs,
       ticketMs,
-      async recognize(text, stranger) {
-        const principal = await recognizer.recognize(text, stranger);
+      async authenticate(text, request) {
+        const principal = await authenticator.authenticate(text, request);
         rates.takeRequest(principal);
         return principal;
       },
     },
-    async identify(stranger) {
-      const identity = await find(stranger);
+    async identify(request) {
+      const identity = await find(request);
       countRequest(identity);
       return identity;
     },
-    authorize: (request) => authorize({ ...request, caller: renewCaller(request.caller, isGood) }),
-    watch: (caller, session, onEnd) => leases.watch(caller, session, onEnd),
+    authorize: (request) => authorize({ ...request, caller: revalidateCaller(request.caller, isValid) }),
+    watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
     async admitRun({ principal }, { agent, ...run }) {
-      assertAgent(principal, agent);
+      assertAgentAllowed(principal, agent);
       spend.admit(principal);
       rates.takeRun(principal);
       await liveRuns.admit(principal, run);
     },
     admitTurn({ actor }) {
-      if (actor === undefined || credentials.isIssued(actor)) return;
-      throw new LoomError("unauthorized", "the token that asked for this run was revoked before its turn came");
+      if (actor === undefined || credentials.isNotRevoked(actor)) return;
+      throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started.");
     },
     observers: [spend.observer],
     close() {
-      leases.close();
+      grants.close();
       own?.close();
     },
   };
 }
 
-/** Other schemes are somebody else's, of a proxy before us say. */
+/** Ignores other schemes, which may belong to a proxy in front of the server. */
 function readBearer({ headers }: RequestInfo): string | undefined {
-  const [isBearer, shown = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
-  return isBearer === undefined ? undefined : shown;
+  const [match, bearer = ""] = /^bearer(?:\s+(.*))?$/i.exec(headers.get("authorization")?.trim() ?? "") ?? [];
+  return match === undefined ? undefined : bearer;
 }
 
 function toLink(credentials: Credentials, secret: string, at: number): readonly Principal[] {

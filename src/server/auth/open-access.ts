@@ -1,4 +1,4 @@
-/** Nobody is asked who they are: what a server on one's own machine does, unless told otherwise. */
+/** Access control when authentication is off, the default on localhost: every caller is the local user. */
 import { allowAll } from "../guard/authorize.ts";
 import type { Access, Identity } from "./access.ts";
 import { LOCAL } from "./principal.ts";
@@ -8,7 +8,7 @@ const ignore = (): void => undefined;
 
 export const OPEN_ACCESS: Access = {
   isOpen: true,
-  desk: undefined,
+  authService: undefined,
   identify: () => Promise.resolve(IDENTITY),
   authorize: allowAll,
   watch: () => ignore,

@@ -1,68 +1,74 @@
-/** Who asks, once that is known: whose sessions they see, and what they may do. It knows no request and no store. */
+/** The identity behind a request: its owner, scopes and limits. */
 import { LOCAL_OWNER } from "../../log/index.ts";
 import type { ToolRules } from "../../protocol/index.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
 
 export type { ToolRule, ToolRules } from "../../protocol/index.ts";
 
+/** An authenticated or anonymous identity. */
 export interface Principal {
   /**
-   * - `local`: nobody is asked who they are.
-   * - `nobody`: everybody is, and they did not say.
-   * - `share`: somebody with a link to one session.
+   * - `local`: authentication is off.
+   * - `anonymous`: authentication is on, and the request has no credential.
+   * - `token`: a Loom token, directly or through a cookie or ticket.
+   * - `jwt`: a JWT of another issuer.
+   * - `share`: a share link to one session.
    */
-  readonly kind: "local" | "nobody" | "token" | "jwt" | "share";
-  /** Of the credential, for logs, limits and records: `token:k3x9…`, `jwt:alice`, `share:p0q2…`. Never a secret. */
+  readonly kind: "local" | "anonymous" | "token" | "jwt" | "share";
+  /** Id of the credential for logs, limits and records: `token:k3x9…`, `jwt:alice`, `share:p0q2…`. Never a secret. */
   readonly id: string;
-  /** What it is counted as, where that is not itself: the links that one credential made have one account. */
+  /** Key for counting requests and streams, if not the id: all share links of one maker share an account. */
   readonly account?: string | undefined;
-  /** For people: the name a token was given. */
+  /** Display name: the name of a token, or the `sub` of a JWT. */
   readonly name: string;
-  /** Whose sessions it sees and makes. */
+  /** Owner of the sessions it reads and creates. */
   readonly owner: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Of a share: the only session it is for, as it was then. */
+  /** For a share link: the only session it is valid for, and that session's incarnation. */
   readonly session?: { readonly id: string; readonly incarnation: string } | undefined;
-  /** Of one found by a ticket for one session: no other is there for it, nor what is about all of them. */
+  /** For a ticket bound to one session: the id of that session. All others do not exist for it. */
   readonly only?: string | undefined;
-  /** The agents it may start; all when absent. */
+  /** Names of the agents it may start. Default: all. */
   readonly agents?: readonly string[] | undefined;
-  /** What its runs may do with tools, by their names, `*` for those that are not named; a tool's own rules hold as well. */
+  /** Rules for tools by name, `*` for all others. They apply in addition to the rules of the tools themselves. */
   readonly tools?: ToolRules | undefined;
   readonly limits: PrincipalLimits;
-  /** Of one found by a cookie, or by a ticket that was made for it: the cookie's id. It is good until it is deleted. */
+  /**
+   * Id of the cookie it was found by, directly or through a ticket. The principal is valid until the cookie is deleted.
+   */
   readonly cookie?: string | undefined;
-  /** When it ends, in milliseconds since 1970. */
+  /** Expiry in milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
 }
 
-/** Of one credential. Absent: those of the server. */
+/** Limits of one credential. Absent fields use the limits of the server. */
 export interface PrincipalLimits {
   /** Code `rate_limited`. */
   readonly requestsPerMinute?: number | undefined;
   /** Code `rate_limited`. */
   readonly runsPerMinute?: number | undefined;
-  /** Runs that are live or wait for their turn. Code `too_many_runs`. */
+  /** Live and queued runs. Code `too_many_runs`. */
   readonly maxRuns?: number | undefined;
-  /** Streams and sockets at once. Code `too_many_streams`. */
+  /** Open streams and sockets. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
-  /** What models may use up in one day of UTC, prompts and answers together. Code `spend_exceeded`. */
+  /** Model tokens per UTC day, input and output together. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
 }
 
-/** Of credentials for which neither they nor the server say more. What models use up is not limited then. */
-export const USUAL_LIMITS = {
+/** Limits that apply when neither the credential nor the server sets one. Model tokens are unlimited. */
+export const DEFAULT_PRINCIPAL_LIMITS = {
   requestsPerMinute: 600,
   runsPerMinute: 60,
   maxRuns: 20,
   maxStreams: 100,
 } as const satisfies PrincipalLimits;
 
-/** What its requests and streams are counted as. */
+/** Key under which requests and streams of the principal are counted. */
 export function accountOf({ account, id }: Principal): string {
   return account ?? id;
 }
 
+/** Every caller when authentication is off. */
 export const LOCAL: Principal = {
   kind: "local",
   id: "local",
@@ -72,10 +78,11 @@ export const LOCAL: Principal = {
   limits: {},
 };
 
-export const NOBODY: Principal = {
-  kind: "nobody",
-  id: "nobody",
-  name: "nobody",
+/** A caller without a credential. */
+export const ANONYMOUS: Principal = {
+  kind: "anonymous",
+  id: "anonymous",
+  name: "anonymous",
   owner: "",
   scopes: new Set(),
   limits: {},

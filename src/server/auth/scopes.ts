@@ -1,12 +1,12 @@
-/** What a credential is for: each scope allows some actions, and no action is allowed by none. */
+/** Scopes of credentials and the actions they allow. Every action except `public` needs exactly one scope. */
 import type { Action } from "../guard/authorize.ts";
 
-/** `admin` sees and changes the sessions of everybody, and allows every action. */
+/** `admin` allows every action on the sessions of all owners. */
 export const SCOPES = ["read", "write", "run", "approve", "knowledge", "ingest", "metrics", "admin"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Of a token that names none: what a person needs to work with agents. */
-export const USUAL_SCOPES: readonly Scope[] = ["read", "write", "run", "approve", "knowledge"];
+/** Scopes of a token that names none: what a person needs to work with agents. */
+export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "run", "approve", "knowledge"];
 
 const SCOPE_OF: { readonly [action in Exclude<Action, "public">]: Scope } = {
   "sessions.list": "read",
@@ -28,21 +28,26 @@ const SCOPE_OF: { readonly [action in Exclude<Action, "public">]: Scope } = {
   "metrics.read": "metrics",
 };
 
-/** Undefined where everybody may. */
+/** Undefined for a public action. */
 export function scopeOf(action: Action): Scope | undefined {
   return action === "public" ? undefined : SCOPE_OF[action];
 }
 
-/** What somebody may do with one session who was only given a link to it. */
-const SHARED: ReadonlySet<Action> = new Set<Action>(["sessions.read", "blobs.read", "images.read"]);
+/** Actions a share link allows on its session. */
+const SHARE_LINK_ACTIONS: ReadonlySet<Action> = new Set<Action>(["sessions.read", "blobs.read", "images.read"]);
 
-export function isShared(action: Action): boolean {
-  return SHARED.has(action);
+export function isAllowedByShareLink(action: Action): boolean {
+  return SHARE_LINK_ACTIONS.has(action);
 }
 
-/** What may make a session that is not there yet. */
-const MAKING: ReadonlySet<Action> = new Set<Action>(["sessions.create", "runs.start", "blobs.write", "ingest"]);
+/** Actions that may create the session they name. */
+const CREATING_ACTIONS: ReadonlySet<Action> = new Set<Action>([
+  "sessions.create",
+  "runs.start",
+  "blobs.write",
+  "ingest",
+]);
 
-export function mayMake(action: Action): boolean {
-  return MAKING.has(action);
+export function mayCreateSession(action: Action): boolean {
+  return CREATING_ACTIONS.has(action);
 }

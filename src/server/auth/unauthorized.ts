@@ -1,11 +1,11 @@
-/** What somebody is told who has to say who they are. It says nothing of what was wrong with what they have shown. */
+/** The `unauthorized` error. It does not say what was wrong with a credential. */
 import { LoomError } from "../../protocol/index.ts";
 
-export function unauthorized(isShown: boolean): LoomError {
+export function unauthorized(wasPresented: boolean): LoomError {
   return new LoomError(
     "unauthorized",
-    isShown
-      ? "what was shown to come in is no good: it is unknown, used up, over, or meant for something else"
-      : "say who you are: with `Authorization: Bearer` and a token, or by signing in",
+    wasPresented
+      ? "Invalid credential: it is unknown, revoked, expired, already used, or not accepted here."
+      : "Authentication required: send `Authorization: Bearer` with a token, or sign in.",
   );
 }

@@ -1,4 +1,4 @@
-/** What every store of blobs holds to: names, types, limits and how bytes are counted. It keeps nothing. */
+/** Rules that every blob store follows: ids, names, media types, limits and counting. */
 import { createHash } from "node:crypto";
 import { LoomError } from "../../protocol/index.ts";
 import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";
@@ -16,43 +16,54 @@ export function isBlobId(text: string): boolean {
   return BLOB_ID.test(text);
 }
 
-/** Without parameters, in small letters; what is none is a row of bytes. */
+/** Returns the media type in lower case without parameters; `application/octet-stream` if it is not valid. */
 export function readMediaType(text: string): string {
   const essence = (text.split(";", 1)[0] ?? "").trim().toLowerCase();
   return essence.length <= MAX_MEDIA_TYPE && TOKEN.test(essence) ? essence : "application/octet-stream";
 }
 
-/** The last part of a path, as some browsers send it whole. Throws `invalid_name`. */
+/** Returns the last part of a path, because some browsers send the whole path. Throws `invalid_name`. */
 export function readBlobName(name: string | undefined): string | undefined {
   const last = name?.split(/[/\\]/).at(-1)?.trim();
   if (last === undefined || last === "") return undefined;
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   const isBad = !last.isWellFormed() || /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/.test(last);
   if (isBad || last.length > MAX_NAME)
-    throw new LoomError("invalid_name", `a name of a file has at most ${MAX_NAME} characters that can be printed`);
+    throw new LoomError(
+      "invalid_name",
+      `A file name must have at most ${MAX_NAME} characters and no control characters.`,
+    );
   return last;
 }
 
 export function unknownBlob(sessionId: string, blobId: string): LoomError {
   const shown = blobId.slice(0, 64).toWellFormed();
-  return new LoomError("unknown_blob", `the session has no blob ${shown}`, { session_id: sessionId, blob_id: shown });
+  return new LoomError("unknown_blob", `The session has no blob ${shown}.`, { session_id: sessionId, blob_id: shown });
 }
 
-/** Throws `blobs_full` where one more of so many bytes does not fit. */
+/** Throws `blobs_full` if one more blob of this size does not fit. */
 export function assertRoom(
   used: { readonly count: number; readonly bytes: number },
   bytes: number,
   { maxSessionBlobBytes, maxSessionBlobs = DEFAULT_SESSION_BLOBS }: BlobLimits,
 ): void {
   if (used.count + 1 > maxSessionBlobs)
-    throw new LoomError("blobs_full", `a session may have ${maxSessionBlobs} blobs`, { limit: maxSessionBlobs });
+    throw new LoomError(
+      "blobs_full",
+      `A session can have at most ${maxSessionBlobs} blobs; delete the session or use another one.`,
+      { limit: maxSessionBlobs },
+    );
   if (used.bytes + bytes > maxSessionBlobBytes)
-    throw new LoomError("blobs_full", `the blobs of a session may have ${maxSessionBlobBytes} bytes in all`, {
-      limit: maxSessionBlobBytes,
-    });
+    throw new LoomError(
+      "blobs_full",
+      `The blobs of a session can have at most ${maxSessionBlobBytes} bytes in total; use another session.`,
+      {
+        limit: maxSessionBlobBytes,
+      },
+    );
 }
 
-/** The length and the digest of what goes by; stops at the first chunk that is too much. */
+/** Counts and hashes the bytes of a blob, and stops at the first chunk above the limit. */
 export class BlobCounter {
   readonly #hash = createHash("sha256");
   readonly #maxBytes: number;
@@ -66,7 +77,9 @@ export class BlobCounter {
   add(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (this.bytes > this.#maxBytes)
-      throw new LoomError("blob_too_large", `a blob may have ${this.#maxBytes} bytes`, { limit: this.#maxBytes });
+      throw new LoomError("blob_too_large", `A blob can have at most ${this.#maxBytes} bytes.`, {
+        limit: this.#maxBytes,
+      });
     this.#hash.update(chunk);
   }
 
@@ -75,7 +88,7 @@ export class BlobCounter {
   }
 }
 
-/** Blobs that are being written at once, all sessions together. */
+/** Limits the concurrent uploads of all sessions. */
 export class Uploads {
   readonly #max: number;
   #count = 0;
@@ -87,7 +100,9 @@ export class Uploads {
   /** Throws `too_many_open`. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#count >= this.#max)
-      throw new LoomError("too_many_open", `${this.#count} blobs are being written already`, { limit: this.#max });
+      throw new LoomError("too_many_open", `${this.#count} uploads are already in progress; try again later.`, {
+        limit: this.#max,
+      });
     this.#count += 1;
     try {
       return await work();
@@ -97,13 +112,13 @@ export class Uploads {
   }
 }
 
-/** The last word of whoever sends it: its session may be gone by now. */
+/** Last check before a blob is stored: the upload may be aborted or the session deleted by now. */
 export async function confirmPut({ signal, confirm }: PutBlobOptions): Promise<void> {
   signal?.throwIfAborted();
   await confirm?.();
 }
 
-/** What is given, chunk by chunk, until the signal says that nobody wants it: also while a chunk is waited for. */
+/** Yields the chunks of `bytes` until the signal aborts, also while waiting for a chunk. */
 export async function* readUntilAborted(
   bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   { signal }: PutBlobOptions,
@@ -124,7 +139,7 @@ export async function* readUntilAborted(
     }
   } finally {
     signal?.removeEventListener("abort", onAbort);
-    // A source that hangs must not be waited for.
+    // Not awaited: the source may hang.
     if (!isDone) void Promise.resolve(chunks.return?.()).catch(() => undefined);
   }
 }

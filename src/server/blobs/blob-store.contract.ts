@@ -1,4 +1,4 @@
-// What every store of blobs keeps to.
+// Tests that every blob store must pass.
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -26,7 +26,7 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
       (error: unknown) => (isLoomError(error) ? error.code : String(error)),
     );
 
-  it("gives back what was put, by its digest, however it came", async () => {
+  it("returns the stored bytes by their digest, however they were chunked", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 80 }), { maxLength: 6 }), fc.uuid(), async (chunks, id) => {
         const whole = Buffer.concat(chunks);
@@ -47,14 +47,14 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
     );
   });
 
-  it("gives a part of it", async () => {
+  it("returns a range of a blob", async () => {
     const { blobId } = await store.put("s", [bytes(100)], PNG);
     expect(await readAll("s", blobId, { start: 10, end: 20 })).toEqual(bytes(100).subarray(10, 20));
     expect(await readAll("s", blobId, { start: 99, end: 100 })).toEqual(bytes(100).subarray(99));
     expect(await readAll("s", blobId, { start: 5, end: 5 })).toEqual(new Uint8Array());
   });
 
-  it("knows the same bytes again, by the name they came with first", async () => {
+  it("stores the same bytes once and keeps the first name", async () => {
     const first = await store.put("s", [bytes(10)], { ...PNG, name: "one" });
     const puts = [1, 2, 3].map((n) => store.put("s", [bytes(10)], { mediaType: "text/plain", name: `n${n}` }));
     expect(await Promise.all(puts)).toEqual([first, first, first]);
@@ -75,13 +75,13 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
     expect(await store.list("a/../b")).toEqual([]);
   });
 
-  it("refuses what is too much, exactly, and keeps nothing of it", async () => {
+  it("enforces each limit exactly and keeps nothing of a rejected blob", async () => {
     expect(await codeOf(store.put("s", [bytes(600), bytes(401)], PNG))).toBe("blob_too_large");
     await store.put("s", [bytes(1000)], PNG);
     const second = await store.put("s", [bytes(1000, 1)], PNG);
     expect(await codeOf(store.put("s", [bytes(501)], PNG))).toBe("blobs_full");
     await store.put("s", [bytes(500)], PNG);
-    // What is there already needs no room.
+    // Bytes that are already stored need no space.
     expect(await store.put("s", [bytes(1000, 1)], PNG)).toEqual(second);
     expect(await codeOf(store.put("s", [bytes(1)], PNG))).toBe("blobs_full");
     await store.put("s", [], PNG);
@@ -93,14 +93,14 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
     expect(await codeOf(store.put("t", [bytes(4)], PNG))).toBe("none");
   });
 
-  it("refuses names that cannot be shown, and takes the last part of paths", async () => {
+  it("rejects unprintable names and keeps only the last part of a path", async () => {
     for (const name of ["a\nb", "a\u202eb", "x".repeat(256), "\ud800"])
       expect(await codeOf(store.put("s", [], { ...PNG, name }))).toBe("invalid_name");
     expect((await store.put("s", [], { mediaType: "no type", name: "C:\\dir/图 1.png" })).name).toBe("图 1.png");
     expect((await store.list("s"))[0]?.mediaType).toBe("application/octet-stream");
   });
 
-  it("stops when nobody wants it any more, also while it waits, and when its source fails", async () => {
+  it("stops when aborted, also while waiting, and when the source fails", async () => {
     const abort = new AbortController();
     let isReturned = false;
     const asked = Promise.withResolvers<void>();
@@ -123,13 +123,13 @@ export function testBlobStore(open: (limits: BlobLimits) => Promise<BlobStore>):
     expect(isReturned).toBe(true);
     const failing = async function* (): AsyncGenerator<Uint8Array> {
       yield bytes(3);
-      throw new Error("broke off");
+      throw new Error("source failed");
     };
-    await expect(store.put("s", failing(), PNG)).rejects.toThrow("broke off");
+    await expect(store.put("s", failing(), PNG)).rejects.toThrow("source failed");
     expect(await store.list("s")).toEqual([]);
   });
 
-  it("takes so many at once, and more when one is through", async () => {
+  it("limits concurrent uploads", async () => {
     const gate = Promise.withResolvers<void>();
     const slow = async function* (): AsyncGenerator<Uint8Array> {
       await gate.promise;

@@ -1,66 +1,78 @@
 /**
- * What is too large for an event: images and files of a session, found by their digest. Events name them by their
- * address. It knows no door.
+ * Storage for images and files of a session that are too large for an event. Blobs are found by their digest; events
+ * refer to them by URL.
  *
  * Invariants:
- * - A blob is there whole or not at all, whatever is killed when.
- * - The same bytes are the same blob: the name and type they came with first are those it keeps.
+ * - A blob is stored completely or not at all, even if the process is killed.
+ * - The same bytes are one blob per session, with the name and media type of the first upload.
  */
+
+/** A stored blob. */
 export interface BlobInfo {
   /** SHA-256 of the bytes, in hexadecimal. */
   readonly blobId: string;
   readonly sessionId: string;
   readonly mediaType: string;
-  /** As whoever sent it called it. */
+  /** File name given by the uploader. */
   readonly name: string | undefined;
   readonly bytes: number;
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
 }
 
+/** Options of `BlobStore.put`. */
 export interface PutBlobOptions {
+  /** Parameters are dropped; `application/octet-stream` if it is not valid. */
   readonly mediaType: string;
+  /** Shown file name; of a path, only the last part is kept. Default: none. */
   readonly name?: string | undefined;
+  /** Aborts the upload. */
   readonly signal?: AbortSignal | undefined;
-  /** Asked when all has come, in turn with `deleteSession`; what it rejects with refuses the blob. */
+  /** Called when all bytes have arrived, serialized with `deleteSession`; a rejection rejects the upload. */
   readonly confirm?: (() => Promise<void>) | undefined;
 }
 
-/** Bytes from `start` up to `end`, which is not among them. */
+/** Bytes from `start` up to, but not including, `end`. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
 }
 
+/** Limits of a blob store. */
 export interface BlobLimits {
   /** Bytes of one blob. Code `blob_too_large`. */
   readonly maxBlobBytes: number;
-  /** Bytes of all blobs of a session. Code `blobs_full`. */
+  /** Total bytes of the blobs of one session. Code `blobs_full`. */
   readonly maxSessionBlobBytes: number;
-  /** Blobs of a session; 1,000 when absent. Code `blobs_full`. */
+  /** Blobs of one session. Default: 1,000. Code `blobs_full`. */
   readonly maxSessionBlobs?: number;
-  /** Blobs that are being written at once; 16 when absent. Code `too_many_open`. */
+  /** Concurrent uploads. Default: 16. Code `too_many_open`. */
   readonly maxUploads?: number;
-  /** Bytes of all sessions, where they are kept in memory; 256 MiB when absent. Code `blobs_full`. */
+  /** Total bytes of all sessions in a memory store. Default: 256 MiB. Code `blobs_full`. */
   readonly maxMemoryBytes?: number;
 }
 
+/** Stores the blobs of all sessions. */
 export interface BlobStore {
-  /** Throws `blob_too_large`, `blobs_full`, `too_many_open`, `invalid_name`; the reason of the signal; what `bytes` throws. */
+  /**
+   * Stores a blob. Throws `blob_too_large`, `blobs_full`, `too_many_open`, `invalid_name`, the reason of the signal,
+   * and any error of `bytes` and `confirm`.
+   */
   put(
     sessionId: string,
     bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     options: PutBlobOptions,
   ): Promise<BlobInfo>;
   get(sessionId: string, blobId: string): Promise<BlobInfo | undefined>;
-  /** All of it, or the range, which must lie within. Throws `unknown_blob`. */
+  /** Streams the blob, or a range that must be within it. Throws `unknown_blob`. */
   read(
     sessionId: string,
     blobId: string,
     range?: ByteRange,
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }>;
-  /** The oldest first. */
+  /** Oldest first. */
   list(sessionId: string): Promise<readonly BlobInfo[]>;
-  /** All of a session: it was deleted. */
+  /** Deletes all blobs of a session. */
   deleteSession(sessionId: string): Promise<void>;
   close(): Promise<void>;
 }

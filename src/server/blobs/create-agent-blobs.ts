@@ -1,12 +1,12 @@
-/** The blobs of a server, as its agents use them: files that came with messages, and what tools have made. */
+/** Gives agents access to the blobs of a server: attachments of messages and files created by tools. */
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ServerCore } from "../server-core.ts";
-import { addressBlob } from "./address-blob.ts";
+import { blobUrl } from "./blob-url.ts";
 import type { BlobStore } from "./blob-store.ts";
 
-/** `basePath` as in `ServerCore`: what is saved is named by its address. */
-export function createAgentBlobs(store: BlobStore, place: Pick<ServerCore, "basePath">): AgentBlobs {
+/** `basePath` is used in the URLs of saved blobs. */
+export function createAgentBlobs(store: BlobStore, core: Pick<ServerCore, "basePath">): AgentBlobs {
   return {
     async read(sessionId, blobId, { signal }) {
       const found = await store.read(sessionId, blobId).catch((error: unknown) => {
@@ -17,7 +17,7 @@ export function createAgentBlobs(store: BlobStore, place: Pick<ServerCore, "base
     },
     async save(sessionId, bytes, { mediaType, name, signal }) {
       const info = await store.put(sessionId, [bytes], { mediaType, name, signal });
-      return { blob_id: info.blobId, url: addressBlob(place, info) };
+      return { blob_id: info.blobId, url: blobUrl(core, info) };
     },
   };
 }
@@ -25,7 +25,7 @@ export function createAgentBlobs(store: BlobStore, place: Pick<ServerCore, "base
 async function collect(stream: ReadableStream<Uint8Array>, length: number, signal: AbortSignal): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let at = 0;
-  // Whoever leaves the loop cancels the stream.
+  // Throwing inside the loop cancels the stream.
   for await (const chunk of stream) {
     signal.throwIfAborted();
     bytes.set(chunk, at);

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { testBlobStore } from "./blob-store.contract.ts";
 import { createMemoryBlobStore } from "./create-memory-blob-store.ts";
 
-describe("blobs in memory", () => {
+describe("memory blob store", () => {
   testBlobStore(async (limits) => createMemoryBlobStore(limits));
 
-  it("have a limit over all sessions, and give back what was deleted", async () => {
+  it("limits the bytes of all sessions and frees deleted ones", async () => {
     const store = createMemoryBlobStore({ maxBlobBytes: 10, maxSessionBlobBytes: 10, maxMemoryBytes: 15 });
     await store.put("a", [new Uint8Array(10)], { mediaType: "a/b" });
     await expect(store.put("b", [new Uint8Array(6)], { mediaType: "a/b" })).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-/** Blobs that live as long as the process: for tests, and for servers whose log does. */
+/** Blob store in memory, for tests and for servers with a memory log. */
 import { LoomError } from "../../protocol/index.ts";
 import {
   assertRoom,
@@ -13,11 +13,12 @@ import {
 } from "./blob-rules.ts";
 import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
 
-interface Kept {
+interface StoredBlob {
   readonly info: BlobInfo;
   readonly bytes: Uint8Array;
 }
 
+/** Creates a blob store whose content is lost when the process ends. */
 export function createMemoryBlobStore(limits: BlobLimits): BlobStore {
   return new MemoryBlobStore(limits);
 }
@@ -25,7 +26,7 @@ export function createMemoryBlobStore(limits: BlobLimits): BlobStore {
 class MemoryBlobStore implements BlobStore {
   readonly #limits: BlobLimits;
   readonly #uploads: Uploads;
-  readonly #sessions = new Map<string, Map<string, Kept>>();
+  readonly #sessions = new Map<string, Map<string, StoredBlob>>();
   #bytes = 0;
 
   constructor(limits: BlobLimits) {
@@ -45,30 +46,34 @@ class MemoryBlobStore implements BlobStore {
       const chunks: Uint8Array[] = [];
       for await (const chunk of readUntilAborted(bytes, options)) {
         counter.add(chunk);
-        // Whoever sends it may use its memory again.
+        // Copied because the source may reuse its buffer.
         chunks.push(Uint8Array.from(chunk));
       }
       const blobId = counter.finish();
       const info = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
       await confirmPut(options);
-      return this.#keep({ info, bytes: Buffer.concat(chunks) });
+      return this.#add({ info, bytes: Buffer.concat(chunks) });
     });
   }
 
-  #keep(kept: Kept): BlobInfo {
-    const { sessionId, blobId, bytes } = kept.info;
-    const blobs = this.#sessions.get(sessionId) ?? new Map<string, Kept>();
-    const known = blobs.get(blobId);
-    if (known !== undefined) return known.info;
+  #add(stored: StoredBlob): BlobInfo {
+    const { sessionId, blobId, bytes } = stored.info;
+    const blobs = this.#sessions.get(sessionId) ?? new Map<string, StoredBlob>();
+    const existing = blobs.get(blobId);
+    if (existing !== undefined) return existing.info;
     assertRoom({ count: blobs.size, bytes: sumBytes(blobs) }, bytes, this.#limits);
     const { maxMemoryBytes = DEFAULT_MEMORY_BYTES } = this.#limits;
     if (this.#bytes + bytes > maxMemoryBytes)
-      throw new LoomError("blobs_full", `blobs in memory may have ${maxMemoryBytes} bytes in all`, {
-        limit: maxMemoryBytes,
-      });
+      throw new LoomError(
+        "blobs_full",
+        `The blobs in memory can have at most ${maxMemoryBytes} bytes in total; delete sessions or store blobs on disk.`,
+        {
+          limit: maxMemoryBytes,
+        },
+      );
     this.#bytes += bytes;
-    this.#sessions.set(sessionId, blobs.set(blobId, kept));
-    return kept.info;
+    this.#sessions.set(sessionId, blobs.set(blobId, stored));
+    return stored.info;
   }
 
   async get(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
@@ -80,17 +85,17 @@ class MemoryBlobStore implements BlobStore {
     blobId: string,
     range?: ByteRange,
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
-    const kept = this.#sessions.get(sessionId)?.get(blobId);
-    if (kept === undefined) throw unknownBlob(sessionId, blobId);
-    // A copy: whoever reads may do with it what he likes.
-    const part = Uint8Array.from(range === undefined ? kept.bytes : kept.bytes.subarray(range.start, range.end));
+    const stored = this.#sessions.get(sessionId)?.get(blobId);
+    if (stored === undefined) throw unknownBlob(sessionId, blobId);
+    // Copied because the reader may change the bytes.
+    const part = Uint8Array.from(range === undefined ? stored.bytes : stored.bytes.subarray(range.start, range.end));
     const bytes = new ReadableStream<Uint8Array>({
       start(controller) {
         if (part.length > 0) controller.enqueue(part);
         controller.close();
       },
     });
-    return { info: kept.info, bytes };
+    return { info: stored.info, bytes };
   }
 
   async list(sessionId: string): Promise<readonly BlobInfo[]> {
@@ -108,7 +113,7 @@ class MemoryBlobStore implements BlobStore {
   }
 }
 
-function sumBytes(blobs: ReadonlyMap<string, Kept>): number {
+function sumBytes(blobs: ReadonlyMap<string, StoredBlob>): number {
   let sum = 0;
   for (const { info } of blobs.values()) sum += info.bytes;
   return sum;

@@ -17,10 +17,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const nextFolder = (): string => join(folder, `store-${++count}`, "blobs");
 
-describe("blobs in a folder", () => {
+describe("folder blob store", () => {
   testBlobStore((limits) => openBlobStore(nextFolder(), limits));
 
-  it("are nobody else's", async () => {
+  it("is private to its owner", async () => {
     const path = nextFolder();
     const store = await openBlobStore(path, LIMITS);
     const { blobId } = await store.put("s", [Buffer.from("x")], { mediaType: "a/b" });
@@ -37,7 +37,7 @@ describe("blobs in a folder", () => {
     expect(await readdir(join(path, "unfinished"))).toEqual([]);
   });
 
-  it("are seen by others, and counted with theirs", async () => {
+  it("is shared between processes, including limits", async () => {
     const path = nextFolder();
     const limits = { maxBlobBytes: 10, maxSessionBlobBytes: 10 };
     const [one, other] = [await openBlobStore(path, limits), await openBlobStore(path, limits)];
@@ -49,7 +49,7 @@ describe("blobs in a folder", () => {
     expect(await one.list("s")).toEqual([]);
   });
 
-  it("are read to their end although they are deleted meanwhile", async () => {
+  it("streams a blob to the end after its deletion", async () => {
     const store = await openBlobStore(nextFolder(), LIMITS);
     const { blobId } = await store.put("s", [new Uint8Array(500_000)], { mediaType: "a/b" });
     const { bytes } = await store.read("s", blobId);
@@ -59,9 +59,9 @@ describe("blobs in a folder", () => {
     );
   });
 
-  it("are whole or not there when their writer is killed, and what it left is removed", async () => {
+  it("keeps only complete blobs when the writer is killed", async () => {
     const path = nextFolder();
-    // It puts blobs that grow slowly, several at once, and says which are there.
+    // Stores slowly growing blobs and prints the id of each stored one.
     const program = `
       import { openBlobStore } from ${JSON.stringify(join(import.meta.dirname, "open-blob-store.ts"))};
       const store = await openBlobStore(${JSON.stringify(path)}, ${JSON.stringify(LIMITS)});
@@ -73,19 +73,19 @@ describe("blobs in a folder", () => {
     const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    let said = "";
+    let output = "";
     child.stdout.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-      if (said.split("\n").length > 5) child.kill("SIGKILL");
+      output += chunk.toString();
+      if (output.split("\n").length > 5) child.kill("SIGKILL");
     });
     await once(child, "close");
     expect((await readdir(join(path, "unfinished"))).length).toBeGreaterThan(0);
     const store = await openBlobStore(path, LIMITS);
     expect(await readdir(join(path, "unfinished"))).toEqual([]);
     const found = await store.list("s");
-    const told = said.split("\n").filter((line) => line.length === 64);
-    expect(told.length).toBeGreaterThanOrEqual(5);
-    expect(found.map(({ blobId }) => blobId)).toEqual(expect.arrayContaining(told));
+    const printed = output.split("\n").filter((line) => line.length === 64);
+    expect(printed.length).toBeGreaterThanOrEqual(5);
+    expect(found.map(({ blobId }) => blobId)).toEqual(expect.arrayContaining(printed));
     for (const { blobId, bytes } of found) {
       const read = await store.read("s", blobId);
       expect(bytes).toBe(20_000);
@@ -94,7 +94,7 @@ describe("blobs in a folder", () => {
     }
   });
 
-  it("leave alone what others are writing, and remove what nobody can be writing any more", async () => {
+  it("removes abandoned uploads but not those in progress", async () => {
     const path = nextFolder();
     const store = await openBlobStore(path, LIMITS);
     const gate = Promise.withResolvers<void>();

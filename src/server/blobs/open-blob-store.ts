@@ -1,9 +1,9 @@
 /**
- * Blobs in a folder: a folder for each session, named by the digest of its id, and in it one for each blob, named by the
- * digest of its bytes, with the bytes as they are and beside them what is known of them.
+ * Blob store on disk. Each session has a folder named by the digest of its id; each blob has a folder in it, named by
+ * the digest of its bytes, with the files `bytes` and `meta.json`.
  *
- * Invariant: a blob is written elsewhere, made durable and then moved to its place in one step; nothing is ever changed
- * there. What a killed process has left unfinished is removed when the folder is opened next.
+ * Invariant: a blob is written to a temporary folder, synced, and then moved into the store in one step; a stored blob
+ * is never changed. Unfinished uploads of killed processes are removed when the store is opened.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -26,22 +26,23 @@ import {
 import type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blob-store.ts";
 
 const PRIVATE = { recursive: true, mode: 0o700 } as const;
-/** Where blobs are written before they are there, and where folders go that are about to be removed. */
+/** Folder for uploads in progress and for sessions that are being deleted. */
 const UNFINISHED = "unfinished";
 const BYTES = "bytes";
 const META = "meta.json";
-/** What another machine has left unfinished is removed when nobody can be writing it any more. */
+/** Age at which unfinished uploads of another machine are removed. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
-/** Sessions whose sums are remembered. */
-const MAX_SUMS = 1000;
+/** Sessions whose usage is cached. */
+const MAX_CACHED_USAGES = 1000;
 
+/** Opens the blob store in a folder, creating the folder if needed. Several processes may share it. */
 export async function openBlobStore(folder: string, limits: BlobLimits): Promise<BlobStore> {
   await mkdir(join(folder, UNFINISHED), PRIVATE);
   await removeUnfinished(join(folder, UNFINISHED));
   return new FolderBlobStore(folder, limits);
 }
 
-interface Sum {
+interface SessionUsage {
   readonly changedAt: bigint;
   readonly count: number;
   readonly bytes: number;
@@ -51,11 +52,11 @@ class FolderBlobStore implements BlobStore {
   readonly #folder: string;
   readonly #limits: BlobLimits;
   readonly #uploads: Uploads;
-  /** As file names may be: without slashes. */
+  /** The holder id without slashes, for use in file names. */
   readonly #holder = describeHolder().replaceAll("/", "~");
-  readonly #sums = new BoundedMap<Sum>(MAX_SUMS);
-  /** The last in line of each session in which a blob is being moved to its place. */
-  readonly #lines = new Map<string, Promise<unknown>>();
+  readonly #usages = new BoundedMap<SessionUsage>(MAX_CACHED_USAGES);
+  /** The last queued operation of each session. */
+  readonly #queues = new Map<string, Promise<unknown>>();
 
   constructor(folder: string, limits: BlobLimits) {
     this.#folder = folder;
@@ -85,9 +86,9 @@ class FolderBlobStore implements BlobStore {
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
         await writeFileDurably(join(unfinished, META), (file) => writeAll(file, Buffer.from(JSON.stringify(info))));
         await syncFolder(unfinished);
-        return await this.#inTurn(sessionId, async () => {
+        return await this.#runInOrder(sessionId, async () => {
           await confirmPut(options);
-          return this.#moveToPlace(unfinished, info);
+          return this.#publish(unfinished, info);
         });
       } finally {
         await rm(unfinished, { recursive: true, force: true });
@@ -95,18 +96,18 @@ class FolderBlobStore implements BlobStore {
     });
   }
 
-  /** Where others have just put the same, theirs stays. */
-  async #moveToPlace(unfinished: string, info: BlobInfo): Promise<BlobInfo> {
+  /** Keeps the existing blob if another process has just stored the same bytes. */
+  async #publish(unfinished: string, info: BlobInfo): Promise<BlobInfo> {
     const { sessionId, blobId } = info;
     const known = await this.get(sessionId, blobId);
     if (known !== undefined) return known;
     const folder = this.#folderOf(sessionId);
     await mkdir(folder, PRIVATE);
-    assertRoom(await this.#sum(sessionId), info.bytes, this.#limits);
+    assertRoom(await this.#measureUsage(sessionId), info.bytes, this.#limits);
     try {
       await rename(unfinished, join(folder, blobId));
     } catch (error) {
-      // A folder takes the place of none that has something in it.
+      // Renaming onto a folder that is not empty fails: another process has stored the blob.
       const other = await this.get(sessionId, blobId);
       if (other === undefined) throw error;
       return other;
@@ -131,7 +132,7 @@ class FolderBlobStore implements BlobStore {
     if (info === undefined) throw unknownBlob(sessionId, blobId);
     const { start, end } = range ?? { start: 0, end: info.bytes };
     if (end <= start) return { info, bytes: new Blob([]).stream() };
-    // Opened before it is promised: what is deleted from here on is read to its end all the same.
+    // Open the file before returning: a blob deleted from now on can still be read to the end.
     const file = await open(join(this.#folderOf(sessionId), blobId, BYTES)).catch(ignoreMissing);
     if (file === undefined) throw unknownBlob(sessionId, blobId);
     const stream = createReadStream("", { fd: file, start, end: end - 1 });
@@ -141,7 +142,7 @@ class FolderBlobStore implements BlobStore {
   async list(sessionId: string): Promise<readonly BlobInfo[]> {
     const names = (await readdir(this.#folderOf(sessionId)).catch(ignoreMissing)) ?? [];
     const infos: BlobInfo[] = [];
-    // One after another: a session may have a thousand, and a process so many open files.
+    // One at a time, to limit the number of open files.
     for (const name of names) {
       const info = await this.get(sessionId, name);
       if (info !== undefined) infos.push(info);
@@ -150,10 +151,10 @@ class FolderBlobStore implements BlobStore {
   }
 
   async deleteSession(sessionId: string): Promise<void> {
-    await this.#inTurn(sessionId, async () => {
+    await this.#runInOrder(sessionId, async () => {
       const removed = this.#nameUnfinished();
-      this.#sums.delete(sessionId);
-      // Gone at once, however long it takes to remove.
+      this.#usages.delete(sessionId);
+      // Renaming makes the deletion atomic, however long it takes to remove the files.
       try {
         await rename(this.#folderOf(sessionId), removed);
       } catch (error) {
@@ -164,31 +165,31 @@ class FolderBlobStore implements BlobStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#lines.values());
+    await Promise.all(this.#queues.values());
   }
 
-  /** Counted anew only where the folder has changed since: other processes may write there too. */
-  async #sum(sessionId: string): Promise<Sum> {
+  /** Counts again only if the folder has changed, because other processes may write to it. */
+  async #measureUsage(sessionId: string): Promise<SessionUsage> {
     const folder = this.#folderOf(sessionId);
     const { mtimeNs: changedAt } = await stat(folder, { bigint: true });
-    const known = this.#sums.get(sessionId);
+    const known = this.#usages.get(sessionId);
     if (known?.changedAt === changedAt) return known;
     const blobs = (await readdir(folder)).filter(isBlobId);
     let bytes = 0;
     for (const blobId of blobs) bytes += (await stat(join(folder, blobId, BYTES)).catch(ignoreMissing))?.size ?? 0;
-    const sum = { changedAt, count: blobs.length, bytes };
-    this.#sums.set(sessionId, sum);
-    return sum;
+    const usage = { changedAt, count: blobs.length, bytes };
+    this.#usages.set(sessionId, usage);
+    return usage;
   }
 
-  async #inTurn<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
-    const done = (this.#lines.get(sessionId) ?? Promise.resolve()).then(work);
-    const line = done.catch(() => undefined);
-    this.#lines.set(sessionId, line);
+  async #runInOrder<T>(sessionId: string, work: () => Promise<T>): Promise<T> {
+    const done = (this.#queues.get(sessionId) ?? Promise.resolve()).then(work);
+    const queue = done.catch(() => undefined);
+    this.#queues.set(sessionId, queue);
     try {
       return await done;
     } finally {
-      if (this.#lines.get(sessionId) === line) this.#lines.delete(sessionId);
+      if (this.#queues.get(sessionId) === queue) this.#queues.delete(sessionId);
     }
   }
 
@@ -224,7 +225,7 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length;) from += (await file.write(bytes, from)).bytesWritten;
 }
 
-/** Without it, a name may be lost though the file is not. Some systems cannot, and need not. */
+/** Makes new directory entries durable. Ignores systems that cannot sync folders. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r").catch(() => undefined);
   try {

@@ -1,12 +1,12 @@
 /**
- * The answer that carries a file somebody else has made: nothing in it is run, guessed or framed, whatever it is, and
- * only what is known to be harmless is shown as what it says it is. It knows no store.
+ * Builds the response for an untrusted file, so that a browser never runs, sniffs or frames it. Only safe media types
+ * are shown inline; all others are downloads.
  */
 import { CLOSED_POLICY, SECURITY_HEADERS } from "../http/security-headers.ts";
 import type { ByteRange } from "./blob-store.ts";
 
-/** What a browser may show by itself; everything else is something to keep. */
-const SHOWN: ReadonlySet<string> = new Set([
+/** Media types that browsers may show inline. */
+const INLINE_TYPES: ReadonlySet<string> = new Set([
   "image/png",
   "image/jpeg",
   "image/gif",
@@ -14,11 +14,11 @@ const SHOWN: ReadonlySet<string> = new Set([
   "image/avif",
   "text/plain",
 ]);
-/** Told by its name, and kept all the same. */
-const NAMED: ReadonlySet<string> = new Set(["application/pdf"]);
+/** Media types that keep their name but are always downloads. */
+const DECLARED_TYPES: ReadonlySet<string> = new Set(["application/pdf"]);
 
-/** Headers of bytes that are not ours. */
-export const FOREIGN_HEADERS: { readonly [name: string]: string } = {
+/** Response headers for untrusted files. */
+export const UNTRUSTED_FILE_HEADERS: { readonly [name: string]: string } = {
   ...SECURITY_HEADERS,
   "content-security-policy": `sandbox; ${CLOSED_POLICY}`,
 };
@@ -31,21 +31,23 @@ export interface ServedFile {
 }
 
 /**
- * - `unchanged`: the caller has it.
- * - `unsatisfiable`: none of it is in the range.
+ * What a request wants of a file.
+ *
+ * - `unchanged`: the client already has the current version.
+ * - `unsatisfiable`: the range lies outside the file.
  */
-export type Asked =
-  | { readonly what: "all" | "unchanged" }
-  | { readonly what: "unsatisfiable" }
-  | ({ readonly what: "part" } & ByteRange);
+export type RequestedContent =
+  | { readonly kind: "all" | "unchanged" }
+  | { readonly kind: "unsatisfiable" }
+  | ({ readonly kind: "part" } & ByteRange);
 
-/** What of a file a request asks for. */
-export function readAsked({ etag, bytes }: ServedFile, headers: Headers): Asked {
+/** Evaluates `If-None-Match`, `If-Range` and `Range`. */
+export function readRequestedContent({ etag, bytes }: ServedFile, headers: Headers): RequestedContent {
   const known = headers.get("if-none-match");
-  if (known !== null && matchesTag(known, etag)) return { what: "unchanged" };
+  if (known !== null && matchesTag(known, etag)) return { kind: "unchanged" };
   const condition = headers.get("if-range");
-  // A part of another file is of no use.
-  if (condition !== null && condition.trim() !== etag) return { what: "all" };
+  // The range belongs to another version of the file.
+  if (condition !== null && condition.trim() !== etag) return { kind: "all" };
   return readRange(headers.get("range"), bytes);
 }
 
@@ -53,53 +55,53 @@ function matchesTag(header: string, etag: string): boolean {
   return header.split(",").some((each) => each.trim() === "*" || each.trim().replace(/^W\//, "") === etag);
 }
 
-/** One range; of what is malformed, or of several, all is given, as the rules of HTTP allow. */
-function readRange(header: string | null, bytes: number): Asked {
+/** Supports one range. A malformed header or several ranges return the whole file, as HTTP allows. */
+function readRange(header: string | null, bytes: number): RequestedContent {
   const [, from = "", to = ""] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? "") ?? [];
-  if (from === "" && to === "") return { what: "all" };
+  if (from === "" && to === "") return { kind: "all" };
   if (from === "") {
     const start = Math.max(0, bytes - Number(to));
-    return start < bytes ? { what: "part", start, end: bytes } : { what: "unsatisfiable" };
+    return start < bytes ? { kind: "part", start, end: bytes } : { kind: "unsatisfiable" };
   }
   const start = Number(from);
   const end = to === "" ? bytes : Math.min(bytes, Number(to) + 1);
-  if (to !== "" && Number(to) < start) return { what: "all" };
-  return start < bytes ? { what: "part", start, end } : { what: "unsatisfiable" };
+  if (to !== "" && Number(to) < start) return { kind: "all" };
+  return start < bytes ? { kind: "part", start, end } : { kind: "unsatisfiable" };
 }
 
 export function serveBytes(
   file: ServedFile,
-  asked: Exclude<Asked, { what: "unsatisfiable" }>,
+  requested: Exclude<RequestedContent, { kind: "unsatisfiable" }>,
   body: BodyInit | null,
 ): Response {
   const { etag, bytes } = file;
   const headers = new Headers({
-    ...FOREIGN_HEADERS,
-    // What is there never changes, but who may see it does: it is kept, and asked about each time.
+    ...UNTRUSTED_FILE_HEADERS,
+    // A blob never changes, but access to it can: cache it and revalidate each time.
     "cache-control": "private, no-cache",
     etag,
   });
-  if (asked.what === "unchanged") return new Response(null, { status: 304, headers });
+  if (requested.kind === "unchanged") return new Response(null, { status: 304, headers });
   headers.set("accept-ranges", "bytes");
   headers.set("content-type", chooseType(file.mediaType));
   headers.set("content-disposition", chooseDisposition(file));
-  const { start, end } = asked.what === "part" ? asked : { start: 0, end: bytes };
+  const { start, end } = requested.kind === "part" ? requested : { start: 0, end: bytes };
   headers.set("content-length", String(end - start));
-  if (asked.what === "part") headers.set("content-range", `bytes ${start}-${end - 1}/${bytes}`);
-  return new Response(body, { status: asked.what === "part" ? 206 : 200, headers });
+  if (requested.kind === "part") headers.set("content-range", `bytes ${start}-${end - 1}/${bytes}`);
+  return new Response(body, { status: requested.kind === "part" ? 206 : 200, headers });
 }
 
 function chooseType(mediaType: string): string {
   if (mediaType === "text/plain") return "text/plain; charset=utf-8";
-  return SHOWN.has(mediaType) || NAMED.has(mediaType) ? mediaType : "application/octet-stream";
+  return INLINE_TYPES.has(mediaType) || DECLARED_TYPES.has(mediaType) ? mediaType : "application/octet-stream";
 }
 
 function chooseDisposition({ mediaType, name }: ServedFile): string {
-  const kind = SHOWN.has(mediaType) ? "inline" : "attachment";
-  return name === undefined ? kind : `${kind}; filename*=UTF-8''${encodeName(name)}`;
+  const disposition = INLINE_TYPES.has(mediaType) ? "inline" : "attachment";
+  return name === undefined ? disposition : `${disposition}; filename*=UTF-8''${encodeName(name)}`;
 }
 
-/** As RFC 8187 has it, which is stricter than addresses are. */
+/** Encodes a file name as RFC 8187 requires, which is stricter than `encodeURIComponent`. */
 function encodeName(name: string): string {
   return encodeURIComponent(name).replaceAll(/['()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`);
 }

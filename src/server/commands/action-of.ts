@@ -1,4 +1,7 @@
-/** What leave a command needs, whichever door it came by: consent to a tool is a right of its own. */
+/**
+ * The action a caller must be authorized for to send a command, over HTTP and sockets alike. Approving a tool call
+ * needs its own permission.
+ */
 import type { ControlCommand } from "../../protocol/control/index.ts";
 import type { Action } from "../guard/authorize.ts";
 

@@ -1,53 +1,59 @@
 /**
- * Who asks for a command, as those know them who carry it out: whose sessions they touch, and what is written down of
- * them. It knows no request and no credential.
+ * The author of a command: which sessions the author may access, and what the log records about the author. It does not
+ * know requests or credentials.
  */
 import { type CreateOptions, type Log, LOCAL_OWNER, type SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import type { NewRun } from "../auth/access.ts";
+import type { RunAdmission } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";
 
 export interface CommandAuthor {
-  /** Whose the sessions are that are made for them. */
+  /** Owner of the sessions created for this author. */
   readonly owner: string;
-  /** They may touch the sessions of everybody. */
+  /** The author may access the sessions of all owners. */
   readonly isAdmin: boolean;
-  /** The credential, as records name it: `token:k3x9…`. Undefined where nobody is asked who they are. */
+  /** Credential as recorded in the log, for example `token:k3x9…`. Undefined if authentication is off. */
   readonly actor?: string | undefined;
-  /** The agents they may start, and consent for; all when absent. */
+  /** Agents the author may start and approve tool calls for. Default: all. */
   readonly agents?: readonly string[] | undefined;
-  /** What their runs may do with tools. */
+  /** Tool permissions of the author's runs. */
   readonly tools?: ToolRules | undefined;
-  /** Asked before a run is begun that was not asked for before. Throws why not. */
-  readonly admitRun?: ((run: NewRun) => Promise<void>) | undefined;
+  /** Called before a new run is accepted, not for a repeated message. Throws to reject the run. */
+  readonly admitRun?: ((run: RunAdmission) => Promise<void>) | undefined;
 }
 
-/** Nobody is asked who they are: everything is everybody's. */
+/** The author when authentication is off: may access every session. */
 export const LOCAL_AUTHOR: CommandAuthor = { owner: LOCAL_OWNER, isAdmin: true };
 
-/** Whether they may know of a session that is there. */
-export function mayTouch({ owner, isAdmin }: CommandAuthor, info: SessionInfo): boolean {
+/** Whether the author may access the session. */
+export function canAccess({ owner, isAdmin }: CommandAuthor, info: SessionInfo): boolean {
   return isAdmin || info.owner === owner;
 }
 
-/** Throws `forbidden`. An agent without a name is nobody's in particular. */
-export function assertAgent({ agents }: Pick<CommandAuthor, "agents">, agent: string | undefined): void {
+/** Throws `forbidden` if the author may not use the agent. Runs without an agent name are allowed. */
+export function assertAgentAllowed({ agents }: Pick<CommandAuthor, "agents">, agent: string | undefined): void {
   if (agents === undefined || agent === undefined || agents.includes(agent)) return;
-  throw new LoomError("forbidden", `this credential may not start the agent "${agent.slice(0, 100)}", nor answer it`, {
+  throw new LoomError("forbidden", `this credential may not use the agent "${agent.slice(0, 100)}"`, {
     agent,
   });
 }
 
-/** Throws `unknown_session` where there is none, and where it is another's: nobody can tell which. */
-export async function findOwn(log: Log, author: CommandAuthor, session: string): Promise<SessionInfo> {
+/**
+ * Throws `unknown_session` both for a missing session and for one of another owner, so that callers cannot tell them
+ * apart.
+ */
+export async function findOwnSession(log: Log, author: CommandAuthor, session: string): Promise<SessionInfo> {
   const info = await log.getSession(session);
-  if (info === undefined || !mayTouch(author, info)) throw unknownSession(session);
+  if (info === undefined || !canAccess(author, info)) throw unknownSession(session);
   return info;
 }
 
-/** Makes it theirs where there is none. Throws `unknown_session` where it is another's, also since a moment ago. */
-export async function makeOwn(
+/**
+ * Returns the author's session and creates it if it does not exist. Throws `unknown_session` if it belongs to another
+ * owner, even if that owner created it at the same moment.
+ */
+export async function ensureOwnSession(
   log: Log,
   author: CommandAuthor,
   session: string,
@@ -57,6 +63,6 @@ export async function makeOwn(
     return await log.createSession(session, { ...options, owner: author.owner });
   } catch (error) {
     if (!isLoomError(error, "session_exists")) throw error;
-    return findOwn(log, author, session);
+    return findOwnSession(log, author, session);
   }
 }

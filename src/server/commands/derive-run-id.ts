@@ -1,4 +1,7 @@
-/** The id of a run that was asked for without one: the same for the same command, so that an answer can name it at once. */
+/**
+ * Derives the id of a run from its command when the client gives none. The same command always has the same run id, so
+ * the response can name the run at once.
+ */
 import { createHash } from "node:crypto";
 
 export function deriveRunId(sessionId: string, commandId: string): string {

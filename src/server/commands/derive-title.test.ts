@@ -5,7 +5,7 @@ import { deriveTitle, MAX_TITLE_CHARACTERS } from "./derive-title.ts";
 const graphemes = new Intl.Segmenter();
 const count = (text: string): number => [...graphemes.segment(text)].length;
 
-describe("a title", () => {
+describe("deriveTitle", () => {
   it.each([
     ["Where is Lisbon?", "Where is Lisbon?"],
     ["\r\n \t\nHello\tthere \nmore", "Hello there"],
@@ -15,11 +15,11 @@ describe("a title", () => {
     ["x".repeat(80), "x".repeat(80)],
     ["x".repeat(81), `${"x".repeat(79)}…`],
     [`${"word ".repeat(15)}beautifully long`, `${"word ".repeat(15).trim()}…`],
-  ])("of %j is %j", (message, title) => {
+  ])("turns %j into %j", (message, title) => {
     expect(deriveTitle(message)).toBe(title);
   });
 
-  it("is cut between characters as a reader sees them, also where there are no spaces", () => {
+  it("cuts between graphemes, also in text without spaces", () => {
     const chinese = deriveTitle("请帮我写一份关于城市交通的报告，".repeat(10)) ?? "";
     expect(count(chinese)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
     expect(count(chinese)).toBeGreaterThan(60);
@@ -28,7 +28,7 @@ describe("a title", () => {
     expect(families.replaceAll(family, "")).toBe("…");
   });
 
-  it("is short, on one line, a whole text, and there where something is said", () => {
+  it("returns a short, trimmed, well-formed single line", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 120 }), (message) => {
         const title = deriveTitle(message);
@@ -40,7 +40,7 @@ describe("a title", () => {
         expect(count(title)).toBeLessThanOrEqual(MAX_TITLE_CHARACTERS);
         expect(title.length).toBeLessThanOrEqual(1000);
       }),
-      // Finding the words of such texts takes long.
+      // Segmenting such texts is slow.
       { numRuns: 25 },
     );
   });

@@ -1,12 +1,12 @@
 /**
- * A title for a session, from its first message: the first line that says something, cut between words where it is too
- * long. It knows no session.
+ * Derives the title of a session from its first message: the first line with text, cut at a word boundary if it is too
+ * long.
  */
 import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
 
 export const MAX_TITLE_CHARACTERS = 80;
 
-/** Undefined where the message says nothing. Characters are those a reader counts, so none is cut in two. */
+/** Returns undefined for a message without text. The limit counts graphemes, so no visible character is split. */
 export function deriveTitle(message: string): string | undefined {
   for (const [line] of message.matchAll(/[^\r\n\u2028\u2029]+/gu)) {
     const plain = toPlainLine(line, MAX_TITLE_CHARACTERS);

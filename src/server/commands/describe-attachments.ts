@@ -1,15 +1,15 @@
-/** What the log says of the files that come with a message: they must be there before it. It reads none of them. */
+/** Describes the attachments of a message for the log. The blobs must exist; their content is not read. */
 import { LoomError, type RunStartEvent } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 
-type Described = NonNullable<RunStartEvent["attachments"]>[number];
+type AttachmentRecord = NonNullable<RunStartEvent["attachments"]>[number];
 
-/** The same for the same files, so that a message that is asked again stays the same. Throws `unknown_blob`. */
+/** Returns the same descriptions for the same files, so that a repeated message stays equal. Throws `unknown_blob`. */
 export function describeAttachments(
   blobs: Pick<BlobStore, "get">,
   sessionId: string,
   attachments: readonly { readonly blob_id: string; readonly name?: string }[],
-): Promise<readonly Described[]> {
+): Promise<readonly AttachmentRecord[]> {
   return Promise.all(
     attachments.map(async ({ blob_id, name }) => {
       const info = await blobs.get(sessionId, blob_id);

@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { setServerStage } from "../../../test/server/stage.ts";
+import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import type { Models } from "../api/shapes.generated.ts";
 
 describe("agents and models", () => {
-  it("are listed, the first being the one that is meant where none is named", async () => {
+  it("lists the agents with the default first, and the models in use", async () => {
     const model = new OfflineModel();
-    const { ask } = await setServerStage({
+    const { ask } = await createServerFixture({
       agents: {
         quick: { agent: agent({ model }), description: "Answers at once", model: "offline/offline" },
         deep: agent({ kind: "tot", model }),
@@ -33,14 +33,14 @@ describe("agents and models", () => {
     expect(providers.filter((one) => one.is_offline || one.in_use).map(({ name }) => name)).toEqual(["offline"]);
   });
 
-  it("say which key is needed and whether it is there, and nothing else of it", async () => {
+  it("reports whether an API key is set, but not the key", async () => {
     const { OPENAI_API_KEY: known } = process.env;
     process.env["OPENAI_API_KEY"] = "sk-very-secret";
     onTestFinished(() => {
       if (known === undefined) delete process.env["OPENAI_API_KEY"];
       else process.env["OPENAI_API_KEY"] = known;
     });
-    const { ask } = await setServerStage();
+    const { ask } = await createServerFixture();
     const answer = await ask("GET", "/v1/models");
     expect(answer["providers"]).toContainEqual({
       name: "openai",

@@ -1,9 +1,12 @@
-/** The agents of a server and the providers of models it knows. Of keys it says whether they are there, never more. */
+/**
+ * Endpoints that list the agents of the server and the known model providers. Of API keys they only report whether one
+ * is set.
+ */
 import { PROVIDERS } from "../../models/providers.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Models } from "../api/shapes.generated.ts";
 
-/** The provider that is a program of ours, and is told apart from models. */
+/** Provider of the built-in rule-based program, which is not a language model. */
 const OFFLINE = "offline";
 
 const listAgents = defineOperation({
@@ -11,9 +14,9 @@ const listAgents = defineOperation({
   method: "GET",
   path: "/v1/agents",
   tag: "agents",
-  summary: "The agents that can be named in a message",
+  summary: "List agents",
   action: "server.read",
-  answers: { 200: { about: "The agents", shape: "Agents" } },
+  responses: { 200: { description: "Agents of the server", shape: "Agents" } },
   handle: ({ runs }) =>
     Response.json({
       agents: runs.agents.map(({ isDefault, isAdaptive, ...agent }) => ({
@@ -29,9 +32,9 @@ const listModels = defineOperation({
   method: "GET",
   path: "/v1/models",
   tag: "agents",
-  summary: "The providers of models that agents can be made with, and the models in use",
+  summary: "List model providers and models in use",
   action: "server.read",
-  answers: { 200: { about: "The providers and models", shape: "Models" } },
+  responses: { 200: { description: "Providers and models", shape: "Models" } },
   handle({ runs }) {
     const used = runs.agents.flatMap(({ model }) => (model === undefined ? [] : [model]));
     const models = [...new Set(used)];

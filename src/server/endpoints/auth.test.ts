@@ -1,32 +1,32 @@
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { codeOf, setAuthStage as setStage, setClock, takeCookie } from "../../../test/server/auth-stage.ts";
+import { codeOf, createAuthFixture, createClock, takeCookie } from "../../../test/server/auth-fixture.ts";
 import type { Auth } from "../api/shapes.generated.ts";
-import { SCOPES, USUAL_SCOPES } from "../auth/scopes.ts";
+import { SCOPES, DEFAULT_SCOPES } from "../auth/scopes.ts";
 
-describe("who asks", () => {
-  it("is of no interest to a server that asks nobody", async () => {
-    const { ask, signIn, whoIs } = setStage("open");
-    expect(await whoIs()).toEqual({ mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids: [] });
+describe("GET /v1/auth", () => {
+  it("reports open mode when authentication is off", async () => {
+    const { ask, signIn, getAuth } = createAuthFixture("open");
+    expect(await getAuth()).toEqual({ mode: "open", signed_in: false, scopes: SCOPES, shared_session_ids: [] });
     expect(await codeOf(await signIn("loom_tok_x"))).toEqual([400, "unsupported"]);
     expect(await codeOf(await ask("/v1/auth/tickets", { body: {} }))).toEqual([400, "unsupported"]);
     expect((await ask("/v1/auth/sign-out", { method: "POST" })).status).toBe(204);
   });
 
-  it("is told to whoever it is", async () => {
-    const { credentials, ask, whoIs } = setStage();
+  it("describes the caller's identity", async () => {
+    const { credentials, ask, getAuth } = createAuthFixture();
     const expiresAt = Date.now() + 60_000;
     const { secret } = credentials.createToken({ name: "ci", owner: "ann", expiresAt });
-    const nobody = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
-    expect(await whoIs()).toEqual(nobody);
-    expect(await whoIs({ cookie: "loom-session-10338=loom_ses_abcdefghijkl_wrong" })).toEqual(nobody);
-    expect(await whoIs({ bearer: secret })).toEqual({
-      ...nobody,
+    const anonymous = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
+    expect(await getAuth()).toEqual(anonymous);
+    expect(await getAuth({ cookie: "loom-session-10338=loom_ses_abcdefghijkl_wrong" })).toEqual(anonymous);
+    expect(await getAuth({ bearer: secret })).toEqual({
+      ...anonymous,
       signed_in: true,
       kind: "token",
       name: "ci",
       owner: "ann",
-      scopes: USUAL_SCOPES,
+      scopes: DEFAULT_SCOPES,
       expires_at: expiresAt,
     });
     const refused = await ask("/v1/auth", { bearer: `${secret}x` });
@@ -35,9 +35,9 @@ describe("who asks", () => {
   });
 });
 
-describe("signing in", () => {
-  it("gives a browser a cookie that its own page alone can use", async () => {
-    const { credentials, signIn, ask, whoIs } = setStage();
+describe("sign-in", () => {
+  it("sets a cookie that only pages of the server can use", async () => {
+    const { credentials, signIn, ask, getAuth } = createAuthFixture();
     const { secret } = credentials.createToken({ name: "me", owner: "ann" });
     const response = await signIn(`  ${secret}\n`);
     expect(response.status).toBe(200);
@@ -52,17 +52,17 @@ describe("signing in", () => {
     const who = (await response.json()) as Auth;
     expect(who).toMatchObject({ signed_in: true, kind: "token", name: "me", owner: "ann" });
     expect(who.expires_at).toBeGreaterThan(Date.now() + 6 * 86_400_000);
-    expect(await whoIs({ cookie, origin: null })).toMatchObject({ signed_in: true, name: "me" });
+    expect(await getAuth({ cookie, origin: null })).toMatchObject({ signed_in: true, name: "me" });
     expect((await ask("/v1/sessions", { cookie, body: {} })).status).toBe(201);
-    // A page that may ask with a token may not with the cookie, nor may what does not say whose page it is.
+    // A page of another origin may use a token but not the cookie, and neither may a request without an origin.
     for (const origin of ["https://app.example.com", null])
       expect(await codeOf(await ask("/v1/sessions", { cookie, body: {}, origin }))).toEqual([401, "unauthorized"]);
-    expect(await whoIs({ cookie, origin: "https://app.example.com" })).toMatchObject({ signed_in: false });
+    expect(await getAuth({ cookie, origin: "https://app.example.com" })).toMatchObject({ signed_in: false });
   });
 
-  it("fails alike, whatever was wrong", async () => {
-    const wait = setClock();
-    const { credentials, signIn } = setStage({ maxFailures: 1000 });
+  it("returns the same error for every invalid credential", async () => {
+    const wait = createClock();
+    const { credentials, signIn } = createAuthFixture({ maxFailures: 1000 });
     const make = (name: string, more = {}) => credentials.createToken({ name, ...more }).secret;
     const revoked = make("revoked");
     credentials.revokeToken("revoked");
@@ -96,8 +96,8 @@ describe("signing in", () => {
     expect(answers[0]).not.toContain("set-cookie");
   });
 
-  it("is for the server's own page", async () => {
-    const { credentials, signIn, ask } = setStage();
+  it("is only allowed from pages of the server", async () => {
+    const { credentials, signIn, ask } = createAuthFixture();
     const { secret } = credentials.createToken({ name: "me" });
     const response = await signIn(secret, { origin: "https://app.example.com" });
     expect(response.headers.getSetCookie()).toEqual([]);
@@ -106,17 +106,17 @@ describe("signing in", () => {
     expect(await codeOf(out)).toEqual([403, "forbidden"]);
   });
 
-  it("again replaces the cookie, which is worth nothing from then on", async () => {
-    const { credentials, signIn, whoIs } = setStage();
+  it("revokes the previous cookie", async () => {
+    const { credentials, signIn, getAuth } = createAuthFixture();
     const { secret } = credentials.createToken({ name: "me" });
     const first = takeCookie(await signIn(secret));
     const second = takeCookie(await signIn(secret, { cookie: first }));
-    expect(await whoIs({ cookie: first })).toMatchObject({ signed_in: false });
-    expect(await whoIs({ cookie: second })).toMatchObject({ signed_in: true });
+    expect(await getAuth({ cookie: first })).toMatchObject({ signed_in: false });
+    expect(await getAuth({ cookie: second })).toMatchObject({ signed_in: true });
   });
 
-  it("ends with the token, and no later", async () => {
-    const { credentials, signIn, whoIs } = setStage();
+  it("expires with the token", async () => {
+    const { credentials, signIn, getAuth } = createAuthFixture();
     const expiresAt = Date.now() + 3_600_500;
     const { secret } = credentials.createToken({ name: "me", expiresAt });
     const response = await signIn(secret);
@@ -124,13 +124,15 @@ describe("signing in", () => {
     expect(await response.json()).toMatchObject({ expires_at: expiresAt });
     const cookie = takeCookie(response);
     credentials.revokeToken("me");
-    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+    expect(await getAuth({ cookie })).toMatchObject({ signed_in: false });
   });
 
-  it("with a JWT lasts as long as that, though nothing here knows it", async () => {
+  it("with a JWT lasts until the JWT expires", async () => {
     const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
     const jwks = { keys: [{ ...(await exportJWK(publicKey)), kid: "k", alg: "ES256" }] };
-    const { signIn, whoIs, ask } = setStage({ jwt: { jwks, issuer: "https://id.example.com", audience: "loom" } });
+    const { signIn, getAuth, ask } = createAuthFixture({
+      jwt: { jwks, issuer: "https://id.example.com", audience: "loom" },
+    });
     const end = Math.floor(Date.now() / 1000) + 600;
     const jwt = await new SignJWT({ scope: "read write" })
       .setProtectedHeader({ alg: "ES256", kid: "k" })
@@ -143,15 +145,15 @@ describe("signing in", () => {
     expect(response.headers.getSetCookie()[0]).toMatch(/; Max-Age=(6[0-2]\d|59\d);/);
     const cookie = takeCookie(response);
     const who = { signed_in: true, kind: "jwt", owner: "jwt:alice", scopes: ["read", "write"] };
-    expect(await whoIs({ cookie })).toMatchObject(who);
+    expect(await getAuth({ cookie })).toMatchObject(who);
     const { ticket } = (await (await ask("/v1/auth/tickets", { cookie, body: {} })).json()) as { ticket: string };
     expect((await ask(`/v1/sessions?ticket=${ticket}`)).status).toBe(200);
     await ask("/v1/auth/sign-out", { method: "POST", cookie });
-    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+    expect(await getAuth({ cookie })).toMatchObject({ signed_in: false });
   });
 
-  it("with a link opens its session beside whoever is signed in", async () => {
-    const { credentials, log, signIn, ask, whoIs } = setStage();
+  it("with a share link keeps the signed-in user", async () => {
+    const { credentials, log, signIn, ask, getAuth } = createAuthFixture();
     const { incarnation } = await log.createSession("theirs", { owner: "bob" });
     const link = credentials.createShare({ session: "theirs", incarnation, owner: "bob" });
     const { secret } = credentials.createToken({ name: "me", owner: "ann" });
@@ -160,15 +162,15 @@ describe("signing in", () => {
     expect(await opened.json()).toMatchObject({ signed_in: true, name: "me", owner: "ann", session_id: "theirs" });
     expect(takeCookie(opened)).toBe(`loom-share-${link.info.shareId}=${link.secret}`);
     const both = `${cookie}; ${takeCookie(opened)}`;
-    expect(await whoIs({ cookie: both })).toMatchObject({ signed_in: true, shared_session_ids: ["theirs"] });
+    expect(await getAuth({ cookie: both })).toMatchObject({ signed_in: true, shared_session_ids: ["theirs"] });
     expect((await ask("/v1/sessions/theirs", { cookie: both })).status).toBe(200);
     const alone = takeCookie(opened);
-    const who = await whoIs({ cookie: alone });
+    const who = await getAuth({ cookie: alone });
     expect(who).toMatchObject({ signed_in: false, shared_session_ids: ["theirs"] });
     expect(JSON.stringify(who)).not.toContain("bob");
     expect((await ask("/v1/sessions/theirs", { cookie: alone })).status).toBe(200);
     expect((await ask("/v1/sessions/theirs", { cookie: alone, method: "DELETE" })).status).toBe(401);
-    // Signing out takes what the browser has of both.
+    // Signing out removes both cookies.
     const out = await ask("/v1/auth/sign-out", { method: "POST", cookie: both });
     expect(out.headers.getSetCookie().map((text) => text.split("; ", 3).join("; "))).toEqual([
       "loom-session-10338=; Path=/; Max-Age=0",
@@ -177,24 +179,24 @@ describe("signing in", () => {
   });
 });
 
-describe("signing out", () => {
-  it("makes the cookie worthless, and a ticket it was used for", async () => {
-    const { credentials, signIn, ask, whoIs } = setStage();
+describe("sign-out", () => {
+  it("revokes the cookie and tickets created with it", async () => {
+    const { credentials, signIn, ask, getAuth } = createAuthFixture();
     const { secret } = credentials.createToken({ name: "me" });
     const cookie = takeCookie(await signIn(secret));
     const { ticket } = (await (await ask("/v1/auth/tickets", { cookie, body: {} })).json()) as { ticket: string };
     const out = await ask("/v1/auth/sign-out", { method: "POST", cookie });
     expect([out.status, out.headers.get("clear-site-data")]).toEqual([204, '"cache"']);
-    expect(await whoIs({ cookie })).toMatchObject({ signed_in: false });
+    expect(await getAuth({ cookie })).toMatchObject({ signed_in: false });
     expect(await codeOf(await ask(`/v1/sessions?ticket=${ticket}`))).toEqual([401, "unauthorized"]);
-    expect(await whoIs({ bearer: secret })).toMatchObject({ signed_in: true });
+    expect(await getAuth({ bearer: secret })).toMatchObject({ signed_in: true });
   });
 
-  it("tells nobody else's cookie apart: one without rights stays as it was", async () => {
-    const { credentials, signIn, ask, whoIs } = setStage();
+  it("does not revoke a cookie that the request may not use", async () => {
+    const { credentials, signIn, ask, getAuth } = createAuthFixture();
     const { secret } = credentials.createToken({ name: "me" });
     const cookie = takeCookie(await signIn(secret));
     await ask("/v1/auth/sign-out", { method: "POST", cookie, origin: null });
-    expect(await whoIs({ cookie })).toMatchObject({ signed_in: true });
+    expect(await getAuth({ cookie })).toMatchObject({ signed_in: true });
   });
 });

@@ -38,7 +38,7 @@ const codeOf = async (response: Response): Promise<readonly unknown[]> => [
 ];
 
 describe("a blob", () => {
-  it("is kept as it came, and its session made for it", async () => {
+  it("is returned as it was uploaded, and its session is created", async () => {
     const { ask, put, log } = open({ basePath: "/agents" });
     const response = await put(PNG, { "content-type": "image/png" }, "?name=a%20b.png");
     const blob = (await response.json()) as { url: string; blob_id: string; created_at: number };
@@ -77,7 +77,7 @@ describe("a blob", () => {
     ["application/pdf", "application/pdf", "attachment"],
     ["text/javascript", "application/octet-stream", "attachment"],
     ["text/plain; charset=utf-16", "text/plain; charset=utf-8", "inline"],
-  ])("of %s is given out as %s", async (given, type, disposition) => {
+  ])("of type %s is served as %s", async (given, type, disposition) => {
     const { ask, putJson } = open();
     const { url } = await putJson("<script>", { "content-type": given });
     const { headers } = await ask(url);
@@ -89,12 +89,12 @@ describe("a blob", () => {
     ["attachment; filename=x.txt; filename*=UTF-8''%E5%9B%BE.txt", "图.txt"],
     ["attachment; filename=../../x.txt", "x.txt"],
     ["attachment", undefined],
-  ])("has the name of %s", async (disposition, name) => {
+  ])("gets its name from %s", async (disposition, name) => {
     const { putJson } = open();
     expect((await putJson("x", { "content-disposition": disposition })).name).toBe(name);
   });
 
-  it("is given in part, or not again", async () => {
+  it("supports ranges and conditional requests", async () => {
     const { ask, putJson } = open();
     const { url, blob_id } = await putJson("0123456789", { "content-type": "text/plain" });
     const get = async (headers: HeadersInit, method = "GET") => {
@@ -119,7 +119,7 @@ describe("a blob", () => {
     expect((await ask(url, { method: "HEAD" })).headers.get("content-length")).toBe("10");
   });
 
-  it("is refused by name", async () => {
+  it("is rejected with a specific error code", async () => {
     const { ask, put } = open();
     expect(await codeOf(await ask(`${BLOBS}/${"0".repeat(64)}`))).toEqual([404, "unknown_blob"]);
     expect(await codeOf(await ask(`${BLOBS}/..%2f..%2fetc`))).toEqual([404, "unknown_blob"]);
@@ -136,8 +136,8 @@ describe("a blob", () => {
     expect(await codeOf(await without.ask(BLOBS))).toEqual([404, "not_found"]);
   });
 
-  it("is not kept for a session that was deleted while it came, nor for the next of its name", async () => {
-    for (const isMadeAnew of [false, true]) {
+  it("is not stored if its session is deleted or recreated during the upload", async () => {
+    for (const isRecreated of [false, true]) {
       const { ask, log } = open();
       const rest = Promise.withResolvers<void>();
       const begun = Promise.withResolvers<void>();
@@ -152,14 +152,14 @@ describe("a blob", () => {
       const answer = ask(BLOBS, { method: "POST", body, duplex: "half" } as RequestInit);
       await begun.promise;
       expect((await ask("/v1/sessions/s%201", { method: "DELETE" })).status).toBe(204);
-      if (isMadeAnew) await log.createSession("s 1");
+      if (isRecreated) await log.createSession("s 1");
       rest.resolve();
       expect(await codeOf(await answer)).toEqual([404, "unknown_session"]);
       expect(await (await ask(BLOBS)).json()).toEqual({ blobs: [] });
     }
   });
 
-  it("is not waited for where its sender falls silent", async () => {
+  it("is rejected if the sender stops sending", async () => {
     const { ask, put } = open({ limits: { bodyTimeoutMs: 20 } });
     const body = new ReadableStream<Uint8Array<ArrayBuffer>>({ pull: () => new Promise(() => undefined) });
     const answer = await ask(BLOBS, { method: "POST", body, duplex: "half" } as RequestInit);
@@ -167,7 +167,7 @@ describe("a blob", () => {
     expect((await put("x")).status).toBe(201);
   });
 
-  it("goes over a real socket both ways, and stops where its sender leaves", async () => {
+  it("is transferred over a socket, and discarded if the sender disconnects", async () => {
     const options = createOptions();
     const server = await startLoomServer({ ...options, port: 0 });
     onTestFinished(() => server.close());
@@ -200,8 +200,8 @@ describe("a blob", () => {
   });
 });
 
-describe("a file that comes with a message", () => {
-  it("is in the log by reference, seen by the model, and by the next turn", async () => {
+describe("an attachment", () => {
+  it("is stored by reference and visible to the model", async () => {
     const { ask, putJson } = open();
     const text = await putJson("Milk and eggs are to be bought.", { "content-type": "text/plain" }, "?name=list.txt");
     const image = await putJson(PNG, { "content-type": "image/png" }, "?name=cat.png");
@@ -221,7 +221,7 @@ describe("a file that comes with a message", () => {
     expect(last).toContain("Milk and eggs");
     expect(last).toContain("cat.png");
     const alone = await run("", [{ blob_id: image.blob_id }]);
-    expect(alone.text).toContain("I see the file “cat.png” (image/png, 9 bytes)");
+    expect(alone.text).toContain("I received the file “cat.png” (image/png, 9 bytes)");
     const missing = await run("Look.", [{ blob_id: "0".repeat(64) }]);
     expect([missing.status, missing.text]).toEqual([404, expect.stringContaining("unknown_blob")]);
   });

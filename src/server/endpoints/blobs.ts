@@ -1,16 +1,16 @@
 /**
- * Images and files of a session: in as they are, out as they came. The body of a request is streamed to the store; what
- * is too long is refused as soon as that is known.
+ * Endpoints for the images and files of a session. Uploads are streamed to the store; a body that is too large is
+ * rejected as soon as that is known.
  */
 import { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
-import { describeBlob } from "../blobs/address-blob.ts";
+import { describeBlob } from "../blobs/blob-url.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { readAsked, serveBytes } from "../blobs/serve-bytes.ts";
-import { makeOwn } from "../commands/command-author.ts";
-import { authorOf } from "../commands/commands-for.ts";
-import { leaseBody } from "../http/lease-body.ts";
+import { readRequestedContent, serveBytes } from "../blobs/serve-bytes.ts";
+import { ensureOwnSession } from "../commands/command-author.ts";
+import { authorOf } from "../commands/command-host-for.ts";
+import { createRevocableBody } from "../http/revocable-body.ts";
 import { readBody } from "../http/read-body.ts";
 import { HttpRefusal } from "../http/refuse-request.ts";
 import type { ServerCore } from "../server-core.ts";
@@ -20,31 +20,32 @@ export const putBlob = defineOperation<"PutBlob">({
   method: "POST",
   path: "/v1/sessions/{id}/blobs",
   tag: "blobs",
-  summary: "Keep an image or a file",
+  summary: "Upload an image or file",
   description:
-    "The body is the file, its `Content-Type` what it is. The same bytes are the same blob. A session that does not exist is created.",
+    "The body is the file and `Content-Type` its media type. Uploading the same bytes again returns the same blob. A missing session is created.",
   params: { id: "Id of the session" },
-  headers: { "Content-Disposition": "`attachment; filename=…`: what the file is called" },
+  headers: { "Content-Disposition": "`attachment; filename=…`: name of the file" },
   query: "PutBlob",
-  takes: ["application/octet-stream", "image/*", "text/*", "application/*", "audio/*", "video/*"],
+  rawBodyTypes: ["application/octet-stream", "image/*", "text/*", "application/*", "audio/*", "video/*"],
   action: "blobs.write",
-  answers: {
-    201: { about: "It is kept", shape: "Blob" },
-    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Problem" },
-    413: { about: "It is too large: `blob_too_large`", shape: "Problem" },
+  responses: {
+    201: { description: "Stored", shape: "Blob" },
+    408: { description: "The sender was idle for too long: `request_timeout`", shape: "Problem" },
+    413: { description: "The file is too large: `blob_too_large`", shape: "Problem" },
   },
   async handle(core, { request, caller, params, query, signal }) {
     const { id = "" } = params;
     const blobs = storeOf(core);
     const mediaType = request.headers.get("content-type") ?? "application/octet-stream";
     if (/^multipart\//i.test(mediaType.trim()))
-      throw new LoomError("invalid_request", "send the file itself as the body, not a form with it");
+      throw new LoomError("invalid_request", "send the file itself as the body, not as multipart form data");
     const { maxBlobBytes } = core.limits;
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
-      throw new LoomError("blob_too_large", `a blob may have ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
+      throw new LoomError("blob_too_large", `a blob can have at most ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
-    const { incarnation } = await makeOwn(core.log, authorOf(core, caller), id);
-    // A session that is deleted meanwhile must not leave anything to the next of its name, nor one who lost their leave.
+    const { incarnation } = await ensureOwnSession(core.log, authorOf(core, caller), id);
+    // The upload may take long. Reject it if the session was deleted or recreated meanwhile, or if the permission was
+    // revoked.
     const confirm = async (): Promise<void> => {
       await core.authorize({ caller, action: "blobs.write", session: id });
       if ((await core.log.getSession(id))?.incarnation !== incarnation)
@@ -63,10 +64,10 @@ export const listBlobs = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}/blobs",
   tag: "blobs",
-  summary: "The images and files of a session",
+  summary: "List the images and files of a session",
   params: { id: "Id of the session" },
   action: "blobs.read",
-  answers: { 200: { about: "The oldest first", shape: "Blobs" } },
+  responses: { 200: { description: "Blobs, oldest first", shape: "Blobs" } },
   async handle(core, { params: { id = "" } }) {
     const found = await storeOf(core).list(id);
     const blobs = found.map((info) => describeBlob(core, info));
@@ -79,44 +80,47 @@ export const getBlob = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}/blobs/{blob}",
   tag: "blobs",
-  summary: "An image or a file",
+  summary: "Download an image or file",
   description:
-    "Images of pixels and plain texts are shown; everything else is something to keep. `If-None-Match`, `If-Range` and one `Range` are heeded.",
+    "Raster images and plain text are displayed inline, everything else is sent as an attachment. Supports `If-None-Match`, `If-Range` and a single `Range`.",
   params: { id: "Id of the session", blob: "Id of the blob" },
-  headers: { Range: "`bytes=0-99`", "If-None-Match": "The `ETag` that is known" },
+  headers: { Range: "`bytes=0-99`", "If-None-Match": "`ETag` of a cached copy" },
   action: "blobs.read",
-  answers: {
-    200: { about: "All of it", mediaTypes: ["application/octet-stream"] },
-    206: { about: "The range of it", mediaTypes: ["application/octet-stream"] },
-    304: { about: "It is what it was" },
-    416: { about: "None of it is in the range" },
+  responses: {
+    200: { description: "Whole content", mediaTypes: ["application/octet-stream"] },
+    206: { description: "Requested range", mediaTypes: ["application/octet-stream"] },
+    304: { description: "Not modified" },
+    416: { description: "Range not satisfiable" },
   },
   async handle(core, { request, caller, params: { id = "", blob = "" } }) {
     const blobs = storeOf(core);
     const info = await blobs.get(id, blob);
     if (info === undefined) throw unknownBlob(id, blob);
     const file = { etag: `"${info.blobId}"`, ...info };
-    const asked = readAsked(file, request.headers);
-    if (asked.what === "unsatisfiable") {
-      const error = new LoomError("invalid_arguments", `none of it is in the range: it has ${info.bytes} bytes`);
+    const content = readRequestedContent(file, request.headers);
+    if (content.kind === "unsatisfiable") {
+      const error = new LoomError(
+        "invalid_arguments",
+        `the range is not satisfiable: the blob has ${info.bytes} bytes`,
+      );
       throw new HttpRefusal(error, { status: 416, headers: { "content-range": `bytes */${info.bytes}` } });
     }
-    // Whoever wants the headers alone must not leave a file open.
-    const isRead = request.method !== "HEAD" && (asked.what === "all" || asked.what === "part");
-    if (!isRead) return serveBytes(file, asked, null);
-    const { bytes } = await blobs.read(id, blob, asked.what === "part" ? asked : undefined);
+    // A HEAD request must not leave the file open.
+    const isRead = request.method !== "HEAD" && (content.kind === "all" || content.kind === "part");
+    if (!isRead) return serveBytes(file, content, null);
+    const { bytes } = await blobs.read(id, blob, content.kind === "part" ? content : undefined);
     const { access } = core;
-    const body = access.isOpen ? bytes : leaseBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
-    return serveBytes(file, asked, body as ReadableStream<Uint8Array<ArrayBuffer>>);
+    const body = access.isOpen ? bytes : createRevocableBody(bytes, (onEnd) => access.watch(caller, id, onEnd));
+    return serveBytes(file, content, body as ReadableStream<Uint8Array<ArrayBuffer>>);
   },
 });
 
 function storeOf({ blobs }: ServerCore): BlobStore {
-  if (blobs === undefined) throw new LoomError("not_found", "this server keeps no blobs");
+  if (blobs === undefined) throw new LoomError("not_found", "this server has no blob store");
   return blobs;
 }
 
-/** `filename*` goes before `filename`, as it can hold every letter. */
+/** `filename*` takes precedence over `filename` because it supports Unicode. */
 function readFileName(disposition: string | null): string | undefined {
   if (disposition === null) return undefined;
   const [, encoded] = /;\s*filename\*\s*=\s*utf-8'[^']*'([^;\s]+)/i.exec(disposition) ?? [];
@@ -124,7 +128,7 @@ function readFileName(disposition: string | null): string | undefined {
     try {
       return decodeURIComponent(encoded);
     } catch {
-      throw new LoomError("invalid_request", "`Content-Disposition` has a name that cannot be read");
+      throw new LoomError("invalid_request", "the file name in `Content-Disposition` cannot be decoded");
     }
   }
   const [, quoted, bare] = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s"]+))/i.exec(disposition) ?? [];

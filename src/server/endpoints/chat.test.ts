@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followSse, readSse, setServerStage, type SseEvent } from "../../../test/server/stage.ts";
+import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
 import { openStream } from "../../log/index.ts";
 
@@ -17,13 +17,13 @@ const say = (body: unknown, headers: { readonly [name: string]: string } = {}, s
   ...(signal === undefined ? {} : { signal }),
 });
 
-describe("a chat", () => {
-  it("is the messages of 003, in their order, for a session that is made for it", async () => {
+describe("POST /api/chat", () => {
+  it("creates a session and streams the messages of specification 003", async () => {
     const script = [
       { text: "Let me add. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
       { text: "It is 3." },
     ];
-    const { fetch, log } = await setServerStage({ script });
+    const { fetch, log } = await createServerFixture({ script });
     const events = await readSse(await fetch("/api/chat", say({ content: "1 + 2?" })));
     const messages = events.map(parse);
     expect(messages[0]).toMatchObject({ type: "session_start", data: { session_id: expect.any(String) as unknown } });
@@ -44,8 +44,8 @@ describe("a chat", () => {
     expect(events).toEqual(frames.map(({ text, cursor }) => ({ id: cursor, data: text })));
   });
 
-  it("goes on in the same session, each message with a stream of its own", async () => {
-    const { fetch, ask } = await setServerStage({ script: [{ text: "One." }, { text: "Two." }] });
+  it("continues a session with a separate stream per message", async () => {
+    const { fetch, ask } = await createServerFixture({ script: [{ text: "One." }, { text: "Two." }] });
     await readSse(await fetch("/api/chat", say({ session_id: "s", content: "1" })));
     const second = (await readSse(await fetch("/api/chat", say({ session_id: "s", content: "2" })))).map(parse);
     expect(second[0]).toMatchObject({ type: "session_start", data: { session_id: "s" }, metadata: { sequence: 0 } });
@@ -53,8 +53,10 @@ describe("a chat", () => {
     expect(await ask("GET", "/v1/sessions/s/runs")).toHaveProperty("runs.length", 2);
   });
 
-  it("that was cut off goes on after the last message that came, wherever that was, and starts nothing", async () => {
-    const { fetch, log } = await setServerStage({ script: [{ text: "A few words to cut." }, { text: "Another." }] });
+  it("resumes after any message without starting a run", async () => {
+    const { fetch, log } = await createServerFixture({
+      script: [{ text: "A few words to cut." }, { text: "Another." }],
+    });
     const events = await readSse(await fetch("/api/chat", say({ session_id: "s", content: "Hi" })));
     await readSse(await fetch("/api/chat", say({ session_id: "s", content: "And?" })));
     for (const [index, { id = "" }] of events.entries()) {
@@ -68,9 +70,9 @@ describe("a chat", () => {
     expect(await log.listRuns("s")).toHaveLength(2);
   });
 
-  it("that was cut off while it ran is followed to its end", async () => {
+  it("resumes a live run until it ends", async () => {
     const gate = Promise.withResolvers<void>();
-    const { fetch, log } = await setServerStage({ script: [{ text: "Slowly said.", until: gate.promise }] });
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Slowly said.", until: gate.promise }] });
     const leaver = new AbortController();
     const seen: SseEvent[] = [];
     const first = await fetch("/api/chat", say({ session_id: "s", content: "Hi" }, {}, leaver.signal));
@@ -88,8 +90,8 @@ describe("a chat", () => {
     expect(all.map(({ data }) => data)).toEqual(frames.map(({ text }) => text));
   });
 
-  it("asked for again with its key is the same answer", async () => {
-    const { fetch, log } = await setServerStage({ script: [{ text: "Once." }] });
+  it("returns the same stream for a repeated key", async () => {
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Once." }] });
     const init = say({ content: "Hi" }, { "idempotency-key": "k" });
     const response = await fetch("/api/chat", init);
     const events = await readSse(response);
@@ -97,22 +99,22 @@ describe("a chat", () => {
     expect(await log.listRuns(String(parse(events[0] as SseEvent).data["session_id"]))).toHaveLength(1);
   });
 
-  it("is refused in JSON where it cannot begin", async () => {
-    const { ask, log } = await setServerStage();
+  it("rejects invalid requests with a JSON error", async () => {
+    const { ask, log } = await createServerFixture();
     const refuse = (body: unknown, status: number, headers = {}) => ask("POST", "/api/chat", body, { status, headers });
     expect(await refuse({ session_id: "s" }, 400)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ content: 1 }, 400)).toMatchObject({ code: "invalid_request" });
     for (const content of ["", " \n"])
       expect(await refuse({ content }, 400)).toMatchObject({ code: "invalid_command", detail: "`content` is empty" });
-    expect(await refuse({ content: "x", agent: "nobody" }, 404)).toMatchObject({ code: "unknown_agent" });
+    expect(await refuse({ content: "x", agent: "unknown" }, 404)).toMatchObject({ code: "unknown_agent" });
     const cursor = { "last-event-id": "2.AAAAAAAA.1" };
     expect(await refuse({ content: "x" }, 400, cursor)).toMatchObject({ code: "invalid_request" });
-    expect(await refuse({ session_id: "nobody" }, 404, cursor)).toMatchObject({ code: "unknown_session" });
+    expect(await refuse({ session_id: "unknown" }, 404, cursor)).toMatchObject({ code: "unknown_session" });
     await log.createSession("s");
     expect(await refuse({ session_id: "s" }, 410, cursor)).toMatchObject({ code: "cursor_stale" });
     expect(await refuse({ session_id: "s" }, 400, { "last-event-id": "x" })).toMatchObject({ code: "cursor_invalid" });
     await ask("GET", "/api/chat", undefined, { status: 400 });
-    await ask("GET", "/api/chat?session_id=nobody", undefined, { status: 404 });
+    await ask("GET", "/api/chat?session_id=unknown", undefined, { status: 404 });
     await ask("GET", "/api/chat?session_id=s", undefined, { status: 204 });
   });
 });

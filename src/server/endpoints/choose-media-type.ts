@@ -1,43 +1,42 @@
 /**
- * Which of the forms a door can answer in is wanted, by the `Accept` header: media ranges with their weights. It knows no
- * door.
+ * Content negotiation: chooses a response format by the `Accept` header.
  *
- * Invariant: of two that are wanted alike, the one named more exactly is given, then the one named first, then the one
- * the door prefers. Where the header is absent, says nothing that can be read, or accepts none of them, it is the door's
- * first: whoever asks in a way nobody thought of is given an answer rather than a riddle.
+ * Invariant: among formats with equal weight, the one named more specifically wins, then the one named first in the
+ * header, then the one offered first. The first offered format is used if the header is absent, malformed or accepts
+ * none of them, so that a request is never rejected for its `Accept` header.
  */
 const MAX_RANGES = 50;
 
-interface Range {
+interface MediaRange {
   readonly type: string;
   readonly subtype: string;
   readonly weight: number;
   readonly index: number;
 }
 
-/** Several media types may stand for one form. */
-export interface OfferedForm<F extends string> {
-  readonly form: F;
+/** A response format and the media types that select it. */
+export interface OfferedFormat<F extends string> {
+  readonly format: F;
   readonly mediaTypes: readonly string[];
 }
 
 export function chooseMediaType<F extends string>(
   accept: string | null,
-  offered: readonly [OfferedForm<F>, ...OfferedForm<F>[]],
+  offered: readonly [OfferedFormat<F>, ...OfferedFormat<F>[]],
 ): F {
   const ranges = parseAccept(accept ?? "");
-  let best: { readonly form: F; readonly rank: readonly number[] } | undefined;
-  for (const { form, mediaTypes } of offered)
+  let best: { readonly format: F; readonly rank: readonly number[] } | undefined;
+  for (const { format, mediaTypes } of offered)
     for (const mediaType of mediaTypes) {
       const rank = rankOf(mediaType, ranges);
-      if (rank !== undefined && (best === undefined || isAbove(rank, best.rank))) best = { form, rank };
+      if (rank !== undefined && (best === undefined || ranksHigher(rank, best.rank))) best = { format, rank };
     }
-  return best?.form ?? offered[0].form;
+  return best?.format ?? offered[0].format;
 }
 
-/** What cannot be read is passed over, as if it were not there. */
-function parseAccept(accept: string): readonly Range[] {
-  return accept.split(",", MAX_RANGES).flatMap((text, index): readonly Range[] => {
+/** Malformed ranges are ignored. */
+function parseAccept(accept: string): readonly MediaRange[] {
+  return accept.split(",", MAX_RANGES).flatMap((text, index): readonly MediaRange[] => {
     const [range = "", ...parameters] = text.split(";").map((part) => part.trim().toLowerCase());
     const [, type, subtype] = /^([\w!#$&^.+*-]+)\/([\w!#$&^.+*-]+)$/.exec(range) ?? [];
     if (type === undefined || subtype === undefined || (type === "*" && subtype !== "*")) return [];
@@ -46,10 +45,13 @@ function parseAccept(accept: string): readonly Range[] {
   });
 }
 
-/** Weight, exactness, place; undefined where it is not accepted. The most exact range speaks for the type. */
-function rankOf(mediaType: string, ranges: readonly Range[]): readonly number[] | undefined {
+/**
+ * Returns weight, specificity and position of the most specific matching range, or undefined if the type is not
+ * accepted.
+ */
+function rankOf(mediaType: string, ranges: readonly MediaRange[]): readonly number[] | undefined {
   const [type, subtype] = mediaType.split("/");
-  let found: { readonly range: Range; readonly exactness: number } | undefined;
+  let found: { readonly range: MediaRange; readonly exactness: number } | undefined;
   for (const range of ranges) {
     const exactness =
       range.type === "*"
@@ -67,7 +69,7 @@ function rankOf(mediaType: string, ranges: readonly Range[]): readonly number[] 
   return [found.range.weight, found.exactness, -found.range.index];
 }
 
-function isAbove(rank: readonly number[], other: readonly number[]): boolean {
+function ranksHigher(rank: readonly number[], other: readonly number[]): boolean {
   for (const [at, value] of rank.entries()) if (value !== other[at]) return value > (other[at] ?? 0);
   return false;
 }

@@ -1,39 +1,42 @@
-/** How doors over HTTP ask for commands: `Idempotency-Key` is the command's id, and a refusal is thrown. */
+/**
+ * Executes commands for HTTP endpoints: `Idempotency-Key` becomes the id of the command, and a refusal is thrown as an
+ * error.
+ */
 import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
-import { carryOut } from "../commands/carry-out.ts";
-import { commandsFor } from "../commands/commands-for.ts";
+import { executeCommand } from "../commands/execute-command.ts";
+import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 
-export const KEY_HEADER = {
-  "Idempotency-Key": "Asked again with the same key it is the same request, and has the same effect: once",
+export const IDEMPOTENCY_HEADER = {
+  "Idempotency-Key": "Repeating a request with the same key has no further effect and returns the same result",
 } as const;
 
-/** The id of the command: the caller's, or one that is made up. */
-export function readKey(request: Request): string {
+/** Returns the idempotency key of the request, or a random one. */
+export function readIdempotencyKey(request: Request): string {
   const key = request.headers.get("idempotency-key") ?? "";
   return key === "" ? randomUUID() : key;
 }
 
-type Core = Pick<ServerCore, "commands" | "access">;
+type CommandCore = Pick<ServerCore, "commands" | "access">;
 
-/** In the name of whoever asks, who has leave. */
-export async function ask(core: Core, caller: Caller, command: ControlCommand): Promise<AckControl> {
-  const answer = await carryOut(commandsFor(core, caller), command);
+/** Executes a command of an authorized caller. Throws the error of a refusal. */
+export async function executeOrThrow(core: CommandCore, caller: Caller, command: ControlCommand): Promise<AckControl> {
+  const answer = await executeCommand(commandHostFor(core, caller), command);
   if (answer.type === "ack") return answer;
   const { code, message, details } = answer;
   throw new LoomError(toErrorCode(code), message, details);
 }
 
-/** As an answer: what waits is accepted, what is done is done. */
-export async function answerCommand(core: Core, caller: Caller, command: ControlCommand): Promise<Response> {
-  const answer = await ask(core, caller, command);
+/** Executes a command and responds with 200 if it was executed, or 202 if it is pending. */
+export async function respondToCommand(core: CommandCore, caller: Caller, command: ControlCommand): Promise<Response> {
+  const answer = await executeOrThrow(core, caller, command);
   return Response.json(answer, { status: answer.pending === true ? 202 : 200 });
 }
 
-/** Outcomes in the log may bear codes of another version. */
+/** The log may contain outcomes with error codes of another version. */
 function toErrorCode(code: string): ErrorCode {
   return Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : "internal_error";
 }

@@ -1,26 +1,26 @@
 import { describe, expect, it } from "vitest";
-import { setServerStage } from "../../../test/server/stage.ts";
+import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 
 const REMOVE = { name: "remove", input: { path: "old.log" }, id: "call_rm" };
 
-/** A run that waits for consent. */
-async function setWaiting() {
-  const stage = await setServerStage({ script: [{ calls: [REMOVE] }, { text: "Done." }] });
-  const { ask, log } = stage;
+/** Starts a run that waits for approval. */
+async function createWaitingFixture() {
+  const fixture = await createServerFixture({ script: [{ calls: [REMOVE] }, { text: "Done." }] });
+  const { ask, log } = fixture;
   await ask("POST", "/v1/sessions/s/runs", { message: "Clean up", run_id: "r" }, { status: 202 });
   const list = async () => (await ask("GET", "/v1/sessions/s/approvals"))["approvals"] as readonly JsonObject[];
   await expect.poll(list).toHaveLength(1);
   const untilEnded = async () => {
     await expect.poll(async () => (await log.getRun("s", "r"))?.status).not.toBe("live");
   };
-  return { ...stage, list, untilEnded };
+  return { ...fixture, list, untilEnded };
 }
 
-describe("a message as a command", () => {
-  it("speaks of files that are there, and of no others, whatever it says of them", async () => {
-    const { ask, core, log } = await setServerStage({ script: [{ text: "Seen." }] });
+describe("a message sent as a command", () => {
+  it("refers only to existing blobs and takes their description from the store", async () => {
+    const { ask, core, log } = await createServerFixture({ script: [{ text: "Seen." }] });
     const blob = await core.blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png", name: "x.png" });
     const say = (id: string, blob_id = "") => ({
       type: "run",
@@ -37,9 +37,9 @@ describe("a message as a command", () => {
   });
 });
 
-describe("a call that waits for consent", () => {
-  it("is listed with what it would do, and answered once, with arguments that may be edited", async () => {
-    const { ask, list, ran, untilEnded } = await setWaiting();
+describe("an approval", () => {
+  it("is listed, and can be answered once with edited arguments", async () => {
+    const { ask, list, ran, untilEnded } = await createWaitingFixture();
     expect(await list()).toMatchObject([
       { call_id: "call_rm", run_id: "r", name: "remove", arguments: { path: "old.log" } },
     ]);
@@ -56,8 +56,8 @@ describe("a call that waits for consent", () => {
     expect(await ask("POST", "/v1/sessions/s/approvals/call_rm", late, { status: 409 })).toHaveProperty("code");
   });
 
-  it("is refused where it is another, or the answer is none", async () => {
-    const { ask, list } = await setWaiting();
+  it("is rejected for an unknown call or an invalid decision", async () => {
+    const { ask, list } = await createWaitingFixture();
     const refuse = (call: string, body: unknown, status: number) =>
       ask("POST", `/v1/sessions/s/approvals/${call}`, body, { status });
     expect(await refuse("call_rm", { decision: "perhaps" }, 400)).toMatchObject({ code: "invalid_request" });
@@ -67,9 +67,9 @@ describe("a call that waits for consent", () => {
   });
 });
 
-describe("stop", () => {
-  it("stops a run, once, and is no mistake when it is over", async () => {
-    const { ask, log, untilEnded, ran } = await setWaiting();
+describe("cancel", () => {
+  it("ends a run, and has no effect on one that has ended", async () => {
+    const { ask, log, untilEnded, ran } = await createWaitingFixture();
     const stopped = await ask("POST", "/v1/sessions/s/runs/r/cancel", { reason: "enough" });
     expect(stopped).toMatchObject({ type: "ack", result: { event_id: expect.any(Number) as unknown } });
     await untilEnded();
@@ -78,8 +78,8 @@ describe("stop", () => {
     expect(await ask("POST", "/v1/sessions/s/runs/r/cancel")).toMatchObject({ result: { effect: false } });
   });
 
-  it("of a run that nobody has heard of waits for it", async () => {
-    const { ask, log } = await setServerStage({ limits: { commandTimeoutMs: 20 } });
+  it("of an unknown run is pending", async () => {
+    const { ask, log } = await createServerFixture({ limits: { commandTimeoutMs: 20 } });
     await log.createSession("s");
     const headers = { "idempotency-key": "k" };
     const waits = await ask("POST", "/v1/sessions/s/runs/soon/cancel", {}, { status: 202, headers });
@@ -88,8 +88,8 @@ describe("stop", () => {
 });
 
 describe("a to-do list", () => {
-  it("is changed item by item, for all who look", async () => {
-    const { ask, log } = await setServerStage({ script: [] });
+  it("is changed item by item", async () => {
+    const { ask, log } = await createServerFixture({ script: [] });
     const session = await openSession(log, "s");
     await session.record({ type: "todo_list", list_id: "l", items: [{ id: "i", text: "Pack", completed: false }] });
     await session.close();
@@ -104,9 +104,9 @@ describe("a to-do list", () => {
   });
 });
 
-describe("a control frame as a body", () => {
-  it("is the same command as by any other door", async () => {
-    const { ask, log } = await setServerStage({ script: [{ text: "Yes." }] });
+describe("a control frame as a request body", () => {
+  it("is the same command as on any other endpoint", async () => {
+    const { ask, log } = await createServerFixture({ script: [{ text: "Yes." }] });
     const run = { type: "run", id: "k", session: "s", message: "Well?", run_id: "r" };
     const first = await ask("POST", "/v1/sessions/s/commands", run);
     expect(first).toMatchObject({ type: "ack", id: "k", result: { run_id: "r" } });
@@ -117,8 +117,8 @@ describe("a control frame as a body", () => {
     expect(await log.listRuns("s")).toHaveLength(1);
   });
 
-  it("is refused where it is none, or of another session", async () => {
-    const { ask } = await setServerStage();
+  it("is rejected if it is not a command or names another session", async () => {
+    const { ask } = await createServerFixture();
     const refuse = (body: unknown) => ask("POST", "/v1/sessions/s/commands", body, { status: 400 });
     expect(await refuse({ type: "subscribe", id: "1", session: "s" })).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ type: "cancel", id: "1", session: "s" })).toMatchObject({ code: "invalid_command" });

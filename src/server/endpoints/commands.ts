@@ -1,58 +1,61 @@
-/** What is asked of runs over HTTP: cancel, approve, change a to-do list; each by an address, or as a control frame. */
+/**
+ * Endpoints that control runs: cancel, approve, change a to-do list. Each has its own path, and all are available as a
+ * control frame.
+ */
 import { isCommand, readUp } from "../../protocol/control/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { actionOf } from "../commands/action-of.ts";
-import { answerCommand, KEY_HEADER, readKey } from "./command-endpoint.ts";
+import { respondToCommand, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { listApprovals } from "./list-approvals.ts";
 
 const ANSWERS = {
-  200: { about: "It was carried out", shape: "CommandDone" },
+  200: { description: "Executed", shape: "CommandResult" },
   202: {
-    about: "It is written down and waits; ask again with the same key to learn the outcome",
-    shape: "CommandDone",
+    description: "Pending; repeat the request with the same key to get the outcome",
+    shape: "CommandResult",
   },
 } as const;
 
-export const takeCommand = defineOperation<"Nothing", "ControlCommand">({
+export const sendCommand = defineOperation<"Empty", "ControlCommand">({
   id: "sendCommand",
   method: "POST",
   path: "/v1/sessions/{id}/commands",
   tag: "commands",
-  summary: "A command of the control protocol, as on a socket",
+  summary: "Send a command of the control protocol, as on a socket",
   params: { id: "Id of the session" },
   body: "ControlCommand",
-  // It takes messages as well, which may make the session; what else it is asked is asked for again below.
+  // The body may be a message, which can create the session. Other commands are authorized again below.
   action: "runs.start",
-  isLate: true,
-  answers: ANSWERS,
+  isAllowedWhileClosing: true,
+  responses: ANSWERS,
   async handle(core, { caller, params: { id: session = "" }, body }) {
     const decoded = readUp(body);
     if (!decoded.ok) throw new LoomError("invalid_command", decoded.message);
     const { frame } = decoded;
-    if (!isCommand(frame)) throw new LoomError("invalid_command", `${frame.type} is no command`);
-    if (frame.session !== session) throw new LoomError("invalid_command", "`session` is another than the address says");
+    if (!isCommand(frame)) throw new LoomError("invalid_command", `\`${frame.type}\` is not a command`);
+    if (frame.session !== session) throw new LoomError("invalid_command", "`session` does not match the path");
     if (frame.type !== "run") await core.authorize({ caller, action: actionOf(frame.type), session });
-    return answerCommand(core, caller, frame);
+    return respondToCommand(core, caller, frame);
   },
 });
 
-const cancelRun = defineOperation<"Nothing", "CancelRun">({
+const cancelRun = defineOperation<"Empty", "CancelRun">({
   id: "cancelRun",
   method: "POST",
   path: "/v1/sessions/{id}/runs/{run}/cancel",
   tag: "commands",
-  summary: "Stops a run, also one that waits for its turn",
+  summary: "Cancel a run, live or queued",
   params: { id: "Id of the session", run: "Id of the run" },
-  headers: KEY_HEADER,
+  headers: IDEMPOTENCY_HEADER,
   body: "CancelRun",
   isBodyRequired: false,
   action: "runs.control",
-  answers: ANSWERS,
+  responses: ANSWERS,
   handle: (core, { request, caller, params: { id: session = "", run = "" }, body: { reason } }) =>
-    answerCommand(core, caller, {
+    respondToCommand(core, caller, {
       type: "cancel",
-      id: readKey(request),
+      id: readIdempotencyKey(request),
       session,
       run_id: run,
       ...(reason === undefined ? {} : { reason }),
@@ -64,45 +67,58 @@ const readApprovals = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}/approvals",
   tag: "commands",
-  summary: "The tool calls that wait for an answer now",
+  summary: "List the tool calls that wait for approval",
   params: { id: "Id of the session" },
   action: "sessions.read",
-  answers: { 200: { about: "The calls", shape: "Approvals" } },
+  responses: { 200: { description: "Tool calls", shape: "Approvals" } },
   handle: async ({ log }, { params: { id = "" } }) => Response.json({ approvals: await listApprovals(log, id) }),
 });
 
-const answerApproval = defineOperation<"Nothing", "AnswerApproval">({
+const answerApproval = defineOperation<"Empty", "AnswerApproval">({
   id: "answerApproval",
   method: "POST",
   path: "/v1/sessions/{id}/approvals/{call}",
   tag: "commands",
-  summary: "Answers whether a tool may be called; the first answer counts",
+  summary: "Approve or reject a tool call; the first answer counts",
   params: { id: "Id of the session", call: "Id of the tool call" },
-  headers: KEY_HEADER,
+  headers: IDEMPOTENCY_HEADER,
   body: "AnswerApproval",
   action: "runs.approve",
-  answers: ANSWERS,
+  responses: ANSWERS,
   handle: (core, { request, caller, params: { id: session = "", call = "" }, body }) =>
-    answerCommand(core, caller, { ...body, type: "approve", id: readKey(request), session, call_id: call }),
+    respondToCommand(core, caller, {
+      ...body,
+      type: "approve",
+      id: readIdempotencyKey(request),
+      session,
+      call_id: call,
+    }),
 });
 
-const changeTodo = defineOperation<"Nothing", "ChangeTodo">({
+const changeTodo = defineOperation<"Empty", "ChangeTodo">({
   id: "changeTodo",
   method: "PATCH",
   path: "/v1/sessions/{id}/todos/{list}/{item}",
   tag: "commands",
-  summary: "Changes an item of a to-do list",
+  summary: "Change a to-do item",
   params: { id: "Id of the session", list: "Id of the list", item: "Id of the item" },
-  headers: KEY_HEADER,
+  headers: IDEMPOTENCY_HEADER,
   body: "ChangeTodo",
   action: "runs.control",
-  answers: ANSWERS,
+  responses: ANSWERS,
   handle: (core, { request, caller, params: { id: session = "", list = "", item = "" }, body }) =>
-    answerCommand(core, caller, { ...body, type: "todo", id: readKey(request), session, list_id: list, item_id: item }),
+    respondToCommand(core, caller, {
+      ...body,
+      type: "todo",
+      id: readIdempotencyKey(request),
+      session,
+      list_id: list,
+      item_id: item,
+    }),
 });
 
 export const COMMAND_OPERATIONS: readonly AnyOperation[] = [
-  takeCommand,
+  sendCommand,
   cancelRun,
   readApprovals,
   answerApproval,

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { deriveSessionId } from "./derive-session-id.ts";
 
-it("follows from the key, and for everybody but those on this machine from who asks", () => {
+it("derives an id from the key and from every owner except the local one", () => {
   expect(deriveSessionId("k", "local")).toBe("sess_glTDKakoUPbVOd03b0gW7i");
   const ids = [
     deriveSessionId("k", "local"),

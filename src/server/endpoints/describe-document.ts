@@ -1,4 +1,4 @@
-/** Documents and passages of the knowledge base as the API shows them. */
+/** Converts documents and passages of the knowledge base to API responses. */
 import { basename } from "node:path/posix";
 import type { DocumentInfo, SearchHit } from "../../context/index.ts";
 import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
@@ -33,7 +33,7 @@ export function describeHit(hit: SearchHit): KnowledgeHits["hits"][number] {
   };
 }
 
-/** Paths of every system, and addresses. */
+/** Handles paths of all platforms and URLs. */
 function nameOf(uri: string): string {
   return basename(uri.replaceAll("\\", "/")) || uri;
 }

@@ -1,4 +1,4 @@
-/** Sessions, runs and checkpoints of the log as the API shows them. */
+/** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
 import {
   type CheckpointInfo,
   type CommandState,
@@ -15,7 +15,7 @@ export function describeSession(info: SessionInfo): Session {
     session_id: sessionId,
     ...(title === undefined ? {} : { title }),
     created_at: createdAt,
-    // The runs of one that was forked or imported are older than itself.
+    // The runs of a forked or imported session are older than the session.
     updated_at: Math.max(createdAt, updatedAt),
     first_event_id: firstId,
     last_event_id: lastId,
@@ -48,7 +48,7 @@ export function describeRun({
   };
 }
 
-/** Of a command `enqueue`. Whoever wrote it may have said less. */
+/** Describes a pending `enqueue` command. Its fields may be missing if another program wrote it. */
 export function describeQueued({ commandId, body, createdAt }: CommandState): SessionDetails["queued"][number] {
   const { run_id: runId, message, agent, attachments } = body;
   return {
@@ -76,13 +76,16 @@ export function describeCheckpoint({ checkpointId, step, ns, runId, eventId, tim
 const PAGE = 50;
 const MAX_PAGE = 500;
 
-interface AskedPage {
+interface PageQuery {
   readonly limit: number;
   readonly after?: string;
 }
 
-/** One more than was asked for is looked up: whether there is a next page is then known. */
-export function readPage(query: { readonly limit?: number; readonly after?: string }): AskedPage {
+/**
+ * Reads limit and cursor of a list request. Callers fetch one item more than `limit` to know whether there is a next
+ * page.
+ */
+export function readPageQuery(query: { readonly limit?: number; readonly after?: string }): PageQuery {
   const { limit = PAGE, after } = query;
   return {
     limit: Math.min(Math.max(1, limit), MAX_PAGE),
@@ -90,7 +93,7 @@ export function readPage(query: { readonly limit?: number; readonly after?: stri
   };
 }
 
-/** The items of the page, and the `after` of the next where there is one. */
+/** Returns the items of the page, and `next` if there are more. */
 export function cutPage<T>(found: readonly T[], limit: number, keyOf: (item: T) => string) {
   const items = found.slice(0, limit);
   const last = items.at(-1);

@@ -43,37 +43,37 @@ describe("events", () => {
     ["?limit=0", []],
     ["?after=8", []],
     ["?follow=0&after=7", [8]],
-  ])("gives %j in both framings", async (query, ids) => {
-    const door = await createEndpoint();
-    const sse = await door(`/v1/sessions/s/events${query}`);
+  ])("returns %j in both framings", async (query, ids) => {
+    const endpoint = await createEndpoint();
+    const sse = await endpoint(`/v1/sessions/s/events${query}`);
     expect(sse.headers.get("content-type")).toBe("text/event-stream");
     expect(await readIds(sse)).toEqual(ids);
-    const ndjson = await door(`/v1/sessions/s/events${query}`, NDJSON);
+    const ndjson = await endpoint(`/v1/sessions/s/events${query}`, NDJSON);
     expect(ndjson.headers.get("content-type")).toBe("application/x-ndjson");
     expect(await readIds(ndjson)).toEqual(ids);
   });
 
-  it("goes on after the id of the last event a reader had", async () => {
-    const door = await createEndpoint();
-    const text = await (await door("/v1/sessions/s/events?limit=3")).text();
+  it("resumes after Last-Event-ID", async () => {
+    const endpoint = await createEndpoint();
+    const text = await (await endpoint("/v1/sessions/s/events?limit=3")).text();
     const id = /.*^id: (\S+)$/ms.exec(text)?.[1] as string;
-    const rest = await door("/v1/sessions/s/events", { headers: { "last-event-id": id } });
+    const rest = await endpoint("/v1/sessions/s/events", { headers: { "last-event-id": id } });
     expect(await readIds(rest)).toEqual([4, 5, 6, 7, 8]);
-    // A browser asks again at the address it was given.
-    const again = await door("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": id } });
+    // A browser reconnects with the same URL.
+    const again = await endpoint("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": id } });
     expect(await readIds(again)).toEqual([4, 5, 6, 7, 8]);
-    const fresh = await door("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": "" } });
+    const fresh = await endpoint("/v1/sessions/s/events?after=1&skip=1", { headers: { "last-event-id": "" } });
     expect(await readIds(fresh)).toEqual([3, 4, 5, 6, 7, 8]);
   });
 
   it.each([{}, NDJSON])(
-    "ends within a frame where the next is too long, and says why when asked for it",
+    "cuts the stream before a frame that is too long, and reports it to the next request",
     async (init) => {
       const log = new MemoryLog();
       await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
       const onError = vi.fn();
-      const door = await createEndpoint({ log, onError, maxFrameBytes: 1100 });
-      const first = await door("/v1/sessions/s/events?modes=values", init);
+      const endpoint = await createEndpoint({ log, onError, maxFrameBytes: 1100 });
+      const first = await endpoint("/v1/sessions/s/events?modes=values", init);
       expect(first.status).toBe(200);
       const bytes = new Uint8Array(await first.arrayBuffer());
       const decoder = "headers" in init ? createNdjsonDecoder() : createSseDecoder();
@@ -86,16 +86,16 @@ describe("events", () => {
       const [rest] = decoder.end();
       expect(rest?.ok === true ? rest.text : rest?.reason).toBe("headers" in init ? "{" : "unfinished_event");
       expect(onError).toHaveBeenCalledOnce();
-      const again = await door(`/v1/sessions/s/events?modes=values&after=${frames.at(-1)?.event_id}`, init);
+      const again = await endpoint(`/v1/sessions/s/events?modes=values&after=${frames.at(-1)?.event_id}`, init);
       expect([again.status, await again.json()]).toMatchObject([400, { code: "frame_too_long" }]);
     },
   );
 
-  it("sends states that were put together in chunks, however many a page makes", async () => {
+  it("sends reconstructed states in bounded chunks", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 300, list: ["x".repeat(20_000)] }));
-    const door = await createEndpoint({ log });
-    const response = await door("/v1/sessions/s/events?modes=all");
+    const endpoint = await createEndpoint({ log });
+    const response = await endpoint("/v1/sessions/s/events?modes=all");
     let [largest, sum] = [0, 0];
     for await (const chunk of response.body ?? []) {
       largest = Math.max(largest, chunk.length);
@@ -116,13 +116,13 @@ describe("events", () => {
     ["/v1/sessions/%ZZ/events", 400, "invalid_name"],
     ["/v1/sessions/s/nothing", 404, "not_found"],
     ["/elsewhere", 404, "not_found"],
-  ])("refuses %s with %i %s", async (path, status, code) => {
+  ])("rejects %s with %i %s", async (path, status, code) => {
     const response = await (await createEndpoint())(path);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ code });
   });
 
-  it("refuses a bad place also where the store is slow", async () => {
+  it("rejects an invalid position even if the store is slow", async () => {
     const log = overrideLog(await createLog(), (real) => ({
       getSession: async (id) => {
         await new Promise((resolve) => setTimeout(resolve, 50));
@@ -134,7 +134,7 @@ describe("events", () => {
     expect((await (await createEndpoint({ log }))("/v1/sessions/s/events?after=8&skip=1&follow=1")).status).toBe(416);
   });
 
-  it("breaks the connection when something goes wrong on the way", async () => {
+  it("cuts the connection when reading fails", async () => {
     const log = overrideLog(new MemoryLog({ limits: { maxPageRecords: 2 } }), (real) => {
       let reads = 0;
       return {
@@ -150,31 +150,32 @@ describe("events", () => {
     expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ message: "the disk is gone" }));
   });
 
-  it("tells the cursor of its beginning, from which frames can be counted", async () => {
+  it("returns the start cursor, from which frames can be counted", async () => {
     const log = await createLog();
-    const door = await createEndpoint({ log });
-    const cursorOf = async (query: string) => (await door(`/v1/sessions/s/events${query}`)).headers.get("loom-cursor");
+    const endpoint = await createEndpoint({ log });
+    const cursorOf = async (query: string) =>
+      (await endpoint(`/v1/sessions/s/events${query}`)).headers.get("loom-cursor");
     const start = (await cursorOf("")) as string;
     expect(start).toMatch(/^\d+\.[\w-]{8}\.0$/);
     const sixth = start.replace(/0$/, "6");
     expect(await cursorOf("?after=6")).toBe(sixth);
     expect(await cursorOf(`?after=${sixth}`)).toBe(sixth);
     expect(await cursorOf(`?after=${start}&skip=3&follow=1`)).toBe(start);
-    expect(await readIds(await door(`/v1/sessions/s/events?after=${start}&skip=6`, NDJSON))).toEqual([7, 8]);
-    expect((await door(`/v1/sessions/s/events?after=${start.replace(/0$/, "3.5")}&follow=1`)).status).toBe(410);
-    // Counted from a place that is gone, they would be others.
+    expect(await readIds(await endpoint(`/v1/sessions/s/events?after=${start}&skip=6`, NDJSON))).toEqual([7, 8]);
+    expect((await endpoint(`/v1/sessions/s/events?after=${start.replace(/0$/, "3.5")}&follow=1`)).status).toBe(410);
+    // Counting from a pruned position would address other frames.
     await log.prune({ maxSessionBytes: 0 });
-    expect((await door(`/v1/sessions/s/events?after=${start}&skip=6`)).status).toBe(410);
+    expect((await endpoint(`/v1/sessions/s/events?after=${start}&skip=6`)).status).toBe(410);
     await log.deleteSession("s");
     await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
     for (const query of [`?after=${start}&skip=6`, `?after=6&of=${start}`, `?skip=6&of=${start}`]) {
-      const response = await door(`/v1/sessions/s/events${query}`);
+      const response = await endpoint(`/v1/sessions/s/events${query}`);
       expect([response.status, await response.json()]).toMatchObject([410, { code: "cursor_stale" }]);
     }
-    expect((await door("/v1/sessions/s/events?after=6&of=nonsense")).status).toBe(400);
+    expect((await endpoint("/v1/sessions/s/events?after=6&of=nonsense")).status).toBe(400);
   });
 
-  it("lets go of the session however it ends", async () => {
+  it("stops watching the session however the stream ends", async () => {
     let watching = 0;
     const log = overrideLog(await createLog(), (real) => ({
       watch(...asked) {
@@ -186,22 +187,22 @@ describe("events", () => {
         };
       },
     }));
-    const door = await createEndpoint({ log });
+    const endpoint = await createEndpoint({ log });
     for (const query of ["?follow=1", "?follow=1&after=8", "?follow=1&limit=0", "?follow=1&limit=2"]) {
-      const response = await door(`/v1/sessions/s/events${query}`);
+      const response = await endpoint(`/v1/sessions/s/events${query}`);
       await new Promise((resolve) => setImmediate(resolve));
       await response.body?.cancel();
       await vi.waitFor(() => expect(watching, query).toBe(0));
     }
   });
 
-  it("never keeps a reader waiting for longer than it promises", async () => {
+  it("sends something at least once per heartbeat interval", async () => {
     vi.useFakeTimers();
     try {
       const log = await createLog();
-      const door = await createEndpoint({ log, heartbeatMs: 1000 });
+      const endpoint = await createEndpoint({ log, heartbeatMs: 1000 });
       const session = await openSession(log, "s");
-      const response = await door("/v1/sessions/s/events?follow=1&after=8");
+      const response = await endpoint("/v1/sessions/s/events?follow=1&after=8");
       const times: number[] = [];
       const began = performance.now();
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
@@ -221,19 +222,19 @@ describe("events", () => {
     }
   });
 
-  it("gives a sign of life while it waits, and stops when nobody listens", async () => {
-    const door = await createEndpoint({ heartbeatMs: 5 });
-    const response = await door("/v1/sessions/s/events?follow=1&after=8");
+  it("sends heartbeats while it waits", async () => {
+    const endpoint = await createEndpoint({ heartbeatMs: 5 });
+    const response = await endpoint("/v1/sessions/s/events?follow=1&after=8");
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const { value } = await reader.read();
     expect(new TextDecoder().decode(value)).toBe(": alive\n\n");
     await reader.cancel();
   });
 
-  it("stands under any address", async () => {
-    const door = await createEndpoint({ base: "/api/loom" });
-    expect((await door("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);
-    expect((await door("/v1/sessions/s/events")).status).toBe(404);
+  it("can be mounted below any base path", async () => {
+    const endpoint = await createEndpoint({ base: "/api/loom" });
+    expect((await endpoint("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);
+    expect((await endpoint("/v1/sessions/s/events")).status).toBe(404);
   });
 });
 
@@ -245,12 +246,12 @@ describe("commands", () => {
   });
 
   it("are answered as on a socket", async () => {
-    const door = await createEndpoint();
+    const endpoint = await createEndpoint();
     const command = { type: "cancel", id: "c1", session: "s", run_id: "run-1" };
-    const done = await door("/v1/sessions/s/commands", post(command));
+    const done = await endpoint("/v1/sessions/s/commands", post(command));
     expect([done.status, await done.json()]).toEqual([200, { type: "ack", id: "c1", result: { effect: false } }]);
     const run = { type: "run", id: "m1", session: "new", message: "Hello" };
-    const pending = await door("/v1/sessions/new/commands", post(run));
+    const pending = await endpoint("/v1/sessions/new/commands", post(run));
     const result = { run_id: expect.stringMatching(/^run-/) as string };
     expect([pending.status, await pending.json()]).toEqual([202, { type: "ack", id: "m1", pending: true, result }]);
   });
@@ -262,14 +263,14 @@ describe("commands", () => {
     [{ type: "cancel", id: "1", session: "s" }, 400, "invalid_command"],
     [{ type: "todo", id: "1", session: "s", list_id: "l", item_id: "i", completed: true }, 404, "unknown_todo"],
     ["x".repeat(70_000), 413, "body_too_large"],
-  ])("refuses a bad one", async (body, status, code) => {
+  ])("rejects an invalid one", async (body, status, code) => {
     const response = await (await createEndpoint())("/v1/sessions/s/commands", post(body));
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
   });
 
-  it("takes the right method alone", async () => {
-    const door = await createEndpoint();
-    expect((await door("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST, OPTIONS");
-    expect((await door("/v1/sessions/s/events", { method: "DELETE" })).status).toBe(405);
+  it("accepts only the declared method", async () => {
+    const endpoint = await createEndpoint();
+    expect((await endpoint("/v1/sessions/s/commands")).headers.get("allow")).toBe("POST, OPTIONS");
+    expect((await endpoint("/v1/sessions/s/events", { method: "DELETE" })).status).toBe(405);
   });
 });

@@ -1,7 +1,7 @@
 /**
- * The doors of sessions that somebody else writes, as a function from Request to Response that any server can mount: the
- * stream of a session, and commands. They are the same doors as those of a whole server, with neither agents nor guard
- * around them: whoever mounts them decides who may come in.
+ * The endpoints of a single log as a function from Request to Response that any server can mount: the stream of a
+ * session, and commands. They are the same endpoints as in the full server, without agents, authentication or host
+ * checks; the server that mounts them decides who may call them.
  *
  *   GET  /v1/sessions/{id}/events
  *   POST /v1/sessions/{id}/commands
@@ -9,74 +9,83 @@
 import { ErrorReporter } from "../../engine/index.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { CommandHost } from "../commands/carry-out.ts";
+import type { CommandHost } from "../commands/execute-command.ts";
 import { OPEN_ACCESS } from "../auth/open-access.ts";
 import { allowAll } from "../guard/authorize.ts";
-import { createAnswerHeaders, readRequestId, setOnNode, setOnResponse } from "../http/answer-headers.ts";
+import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "../http/response-headers.ts";
 import { assertPath, createApp } from "../http/create-app.ts";
 import { readNodeBindings } from "../http/node-bindings.ts";
-import { answerThrown } from "../http/refuse-request.ts";
+import { answerError } from "../http/refuse-request.ts";
 import { readBasePath } from "../http/strip-base.ts";
-import type { RunDesk } from "../runs/run-desk.ts";
+import type { RunDispatcher } from "../runs/run-dispatcher.ts";
 import type { ServerCore } from "../server-core.ts";
 import { readLimits, SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
-import { takeCommand } from "./commands.ts";
+import { sendCommand } from "./commands.ts";
 import { readEvents } from "./events.ts";
 
+/** Options of `createEventsHandler`. Only `log` is required. */
 export interface EventsHandlerOptions extends CommandHost {
-  /** What stands before `/v1`. */
+  /** URL prefix before `/v1`. Default: none. */
   readonly base?: string;
-  /** A sign of life when nothing else is sent; 0: none. */
+  /** Milliseconds between heartbeats of an idle stream; 0: none. Default: 15,000. */
   readonly heartbeatMs?: number;
-  /** Bytes of the body of a command. Code `body_too_large`. */
+  /** Size of a command body in bytes. Code `body_too_large`. Default: 64 KiB. */
   readonly maxCommandBytes?: number;
-  /** Bytes of one frame of a stream; what a receiver reads, unless told otherwise. Code `frame_too_long`. */
+  /** Size of a frame in bytes. Code `frame_too_long`. Default: what receivers accept by default. */
   readonly maxFrameBytes?: number;
-  /** Told of every stream: a `MetricsCollector`, say. */
+  /** Meter of all streams, for example a `MetricsCollector`. Default: none. */
   readonly meter?: StreamMeter | undefined;
 }
 
-/** Without agents: messages wait in the log for a process that has some. */
-const NO_RUNS: RunDesk = {
+/** No agents: messages wait in the log for a process that has some. */
+const NO_RUNS: RunDispatcher = {
   agents: [],
   resolveAgent: (name = "") => name,
-  attend: () => undefined,
+  dispatch: () => undefined,
   start: () => Promise.resolve(),
   size: 0,
   liveRuns: 0,
   close: () => Promise.resolve(),
 };
 
-/** On Node with Hono, hand on its `env`, so that streams go straight out. */
+/**
+ * Creates a handler that streams sessions and takes commands. On Node with Hono pass `context.env` as `env`, so that
+ * streams are written to the socket directly.
+ *
+ * ```ts
+ * const handler = createEventsHandler({ log });
+ * app.all("/v1/*", (context) => handler(context.req.raw, context.env));
+ * ```
+ */
 export function createEventsHandler(
   options: EventsHandlerOptions,
 ): (request: Request, env?: unknown) => Promise<Response> {
   const core = createCore(options);
-  const app = createApp(core, { operations: [readEvents, takeCommand], socketPaths: new Set() });
+  const app = createApp(core, { operations: [readEvents, sendCommand], socketPaths: new Set() });
   return async (request, env) => {
     const requestId = readRequestId(request.headers.get("x-request-id"));
     const node = readNodeBindings(env);
     const { origin } = new URL(request.url);
     const isSecure = origin.startsWith("https:");
-    const answerHeaders = createAnswerHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure });
+    const answerHeaders = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure });
     try {
       setOnNode(node, answerHeaders);
       const url = new URL(request.url);
       const { method, headers } = request;
-      const stranger = { method, headers, url, address: undefined, origin: url.origin };
-      const caller = { ...stranger, ...(await core.access.identify(stranger)) };
+      const requestInfo = { method, headers, url, address: undefined, origin: url.origin };
+      const caller = { ...requestInfo, ...(await core.access.identify(requestInfo)) };
       const path = cutBase(url.pathname, core.basePath);
       const response = await app.fetch(request, { caller, path, node, requestId });
       return setOnResponse(response, answerHeaders, node);
     } catch (error) {
-      return setOnResponse(answerThrown(core, request, error, requestId), answerHeaders, node);
+      return setOnResponse(answerError(core, request, error, requestId), answerHeaders, node);
     }
   };
 }
 
 function cutBase(path: string, base: string): string {
-  if (!path.startsWith(`${base}/`)) throw new LoomError("not_found", `there is nothing at ${path.slice(0, 200)}`);
+  if (!path.startsWith(`${base}/`)) throw new LoomError("not_found", `nothing found at ${path.slice(0, 200)}`);
   assertPath(path);
   return path.slice(base.length);
 }
@@ -84,7 +93,7 @@ function cutBase(path: string, base: string): string {
 function createCore(options: EventsHandlerOptions): ServerCore {
   const { log, base, meter, onError, maxCommandBytes: maxBodyBytes = 64 * 1024 } = options;
   const { heartbeatMs = SERVER_LIMITS.heartbeatMs, maxFrameBytes = SERVER_LIMITS.maxFrameBytes } = options;
-  // Nobody closes a function: it keeps nothing for those who may come back.
+  // The handler cannot be closed, so it keeps no streams for clients that may reconnect.
   const limits = readLimits({ heartbeatMs, maxBodyBytes, maxFrameBytes, lingerMs: 0 });
   const reporter = new ErrorReporter(onError);
   return {

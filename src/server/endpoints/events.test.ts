@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
-import { setServerStage } from "../../../test/server/stage.ts";
+import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
 import { formatCursor } from "../../log/index.ts";
 
-const setTwoRuns = async () => {
-  const stage = await setServerStage();
-  const info = await writeRecords(stage.log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
-  return { ...stage, cursorOf: (id: number, frame?: number) => formatCursor(info.incarnation, id, frame) };
+const createTwoRuns = async () => {
+  const fixture = await createServerFixture();
+  const info = await writeRecords(fixture.log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
+  return { ...fixture, cursorOf: (id: number, frame?: number) => formatCursor(info.incarnation, id, frame) };
 };
 
 describe("the events of a session", () => {
-  it("come from the beginning, from a place, as many as were asked for", async () => {
-    const { fetch, cursorOf } = await setTwoRuns();
+  it("are selected by position, limit, run and modes", async () => {
+    const { fetch, cursorOf } = await createTwoRuns();
     const read = async (query: string, headers = {}) =>
       (await readFrames(await fetch(`/v1/sessions/s/events${query}`, { headers }))).map(({ text }) => text);
     const all = await read("");
@@ -25,13 +25,13 @@ describe("the events of a session", () => {
     expect(await read("?run=r2")).toEqual(all.slice(4));
     expect(await read("?run=r1")).toEqual(all.slice(0, 4));
     expect(await read("?modes=tools,custom&run=r1")).toHaveLength(3);
-    // The header goes before what the address says: a browser asks at the same address again.
+    // The header takes precedence over the query, because a browser reconnects with the same URL.
     expect(await read("?after=1&skip=1", { "last-event-id": cursorOf(6) })).toEqual(all.slice(6));
     expect(await read("?after=3", { "last-event-id": "" })).toEqual(all.slice(3));
   });
 
-  it("of a run that is not there are waited for only by those who follow", async () => {
-    const { ask, fetch } = await setTwoRuns();
+  it("of an unknown run are awaited only with `follow`", async () => {
+    const { ask, fetch } = await createTwoRuns();
     expect(await ask("GET", "/v1/sessions/s/events?run=r3", undefined, { status: 404 })).toMatchObject({
       code: "unknown_run",
     });
@@ -40,8 +40,8 @@ describe("the events of a session", () => {
     await waiting.body?.cancel();
   });
 
-  it("say where they begin, and are kept by nobody on the way", async () => {
-    const { fetch, cursorOf } = await setTwoRuns();
+  it("have a start cursor and are not cacheable", async () => {
+    const { fetch, cursorOf } = await createTwoRuns();
     const { headers } = await fetch("/v1/sessions/s/events?after=3&dialect=export");
     expect(Object.fromEntries(headers)).toMatchObject({
       "content-type": "text/event-stream",
@@ -57,15 +57,15 @@ describe("the events of a session", () => {
     ["text/html, application/x-ndjson;q=0.2", "application/x-ndjson"],
     ["text/event-stream;q=0.1, application/x-ndjson;q=0.2", "application/x-ndjson"],
     ["application/jsonl", "application/x-ndjson"],
-  ])("are framed as `Accept: %s` has it: %s", async (accept, mediaType) => {
-    const { fetch } = await setTwoRuns();
+  ])("are framed for `Accept: %s` as %s", async (accept, mediaType) => {
+    const { fetch } = await createTwoRuns();
     const response = await fetch("/v1/sessions/s/events", { headers: accept === "" ? {} : { accept } });
     expect(response.headers.get("content-type")).toBe(mediaType);
     expect(await readFrames(response)).toHaveLength(8);
   });
 
-  it("go on where they are followed, and end with the run that was asked for", async () => {
-    const { fetch, log } = await setServerStage();
+  it("continue with `follow`, and end with the selected run", async () => {
+    const { fetch, log } = await createServerFixture();
     const session = await openSession(log, "s");
     const run = await session.startRun({ runId: "r1" });
     const followed = readFrames(await fetch("/v1/sessions/s/events?run=r1&follow=1"));
@@ -81,16 +81,16 @@ describe("the events of a session", () => {
     await session.close();
   });
 
-  it("tell an EventSource that has all of a run to ask no more", async () => {
-    const { fetch, cursorOf } = await setTwoRuns();
+  it("end with 204 for an EventSource that has received the whole run", async () => {
+    const { fetch, cursorOf } = await createTwoRuns();
     const ask = (id: string) => fetch("/v1/sessions/s/events?run=r1&follow=1", { headers: { "last-event-id": id } });
     expect((await ask(cursorOf(4))).status).toBe(204);
     expect((await ask(cursorOf(7))).status).toBe(204);
     expect(await readFrames(await ask(cursorOf(3)))).toHaveLength(1);
   });
 
-  it("are refused by name where the place, the dialect or the modes are no good", async () => {
-    const { ask } = await setTwoRuns();
+  it("are rejected for an invalid position, dialect or mode", async () => {
+    const { ask } = await createTwoRuns();
     const refuse = (query: string, status: number, headers = {}) =>
       ask("GET", `/v1/sessions/s/events?${query}`, undefined, { status, headers });
     expect(await refuse("dialect=klingon", 400)).toMatchObject({ code: "invalid_name" });

@@ -1,36 +1,43 @@
 /**
- * The stream of a session over HTTP: its beginning, its rest, its tail, one run of it, in any dialect, as server-sent
- * events or NDJSON. The answer bears the cursor of its beginning as `loom-cursor`: frames counted from there are counted
- * in a known place, also where the frames themselves tell none.
+ * Endpoint that streams a session: from any position, one run or all, in any dialect, as server-sent events or NDJSON.
+ * The response header `loom-cursor` is the cursor of the first frame's position, so that clients can count frames from
+ * there even in dialects without cursors.
  */
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { findRun } from "./find-session.ts";
-import { isAllRead, PLACE_HEADERS, readFraming, readLastEventId, sendStream, STREAM_TYPES } from "./stream-endpoint.ts";
+import {
+  isRunRead,
+  CURSOR_HEADERS,
+  readFraming,
+  readLastEventId,
+  sendStream,
+  STREAM_TYPES,
+} from "./stream-endpoint.ts";
 
 export const readEvents = defineOperation<"ReadEvents">({
   id: "readEvents",
   method: "GET",
   path: "/v1/sessions/{id}/events",
   tag: "events",
-  summary: "The frames of a session, from anywhere, in any dialect",
+  summary: "Stream the frames of a session",
   description:
-    "`Accept` says whether they come as server-sent events or NDJSON. With `follow` the answer goes on when the end is reached; else it ends there. With `run` it is one run, from its start unless a place is given, to its end; with `follow` one that has not begun is waited for.",
+    "`Accept` selects server-sent events or NDJSON. With `follow` the stream stays open at the end of the session. With `run` it contains one run, from its start or the given position to its end; with `follow` also a run that has not started yet.",
   params: { id: "Id of the session" },
-  headers: PLACE_HEADERS,
+  headers: CURSOR_HEADERS,
   query: "ReadEvents",
   action: "sessions.read",
-  answers: {
-    200: { about: "The frames", mediaTypes: STREAM_TYPES },
-    204: { about: "The run is over, and all of it came before `Last-Event-ID`: an EventSource stops asking" },
+  responses: {
+    200: { description: "Frames", mediaTypes: STREAM_TYPES },
+    204: { description: "The run has ended and `Last-Event-ID` is at its end; an EventSource stops reconnecting" },
   },
   async handle(core, call) {
     const { dialect, modes, after, skip, of, follow = false, limit, run } = call.query;
     const session = call.params["id"] ?? "";
-    // A browser that connects again asks at the same address: what it has received since tells the header alone.
+    // A browser reconnects with the same URL, so only the header has the current position.
     const lastEventId = readLastEventId(call.request);
-    if (run !== undefined && lastEventId !== undefined && (await isAllRead(core, session, run, lastEventId)))
+    if (run !== undefined && lastEventId !== undefined && (await isRunRead(core, session, run, lastEventId)))
       return new Response(null, { status: 204 });
-    // Who does not follow does not wait for it to begin either.
+    // Without `follow` do not wait for a run that has not started.
     if (run !== undefined && !follow) await findRun(core.log, session, run);
     return sendStream(
       core,

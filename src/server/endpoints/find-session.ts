@@ -1,4 +1,4 @@
-/** Sessions and runs that are named in addresses: they are there, or the caller is told which is not. */
+/** Looks up the session or run named in a path. */
 import type { Log, RunInfo, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";

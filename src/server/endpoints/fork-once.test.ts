@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
-import { type ServerStage, setServerStage } from "../../../test/server/stage.ts";
+import { type ServerFixture, createServerFixture } from "../../../test/server/server-fixture.ts";
 import { agent } from "../../agents/index.ts";
 import { OfflineModel } from "../../models/index.ts";
 import type { ForkedSession, Run } from "../api/shapes.generated.ts";
 
-/** Says something, and tells how the run has ended that answers it. */
-async function say({ ask }: ServerStage, session: string, message: string, run_id: string): Promise<string> {
+/** Sends a message and returns the final status of its run. */
+async function say({ ask }: ServerFixture, session: string, message: string, run_id: string): Promise<string> {
   const path = `/v1/sessions/${session}/runs`;
   await ask("POST", path, { message, run_id }, { status: 202 });
   const readStatus = async (): Promise<string> => ((await ask("GET", `${path}/${run_id}`)) as unknown as Run).status;
@@ -15,7 +15,7 @@ async function say({ ask }: ServerStage, session: string, message: string, run_i
 }
 
 describe("a fork before a run", () => {
-  it("goes on with the conversation before it, whatever became of earlier runs, and not by itself", async () => {
+  it("contains the conversation before it and waits for a message", async () => {
     const prompts: unknown[] = [];
     const model = new OfflineModel();
     const { doStream } = model;
@@ -23,11 +23,11 @@ describe("a fork before a run", () => {
       prompts.push(JSON.stringify(request.prompt));
       return doStream.call(model, request);
     };
-    const stage = await setServerStage({ agents: { main: agent({ model }) } });
-    const { ask, log } = stage;
-    expect(await say(stage, "s", "My name is Ada", "r1")).toBe("completed");
-    expect(await say(stage, "s", "Cause an error", "r2")).toBe("error");
-    expect(await say(stage, "s", "What is 6*7?", "r3")).toBe("completed");
+    const fixture = await createServerFixture({ agents: { main: agent({ model }) } });
+    const { ask, log } = fixture;
+    expect(await say(fixture, "s", "My name is Ada", "r1")).toBe("completed");
+    expect(await say(fixture, "s", "Cause an error", "r2")).toBe("error");
+    expect(await say(fixture, "s", "What is 6*7?", "r3")).toBe("completed");
     const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r3", session_id: "t" }, { status: 201 });
     expect(forked).toMatchObject({ session_id: "t", title: "My name is Ada" });
     expect(forked).not.toHaveProperty("checkpoint_id");
@@ -39,29 +39,29 @@ describe("a fork before a run", () => {
       ],
     });
     const before = prompts.length;
-    expect(await say(stage, "t", "What is 7*8?", "r4")).toBe("completed");
+    expect(await say(fixture, "t", "What is 7*8?", "r4")).toBe("completed");
     const asked = prompts.slice(before).join("");
     expect(asked).toContain("My name is Ada");
     expect(asked).not.toContain("6*7");
     expect((await log.listRuns("s")).map(({ runId }) => runId)).toEqual(["r3", "r2", "r1"]);
-    expect(stage.core.runs.liveRuns).toBe(0);
+    expect(fixture.core.runs.liveRuns).toBe(0);
   });
 
-  it("that is the first is named by what is said in its place", async () => {
-    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
-    const { ask } = stage;
-    await say(stage, "s", "What is 6*7?", "r1");
+  it("is empty before the first run and titled by its next message", async () => {
+    const fixture = await createServerFixture({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask } = fixture;
+    await say(fixture, "s", "What is 6*7?", "r1");
     const forked = await ask("POST", "/v1/sessions/s/fork", { before_run: "r1" }, { status: 201 });
     const { session_id: id } = forked as unknown as ForkedSession;
     expect(await ask("GET", `/v1/sessions/${id}`)).toMatchObject({ runs: [], last_event_id: 0 });
-    expect(await say(stage, id, "What is 7*8?", "r2")).toBe("completed");
+    expect(await say(fixture, id, "What is 7*8?", "r2")).toBe("completed");
     expect(await ask("GET", `/v1/sessions/${id}`)).toMatchObject({ title: "What is 7*8?" });
   });
 
-  it("asked for again with its key is the same, also when it went on; at another place it is refused", async () => {
-    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
-    const { ask, log } = stage;
-    for (const run of ["r1", "r2", "r3"]) await say(stage, "s", "Hello", run);
+  it("is returned again for its key, but not for another run", async () => {
+    const fixture = await createServerFixture({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask, log } = fixture;
+    for (const run of ["r1", "r2", "r3"]) await say(fixture, "s", "Hello", run);
     for (const [key, run] of [
       ["first", "r1"],
       ["second", "r2"],
@@ -70,7 +70,7 @@ describe("a fork before a run", () => {
       const again = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status, headers });
       const { session_id: id } = (await again({ before_run: run }, 201)) as unknown as ForkedSession;
       expect(await again({ before_run: run }, 200)).toMatchObject({ session_id: id });
-      await say(stage, id, "Something else", `${run}-other`);
+      await say(fixture, id, "Something else", `${run}-other`);
       expect(await again({ before_run: run }, 200)).toMatchObject({ session_id: id });
       const other = run === "r1" ? "r2" : "r1";
       expect(await again({ before_run: other }, 409)).toMatchObject({ code: "command_conflict" });
@@ -81,13 +81,13 @@ describe("a fork before a run", () => {
     await ask("POST", "/v1/sessions/s/fork", named, { status: 201, headers });
     await ask("POST", "/v1/sessions/s/fork", named, { headers });
     await ask("POST", "/v1/sessions/s/fork", named, { status: 409 });
-    await say(stage, "mine", "Something else", "r9");
+    await say(fixture, "mine", "Something else", "r9");
     await ask("POST", "/v1/sessions/s/fork", named, { status: 409, headers });
     expect(await log.listSessions()).toHaveLength(4);
   });
 
-  it("has the files that are spoken of, and shows images where they are now", async () => {
-    const { ask, log, core } = await setServerStage();
+  it("contains the blobs, and images have new URLs", async () => {
+    const { ask, log, core } = await createServerFixture();
     const blob = await core.blobs?.put("s", [new Uint8Array([7, 8])], { mediaType: "image/png", name: "x.png" });
     const url = `/v1/sessions/s/blobs/${blob?.blobId}`;
     const image = { envelope: { session_id: "s", event_id: 1, ts: 0 }, event: { type: "image", url } } as const;
@@ -99,8 +99,8 @@ describe("a fork before a run", () => {
     expect(await core.blobs?.get("t", blob?.blobId ?? "")).toMatchObject({ name: "x.png" });
   });
 
-  it("is refused with another place, with values, or where there is no such run", async () => {
-    const { ask, log } = await setServerStage();
+  it("is rejected with a second fork point, with state, or for an unknown run", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r"));
     const refuse = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status });
     expect(await refuse({ before_run: "r", after_event: 3 }, 400)).toMatchObject({ code: "invalid_request" });
@@ -110,35 +110,35 @@ describe("a fork before a run", () => {
   });
 });
 
-describe("a fork without a place", () => {
-  it("has all that is over, as it was, and waits for a message; what is live and what waits stays behind", async () => {
+describe("a fork without a fork point", () => {
+  it("copies everything that has ended, without the live run and queued messages", async () => {
     const agents = {
       main: agent({ model: new OfflineModel() }),
       slow: agent({ model: new OfflineModel({ delayMs: 60 }) }),
     };
-    const stage = await setServerStage({ agents });
-    const { ask, log, core } = stage;
+    const fixture = await createServerFixture({ agents });
+    const { ask, log, core } = fixture;
     const fork = (session_id: string) =>
       ask("POST", "/v1/sessions/s/fork", { session_id, title: "Copy" }, { status: 201 });
-    await say(stage, "s", "Hello", "r1");
+    await say(fixture, "s", "Hello", "r1");
     const { last_event_id: last } = await ask("GET", "/v1/sessions/s");
     const copy = await fork("t");
     expect(copy).toMatchObject({ title: "Copy", last_event_id: last });
     expect(copy).not.toHaveProperty("checkpoint_id");
-    // Not even the end of its last run is written anew.
+    // The end of the last run is copied too, not written again.
     expect(await log.listRuns("t")).toEqual(await log.listRuns("s"));
     await ask("POST", "/v1/sessions/s/runs", { message: "What is 6*7?", run_id: "r2", agent: "slow" }, { status: 202 });
     await ask("POST", "/v1/sessions/s/runs", { message: "And 7*8?", run_id: "r3" }, { status: 202 });
     await expect.poll(() => core.runs.liveRuns).toBe(1);
     expect(await fork("u")).toMatchObject({ last_event_id: last });
     expect(await ask("GET", "/v1/sessions/u")).toMatchObject({ is_busy: false, queued: [], runs: [{ run_id: "r1" }] });
-    expect(await say(stage, "u", "Another", "r4")).toBe("completed");
+    expect(await say(fixture, "u", "Another", "r4")).toBe("completed");
   });
 
-  it("asked for again with its key is the same, however far both have come; the key is not that of a place", async () => {
-    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
-    const { ask, log } = stage;
-    await say(stage, "s", "Hello", "r1");
+  it("is returned again for its key, however far both sessions have advanced", async () => {
+    const fixture = await createServerFixture({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask, log } = fixture;
+    await say(fixture, "s", "Hello", "r1");
     const headers = { "idempotency-key": "k" };
     const again = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status, headers });
     const { session_id: id } = (await again({}, 201)) as unknown as ForkedSession;
@@ -149,7 +149,7 @@ describe("a fork without a place", () => {
       [id, "r3"],
       ["mine", "r4"],
     ] as const) {
-      await say(stage, session, "More", run);
+      await say(fixture, session, "More", run);
       expect(await again({}, 200)).toMatchObject({ session_id: id });
       expect(await again(mine, 200)).toMatchObject({ session_id: "mine" });
     }
@@ -159,14 +159,14 @@ describe("a fork without a place", () => {
     expect(await log.listSessions()).toHaveLength(4);
   });
 
-  it("is none of those that were made otherwise under the name that is asked for", async () => {
-    const stage = await setServerStage({ agents: { main: agent({ model: new OfflineModel() }) } });
-    const { ask } = stage;
+  it("is not confused with other sessions of the requested id", async () => {
+    const fixture = await createServerFixture({ agents: { main: agent({ model: new OfflineModel() }) } });
+    const { ask } = fixture;
     const headers = { "idempotency-key": "k" };
     const copy = (session_id: string, status: number) =>
       ask("POST", "/v1/sessions/s/fork", { session_id }, { status, headers });
-    await say(stage, "s", "Hello", "r1");
-    await say(stage, "other", "Hello", "r2");
+    await say(fixture, "s", "Hello", "r1");
+    await say(fixture, "other", "Hello", "r2");
     const { last_event_id: last } = await ask("GET", "/v1/sessions/s");
     await ask("POST", "/v1/sessions/s/fork", { after_event: last, session_id: "went-on" }, { status: 201 });
     await expect.poll(async () => (await ask("GET", "/v1/sessions/went-on"))["is_busy"]).toBe(false);
@@ -179,6 +179,6 @@ describe("a fork without a place", () => {
     expect(await ofNothing(200)).toMatchObject({ session_id: "nothing", last_event_id: 0 });
     const refused = await ask("POST", "/v1/sessions/s/fork", { state: {} }, { status: 400 });
     expect(refused).toMatchObject({ code: "invalid_request" });
-    await ask("POST", "/v1/sessions/nobody/fork", {}, { status: 404 });
+    await ask("POST", "/v1/sessions/unknown/fork", {}, { status: 404 });
   });
 });

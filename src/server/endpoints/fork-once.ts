@@ -1,10 +1,12 @@
 /**
- * A fork that is asked for over HTTP, by a checkpoint, by a record, by the run it is before, or of all that is over.
- * Asked for again with its key it is the one that was made, however far both have come since.
+ * Forks a session for an HTTP request: at a checkpoint, at a record, before a run, or with everything that has ended.
+ *
+ * Invariant: a request repeated with its idempotency key returns the fork it created, however far both sessions have
+ * advanced.
  */
 import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
-import { findLastOver, findRunStart } from "../../log/fork-before-run.ts";
+import { findLastIdleRecord, findRunStart } from "../../log/fork-before-run.ts";
 import type { Landmark } from "../../log/log.ts";
 import {
   type CheckpointEvent,
@@ -17,114 +19,120 @@ import {
 import type { ForkSession } from "../api/shapes.generated.ts";
 import { findSession } from "./find-session.ts";
 
-/** Checkpoints of subgraphs that are passed over to find one of the graph itself. */
-const MAX_PASSED_OVER = 100;
-/** Runs of a copy that are looked through for one it has from the old session. */
-const MAX_RUNS = 100;
+/** Maximum number of checkpoints to search for one of the root graph. */
+const MAX_CHECKPOINTS_SCANNED = 100;
+/** Maximum number of runs of a copy to search for one that the original also has. */
+const MAX_RUNS_SCANNED = 100;
 
 export interface ForkRequest {
   readonly from: string;
   readonly to: string;
-  readonly asked: ForkSession;
-  /** The caller has a key, and may ask again. */
+  readonly options: ForkSession;
+  /** The request has an idempotency key and may be repeated. */
   readonly isKeyed: boolean;
-  /** Whose the new session is. */
+  /** Owner of the new session. */
   readonly owner: string;
-  /** Who asks, and what their runs may do with tools. */
+  /** Credential recorded in the new session. */
   readonly actor?: string | undefined;
   readonly tools?: ToolRules | undefined;
-  /** Where an image of the old session is in the new one. */
+  /** Converts the URL of an image of the original to that in the fork. */
   readonly moveImage: (url: string) => string;
 }
 
-interface Fork extends SessionInfo {
-  /** From which it goes on, where something does. */
+interface ForkedSessionInfo extends SessionInfo {
+  /** Checkpoint from which a run is resumed, if any. */
   readonly checkpointId?: string;
 }
 
-/** Asked for again with a key, it is the fork that is there, if it is this one. */
+/** Creates the fork, or returns the existing one if the request repeats an earlier one with the same key. */
 export async function forkOnce(
   log: Log,
   request: ForkRequest,
-): Promise<{ readonly made: Fork; readonly isNew: boolean }> {
-  const { to, asked, isKeyed } = request;
-  assertPlace(asked);
+): Promise<{ readonly fork: ForkedSessionInfo; readonly isNew: boolean }> {
+  const { to, options, isKeyed } = request;
+  assertForkOptions(options);
   try {
-    return { made: await forkAt(log, request), isNew: true };
+    return { fork: await forkAt(log, request), isNew: true };
   } catch (error) {
     if (!isKeyed || !isLoomError(error, "session_exists")) throw error;
-    const made = await findMade(log, request);
-    if (made !== undefined) return { made, isNew: false };
-    if (asked.session_id !== undefined) throw error;
-    throw new LoomError("command_conflict", "another fork was made with this key", { session_id: to });
+    const fork = await findExistingFork(log, request);
+    if (fork !== undefined) return { fork, isNew: false };
+    if (options.session_id !== undefined) throw error;
+    throw new LoomError("command_conflict", "this idempotency key was used for another fork", { session_id: to });
   }
 }
 
-function findMade(log: Log, request: ForkRequest): Promise<Fork | undefined> {
-  const { from, to, asked } = request;
-  const { before_run: run } = asked;
-  if (run !== undefined) return findForkBefore(log, { ...request, run });
-  return hasPlace(asked) ? findFork(log, from, to, asked) : findCopy(log, request);
+function findExistingFork(log: Log, request: ForkRequest): Promise<ForkedSessionInfo | undefined> {
+  const { from, to, options } = request;
+  const { before_run: run } = options;
+  if (run !== undefined) return findForkBeforeRun(log, { ...request, run });
+  return hasForkPoint(options) ? findCheckpointFork(log, from, to, options) : findCopy(log, request);
 }
 
 /**
- * The session, if it parts from the old one where this is asked for, with the values that are asked for. What a fork was
- * made of is stored nowhere else: both have the checkpoint, and what comes after it is not the same.
+ * Returns the session if it is the requested fork at a checkpoint. The origin of a fork is not stored, so it is
+ * recognized by its records: both sessions have the checkpoint, and the records after it differ.
  */
-async function findFork(log: Log, from: string, to: string, asked: ForkSession): Promise<Fork | undefined> {
+async function findCheckpointFork(
+  log: Log,
+  from: string,
+  to: string,
+  options: ForkSession,
+): Promise<ForkedSessionInfo | undefined> {
   const info = to === from ? undefined : await log.getSession(to);
   if (info === undefined) return undefined;
-  for (const { key, eventId } of await listPlaces(log, from, asked)) {
-    // As when it was made.
-    if (!isOfGraph(await readNext(log, from, eventId - 1))) continue;
+  for (const { key, eventId } of await listForkPoints(log, from, options)) {
+    // Skip checkpoints of subgraphs, as when forking.
+    if (!isRootCheckpoint(await readNext(log, from, eventId - 1))) continue;
     if ((await log.getLandmark(to, "checkpoint", key))?.eventId !== eventId) return undefined;
     const next = await readNext(log, to, eventId);
     if (next !== undefined && isSameRecord(next, await readNext(log, from, eventId))) return undefined;
-    // Between two checkpoints of a graph there is always what it did.
+    // A graph always writes records between two checkpoints, so a checkpoint that follows directly holds the replaced
+    // state.
     if (next?.event.type !== "checkpoint")
-      return asked.state === undefined ? { ...info, checkpointId: key } : undefined;
+      return options.state === undefined ? { ...info, checkpointId: key } : undefined;
     const { checkpoint_id: checkpointId, state } = next.event as CheckpointEvent;
-    return isDeepStrictEqual(state, toStored(asked.state)) ? { ...info, checkpointId } : undefined;
+    return isDeepStrictEqual(state, toStored(options.state)) ? { ...info, checkpointId } : undefined;
   }
   return undefined;
 }
 
 /**
- * The session, if it parts from the old one before this run. One that shares nothing is known by its name alone, which
- * follows from the key; where the caller chose the name, it is another's as soon as something was said there.
+ * Returns the session if it is a fork before this run. A fork that shares no records is recognized by its id, which is
+ * derived from the key; with an id chosen by the caller only as long as the session is empty.
  */
-async function findForkBefore(
+async function findForkBeforeRun(
   log: Log,
-  { from, to, asked, run }: ForkRequest & { readonly run: string },
-): Promise<Fork | undefined> {
-  const [old, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
+  { from, to, options, run }: ForkRequest & { readonly run: string },
+): Promise<ForkedSessionInfo | undefined> {
+  const [original, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
   if (to === from || info === undefined) return undefined;
   const start = await findRunStart(log, from, run);
   const next = await readAt(log, info, start);
-  if (next !== undefined && isSameRecord(next, await readAt(log, old, start))) return undefined;
-  if (start === old.firstId) return asked.session_id === undefined || next === undefined ? info : undefined;
+  if (next !== undefined && isSameRecord(next, await readAt(log, original, start))) return undefined;
+  if (start === original.firstId) return options.session_id === undefined || next === undefined ? info : undefined;
   const last = await readAt(log, info, start - 1);
-  return last !== undefined && isSameRecord(last, await readAt(log, old, start - 1)) ? info : undefined;
+  return last !== undefined && isSameRecord(last, await readAt(log, original, start - 1)) ? info : undefined;
 }
 
 /**
- * The session, if it is a copy of the old one. A name that follows from the key is nobody else's. Under one that the caller
- * chose it is known by the newest run that both have, which ended before they parted; an empty one as long as there is
+ * Returns the session if it is a copy of the original. An id derived from the key is proof enough. With an id chosen by
+ * the caller, both must have the same newest common run, which has ended; an empty session counts only if there is
  * nothing to copy.
  */
-async function findCopy(log: Log, { from, to, asked }: ForkRequest): Promise<Fork | undefined> {
-  const [old, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
+async function findCopy(log: Log, { from, to, options }: ForkRequest): Promise<ForkedSessionInfo | undefined> {
+  const [original, info] = await Promise.all([findSession(log, from), log.getSession(to)]);
   if (to === from || info === undefined) return undefined;
-  if (asked.session_id === undefined) return info;
-  for (const run of await log.listRuns(to, { limit: MAX_RUNS })) {
+  if (options.session_id === undefined) return info;
+  for (const run of await log.listRuns(to, { limit: MAX_RUNS_SCANNED })) {
     const same = await log.getRun(from, run.runId);
     if (same !== undefined) return run.status !== "live" && isDeepStrictEqual(run, same) ? info : undefined;
   }
-  const isEmpty = info.lastId < info.firstId && (await findLastOver(log, old)) < old.firstId;
+  const isEmpty = info.lastId < info.firstId && (await findLastIdleRecord(log, original)) < original.firstId;
   return isEmpty ? info : undefined;
 }
 
-/** Undefined where the session does not hold it. */
+/** Returns undefined if the session does not store the record. */
 async function readAt(
   log: Log,
   { sessionId, firstId, lastId }: SessionInfo,
@@ -137,12 +145,12 @@ async function readNext(log: Log, session: string, after: number): Promise<Stamp
   return (await log.read(session, { after, limit: 1 })).records[0];
 }
 
-/** A checkpoint of the graph itself, not of a subgraph. */
-function isOfGraph(record: StampedRecord | undefined): boolean {
+/** True for a checkpoint of the root graph, false for one of a subgraph. */
+function isRootCheckpoint(record: StampedRecord | undefined): boolean {
   return ((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "";
 }
 
-/** But for the name of the session, which checkpoints tell, and the addresses of images. */
+/** Compares records, ignoring the session id in checkpoints and the URLs of images. */
 function isSameRecord(one: StampedRecord, other: StampedRecord | undefined): boolean {
   if (one.envelope.ts !== other?.envelope.ts) return false;
   const isNamed = one.event.type === "checkpoint" || one.event.type === "image";
@@ -150,57 +158,57 @@ function isSameRecord(one: StampedRecord, other: StampedRecord | undefined): boo
   return isDeepStrictEqual({ ...one.event, ...unnamed }, { ...other?.event, ...unnamed });
 }
 
-/** Values of channels as the checkpoint of a fork has them. */
+/** Channel values as the checkpoint of a fork stores them. */
 function toStored(state: ForkSession["state"]): JsonObject | undefined {
   if (state === undefined) return undefined;
   return Object.fromEntries(Object.entries(state).map(([channel, set]) => [channel, { set }]));
 }
 
-/** Where a fork may part from the session, the likeliest first. */
-async function listPlaces(log: Log, from: string, asked: ForkSession): Promise<readonly Landmark[]> {
-  const { checkpoint_id: checkpointId, after_event: eventId = 0 } = asked;
-  if (checkpointId === undefined) return log.listLandmarks(from, "checkpoint", MAX_PASSED_OVER, eventId + 1);
-  const place = await log.getLandmark(from, "checkpoint", checkpointId);
-  return place === undefined ? [] : [place];
+/** Checkpoints at which the session may be forked, most likely first. */
+async function listForkPoints(log: Log, from: string, options: ForkSession): Promise<readonly Landmark[]> {
+  const { checkpoint_id: checkpointId, after_event: eventId = 0 } = options;
+  if (checkpointId === undefined) return log.listLandmarks(from, "checkpoint", MAX_CHECKPOINTS_SCANNED, eventId + 1);
+  const checkpoint = await log.getLandmark(from, "checkpoint", checkpointId);
+  return checkpoint === undefined ? [] : [checkpoint];
 }
 
-/** False: all that is over is shared. */
-export function hasPlace(asked: ForkSession): boolean {
-  return listNamed(asked).length > 0;
+/** False: everything that has ended is copied. */
+export function hasForkPoint(options: ForkSession): boolean {
+  return listForkPointFields(options).length > 0;
 }
 
-/** True where a run goes on in the fork from a checkpoint. */
-export function goesOn({ checkpoint_id, after_event }: ForkSession): boolean {
+/** True if a run is resumed in the fork. */
+export function resumesRun({ checkpoint_id, after_event }: ForkSession): boolean {
   return checkpoint_id !== undefined || after_event !== undefined;
 }
 
-function listNamed({ checkpoint_id, after_event, before_run }: ForkSession): readonly unknown[] {
-  return [checkpoint_id, after_event, before_run].filter((place) => place !== undefined);
+function listForkPointFields({ checkpoint_id, after_event, before_run }: ForkSession): readonly unknown[] {
+  return [checkpoint_id, after_event, before_run].filter((field) => field !== undefined);
 }
 
-function assertPlace(asked: ForkSession): void {
-  if (listNamed(asked).length > 1)
-    throw new LoomError(
-      "invalid_request",
-      "a fork names one of `checkpoint_id`, `after_event` and `before_run`, or none",
-    );
-  if (asked.state !== undefined && !goesOn(asked))
-    throw new LoomError("invalid_request", "between two runs there is no checkpoint whose `state` could be another");
+function assertForkOptions(options: ForkSession): void {
+  if (listForkPointFields(options).length > 1)
+    throw new LoomError("invalid_request", "set at most one of `checkpoint_id`, `after_event` and `before_run`");
+  if (options.state !== undefined && !resumesRun(options))
+    throw new LoomError("invalid_request", "`state` requires `checkpoint_id` or `after_event`");
 }
 
-async function forkAt(log: Log, { from, to, asked, moveImage, owner, actor, tools }: ForkRequest): Promise<Fork> {
-  const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = asked;
-  const place = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
-  if (runId !== undefined) return forkBeforeRun(log, { ...place, runId });
-  if (!hasPlace(asked)) return forkBeforeRun(log, place);
-  const options = { ...place, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
-  if (checkpointId !== undefined) return forkSession(log, { ...options, checkpointId });
+async function forkAt(
+  log: Log,
+  { from, to, options, moveImage, owner, actor, tools }: ForkRequest,
+): Promise<ForkedSessionInfo> {
+  const { checkpoint_id: checkpointId, after_event: eventId, before_run: runId, title, state } = options;
+  const base = { from, to, moveImage, owner, ...(title === undefined ? {} : { title }) };
+  if (runId !== undefined) return forkBeforeRun(log, { ...base, runId });
+  if (!hasForkPoint(options)) return forkBeforeRun(log, base);
+  const checkpointOptions = { ...base, actor, toolRules: tools, ...(state === undefined ? {} : { state }) };
+  if (checkpointId !== undefined) return forkSession(log, { ...checkpointOptions, checkpointId });
   await findSession(log, from);
-  for (const { key } of await listPlaces(log, from, asked)) {
+  for (const { key } of await listForkPoints(log, from, options)) {
     try {
-      return await forkSession(log, { ...options, checkpointId: key });
+      return await forkSession(log, { ...checkpointOptions, checkpointId: key });
     } catch (error) {
-      // It is of a subgraph, from which nobody can go on; nothing was copied yet.
+      // The checkpoint belongs to a subgraph and cannot be resumed. Nothing was copied yet.
       if (!isLoomError(error, "unsupported")) throw error;
     }
   }

@@ -1,19 +1,19 @@
-/** Whether the server lives, and whether it takes work: for those who watch over processes. */
+/** Health and readiness endpoints for process supervisors and load balancers. */
 import { defineOperation } from "../api/operation.ts";
 import type { Health, Readiness } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../server-core.ts";
 
-/** A store that takes longer than this to say anything is of no use to users either. */
-const STORE_MS = 2_000;
+/** A store that does not respond in this time counts as unavailable. */
+const STORE_TIMEOUT_MS = 2_000;
 
 export const checkHealth = defineOperation({
   id: "checkHealth",
   method: "GET",
   path: "/healthz",
   tag: "server",
-  summary: "Whether the process lives",
+  summary: "Check that the process is running",
   action: "public",
-  answers: { 200: { about: "It does", shape: "Health" } },
+  responses: { 200: { description: "Running", shape: "Health" } },
   handle: () => {
     const health: Health = { status: "ok" };
     return Response.json(health, { headers: { "cache-control": "no-store" } });
@@ -25,13 +25,13 @@ export const checkReadiness = defineOperation({
   method: "GET",
   path: "/readyz",
   tag: "server",
-  summary: "Whether the server takes work",
+  summary: "Check that the server is ready for requests",
   description:
-    "It does when it has seen what other processes left and can read its store, and until it is about to stop.",
+    "The server is ready when it has searched for abandoned runs and can read its store, until it begins to shut down.",
   action: "public",
-  answers: {
-    200: { about: "It does", shape: "Readiness" },
-    503: { about: "It does not, and why", shape: "Readiness" },
+  responses: {
+    200: { description: "Ready", shape: "Readiness" },
+    503: { description: "Not ready, with the reasons", shape: "Readiness" },
   },
   handle: async (core) => {
     const reasons = await findReasons(core);
@@ -43,8 +43,8 @@ export const checkReadiness = defineOperation({
 
 async function findReasons(core: ServerCore): Promise<readonly string[]> {
   const reasons: string[] = [];
-  if (core.closing.aborted) reasons.push("the server is about to stop");
-  if (core.isReady?.() === false) reasons.push("the server is looking for runs that were left");
+  if (core.closing.aborted) reasons.push("the server is shutting down");
+  if (core.isReady?.() === false) reasons.push("searching for abandoned runs");
   const fault = await findStoreFault(core);
   if (fault !== undefined) reasons.push(fault);
   return reasons;
@@ -52,13 +52,16 @@ async function findReasons(core: ServerCore): Promise<readonly string[]> {
 
 async function findStoreFault({ log, report }: ServerCore): Promise<string | undefined> {
   const { promise: late, resolve } = Promise.withResolvers<string>();
-  const timer = setTimeout(() => resolve(`the store has said nothing for ${STORE_MS} ms`), STORE_MS).unref();
-  const asked = log.listSessions({ limit: 1 }).then(
+  const timer = setTimeout(
+    () => resolve(`the store did not respond within ${STORE_TIMEOUT_MS} ms`),
+    STORE_TIMEOUT_MS,
+  ).unref();
+  const probe = log.listSessions({ limit: 1 }).then(
     () => undefined,
     (error: unknown) => `the store cannot be read (error ${report(error)})`,
   );
   try {
-    return await Promise.race([asked, late]);
+    return await Promise.race([probe, late]);
   } finally {
     clearTimeout(timer);
   }

@@ -49,7 +49,7 @@ afterAll(() => {
   server.close();
 });
 
-/** As the real one, to a server of ours: what was judged is written down, and the rest is real HTTP. */
+/** Records the checked target and sends the request to the local test server. */
 const exchange: OpenExchange = ({ url, addresses }, { method, headers }, signal) => {
   connected.push(`${url.href} ${addresses.map(({ address }) => address).join(",")}`);
   const { port } = server.address() as AddressInfo;
@@ -75,7 +75,7 @@ async function get(
   }: { readonly headers?: HeadersInit; readonly core?: ServerCore; readonly signal?: AbortSignal } = {},
 ): Promise<Response> {
   const asked = new Request("http://127.0.0.1/v1/images", { headers });
-  const call = { request: asked, query: { url }, signal } as unknown as ApiCall<"Nothing", "Nothing">;
+  const call = { request: asked, query: { url }, signal } as unknown as ApiCall<"Empty", "Empty">;
   try {
     return await operation.handle(core, call);
   } catch (error) {
@@ -94,8 +94,8 @@ const answer =
   (_, response) =>
     response.writeHead(status, { "content-type": type, ...more }).end(body);
 
-describe("an image of elsewhere", () => {
-  it.each(Object.entries(IMAGES))("%s is given out with nothing of where it came from", async (type, bytes) => {
+describe("an image from another site", () => {
+  it.each(Object.entries(IMAGES))("of type %s is served without headers of its source", async (type, bytes) => {
     handler = answer(bytes, `${type}; q=1`, { "set-cookie": "a=b", "x-secret": "1", link: "<x>" });
     const response = await get("https://img.test/a?b#c", { headers: { cookie: "c=d", authorization: "x" } });
     expect(Buffer.from(await response.arrayBuffer()).equals(bytes)).toBe(true);
@@ -113,7 +113,7 @@ describe("an image of elsewhere", () => {
     expect([cookie, authorization, referer]).toEqual([undefined, undefined, undefined]);
   });
 
-  it("has the type of its bytes where the server names another image", async () => {
+  it("gets the media type of its content if the declared one differs", async () => {
     handler = answer(PNG, "image/jpg");
     expect((await get("https://img.test/")).headers.get("content-type")).toBe("image/png");
   });
@@ -124,13 +124,13 @@ describe("an image of elsewhere", () => {
     ["no type", "", PNG],
     ["a page that is called an image", "image/png", "<html><script>alert(1)</script>"],
     ["nothing", "image/png", ""],
-    ["RIFF that is no WebP", "image/webp", "RIFF0000WAVEfmt "],
-  ])("is refused where it is %s", async (_, type, body) => {
+    ["RIFF that is not WebP", "image/webp", "RIFF0000WAVEfmt "],
+  ])("is rejected if it is %s", async (_, type, body) => {
     handler = answer(body, type);
     expect(await refusalOf(await get("https://img.test/"))).toEqual([415, "image_refused", "not_an_image"]);
   });
 
-  it("is refused where it is packed, missing or broken off", async () => {
+  it("is rejected if it is compressed, missing or truncated", async () => {
     handler = answer(gzipSync(PNG), "image/png", { "content-encoding": "gzip" });
     expect(await refusalOf(await get("https://img.test/"))).toEqual([415, "image_refused", "not_an_image"]);
     handler = answer(PNG, "image/png", {}, 404);
@@ -170,14 +170,14 @@ describe("an image of elsewhere", () => {
     "https://[::ffff:127.0.0.1]/",
     "https://a:b@img.test/",
     "//",
-  ])("is not followed to %s", async (location) => {
+  ])("is not fetched after a redirect to %s", async (location) => {
     resolved["inside.test"] = [{ address: "192.168.0.1", family: 4 }];
     handler = answer("", "text/plain", { location }, 302);
     expect(await refusalOf(await get("https://img.test/"))).toEqual([400, "image_refused", "url_refused"]);
     expect(connected).toHaveLength(1);
   });
 
-  it("is followed three times, judged each time, and resolved once for each", async () => {
+  it("follows up to three redirects and checks each target", async () => {
     resolved["other.test"] = [{ address: "8.8.8.8", family: 4 }];
     handler = (asked, response) => {
       const n = Number(asked.url?.slice(1));
@@ -195,7 +195,7 @@ describe("an image of elsewhere", () => {
     expect(await refusalOf(await get("https://img.test/0"))).toEqual([400, "image_refused", "url_refused"]);
   });
 
-  it("is refused as soon as it is too large, said or not", async () => {
+  it("is rejected as soon as it is too large", async () => {
     const core = createCore({ maxImageBytes: 100_000 });
     handler = answer(PNG, "image/png", { "content-length": "100001" });
     expect(await refusalOf(await get("https://img.test/", { core }))).toEqual([413, "image_refused", "too_large"]);
@@ -214,7 +214,7 @@ describe("an image of elsewhere", () => {
     expect((await get("https://img.test/", { core })).status).toBe(200);
   });
 
-  it("is given up when its time is over, and when nobody wants it", async () => {
+  it("is aborted after the timeout, or when the client disconnects", async () => {
     handler = (_, response) => void response.writeHead(200, { "content-type": "image/png" }).write(PNG);
     const core = createCore({ imageTimeoutMs: 30 });
     expect(await refusalOf(await get("https://img.test/", { core }))).toEqual([504, "image_refused", "timeout"]);
@@ -226,7 +226,7 @@ describe("an image of elsewhere", () => {
     while (sockets.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
   });
 
-  it("waits for its turn where many are fetched", async () => {
+  it("waits while too many others are fetched", async () => {
     const held: ServerResponse[] = [];
     handler = (_, response) => void held.push(response);
     const core = createCore({ maxImages: 2 });
@@ -238,7 +238,7 @@ describe("an image of elsewhere", () => {
     expect((await Promise.all(going)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
-  it("is for pages of this server", async () => {
+  it("is only fetched for pages of this server", async () => {
     handler = answer(PNG, "image/png");
     for (const site of ["same-origin", "none"])
       expect((await get("https://img.test/", { headers: { "sec-fetch-site": site } })).status).toBe(200);

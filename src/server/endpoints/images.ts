@@ -1,16 +1,17 @@
 /**
- * The images of elsewhere, for a page that may load none but this server's: fetched with the guard of the fetch tool,
- * and given out with nothing of where they came from. It is no open proxy: other sites' pages are refused.
+ * Endpoint that fetches images from other sites for pages whose content policy allows only this server. It applies the
+ * SSRF protection of the fetch tool and does not forward headers of the source. Not an open proxy: requests from pages
+ * of other sites are rejected.
  */
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { fetchImage, type FetchImageOptions, type ImageFault } from "../../tools/fetch/fetch-image.ts";
-import { Gate } from "../../tools/gate.ts";
+import { fetchImage, type FetchImageOptions, type ImageRefusalReason } from "../../tools/fetch/fetch-image.ts";
+import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import { FOREIGN_HEADERS } from "../blobs/serve-bytes.ts";
+import { UNTRUSTED_FILE_HEADERS } from "../blobs/serve-bytes.ts";
 import { HttpRefusal } from "../http/refuse-request.ts";
 import type { ServerCore } from "../server-core.ts";
 
-const STATUSES: { readonly [reason in ImageFault]: number } = {
+const STATUSES: { readonly [reason in ImageRefusalReason]: number } = {
   url_refused: 400,
   too_large: 413,
   not_an_image: 415,
@@ -18,43 +19,43 @@ const STATUSES: { readonly [reason in ImageFault]: number } = {
   timeout: 504,
 };
 
-/** Images that wait for their turn. Code `too_many_open`. */
-const MAX_WAITING = 64;
+/** Images waiting for a slot. Code `too_many_open`. */
+const MAX_QUEUED_IMAGES = 64;
 
-/** `how`: another way to the web, for tests. */
-export function createImageOperation(how: Pick<FetchImageOptions, "resolve" | "exchange"> = {}): AnyOperation {
-  /** One for each server, so that it goes with it. */
-  const gates = new WeakMap<ServerCore, Gate>();
+/** `network` replaces DNS and HTTP in tests. */
+export function createImageOperation(network: Pick<FetchImageOptions, "resolve" | "exchange"> = {}): AnyOperation {
+  /** One gate per server. */
+  const gates = new WeakMap<ServerCore, ConcurrencyLimit>();
   return defineOperation<"GetImage">({
     id: "getImage",
     method: "GET",
     path: "/v1/images",
     tag: "blobs",
-    summary: "An image of elsewhere",
+    summary: "Fetch an image from another site",
     description:
-      "Fetches an image from a public https address: PNG, JPEG, GIF, WebP or AVIF. Pages of other sites are refused.",
+      "Fetches an image from a public https URL: PNG, JPEG, GIF, WebP or AVIF. Requests from pages of other sites are rejected.",
     query: "GetImage",
     action: "images.read",
-    answers: {
+    responses: {
       200: {
-        about: "The image",
+        description: "Image",
         mediaTypes: ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"],
       },
     },
     async handle(core, { request, query, signal }) {
-      assertOwnPage(request.headers);
+      assertSameOrigin(request.headers);
       const { maxImageBytes: maxBytes, maxImages, imageTimeoutMs: timeoutMs } = core.limits;
       let gate = gates.get(core);
-      if (gate === undefined) gates.set(core, (gate = new Gate(maxImages, MAX_WAITING)));
+      if (gate === undefined) gates.set(core, (gate = new ConcurrencyLimit(maxImages, MAX_QUEUED_IMAGES)));
       const release = await gate.enter(AbortSignal.any([signal, core.closing])).catch((error: unknown) => {
         throw isLoomError(error, "queue_full")
-          ? new LoomError("too_many_open", "too many images are being fetched", { limit: maxImages })
+          ? new LoomError("too_many_open", "too many images are being fetched; try again later", { limit: maxImages })
           : error;
       });
       try {
-        const { bytes, mediaType } = await fetchImage(query.url, { ...how, maxBytes, timeoutMs, signal });
+        const { bytes, mediaType } = await fetchImage(query.url, { ...network, maxBytes, timeoutMs, signal });
         const headers = {
-          ...FOREIGN_HEADERS,
+          ...UNTRUSTED_FILE_HEADERS,
           "content-type": mediaType,
           "content-length": String(bytes.length),
           "content-disposition": "inline",
@@ -64,7 +65,7 @@ export function createImageOperation(how: Pick<FetchImageOptions, "resolve" | "e
         return new Response(isHead ? null : (bytes as Uint8Array<ArrayBuffer>), { headers });
       } catch (error) {
         if (!isLoomError(error, "image_refused")) throw error;
-        throw new HttpRefusal(error, { status: STATUSES[error.details["reason"] as ImageFault] ?? 502 });
+        throw new HttpRefusal(error, { status: STATUSES[error.details["reason"] as ImageRefusalReason] ?? 502 });
       } finally {
         release();
       }
@@ -74,9 +75,12 @@ export function createImageOperation(how: Pick<FetchImageOptions, "resolve" | "e
 
 export const getImage: AnyOperation = createImageOperation();
 
-/** Browsers say whose page asks; programs say nothing, and have no need of this to fetch something. */
-function assertOwnPage(headers: Headers): void {
+/**
+ * Browsers send `Sec-Fetch-Site`. Other programs do not, and gain nothing from this endpoint that they cannot fetch
+ * themselves.
+ */
+function assertSameOrigin(headers: Headers): void {
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none")
-    throw new LoomError("forbidden", "images are fetched for pages of this server only");
+    throw new LoomError("forbidden", "images are only fetched for pages of this server");
 }

@@ -1,4 +1,4 @@
-// Foreign runs over a real server: chunk by chunk, as a sender in another language would.
+// Ingests runs into a real server, chunk by chunk, as a foreign sender would.
 import { Agent, request as openRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -16,12 +16,12 @@ interface Upload {
   readonly answer: Promise<{ readonly status: number; readonly body: JsonObject }>;
 }
 
-interface StageOptions extends Partial<ServerLimits> {
+interface FixtureOptions extends Partial<ServerLimits> {
   readonly log?: Log;
   readonly script?: Script;
 }
 
-async function setStage({ log = new MemoryLog(), script = [], ...limits }: StageOptions = {}) {
+async function createFixture({ log = new MemoryLog(), script = [], ...limits }: FixtureOptions = {}) {
   const agents = { main: agent({ model: new ScriptedModel(script) }) };
   const server = await startLoomServer({ log, agents, port: 0, limits });
   let isClosed = false;
@@ -65,8 +65,8 @@ function lines(frames: readonly JsonObject[]): string {
   return frames.map((frame) => `${JSON.stringify(frame)}\n`).join("");
 }
 
-test("a run is seen while it comes, and is durable when it is answered", async () => {
-  const { log, upload, runs } = await setStage();
+test("a run is visible while it arrives and durable when the response is sent", async () => {
+  const { log, upload, runs } = await createFixture();
   const { request, answer } = upload("s", "?dialect=loom");
   request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect((await log.read("s", { after: 0 })).records).toHaveLength(3));
@@ -83,8 +83,8 @@ test("a run is seen while it comes, and is durable when it is answered", async (
   expect((await log.getSession("s"))?.holder).toBeUndefined();
 });
 
-test("framing and dialect are told from the body where nobody says them", async () => {
-  const { upload, runs } = await setStage();
+test("detects framing and dialect from the body", async () => {
+  const { upload, runs } = await createFixture();
   const asForm = upload("a", "", "application/x-www-form-urlencoded");
   asForm.request.end(lines(RUN));
   expect(await asForm.answer).toMatchObject({ status: 201, body: { dialect: "loom", frames: 6 } });
@@ -94,8 +94,8 @@ test("framing and dialect are told from the body where nobody says them", async 
   expect(await runs("b")).toMatchObject([{ status: "completed" }]);
 });
 
-test("a body that was packed for the way is refused, not read", async () => {
-  const { upload, log } = await setStage();
+test("rejects a compressed body", async () => {
+  const { upload, log } = await createFixture();
   const packed = upload("a", "", "application/x-ndjson", { "content-encoding": "gzip" });
   packed.request.end(lines(RUN));
   expect(await packed.answer).toMatchObject({
@@ -105,8 +105,8 @@ test("a body that was packed for the way is refused, not read", async () => {
   expect(await log.getSession("a")).toBeUndefined();
 });
 
-test("the first frame that breaks a must ends it while the sender is still sending", async () => {
-  const { log, upload, runs } = await setStage();
+test("rejects the first invalid frame while the sender is still sending", async () => {
+  const { log, upload, runs } = await createFixture();
   const { request, answer } = upload("s", "?dialect=loom");
   request.write(
     lines([...RUN.slice(0, 3), { type: "node_exit", id: "act", result: "Ok", run_id: "r1", node_id: "n1" }]),
@@ -128,8 +128,8 @@ test("the first frame that breaks a must ends it while the sender is still sendi
   ]);
 });
 
-test("the connection of a body that was refused half read can be used again", async () => {
-  const { server } = await setStage();
+test("keeps the connection usable after rejecting a body halfway", async () => {
+  const { server } = await createFixture();
   const connection = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => connection.destroy());
   const ask = async (path: string, body: Buffer): Promise<readonly unknown[]> => {
@@ -145,15 +145,15 @@ test("the connection of a body that was refused half read can be used again", as
     return promise;
   };
   const body = Buffer.alloc(4_000_000, " ");
-  body.write("no frame\n");
+  body.write("not a frame");
   expect(await ask("/v1/sessions/s/ingest?dialect=loom", body)).toEqual([422, false]);
-  // Longer than the library below waits before it gives the connection up.
+  // Longer than the HTTP library waits before it closes the connection.
   await setTimeout(600);
   expect(await ask("/healthz", Buffer.alloc(0))).toEqual([200, true]);
 });
 
-test("a sender that vanishes leaves no live run", async () => {
-  const { log, upload, runs } = await setStage();
+test("ends the run of a sender that disconnects", async () => {
+  const { log, upload, runs } = await createFixture();
   const { request } = upload("s", "?dialect=loom");
   request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
@@ -162,8 +162,8 @@ test("a sender that vanishes leaves no live run", async () => {
   await vi.waitFor(async () => expect((await log.getSession("s"))?.holder).toBeUndefined());
 });
 
-test("a body that ends in the middle of a run ends the run", async () => {
-  const { upload, runs } = await setStage();
+test("ends the run of a body that stops in the middle", async () => {
+  const { upload, runs } = await createFixture();
   const { request, answer } = upload("s", "?dialect=loom");
   request.end(lines(RUN.slice(0, 3)));
   const ended = [{ run_id: "r1", status: "error", code: "stream_cut" }];
@@ -171,8 +171,8 @@ test("a body that ends in the middle of a run ends the run", async () => {
   expect(await runs("s")).toMatchObject([{ status: "error", code: "stream_cut" }]);
 });
 
-test("a body without a record is refused, and makes no session", async () => {
-  const { log, upload } = await setStage();
+test("rejects a body without records and creates no session", async () => {
+  const { log, upload } = await createFixture();
   for (const body of ["", "\n", '{"type":"run_st']) {
     const { request, answer } = upload("s", "?dialect=loom");
     request.end(body);
@@ -181,8 +181,8 @@ test("a body without a record is refused, and makes no session", async () => {
   }
 });
 
-test("messages that come meanwhile are answered afterwards", async () => {
-  const { log, upload, runs } = await setStage({ script: [{ text: "Yes." }] });
+test("answers messages received during an ingest afterwards", async () => {
+  const { log, upload, runs } = await createFixture({ script: [{ text: "Yes." }] });
   const first = upload("s", "?dialect=loom");
   first.request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
@@ -194,8 +194,8 @@ test("messages that come meanwhile are answered afterwards", async () => {
   );
 });
 
-test("one at a time", async () => {
-  const { upload, runs } = await setStage();
+test("accepts one ingest per session at a time", async () => {
+  const { upload, runs } = await createFixture();
   const first = upload("s", "?dialect=loom");
   first.request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
@@ -206,8 +206,8 @@ test("one at a time", async () => {
   expect(await first.answer).toMatchObject({ status: 201 });
 });
 
-test("a name that is taken is changed, or refused where that was asked for", async () => {
-  const { upload, runs } = await setStage();
+test("renames a run whose id is taken, or rejects it on request", async () => {
+  const { upload, runs } = await createFixture();
   for (const query of ["?dialect=loom", "?dialect=loom", "?dialect=loom&when_taken=refuse"]) {
     const { request, answer } = upload("s", query);
     request.end(lines(RUN));
@@ -218,8 +218,8 @@ test("a name that is taken is changed, or refused where that was asked for", asy
   expect((await runs("s")).map(({ runId }) => runId)).toEqual(["r1-7", "r1"]);
 });
 
-test("what is too large and what is too slow is refused, and its run ended", async () => {
-  const { upload, runs } = await setStage({ maxIngestBytes: 600, ingestIdleMs: 30 });
+test("rejects a body that is too large or too slow, and ends its run", async () => {
+  const { upload, runs } = await createFixture({ maxIngestBytes: 600, ingestIdleMs: 30 });
   const large = upload("a", "?dialect=loom");
   large.request.write(lines(RUN.slice(0, 3)));
   large.request.write(lines([{ type: "custom", value: "x".repeat(600), run_id: "r1" }]));
@@ -231,8 +231,8 @@ test("what is too large and what is too slow is refused, and its run ended", asy
   expect(await runs("b")).toMatchObject([{ status: "error", code: "request_timeout" }]);
 });
 
-test("a run can be cancelled while it comes", async () => {
-  const { log, upload, runs } = await setStage();
+test("a run can be cancelled while it arrives", async () => {
+  const { log, upload, runs } = await createFixture();
   const { request, answer } = upload("s", "?dialect=loom");
   request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));
@@ -242,9 +242,9 @@ test("a run can be cancelled while it comes", async () => {
   expect(await log.getCommand("s", "c1")).toMatchObject({ outcome: { code: "done" } });
 });
 
-test("a server that stops says so, and leaves no live run", async () => {
+test("ends the run when the server shuts down", async () => {
   const log = new MemoryLog();
-  const { server, upload, runs } = await setStage({ log });
+  const { server, upload, runs } = await createFixture({ log });
   const { request, answer } = upload("s", "?dialect=loom");
   request.write(lines(RUN.slice(0, 3)));
   await vi.waitFor(async () => expect(await runs("s")).toHaveLength(1));

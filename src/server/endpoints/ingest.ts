@@ -1,15 +1,15 @@
 /**
- * The door for foreign agents: a run that goes on elsewhere is streamed in, in any dialect, and becomes part of a durable
- * session. How the stream is read is not known here.
+ * Endpoint for foreign agents: a run that happens elsewhere is streamed in, in any dialect, and becomes part of a
+ * durable session. `ingestStream` reads the stream.
  */
 import { type Dialect, DIALECTS } from "../../dialects/index.ts";
 import type { Framing } from "../../framing/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ApiShapeMap } from "../api/shapes.generated.ts";
-import { makeOwn } from "../commands/command-author.ts";
-import { authorOf } from "../commands/commands-for.ts";
-import { ingestStream, type Ingested } from "../ingest/ingest-stream.ts";
+import { ensureOwnSession } from "../commands/command-author.ts";
+import { authorOf } from "../commands/command-host-for.ts";
+import { ingestStream, type IngestSummary } from "../ingest/ingest-stream.ts";
 import type { ServerCore } from "../server-core.ts";
 
 const FRAMINGS: { readonly [mediaType: string]: Framing } = {
@@ -25,33 +25,34 @@ export const ingestRun = defineOperation({
   method: "POST",
   path: "/v1/sessions/{id}/ingest",
   tag: "ingest",
-  summary: "Streams a foreign agent's run into a session",
+  summary: "Ingest a foreign agent's run into a session",
   description:
-    "The body is a stream of frames in one dialect, as server-sent events or one JSON object a line. It is checked and written as it comes, and whoever follows the session sees it. The first frame that breaks a must is refused with its line and rule (`ingest_invalid`); what came before is kept, and its run ends as an error. A body that stops in the middle of a run is taken: the run ends as `stream_cut`, and what was left open is among the warnings. A body without a record is refused (`ingest_invalid`), and makes no session.",
-  params: { id: "Session; made if there is none" },
+    "The body is a stream of frames in one dialect, as server-sent events or NDJSON. It is checked and written as it arrives, and clients that follow the session see it live. The first frame that violates a required rule is rejected with its line and rule (`ingest_invalid`); earlier frames are kept, and their run ends with an error. A body that stops in the middle of a run is accepted: the run ends as `stream_cut`, and missing parts are listed as warnings. A body without records is rejected (`ingest_invalid`) and creates no session.",
+  params: { id: "Id of the session; created if missing" },
   query: "IngestQuery",
-  takes: ["application/x-ndjson", "text/event-stream", "*/*"],
+  rawBodyTypes: ["application/x-ndjson", "text/event-stream", "*/*"],
   action: "ingest",
-  answers: {
-    201: { about: "All of it is durable", shape: "IngestAnswer" },
-    408: { about: "The sender was silent for too long: `request_timeout`", shape: "Problem" },
-    409: { about: "A run is live, or somebody else writes the session", shape: "Problem" },
-    413: { about: "The body is too large: `body_too_large`", shape: "Problem" },
+  responses: {
+    201: { description: "Everything is stored durably", shape: "IngestResult" },
+    408: { description: "The sender was idle for too long: `request_timeout`", shape: "Problem" },
+    409: { description: "A run is live, or another process holds the session", shape: "Problem" },
+    413: { description: "The body is too large: `body_too_large`", shape: "Problem" },
     422: {
-      about: "A frame breaks a must, or there is no record: `ingest_invalid`, with `line`, `rule` and `accepted`",
+      description:
+        "A frame violates a required rule, or the body has no records: `ingest_invalid` with `line`, `rule` and `accepted`",
       shape: "Problem",
     },
   },
   async handle(core, call) {
     const { id = "" } = call.params;
     const { body } = call.request;
-    const gone = watchEnd(core, call);
+    const abort = watchAbort(core, call);
     const author = authorOf(core, call.caller);
     try {
       const ingested = await ingestStream({
         log: core.log,
         sessionId: id,
-        make: () => makeOwn(core.log, author, id),
+        createSession: () => ensureOwnSession(core.log, author, id),
         actor: author.actor,
         body: body ?? new Blob().stream(),
         dialect: readDialect(call.query),
@@ -61,32 +62,35 @@ export const ingestRun = defineOperation({
         maxFrameBytes: core.limits.maxFrameBytes,
         idleMs: core.limits.ingestIdleMs,
         waitMs: core.limits.commandTimeoutMs,
-        signal: gone.signal,
+        signal: abort.signal,
         report: (error) => core.report(error),
       });
       return Response.json(describeIngested(id, ingested), { status: 201 });
     } finally {
-      gone.stop();
-      await attendWaiting(core, id);
+      abort.stop();
+      await dispatchPending(core, id);
     }
   },
 });
 
-/** Messages that came meanwhile had to wait for the session. */
-async function attendWaiting({ log, runs }: ServerCore, sessionId: string): Promise<void> {
+/** Messages that arrived during the ingest waited for the session. */
+async function dispatchPending({ log, runs }: ServerCore, sessionId: string): Promise<void> {
   const waiting = await log.listPending(sessionId, 1).catch(() => []);
-  if (waiting.length > 0) runs.attend(sessionId);
+  if (waiting.length > 0) runs.dispatch(sessionId);
 }
 
-/** Aborted when the sender is gone, or may no longer, or the server is about to stop, with what is to be told of it. */
-function watchEnd(
+/**
+ * Returns a signal that is aborted, with the error to report, when the sender disconnects, loses its permission, or the
+ * server shuts down.
+ */
+function watchAbort(
   { closing, access }: ServerCore,
-  { signal, caller }: ApiCall<"IngestQuery", "Nothing">,
+  { signal, caller }: ApiCall<"IngestQuery", "Empty">,
 ): { readonly signal: AbortSignal; stop(): void } {
   const end = new AbortController();
-  const onClosing = () => end.abort(new LoomError("shutting_down", "the server is about to stop"));
+  const onClosing = () => end.abort(new LoomError("shutting_down", "the server is shutting down"));
   const release = access.watch(caller, undefined, (why) => end.abort(why));
-  const onGone = () => end.abort(new LoomError("stream_cut", "the sender is gone"));
+  const onGone = () => end.abort(new LoomError("stream_cut", "the sender disconnected"));
   if (closing.aborted) onClosing();
   if (signal.aborted) onGone();
   closing.addEventListener("abort", onClosing, { once: true });
@@ -105,8 +109,11 @@ function readDialect({ dialect = "auto" }: ApiShapeMap["IngestQuery"]): Dialect 
   return dialect === "auto" ? undefined : DIALECTS[dialect];
 }
 
-/** Curl says of any body that it is a form: what is not said to be one of ours is told from its first bytes. */
-function readFraming({ query, request }: ApiCall<"IngestQuery", "Nothing">): Framing | undefined {
+/**
+ * curl sends every body as form data, so an unknown media type is ignored and the framing is detected from the first
+ * bytes.
+ */
+function readFraming({ query, request }: ApiCall<"IngestQuery", "Empty">): Framing | undefined {
   if (query.framing !== undefined && query.framing !== "auto") return query.framing;
   const [mediaType = ""] = (request.headers.get("content-type") ?? "").split(";");
   return FRAMINGS[mediaType.trim().toLowerCase()];
@@ -114,8 +121,8 @@ function readFraming({ query, request }: ApiCall<"IngestQuery", "Nothing">): Fra
 
 function describeIngested(
   session_id: string,
-  { dialect, frames, runs, warnings, warningCount }: Ingested,
-): ApiShapeMap["IngestAnswer"] {
+  { dialect, frames, runs, warnings, warningCount }: IngestSummary,
+): ApiShapeMap["IngestResult"] {
   return {
     session_id,
     dialect: dialect.name,

@@ -1,56 +1,59 @@
 /**
- * A file for the knowledge base: its bytes are the body, and the answer comes when it can be found. A few are taken in at
- * once, and the others wait with their bytes unread.
+ * Endpoint that adds a file to the knowledge base. The body is the file; the response is sent when it can be searched.
+ * Only a few uploads are read at once; the others wait unread.
  */
 import type { DocumentFormat } from "../../context/index.ts";
-import { DOCUMENT_ENDINGS, findFormat } from "../../context/knowledge-base/read-document.ts";
+import { DOCUMENT_EXTENSIONS, findFormat } from "../../context/knowledge-base/read-document.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { Gate, type Release } from "../../tools/gate.ts";
+import { ConcurrencyLimit, type Release } from "../../tools/concurrency-limit.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { AddedDocument } from "../api/shapes.generated.ts";
 import { readBody } from "../http/read-body.ts";
 import type { ServerCore } from "../server-core.ts";
-import { askKnowledge } from "../served-knowledge.ts";
+import { withKnowledge } from "../served-knowledge.ts";
 import { describeDocument } from "./describe-document.ts";
 
-/** Files whose bytes are held at once, and those that wait for their turn. Code `too_many_open`. */
+/** Uploads read at once, and uploads that may wait. Code `too_many_open`. */
 const MAX_UPLOADS = 4;
-const MAX_WAITING = 64;
-const MAX_NAME = 255;
-/** How long a file may take to come, in times of what its sender may be silent: others wait for its place. */
-const MAX_SILENCES = 10;
+const MAX_QUEUED_UPLOADS = 64;
+const MAX_NAME_LENGTH = 255;
+/** Maximum duration of an upload, in multiples of the idle timeout, because other uploads wait for its slot. */
+const MAX_IDLE_PERIODS = 10;
 
-/** One for each server, so that it goes with it. */
-const gates = new WeakMap<ServerCore, Gate>();
+/** One gate per server. */
+const gates = new WeakMap<ServerCore, ConcurrencyLimit>();
 
 export const addDocument = defineOperation<"AddDocument">({
   id: "addDocument",
   method: "POST",
   path: "/v1/knowledge",
   tag: "knowledge",
-  summary: "Takes a file into the knowledge base",
+  summary: "Add a file to the knowledge base",
   description:
-    "The body is the file: Markdown, text, HTML or PDF, told by the ending of its name, or else by its `Content-Type`. It takes the place of the document of that name, and what was there stays where it cannot be read. The base is made if there is none.",
+    "The body is a Markdown, text, HTML or PDF file; the format follows from the file extension, otherwise from `Content-Type`. It replaces a document with the same name; if it cannot be read, the old document stays. A missing knowledge base is created.",
   query: "AddDocument",
-  takes: ["application/octet-stream", "text/*", "application/pdf"],
+  rawBodyTypes: ["application/octet-stream", "text/*", "application/pdf"],
   action: "knowledge.write",
-  answers: {
-    200: { about: "It took the place of another, or was there already", shape: "AddedDocument" },
-    201: { about: "It is new, and can be found", shape: "AddedDocument" },
-    408: { about: "The sender was silent, or took, for too long: `request_timeout`", shape: "Problem" },
-    413: { about: "It is too large: `document_too_large`", shape: "Problem" },
-    422: { about: "It cannot be read: `unreadable_document`", shape: "Problem" },
+  responses: {
+    200: { description: "Replaced the document with the same name, or left it unchanged", shape: "AddedDocument" },
+    201: { description: "Added and searchable", shape: "AddedDocument" },
+    408: {
+      description: "The sender was idle for too long, or the upload took too long: `request_timeout`",
+      shape: "Problem",
+    },
+    413: { description: "The file is too large: `document_too_large`", shape: "Problem" },
+    422: { description: "The file cannot be read: `unreadable_document`", shape: "Problem" },
   },
   async handle(core, { request, caller, query: { name, collection }, signal }) {
     const uri = checkName(name);
     const format = chooseFormat(uri, request.headers);
     const { maxDocumentBytes: limit } = core.limits;
-    if (Number(request.headers.get("content-length") ?? 0) > limit) throw createTooLarge(limit);
-    const { outcome, document } = await askKnowledge(core, async (base) => {
+    if (Number(request.headers.get("content-length") ?? 0) > limit) throw documentTooLarge(limit);
+    const { outcome, document } = await withKnowledge(core, async (base) => {
       const release = await enterGate(core, signal);
       try {
         const bytes = await readFile(core, request, signal);
-        // It may have taken its time.
+        // The permission may have been revoked during the upload.
         await core.authorize({ caller, action: "knowledge.write" });
         return await base.addBytes({ uri, bytes, format, signal, ...(collection === undefined ? {} : { collection }) });
       } finally {
@@ -63,13 +66,14 @@ export const addDocument = defineOperation<"AddDocument">({
   },
 });
 
-/** A name and nothing else: a path would be taken for the file that lies there. */
+/** Only a plain file name: the knowledge base would treat a path as the file at that path. */
 function checkName(name: string): string {
-  const isName = name.trim() !== "" && name.length <= MAX_NAME && name.isWellFormed() && !/[/\\\p{Cc}]/u.test(name);
+  const isName =
+    name.trim() !== "" && name.length <= MAX_NAME_LENGTH && name.isWellFormed() && !/[/\\\p{Cc}]/u.test(name);
   if (isName && name !== "." && name !== "..") return name;
   throw new LoomError(
     "invalid_name",
-    `\`name\` has 1 to ${MAX_NAME} characters, and is that of a file without a folder`,
+    `\`name\` must be a file name of 1 to ${MAX_NAME_LENGTH} characters without a folder`,
   );
 }
 
@@ -84,45 +88,47 @@ function chooseFormat(name: string, headers: Headers): DocumentFormat {
   const [first = ""] = (headers.get("content-type") ?? "").split(";", 1);
   const mediaType = first.trim().toLowerCase();
   if (mediaType.startsWith("multipart/"))
-    throw new LoomError("invalid_request", "send the file itself as the body, not a form with it");
+    throw new LoomError("invalid_request", "send the file itself as the body, not as multipart form data");
   const format = findFormat(name) ?? FORMATS.get(mediaType);
   if (format !== undefined) return format;
-  const endings = DOCUMENT_ENDINGS.join(", ");
-  throw new LoomError("unreadable_document", `this is no kind of document that can be read; names end in ${endings}`);
+  const endings = DOCUMENT_EXTENSIONS.join(", ");
+  throw new LoomError("unreadable_document", `unsupported document format; supported extensions: ${endings}`);
 }
 
 async function enterGate(core: ServerCore, signal: AbortSignal): Promise<Release> {
   let gate = gates.get(core);
-  if (gate === undefined) gates.set(core, (gate = new Gate(MAX_UPLOADS, MAX_WAITING)));
+  if (gate === undefined) gates.set(core, (gate = new ConcurrencyLimit(MAX_UPLOADS, MAX_QUEUED_UPLOADS)));
   try {
     return await gate.enter(AbortSignal.any([signal, core.closing]));
   } catch (error) {
     if (isLoomError(error, "queue_full"))
-      throw new LoomError("too_many_open", "too many documents are being taken in", { limit: MAX_UPLOADS });
+      throw new LoomError("too_many_open", "too many documents are being uploaded; try again later", {
+        limit: MAX_UPLOADS,
+      });
     if (core.closing.aborted)
-      throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
+      throw new LoomError("shutting_down", "the server is shutting down; try again in a moment");
     throw error;
   }
 }
 
-/** Refused as soon as it is known to be too long, or to take too long. */
+/** Throws as soon as the body is too large or takes too long. */
 async function readFile({ limits }: ServerCore, request: Request, signal: AbortSignal): Promise<Uint8Array> {
   const { maxDocumentBytes: limit, bodyTimeoutMs: idleMs } = limits;
   const pieces: Uint8Array[] = [];
-  const longestMs = MAX_SILENCES * idleMs;
+  const longestMs = MAX_IDLE_PERIODS * idleMs;
   const begunAt = performance.now();
   let length = 0;
   if (request.body !== null)
     for await (const piece of readBody(request.body, { maxBytes: Infinity, idleMs }, signal)) {
       length += piece.byteLength;
-      if (length > limit) throw createTooLarge(limit);
+      if (length > limit) throw documentTooLarge(limit);
       if (longestMs > 0 && performance.now() - begunAt > longestMs)
-        throw new LoomError("request_timeout", `it took longer than ${longestMs} ms to come`, { limit: longestMs });
+        throw new LoomError("request_timeout", `the upload took longer than ${longestMs} ms`, { limit: longestMs });
       pieces.push(piece);
     }
   return Buffer.concat(pieces, length);
 }
 
-function createTooLarge(limit: number): LoomError {
-  return new LoomError("document_too_large", `a document may have ${limit} bytes`, { limit });
+function documentTooLarge(limit: number): LoomError {
+  return new LoomError("document_too_large", `a document can have at most ${limit} bytes`, { limit });
 }

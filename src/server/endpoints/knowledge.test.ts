@@ -1,10 +1,9 @@
-// The knowledge base over HTTP: files go in, passages come out, and each refusal has its code and names no place on the
-// disk. Answers are held against the OpenAPI document by the stage.
+// The knowledge base over HTTP. The fixture validates all responses against the OpenAPI document.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { setServerStage, type ServerStageOptions } from "../../../test/server/stage.ts";
+import { createServerFixture, type ServerFixtureOptions } from "../../../test/server/server-fixture.ts";
 import { writePdf } from "../../../test/knowledge/write-pdf.ts";
 import { agent } from "../../agents/index.ts";
 import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from "../../context/index.ts";
@@ -16,20 +15,21 @@ import { createLoomHandler } from "../loom-handler.ts";
 
 const TIDES = "# Tides\n\nThe moon pulls the sea, twice a day.\n";
 
-async function open(options: ServerStageOptions = {}, base: KnowledgeBaseOptions = {}) {
+async function open(options: ServerFixtureOptions = {}, base: KnowledgeBaseOptions = {}) {
   const knowledge = options.knowledge === undefined ? await openKnowledgeBase(":memory:", base) : undefined;
   onTestFinished(() => knowledge?.close());
-  const stage = await setServerStage({ ...(knowledge === undefined ? {} : { knowledge }), ...options });
+  const fixture = await createServerFixture({ ...(knowledge === undefined ? {} : { knowledge }), ...options });
   const send = (name: string, body: BodyInit | null, headers: HeadersInit = {}, query = "") =>
-    stage.fetch(`/v1/knowledge?name=${encodeURIComponent(name)}${query}`, { method: "POST", body, headers });
+    fixture.fetch(`/v1/knowledge?name=${encodeURIComponent(name)}${query}`, { method: "POST", body, headers });
   const add = async (...given: Parameters<typeof send>) => {
     const response = await send(...given);
     return [response.status, (await response.json()) as AddedDocument] as const;
   };
-  const list = async (query = "") => (await stage.ask("GET", `/v1/knowledge${query}`)) as unknown as KnowledgeDocuments;
+  const list = async (query = "") =>
+    (await fixture.ask("GET", `/v1/knowledge${query}`)) as unknown as KnowledgeDocuments;
   const search = async (query: string) =>
-    ((await stage.ask("GET", `/v1/knowledge/search?${query}`)) as unknown as KnowledgeHits).hits;
-  return { ...stage, knowledge: knowledge as KnowledgeBase, send, add, list, search };
+    ((await fixture.ask("GET", `/v1/knowledge/search?${query}`)) as unknown as KnowledgeHits).hits;
+  return { ...fixture, knowledge: knowledge as KnowledgeBase, send, add, list, search };
 }
 
 const codeOf = async (response: Response): Promise<readonly unknown[]> => [
@@ -38,7 +38,7 @@ const codeOf = async (response: Response): Promise<readonly unknown[]> => [
 ];
 
 describe("the knowledge base over HTTP", () => {
-  it("takes a file in, finds it, takes another in its place, and removes it", async () => {
+  it("adds, finds, replaces and removes a document", async () => {
     const { add, list, search, ask } = await open();
     const [status, added] = await add("tides.md", TIDES);
     expect([status, added]).toMatchObject([
@@ -67,7 +67,7 @@ describe("the knowledge base over HTTP", () => {
     expect(max_document_bytes).toBe(10 * 1024 * 1024);
   });
 
-  it("lists page by page, in the order of ids, with totals of all", async () => {
+  it("lists pages ordered by id, with totals", async () => {
     const { add, list } = await open();
     for (const name of ["c.md", "a.md", "潮 汐.md", "b.txt"]) await add(name, `About ${name}`);
     await add("d.md", "Other", {}, "&collection=notes");
@@ -88,7 +88,7 @@ describe("the knowledge base over HTTP", () => {
     ]);
   });
 
-  it("reads what its name says it is, else what its type does, in any charset it knows", async () => {
+  it("detects the format by extension, then by media type", async () => {
     const { add, search } = await open();
     const gbk = Buffer.from(
       "d4c2c1c1cefcd2fdbaa3cbaea3accbf9d2d4c3bfccecc1bdb4ced5c7b3b1a1a3d5e2becdcac7b3b1cfabb5c4d4add2f2a3acb4f3bcd2b6bcd6aab5c0a1a3",
@@ -113,7 +113,7 @@ describe("the knowledge base over HTTP", () => {
     expect(await add("empty.md", null)).toMatchObject([201, { bytes: 0, passages: 0 }]);
   });
 
-  it("refuses what it cannot read by name, and keeps what it had", async () => {
+  it("rejects unreadable files and keeps the old document", async () => {
     const { add, send, search, fetch } = await open();
     await add("tides.md", TIDES);
     for (const [name, body, type] of [
@@ -134,7 +134,7 @@ describe("the knowledge base over HTTP", () => {
     expect(await codeOf(await send("a.md", "x", form))).toEqual([400, "invalid_request"]);
   });
 
-  it("has limits: of one file, whoever says how long it is, and of all", async () => {
+  it("limits the size of a document and the number of documents", async () => {
     const { send } = await open({ limits: { maxDocumentBytes: 1000 } }, { maxDocuments: 1 });
     const endless = new ReadableStream<Uint8Array>({ pull: (stream) => stream.enqueue(new Uint8Array(400).fill(65)) });
     const streamed = { method: "POST", body: endless, duplex: "half" } as RequestInit;
@@ -151,7 +151,7 @@ describe("the knowledge base over HTTP", () => {
     expect(await codeOf(await small.send("a.md", "x".repeat(11)))).toEqual([413, "document_too_large"]);
   });
 
-  it("removes the one that is named, and nothing below or beside it", async () => {
+  it("removes only the named document", async () => {
     const { knowledge, ask, list } = await open();
     for (const uri of ["/docs/a b.md", "/docs/b.md", "docs/c.md", "docs"]) await knowledge.addText({ uri, text: uri });
     const gone = (id: string) => ask("DELETE", `/v1/knowledge/${encodeURIComponent(id)}`, undefined, { status: 204 });
@@ -168,7 +168,7 @@ describe("the knowledge base over HTTP", () => {
     }
   });
 
-  it("takes any question, and as many answers as are wanted", async () => {
+  it("accepts any query and limits the number of hits", async () => {
     const { add, search, ask } = await open();
     for (let n = 0; n < 60; n++) await add(`${n}.md`, `# Sea ${n}\n\nThe sea.`);
     expect(await search("q=sea")).toHaveLength(10);
@@ -181,7 +181,7 @@ describe("the knowledge base over HTTP", () => {
     await ask("GET", "/v1/knowledge/search", undefined, { status: 400 });
   });
 
-  it("takes in a few at once, and the others wait", async () => {
+  it("reads a few uploads at once and queues the others", async () => {
     const { send, list } = await open();
     const answers = await Promise.all(Array.from({ length: 60 }, (_, n) => send(`${n}.md`, `# ${n}`)));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
@@ -192,7 +192,7 @@ describe("the knowledge base over HTTP", () => {
     expect(await codeOf(refused[0] as Response)).toEqual([503, "too_many_open"]);
   });
 
-  it("keeps no place for whoever sends a little now and then, nor lets wait what is too long", async () => {
+  it("rejects slow uploads, and large ones without waiting", async () => {
     const limits = { bodyTimeoutMs: 30, maxDocumentBytes: 1000 };
     const { fetch, send, list } = await open({ limits });
     const drip = () => {
@@ -214,7 +214,7 @@ describe("the knowledge base over HTTP", () => {
     expect((await list()).totals.documents).toBe(1);
   });
 
-  it("asks whether one may, and lets nobody begin once it stops", async () => {
+  it("checks permissions, and rejects uploads while it shuts down", async () => {
     const actions: Action[] = [];
     const { fetch, send } = await open({
       authorize({ action }) {
@@ -235,8 +235,8 @@ describe("the knowledge base over HTTP", () => {
     expect(await codeOf(await handler.fetch(late))).toEqual([503, "shutting_down"]);
   });
 
-  it("tells of trouble with its file by code alone", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "loom-kb-door-"));
+  it("reports store errors without the file path", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "loom-kb-endpoint-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const base = await openKnowledgeBase(join(folder, "kb.db"));
     await base.close();
@@ -254,8 +254,8 @@ describe("the knowledge base over HTTP", () => {
     expect(reported).toHaveLength(3);
   });
 
-  it("is not there where a server has none", async () => {
-    const { fetch } = await setServerStage();
+  it("answers 404 if the server has no knowledge base", async () => {
+    const { fetch } = await createServerFixture();
     for (const [method, path] of [
       ["GET", "/v1/knowledge"],
       ["GET", "/v1/knowledge/search?q=x"],

@@ -1,6 +1,6 @@
 /**
- * The tool calls of a session that wait for the user now, read from the records of its live run. It costs what that run
- * has written so far, of which only the few records are read that speak of consent.
+ * Lists the tool calls of a session that wait for approval, from the records of its live run. Scans the records of that
+ * run, but parses only those about approvals.
  */
 import { createRecordReader } from "../../dialects/index.ts";
 import type { Log } from "../../log/index.ts";
@@ -9,16 +9,20 @@ import { unknownSession } from "../../log/rules.ts";
 import type { EventOf } from "../../protocol/index.ts";
 import type { Approvals } from "../api/shapes.generated.ts";
 
-type Approval = Approvals["approvals"][number];
+type PendingApproval = Approvals["approvals"][number];
 
-/** In the order they were asked. */
-export async function listApprovals(log: Log, sessionId: string, now = Date.now()): Promise<readonly Approval[]> {
+/** Returns the open approval requests in the order they were made. Throws `unknown_session`. */
+export async function listApprovals(
+  log: Log,
+  sessionId: string,
+  now = Date.now(),
+): Promise<readonly PendingApproval[]> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
-  // Our sender has one live run at a time, and it is the newest.
+  // A session has at most one live run, and it is the newest.
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   if (latest?.status !== "live") return [];
-  const waiting = new Map<string, Approval>();
+  const waiting = new Map<string, PendingApproval>();
   const read = createRecordReader();
   for await (const { texts } of readPages(log, info, Math.max(latest.firstId, info.firstId) - 1))
     for (const text of texts) {

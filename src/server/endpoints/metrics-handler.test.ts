@@ -4,8 +4,8 @@ import { createMetricsHandler } from "./metrics-handler.ts";
 
 const ADDRESS = "http://loom.test/metrics";
 
-describe("the page of metrics", () => {
-  it("is read as text", async () => {
+describe("createMetricsHandler", () => {
+  it("serves metrics as text", async () => {
     const observer = await createPrometheusObserver();
     observer.closeSlowReader();
     const handler = createMetricsHandler(observer.register);
@@ -16,23 +16,23 @@ describe("the page of metrics", () => {
     expect([head.status, await head.text()]).toEqual([200, ""]);
   });
 
-  it("is only read", async () => {
+  it("rejects methods other than GET and HEAD", async () => {
     const handler = createMetricsHandler((await createPrometheusObserver()).register);
     const response = await handler(new Request(ADDRESS, { method: "POST" }));
     expect([response.status, response.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
     expect(await response.json()).toMatchObject({ code: "unsupported" });
   });
 
-  it("says no more than that where it cannot be written", async () => {
+  it("hides errors of the register", async () => {
     const onError = vi.fn();
     const register = { contentType: "text/plain", metrics: () => Promise.reject(new Error("secret")) };
     const response = await createMetricsHandler(register, { onError })(new Request(ADDRESS));
     expect(response.status).toBe(500);
     expect(await response.text()).not.toContain("secret");
     expect(onError).toHaveBeenCalledOnce();
-    const deaf = (): never => {
-      throw new Error("nobody");
+    const throwing = (): never => {
+      throw new Error("failed");
     };
-    expect((await createMetricsHandler(register, { onError: deaf })(new Request(ADDRESS))).status).toBe(500);
+    expect((await createMetricsHandler(register, { onError: throwing })(new Request(ADDRESS))).status).toBe(500);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The page a scraper reads, as a function from Request to Response that any server can mount where it likes. It knows no
- * metric, and not who may read: whoever mounts it decides that.
+ * The metrics endpoint as a function from Request to Response that any server can mount. It does not check permissions;
+ * the server that mounts it does.
  */
 import { randomUUID } from "node:crypto";
 import type { PrometheusRegister } from "../../observe/index.ts";
@@ -8,16 +8,28 @@ import { shield } from "../../observe/shield.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { refuseRequest } from "../http/refuse-request.ts";
 
+/** Options of `createMetricsHandler`. */
 export interface MetricsHandlerOptions {
-  /** Told of what went wrong when the text was made; the scraper is told nothing but that. */
+  /**
+   * Receives errors of the register. A string it returns is sent to the client as the error id; nothing else of the
+   * error is.
+   */
   readonly onError?: (error: unknown) => unknown;
 }
 
+/**
+ * Creates a handler that serves the metrics of a Prometheus register. Methods other than GET and HEAD get 405.
+ *
+ * ```ts
+ * const { register } = await createPrometheusObserver();
+ * const handler = createMetricsHandler(register);
+ * ```
+ */
 export function createMetricsHandler(
   register: PrometheusRegister,
   { onError }: MetricsHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  /** An id that was given it is the one to tell. */
+  /** Reports an error and returns its id. */
   const report = (error: unknown): string => {
     let id: unknown;
     shield(
@@ -28,7 +40,7 @@ export function createMetricsHandler(
   };
   return async ({ method }) => {
     if (method !== "GET" && method !== "HEAD") {
-      const error = new LoomError("unsupported", "metrics are only read");
+      const error = new LoomError("unsupported", "metrics support only GET and HEAD");
       return refuseRequest({ report }, error, undefined, { status: 405, headers: { allow: "GET, HEAD" } });
     }
     try {

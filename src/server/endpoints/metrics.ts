@@ -1,4 +1,4 @@
-/** What a scraper reads. */
+/** Prometheus endpoint of the server. */
 import { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import { createMetricsHandler } from "./metrics-handler.ts";
@@ -8,14 +8,14 @@ export const getMetrics = defineOperation({
   method: "GET",
   path: "/metrics",
   tag: "server",
-  summary: "Metrics for Prometheus",
+  summary: "Get metrics for Prometheus",
   action: "metrics.read",
-  answers: {
-    200: { about: "In the text format of Prometheus", mediaTypes: ["text/plain"] },
-    404: { about: "This server keeps no metrics", shape: "Problem" },
+  responses: {
+    200: { description: "Metrics in the Prometheus text format", mediaTypes: ["text/plain"] },
+    404: { description: "Metrics are off", shape: "Problem" },
   },
   handle: ({ register, report }, { request }) => {
-    if (register === undefined) throw new LoomError("not_found", "this server keeps no metrics");
+    if (register === undefined) throw new LoomError("not_found", "metrics are off on this server");
     return createMetricsHandler(register, { onError: report })(request);
   },
 });

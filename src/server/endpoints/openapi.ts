@@ -1,11 +1,11 @@
-/** The description of all doors, for programs. */
+/** Endpoint that serves the OpenAPI document. */
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { describeApi } from "../api/describe-api.ts";
 import type { ServerCore } from "../server-core.ts";
 
-/** The list is asked for late: this door is in it. */
+/** Takes a function because the list contains this operation itself. */
 export function createOpenApiEndpoint(listOperations: () => readonly AnyOperation[]): AnyOperation {
-  /** Anybody may ask for it, so it is written once for each server. */
+  /** The document is public, so it is generated once per server and cached. */
   const texts = new WeakMap<ServerCore, string>();
   const write = (core: ServerCore): string => {
     const text = texts.get(core) ?? JSON.stringify(describeApi(listOperations(), core));
@@ -17,9 +17,9 @@ export function createOpenApiEndpoint(listOperations: () => readonly AnyOperatio
     method: "GET",
     path: "/openapi.json",
     tag: "server",
-    summary: "This document",
+    summary: "Get this document",
     action: "public",
-    answers: { 200: { about: "OpenAPI 3.1", mediaTypes: ["application/json"] } },
+    responses: { 200: { description: "OpenAPI 3.1", mediaTypes: ["application/json"] } },
     handle: (core) => new Response(write(core), { headers: { "content-type": "application/json" } }),
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { followSse, readSse, setServerStage, type SseEvent } from "../../../test/server/stage.ts";
+import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { StartedRun } from "../api/shapes.generated.ts";
@@ -14,8 +14,8 @@ const parse = ({ data }: SseEvent): JsonObject => JSON.parse(data) as JsonObject
 const typesOf = (events: readonly SseEvent[]): readonly unknown[] => events.map((event) => parse(event)["type"]);
 
 describe("a message", () => {
-  it("is accepted, and named by its run, whose stream is where the answer says", async () => {
-    const { fetch, ask } = await setServerStage({ script: [{ text: "Hello you" }] });
+  it("is accepted and returns its run and the URL of the stream", async () => {
+    const { fetch, ask } = await createServerFixture({ script: [{ text: "Hello you" }] });
     const response = await fetch("/v1/sessions/s/runs", post({ message: "Hello", request_id: "q", context: { a: 1 } }));
     expect(response.status).toBe(202);
     const started = (await response.json()) as StartedRun;
@@ -27,13 +27,15 @@ describe("a message", () => {
     expect(parse(events.at(-1) as SseEvent)).toMatchObject({ reply: "Hello you" });
     const run = await ask("GET", String(response.headers.get("location")));
     expect(run).toMatchObject({ status: "completed", request_id: "q", agent: "main" });
-    // The place before the run is where its stream begins.
+    // The cursor points to the start of the run.
     const after = await readSse(await fetch(`/v1/sessions/s/events?after=${started.cursor}`));
     expect(after).toEqual(events);
   });
 
-  it("is streamed in the same answer where that is asked for, to its last frame", async () => {
-    const { fetch, log } = await setServerStage({ script: [{ text: "One." }, { text: "Two." }, { text: "Three." }] });
+  it("is answered with the stream of its run on request", async () => {
+    const { fetch, log } = await createServerFixture({
+      script: [{ text: "One." }, { text: "Two." }, { text: "Three." }],
+    });
     const first = await fetch("/v1/sessions/s/runs", post({ message: "1", run_id: "r1" }, SSE));
     expect(first.headers.get("loom-run")).toBe("r1");
     expect(typesOf(await readSse(first)).slice(0, 1)).toEqual(["run_start"]);
@@ -51,8 +53,8 @@ describe("a message", () => {
     expect((await log.listRuns("s")).map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
   });
 
-  it("is not begun where it could not be told as it is asked for", async () => {
-    const { fetch, ask, log } = await setServerStage({ script: [{ text: "One." }] });
+  it("starts nothing if the stream options are invalid", async () => {
+    const { fetch, ask, log } = await createServerFixture({ script: [{ text: "One." }] });
     const refuse = async (query: string, headers = {}) => {
       const response = await fetch(`/v1/sessions/s/runs${query}`, post({ message: "1" }, { ...SSE, ...headers }));
       return [response.status, ((await response.json()) as JsonObject)["code"]];
@@ -68,8 +70,8 @@ describe("a message", () => {
     expect(await log.listPending("s")).toEqual([]);
   });
 
-  it("asked for again with its key is the same run, told again, from anywhere, also when it is over", async () => {
-    const { fetch, ask, log } = await setServerStage({ script: [{ text: "Only once." }] });
+  it("returns the same run for a repeated key, also after it has ended", async () => {
+    const { fetch, ask, log } = await createServerFixture({ script: [{ text: "Only once." }] });
     const init = post({ message: "Do it" }, { ...SSE, "idempotency-key": "k1" });
     const events = await readSse(await fetch("/v1/sessions/s/runs", init));
     expect(await readSse(await fetch("/v1/sessions/s/runs", init))).toEqual(events);
@@ -85,9 +87,9 @@ describe("a message", () => {
     expect(await log.listRuns("s")).toHaveLength(1);
   });
 
-  it("of one who left is answered all the same", async () => {
+  it("is answered even if the client disconnects", async () => {
     const gate = Promise.withResolvers<void>();
-    const { fetch, log } = await setServerStage({ script: [{ text: "Here I am.", until: gate.promise }] });
+    const { fetch, log } = await createServerFixture({ script: [{ text: "Here I am.", until: gate.promise }] });
     const leaver = new AbortController();
     const init = { ...post({ message: "Hello?" }, SSE), signal: leaver.signal };
     const response = await fetch("/v1/sessions/s/runs", init);
@@ -100,8 +102,8 @@ describe("a message", () => {
     await expect.poll(async () => (await log.listRuns("s"))[0]?.status).toBe("completed");
   });
 
-  it("without a session makes one, the same for the same key", async () => {
-    const { ask, fetch } = await setServerStage({ script: [{ text: "New." }] });
+  it("without a session creates one, the same for the same key", async () => {
+    const { ask, fetch } = await createServerFixture({ script: [{ text: "New." }] });
     const headers = { "idempotency-key": "unguessable" };
     const { session_id, run_id } = await ask("POST", "/v1/runs", { message: "Hi" }, { status: 202, headers });
     expect(session_id).toMatch(/^sess_/);
@@ -112,17 +114,17 @@ describe("a message", () => {
   });
 });
 
-describe("a message that is behind another", () => {
+describe("a message behind a live run", () => {
   const busy = async () => {
     const gate = Promise.withResolvers<void>();
-    const stage = await setServerStage({
+    const fixture = await createServerFixture({
       script: [{ text: "First.", until: gate.promise }, { text: "Second." }],
     });
-    await stage.ask("POST", "/v1/sessions/s/runs", { message: "1", run_id: "r1" }, { status: 202 });
-    return { ...stage, gate };
+    await fixture.ask("POST", "/v1/sessions/s/runs", { message: "1", run_id: "r1" }, { status: 202 });
+    return { ...fixture, gate };
   };
 
-  it("waits, and its stream with it", async () => {
+  it("is queued, and its stream waits", async () => {
     const { ask, fetch, gate } = await busy();
     const headers = { "idempotency-key": "k" };
     const queued = await ask("POST", "/v1/sessions/s/runs", { message: "2", run_id: "r2" }, { status: 202, headers });
@@ -135,7 +137,7 @@ describe("a message that is behind another", () => {
     expect(parse(events.at(-1) as SseEvent)).toMatchObject({ reply: "Second." });
   });
 
-  it("and is cancelled there, is refused by that name, whoever asks", async () => {
+  it("can be cancelled while it is queued", async () => {
     const { ask, fetch } = await busy();
     const headers = { "idempotency-key": "k" };
     await ask("POST", "/v1/sessions/s/runs", { message: "2", run_id: "r2" }, { status: 202, headers });
@@ -146,7 +148,7 @@ describe("a message that is behind another", () => {
     expect(refusal).toMatchObject({ code: "cancelled", detail: "changed my mind" });
   });
 
-  it("would rather not wait, or not wait for the other", async () => {
+  it("is rejected or interrupts the run, as `when_busy` says", async () => {
     const { ask, log } = await busy();
     const reject = { message: "2", when_busy: "reject" };
     expect(await ask("POST", "/v1/sessions/s/runs", reject, { status: 409 })).toMatchObject({ code: "run_live" });
@@ -155,9 +157,9 @@ describe("a message that is behind another", () => {
   });
 });
 
-describe("a message that is no good", () => {
-  it("is refused, and nothing is made for it", async () => {
-    const { ask, log } = await setServerStage();
+describe("an invalid message", () => {
+  it("is rejected and creates nothing", async () => {
+    const { ask, log } = await createServerFixture();
     const refuse = (body: unknown, status: number, headers = {}) =>
       ask("POST", "/v1/sessions/s/runs", body, { status, headers });
     expect(await refuse({}, 400)).toMatchObject({ code: "invalid_request", details: { path: "message" } });
@@ -174,14 +176,14 @@ describe("a message that is no good", () => {
       code: "invalid_request",
     });
     expect(await log.getSession("s")).toBeUndefined();
-    expect(await refuse({ message: "x", agent: "nobody" }, 404)).toMatchObject({ code: "unknown_agent" });
+    expect(await refuse({ message: "x", agent: "unknown" }, 404)).toMatchObject({ code: "unknown_agent" });
     expect(await log.listRuns("s").catch(() => [])).toEqual([]);
   });
 });
 
 describe("attachments", () => {
-  it("are told in the run by reference, with what is known of them", async () => {
-    const { core, fetch } = await setServerStage({ script: [{ text: "Nice." }] });
+  it("are described in the run by reference", async () => {
+    const { core, fetch } = await createServerFixture({ script: [{ text: "Nice." }] });
     const bytes = new TextEncoder().encode("a,b\n1,2\n");
     const blob = await core.blobs?.put("s", [bytes], { mediaType: "text/csv", name: "table.csv" });
     const message = { message: "Look", attachments: [{ blob_id: blob?.blobId }] };

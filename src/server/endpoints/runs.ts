@@ -1,43 +1,43 @@
-/** Runs over HTTP: a message starts one, and its stream comes in the same answer where it is wanted. */
+/** Endpoints for runs: a message starts one, and the response can be its stream. */
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
-import { addressOfRun } from "./addresses.ts";
-import { KEY_HEADER, readKey } from "./command-endpoint.ts";
-import { cutPage, describeRun, readPage } from "./describe-session.ts";
+import { runPath } from "./resource-paths.ts";
+import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";
 import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { describeStarted, startRun } from "./start-run.ts";
-import { assertView, PLACE_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-endpoint.ts";
+import { assertStreamOptions, CURSOR_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-endpoint.ts";
 
 const ANSWERS = {
   200: {
-    about:
-      "With `Accept: text/event-stream` or NDJSON, the stream of the run, to its end; else a run that is over already",
+    description:
+      "With `Accept: text/event-stream` or NDJSON, the stream of the run until it ends; otherwise the run, if it has already ended",
     shape: "StartedRun",
     mediaTypes: STREAM_TYPES,
   },
-  202: { about: "It runs, or waits for its turn", shape: "StartedRun" },
+  202: { description: "The run is live or queued", shape: "StartedRun" },
 } as const;
 
-const HEADERS = { ...KEY_HEADER, ...PLACE_HEADERS };
+const HEADERS = { ...IDEMPOTENCY_HEADER, ...CURSOR_HEADERS };
 
 const DESCRIPTION =
-  "The session is made where there is none. Whoever leaves does not stop the run. Asked again with its key it is the same run, told from its beginning or after `Last-Event-ID`.";
+  "A missing session is created. Disconnecting does not stop the run. A request repeated with the same key returns the same run, streamed from its start or after `Last-Event-ID`.";
 
 const startInSession = defineOperation<"StreamView", "StartRun">({
   id: "startRun",
   method: "POST",
   path: "/v1/sessions/{id}/runs",
   tag: "runs",
-  summary: "A message of the user, for an agent to answer",
+  summary: "Send a message to an agent",
   description: DESCRIPTION,
   params: { id: "Id of the session" },
   headers: HEADERS,
   query: "StreamView",
   body: "StartRun",
   action: "runs.start",
-  answers: ANSWERS,
-  handle: (core, call) => start(core, call, call.params["id"] ?? "", readKey(call.request)),
+  responses: ANSWERS,
+  handle: (core, call) => start(core, call, call.params["id"] ?? "", readIdempotencyKey(call.request)),
 });
 
 const startAnywhere = defineOperation<"StreamView", "StartRun">({
@@ -45,15 +45,15 @@ const startAnywhere = defineOperation<"StreamView", "StartRun">({
   method: "POST",
   path: "/v1/runs",
   tag: "runs",
-  summary: "A message that begins a new session",
-  description: `${DESCRIPTION} The id of the session follows from the key.`,
+  summary: "Send a message to an agent in a new session",
+  description: `${DESCRIPTION} The id of the session is derived from the key.`,
   headers: HEADERS,
   query: "StreamView",
   body: "StartRun",
   action: "runs.start",
-  answers: ANSWERS,
+  responses: ANSWERS,
   async handle(core, call) {
-    const key = readKey(call.request);
+    const key = readIdempotencyKey(call.request);
     const session = deriveSessionId(key, call.caller.principal.owner);
     await core.authorize({ caller: call.caller, action: "runs.start", session });
     return start(core, call, session, key);
@@ -69,15 +69,15 @@ async function start(
   const framing = readFramingOrJson(call.request);
   const { dialect, modes } = call.query;
   if (framing !== "json") {
-    // Whose the session is was asked; that it may be read, where it is made only now, is a matter of the caller alone.
+    // The session may not exist yet, so check the read permission without it.
     await core.authorize({ caller: call.caller, action: "sessions.read" });
-    await assertView(core, session, { dialect, modes }, call.request);
+    await assertStreamOptions(core, session, { dialect, modes }, call.request);
   }
-  const asked = await startRun(core, call.caller, { ...call.body, session, key });
-  if (framing !== "json") return sendRun(core, call, asked, { dialect, modes }, framing);
-  const started = await describeStarted(core, asked);
+  const run = await startRun(core, call.caller, { ...call.body, session, key });
+  if (framing !== "json") return sendRun(core, call, run, { dialect, modes }, framing);
+  const started = await describeStarted(core, run);
   const isOver = started.status !== "queued" && started.status !== "live";
-  const location = addressOfRun(core, session, asked.run);
+  const location = runPath(core, session, run.run);
   return Response.json(started, { status: isOver ? 200 : 202, headers: { location } });
 }
 
@@ -86,16 +86,16 @@ const listRuns = defineOperation<"ListPage">({
   method: "GET",
   path: "/v1/sessions/{id}/runs",
   tag: "runs",
-  summary: "The runs of a session, newest first",
+  summary: "List the runs of a session, newest first",
   params: { id: "Id of the session" },
   query: "ListPage",
   action: "sessions.read",
-  answers: { 200: { about: "The runs", shape: "Runs" } },
+  responses: { 200: { description: "Runs", shape: "Runs" } },
   async handle({ log }, call) {
     const session = call.params["id"] ?? "";
     await findSession(log, session);
-    const { limit, ...place } = readPage(call.query);
-    const found = await log.listRuns(session, { ...place, limit: limit + 1 });
+    const { limit, ...page } = readPageQuery(call.query);
+    const found = await log.listRuns(session, { ...page, limit: limit + 1 });
     const { items, ...next } = cutPage(found, limit, ({ runId }) => runId);
     return Response.json({ runs: items.map(describeRun), ...next });
   },
@@ -106,10 +106,10 @@ const getRun = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}/runs/{run}",
   tag: "runs",
-  summary: "How a run stands",
+  summary: "Get a run",
   params: { id: "Id of the session", run: "Id of the run" },
   action: "sessions.read",
-  answers: { 200: { about: "The run", shape: "Run" } },
+  responses: { 200: { description: "Run", shape: "Run" } },
   async handle({ log }, { params: { id: session = "", run = "" } }) {
     return Response.json(describeRun(await findRun(log, session, run)));
   },

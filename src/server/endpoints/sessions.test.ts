@@ -1,14 +1,14 @@
 import { describe, expect, it, vi } from "vitest";
 import { gather, makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
-import { setServerStage } from "../../../test/server/stage.ts";
+import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
 import { exportSession, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ForkedSession, SessionDetails, StartedRun } from "../api/shapes.generated.ts";
 
 describe("sessions", () => {
-  it("are made once, with the id they are given or one that is made up", async () => {
-    const { ask } = await setServerStage();
+  it("are created once, with a given or generated id", async () => {
+    const { ask } = await createServerFixture();
     const made = await ask("POST", "/v1/sessions", { session_id: "a b/ü", title: "First" }, { status: 201 });
     expect(made).toMatchObject({ session_id: "a b/ü", title: "First", first_event_id: 1, last_event_id: 0, bytes: 0 });
     expect(await ask("POST", "/v1/sessions", { session_id: "a b/ü", title: "Other" })).toEqual(made);
@@ -20,8 +20,8 @@ describe("sessions", () => {
     expect(await ask("GET", "/v1/sessions/a%20b%2F%C3%BC")).toEqual({ ...made, runs: [], is_busy: false, queued: [] });
   });
 
-  it("are refused where their name or title is no good, or the body is something else", async () => {
-    const { ask } = await setServerStage();
+  it("are rejected for an invalid id, title or body", async () => {
+    const { ask } = await createServerFixture();
     const refuse = (body: unknown) => ask("POST", "/v1/sessions", body, { status: 400 });
     expect(await refuse({ session_id: "" })).toMatchObject({ code: "invalid_name" });
     expect(await refuse({ session_id: "s", title: "x".repeat(1001) })).toMatchObject({ code: "invalid_name" });
@@ -29,8 +29,8 @@ describe("sessions", () => {
     expect(await refuse([])).toMatchObject({ code: "invalid_request" });
   });
 
-  it("are listed newest first, a page at a time, and found by what they hold", async () => {
-    const { ask, log } = await setServerStage();
+  it("are listed newest first in pages, and can be searched", async () => {
+    const { ask, log } = await createServerFixture();
     for (const id of ["a", "b", "c"]) await log.createSession(id, { title: `Session ${id === "b" ? "bread" : "x"}` });
     const first = (await ask("GET", "/v1/sessions?limit=2")) as { readonly next?: string };
     expect(first).toMatchObject({ sessions: [{ session_id: "c" }, { session_id: "b" }], next: "b" });
@@ -48,8 +48,8 @@ describe("sessions", () => {
     });
   });
 
-  it("show their latest runs, and have other titles", async () => {
-    const { ask, log } = await setServerStage();
+  it("list their latest runs and can be renamed", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, [...makeRun("r1"), ...makeRun("r2", { after: 4 })]);
     const renamed = await ask("PATCH", "/v1/sessions/s", { title: "New" });
     expect(renamed).toMatchObject({ session_id: "s", title: "New", last_event_id: 8 });
@@ -64,8 +64,8 @@ describe("sessions", () => {
     expect(await ask("PATCH", "/v1/sessions/s", {}, { status: 400 })).toMatchObject({ code: "invalid_request" });
   });
 
-  it("that are not there are refused at every door", async () => {
-    const { ask } = await setServerStage();
+  it("that do not exist are rejected by every endpoint", async () => {
+    const { ask } = await createServerFixture();
     for (const [method, path, body] of [
       ["GET", "", undefined],
       ["PATCH", "", { title: "x" }],
@@ -83,13 +83,13 @@ describe("sessions", () => {
       ["POST", "/runs/r/cancel", undefined],
       ["PATCH", "/todos/l/i", { completed: true }],
     ] as const)
-      expect(await ask(method, `/v1/sessions/nobody${path}`, body, { status: 404 })).toMatchObject({
+      expect(await ask(method, `/v1/sessions/unknown${path}`, body, { status: 404 })).toMatchObject({
         code: "unknown_session",
       });
   });
 
-  it("are asked for by name: whoever may not, is refused, also where the name stands in the body", async () => {
-    const { ask, log } = await setServerStage({
+  it("are authorized by id, in the path and in the body", async () => {
+    const { ask, log } = await createServerFixture({
       authorize: ({ session }) => {
         if (session === "secret") throw new LoomError("forbidden", "not yours");
       },
@@ -110,8 +110,8 @@ describe("sessions", () => {
     expect(await ask("POST", "/api/chat", { session_id: "secret" }, { ...no, headers })).toBeDefined();
   });
 
-  it("are exported as they are stored", async () => {
-    const { fetch, log } = await setServerStage();
+  it("are exported as stored", async () => {
+    const { fetch, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r", { steps: 5 }));
     const response = await fetch("/v1/sessions/s/export");
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
@@ -121,9 +121,9 @@ describe("sessions", () => {
   });
 });
 
-describe("a session that is deleted", () => {
-  it("is gone with its blobs, and what ran in it has stopped", async () => {
-    const { ask, log, core, ran } = await setServerStage({
+describe("a deleted session", () => {
+  it("is removed with its blobs, and its runs are stopped", async () => {
+    const { ask, log, core, ran } = await createServerFixture({
       script: [{ calls: [{ name: "wait", id: "c" }] }, { text: "never said" }],
     });
     await core.blobs?.put("s", [new Uint8Array([1, 2, 3])], { mediaType: "image/png" });
@@ -140,8 +140,8 @@ describe("a session that is deleted", () => {
 });
 
 describe("a fork", () => {
-  it("shares what was before a checkpoint, named or found by a record", async () => {
-    const { ask, log } = await setServerStage();
+  it("shares the records up to a checkpoint, given by id or by record", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r", { steps: 3 }));
     const forked = await ask("POST", "/v1/sessions/s/fork", { checkpoint_id: "r-2", session_id: "t" }, { status: 201 });
     expect(forked).toMatchObject({ session_id: "t", checkpoint_id: "r-2", last_event_id: 14 });
@@ -154,23 +154,23 @@ describe("a fork", () => {
     expect(await ask("GET", path)).toMatchObject({ state: { n: 7 } });
   });
 
-  it("asked for again with its key is the same, with all its blobs", async () => {
-    const { ask, core, log } = await setServerStage();
+  it("is returned again for its key, with all its blobs", async () => {
+    const { ask, core, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r", { steps: 2 }));
     const headers = { "idempotency-key": "k" };
     const body = { checkpoint_id: "r-1" };
     const { session_id: id } = await ask("POST", "/v1/sessions/s/fork", body, { status: 201, headers });
-    // As if the first had been cut off before they were copied.
+    // As if the first request had been interrupted before the blobs were copied.
     const blob = await core.blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png" });
     expect(await ask("POST", "/v1/sessions/s/fork", body, { headers })).toMatchObject({ session_id: id });
     expect(await core.blobs?.get(id as string, blob?.blobId ?? "")).toBeDefined();
     expect(await log.listSessions()).toHaveLength(2);
-    // The same key for something else is something else.
+    // The same key can be used for another operation.
     await ask("POST", "/v1/sessions", undefined, { status: 201, headers });
   });
 
-  it("asked for again with its key has the same checkpoint, also by name, with values, and when it went on", async () => {
-    const { ask, log } = await setServerStage();
+  it("keeps its checkpoint when it is requested again", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r", { steps: 3 }));
     const headers = { "idempotency-key": "k" };
     const again = (body: unknown, status: number, given = headers) =>
@@ -179,7 +179,7 @@ describe("a fork", () => {
       const first = await again(body, 201);
       const { session_id: id, checkpoint_id, created_at, updated_at } = first as unknown as ForkedSession;
       expect(updated_at).toBeGreaterThanOrEqual(created_at);
-      // Goes on, to another checkpoint.
+      // The fork continues to another checkpoint.
       const session = await vi.waitFor(() => openSession(log, id), { interval: 5 });
       const run = await session.startRun();
       await run.emit({
@@ -203,8 +203,8 @@ describe("a fork", () => {
     expect(await log.listSessions()).toHaveLength(4);
   });
 
-  it("is refused where it names two places, or one that is not there", async () => {
-    const { ask, log } = await setServerStage();
+  it("is rejected with two fork points or an unknown one", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r"));
     const refuse = (body: unknown, status: number) => ask("POST", "/v1/sessions/s/fork", body, { status });
     expect(await refuse({ checkpoint_id: "r-1", after_event: 3 }, 400)).toMatchObject({ code: "invalid_request" });
@@ -214,9 +214,11 @@ describe("a fork", () => {
   });
 });
 
-describe("messages that wait", () => {
-  it("are told with their session until they begin or are cancelled, the next first, and not too many", async () => {
-    const { ask, ran } = await setServerStage({ script: [{ calls: [{ name: "wait", id: "c" }] }, { text: "done" }] });
+describe("queued messages", () => {
+  it("are listed with their session, next first, at most 20", async () => {
+    const { ask, ran } = await createServerFixture({
+      script: [{ calls: [{ name: "wait", id: "c" }] }, { text: "done" }],
+    });
     const send = (message: string, more = {}, key = message) =>
       ask("POST", "/v1/sessions/s/runs", { message, ...more }, { status: 202, headers: { "idempotency-key": key } });
     await send("Wait");
@@ -241,9 +243,9 @@ describe("messages that wait", () => {
   });
 });
 
-describe("the blobs of a fork", () => {
-  it("are its own: they stay when the old session goes", async () => {
-    const { ask, log, core } = await setServerStage();
+describe("blobs of a fork", () => {
+  it("are copies that outlive the original session", async () => {
+    const { ask, log, core } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r"));
     const blob = await core.blobs?.put("s", [new Uint8Array([7, 8])], { mediaType: "image/png", name: "x.png" });
     await ask("POST", "/v1/sessions/s/fork", { checkpoint_id: "r-1", session_id: "t" }, { status: 201 });
@@ -251,8 +253,8 @@ describe("the blobs of a fork", () => {
     expect(await core.blobs?.get("t", blob?.blobId ?? "")).toMatchObject({ name: "x.png", bytes: 2 });
   });
 
-  it("that find no room leave no fork", async () => {
-    const { ask, log, core } = await setServerStage();
+  it("that exceed the limit prevent the fork", async () => {
+    const { ask, log, core } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r"));
     const { blobs } = core;
     await blobs?.put("s", [new Uint8Array([7])], { mediaType: "image/png" });
@@ -264,8 +266,8 @@ describe("the blobs of a fork", () => {
 });
 
 describe("checkpoints", () => {
-  it("are listed without their states, and read with them", async () => {
-    const { ask, log } = await setServerStage();
+  it("are listed without states and read with them", async () => {
+    const { ask, log } = await createServerFixture();
     await writeRecords(log, makeGraphRun("r", { steps: 2 }));
     const first = (await ask("GET", "/v1/sessions/s/checkpoints?limit=2")) as { readonly next?: string };
     expect(first).toMatchObject({ checkpoints: [{ checkpoint_id: "r-2", step: 2 }, { checkpoint_id: "r-1" }] });
@@ -282,11 +284,11 @@ describe("checkpoints", () => {
   });
 });
 
-describe("what goes wrong in here", () => {
-  it("is told by an id only", async () => {
+describe("internal errors", () => {
+  it("are reported to clients by id only", async () => {
     const log = new MemoryLog();
     log.listSessions = () => Promise.reject(new Error("the secret of the store"));
-    const { ask, reported } = await setServerStage({ log });
+    const { ask, reported } = await createServerFixture({ log });
     const refusal = await ask("GET", "/v1/sessions", undefined, { status: 500 });
     expect(refusal).toMatchObject({ code: "internal_error", id: "error-1" });
     expect(JSON.stringify(refusal)).not.toContain("secret");

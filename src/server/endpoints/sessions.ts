@@ -1,4 +1,4 @@
-/** Sessions over HTTP: made, listed, searched, renamed, deleted, forked, exported. */
+/** Endpoints for sessions: create, list, search, rename, delete, fork, export. */
 import { randomUUID } from "node:crypto";
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
@@ -6,45 +6,50 @@ import { assertName, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
-import { addressBlob } from "../blobs/address-blob.ts";
-import { inLine } from "../commands/carry-out.ts";
-import { type CommandAuthor, findOwn, makeOwn, mayTouch } from "../commands/command-author.ts";
-import { authorOf } from "../commands/commands-for.ts";
+import { blobUrl } from "../blobs/blob-url.ts";
+import { runInSessionQueue } from "../commands/execute-command.ts";
+import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
+import { authorOf } from "../commands/command-host-for.ts";
 import type { Caller } from "../guard/authorize.ts";
-import { leaseBody } from "../http/lease-body.ts";
+import { createRevocableBody } from "../http/revocable-body.ts";
 import type { ServerCore } from "../server-core.ts";
-import { addressOfSession } from "./addresses.ts";
-import { ask, KEY_HEADER, readKey } from "./command-endpoint.ts";
+import { sessionPath } from "./resource-paths.ts";
+import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { forkOnce, goesOn, hasPlace } from "./fork-once.ts";
-import { cutPage, describeQueued, describeRun, describeSession, readPage } from "./describe-session.ts";
+import { forkOnce, resumesRun, hasForkPoint } from "./fork-once.ts";
+import { cutPage, describeQueued, describeRun, describeSession, readPageQuery } from "./describe-session.ts";
 
-/** Of a session's own page. */
+/** Runs and queued messages in the details of a session. */
 const LATEST_RUNS = 20;
 const MAX_QUEUED = 20;
 
 const ID = { id: "Id of the session" } as const;
 
-const createSession = defineOperation<"Nothing", "CreateSession">({
+const createSession = defineOperation<"Empty", "CreateSession">({
   id: "createSession",
   method: "POST",
   path: "/v1/sessions",
   tag: "sessions",
-  summary: "Makes a session, unless it is there already",
-  headers: KEY_HEADER,
+  summary: "Create a session if it does not exist",
+  headers: IDEMPOTENCY_HEADER,
   body: "CreateSession",
   isBodyRequired: false,
   action: "sessions.create",
-  answers: {
-    200: { about: "It was there already, and is as it was", shape: "Session" },
-    201: { about: "It was made", shape: "Session" },
+  responses: {
+    200: { description: "The session already exists and is unchanged", shape: "Session" },
+    201: { description: "Created", shape: "Session" },
   },
-  async handle(core, { request, caller, body: { session_id: session = makeId(request, caller), title } }) {
+  async handle(core, { request, caller, body: { session_id: session = deriveId(request, caller), title } }) {
     await core.authorize({ caller, action: "sessions.create", session });
     const isThere = (await core.log.getSession(session)) !== undefined;
-    const info = await makeOwn(core.log, authorOf(core, caller), session, title === undefined ? {} : { title });
-    const headers = { location: addressOfSession(core, session) };
+    const info = await ensureOwnSession(
+      core.log,
+      authorOf(core, caller),
+      session,
+      title === undefined ? {} : { title },
+    );
+    const headers = { location: sessionPath(core, session) };
     return Response.json(describeSession(info), { status: isThere ? 200 : 201, headers });
   },
 });
@@ -54,18 +59,18 @@ const listSessions = defineOperation<"ListSessions">({
   method: "GET",
   path: "/v1/sessions",
   tag: "sessions",
-  summary: "Sessions, newest first; with `q` those in which it is found",
+  summary: "List sessions, newest first, or search them with `q`",
   query: "ListSessions",
   action: "sessions.list",
-  answers: { 200: { about: "The sessions", shape: "SessionList" } },
+  responses: { 200: { description: "Sessions", shape: "SessionList" } },
   async handle(core, { caller, query }) {
     const { log } = core;
-    const { limit, ...place } = readPage(query);
+    const { limit, ...page } = readPageQuery(query);
     const { q = "" } = query;
     const { owner, isAdmin } = authorOf(core, caller);
-    const asked = { ...place, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
+    const options = { ...page, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
     const found: readonly (SessionInfo | FoundSession)[] =
-      q.trim() === "" ? await log.listSessions(asked) : await log.searchSessions({ ...asked, query: q });
+      q.trim() === "" ? await log.listSessions(options) : await log.searchSessions({ ...options, query: q });
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
     return Response.json({ sessions: items.map(describeFound), ...next });
   },
@@ -83,20 +88,21 @@ const getSession = defineOperation({
   method: "GET",
   path: "/v1/sessions/{id}",
   tag: "sessions",
-  summary: "A session, its latest runs, and the messages that wait in it",
+  summary: "Get a session with its latest runs and queued messages",
   params: ID,
   action: "sessions.read",
-  answers: { 200: { about: "The session", shape: "SessionDetails" } },
+  responses: { 200: { description: "Session", shape: "SessionDetails" } },
   async handle({ log }, { params: { id = "" } }) {
     const info = await findSession(log, id);
-    // What waits first: a message whose turn comes in between is seen at least once, and then told as a run.
+    // Read pending messages before runs: a message that starts in between is then seen at least once, and listed as a
+    // run.
     const pending = await log.listPending(id, log.limits.maxPendingCommands);
     const runs = await log.listRuns(id, { limit: LATEST_RUNS });
-    const begun = new Set(runs.map(({ runId }) => runId));
+    const started = new Set(runs.map(({ runId }) => runId));
     const waiting = pending
       .filter(({ kind }) => kind === "enqueue")
       .map(describeQueued)
-      .filter(({ run_id }) => !begun.has(run_id));
+      .filter(({ run_id }) => !started.has(run_id));
     const answer: SessionDetails = {
       ...describeSession(info),
       runs: runs.map(describeRun),
@@ -107,20 +113,20 @@ const getSession = defineOperation({
   },
 });
 
-const renameSession = defineOperation<"Nothing", "RenameSession">({
+const renameSession = defineOperation<"Empty", "RenameSession">({
   id: "renameSession",
   method: "PATCH",
   path: "/v1/sessions/{id}",
   tag: "sessions",
-  summary: "Gives a session another title",
+  summary: "Rename a session",
   params: ID,
   body: "RenameSession",
   action: "sessions.write",
-  answers: { 200: { about: "The session", shape: "Session" } },
+  responses: { 200: { description: "Session", shape: "Session" } },
   async handle(core, { caller, params: { id = "" }, body: { title } }) {
     const { log } = core;
-    const renamed = await inLine(log, id, async () => {
-      await findOwn(log, authorOf(core, caller), id);
+    const renamed = await runInSessionQueue(log, id, async () => {
+      await findOwnSession(log, authorOf(core, caller), id);
       return log.renameSession(id, title);
     });
     return Response.json(describeSession(renamed));
@@ -132,22 +138,23 @@ const deleteSession = defineOperation({
   method: "DELETE",
   path: "/v1/sessions/{id}",
   tag: "sessions",
-  summary: "Stops what runs in a session, and deletes it with its blobs",
+  summary: "Stop the runs of a session and delete it with its blobs",
   params: ID,
   action: "sessions.delete",
-  answers: { 204: { about: "There is no such session any more" } },
+  responses: { 204: { description: "Deleted" } },
   async handle(core, { caller, params: { id = "" } }) {
     const { log, blobs } = core;
     if ((await log.getSession(id)) !== undefined) await stopRuns(core, caller, id);
-    const wasThere = await inLine(log, id, async () => {
+    const wasThere = await runInSessionQueue(log, id, async () => {
       const info = await log.getSession(id);
-      // It may have become another's since leave was asked for.
-      if (info !== undefined && !mayTouch(authorOf(core, caller), info)) throw unknownSession(id);
-      // Before the session: whoever is cut off here can ask again, and the next of its name, whosever, finds none of it.
+      // The session may have been recreated by another owner since the authorization.
+      if (info !== undefined && !canAccess(authorOf(core, caller), info)) throw unknownSession(id);
+      // Delete blobs first: if this is interrupted, the client can retry, and a later session with the same id finds
+      // none of them.
       await blobs?.deleteSession(id);
       return log.deleteSession(id);
     });
-    // What came in between, and what an older server has left.
+    // Remove blobs that were uploaded in between, or left by an older server.
     await blobs?.deleteSession(id);
     if (!wasThere) throw unknownSession(id);
     return new Response(null, { status: 204 });
@@ -155,98 +162,102 @@ const deleteSession = defineOperation({
 });
 
 /**
- * A run that is told to stop lets go of its model and its tools; one that is only deleted learns of it when it next
- * writes. Whoever holds the session and does not answer in time is fenced by the deletion.
+ * Cancels the runs, so that they release their models and tools; a run that is only deleted notices it at its next
+ * write. A holder that does not respond in time is fenced by the deletion.
  */
 async function stopRuns(core: ServerCore, caller: Caller, session: string): Promise<void> {
   const { log } = core;
   const waiting = await log.listPending(session, log.limits.maxPendingCommands);
-  // What waits first, so that nothing begins when the live one ends.
+  // Queued messages first, so that none starts when the live run ends.
   const queued = waiting.flatMap(({ kind, body: { run_id } }) =>
     kind === "enqueue" && typeof run_id === "string" ? [run_id] : [],
   );
   const live = (await log.listRuns(session, { limit: LATEST_RUNS })).filter(({ status }) => status === "live");
-  // All at once, for one wait at most; they are written down in this order.
+  // Cancel them concurrently to wait only once; the log receives them in this order.
   await Promise.all(
     [...queued, ...live.map(({ runId }) => runId)].map(async (run_id) => {
       try {
         const id = randomUUID();
-        await ask(core, caller, { type: "cancel", id, session, run_id, reason: "the session is deleted" });
+        await executeOrThrow(core, caller, { type: "cancel", id, session, run_id, reason: "the session was deleted" });
       } catch (error) {
-        // It goes all the same.
+        // The session is deleted regardless.
         if (!isLoomError(error)) throw error;
       }
     }),
   );
 }
 
-const fork = defineOperation<"Nothing", "ForkSession">({
+const fork = defineOperation<"Empty", "ForkSession">({
   id: "forkSession",
   method: "POST",
   path: "/v1/sessions/{id}/fork",
   tag: "sessions",
-  summary: "A new session that shares the beginning of this one, and goes on from a checkpoint, or waits for a message",
+  summary: "Fork a session at a checkpoint, before a run, or after its last run",
   params: ID,
-  headers: KEY_HEADER,
+  headers: IDEMPOTENCY_HEADER,
   body: "ForkSession",
   action: "sessions.read",
-  answers: {
-    200: { about: "It was made before, by this key, at this place; it is as it is now", shape: "ForkedSession" },
-    201: { about: "The new session", shape: "ForkedSession" },
+  responses: {
+    200: {
+      description: "The fork already exists: an earlier request with the same key created it",
+      shape: "ForkedSession",
+    },
+    201: { description: "Forked session", shape: "ForkedSession" },
   },
   async handle(core, { request, caller, params: { id = "" }, body }) {
-    // Where a copy of all parts from the old session follows from nothing but its name.
-    const kind = hasPlace(body) ? "fork" : "copy";
+    // A copy and a fork at a checkpoint need different ids, because a copy is recognized by its id alone.
+    const kind = hasForkPoint(body) ? "fork" : "copy";
     const author = authorOf(core, caller);
-    const to = body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readKey(request)]), author.owner);
+    const to =
+      body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readIdempotencyKey(request)]), author.owner);
     await core.authorize({ caller, action: "sessions.create", session: to });
     assertName("session", to);
-    if (goesOn(body)) await authorizeGoingOn(core, caller, id, to);
+    if (resumesRun(body)) await authorizeResume(core, caller, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
-    const [old, own] = [id, to].map((sessionId) => addressBlob(core, { sessionId, blobId: "" })) as [string, string];
-    const moveImage = (url: string): string => (url.startsWith(old) ? own + url.slice(old.length) : url);
+    const [oldUrl, newUrl] = [id, to].map((sessionId) => blobUrl(core, { sessionId, blobId: "" })) as [string, string];
+    const moveImage = (url: string): string => (url.startsWith(oldUrl) ? newUrl + url.slice(oldUrl.length) : url);
     const { owner, actor, tools } = author;
-    const asked = { from: id, to, asked: body, isKeyed, moveImage, owner, actor, tools };
-    const { made, isNew } = await forkOnce(core.log, asked);
-    const { checkpointId } = made;
-    // Whoever made it may have been cut off here.
-    await undoUnless(core, made, isNew, async () => {
-      if (checkpointId !== undefined && isNew) await admitLatest(core, author, to);
+    const forkRequest = { from: id, to, options: body, isKeyed, moveImage, owner, actor, tools };
+    const { fork: forked, isNew } = await forkOnce(core.log, forkRequest);
+    const { checkpointId } = forked;
+    // Also for an existing fork: the earlier request may have been interrupted before the blobs were copied.
+    await deleteForkOnError(core, forked, isNew, async () => {
+      if (checkpointId !== undefined && isNew) await admitLatestRun(core, author, to);
       await copyBlobs(core, id, to);
     });
-    // Its run is live there, and somebody has to go on with it.
-    if (checkpointId !== undefined) core.runs.attend(to);
-    const headers = { location: addressOfSession(core, to) };
-    const place = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
-    const answer: ForkedSession = { ...describeSession(made), ...place };
+    // Its run is live and needs a process to resume it.
+    if (checkpointId !== undefined) core.runs.dispatch(to);
+    const headers = { location: sessionPath(core, to) };
+    const checkpoint = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
+    const answer: ForkedSession = { ...describeSession(forked), ...checkpoint };
     return Response.json(answer, { status: isNew ? 201 : 200, headers });
   },
 });
 
 /**
- * A run that goes on is a run that is begun. It has the rights it had, and whoever began it pays: those who have fewer,
- * or may only read it, must not have it go on.
+ * Resuming a run counts as starting one. The run keeps its permissions, and its original author is charged, so a caller
+ * with fewer permissions, or with read access only, must not resume it.
  */
-async function authorizeGoingOn(core: ServerCore, caller: Caller, from: string, to: string): Promise<void> {
+async function authorizeResume(core: ServerCore, caller: Caller, from: string, to: string): Promise<void> {
   await core.authorize({ caller, action: "runs.start", session: to });
-  if (!mayTouch(authorOf(core, caller), await findSession(core.log, from)))
-    throw new LoomError("forbidden", "a session that is only shared can be copied; no run of it can go on");
+  if (!canAccess(authorOf(core, caller), await findSession(core.log, from)))
+    throw new LoomError("forbidden", "a shared session can be copied, but its runs cannot be resumed");
   if (caller.principal.tools !== undefined)
     throw new LoomError(
       "forbidden",
-      "a credential with rules for tools cannot have a run go on that another began: fork before a run instead",
+      "a credential with tool rules cannot resume a run that another credential started; fork before a run instead",
     );
 }
 
-/** Throws where whoever asks may not begin the run that goes on in a fork. */
-async function admitLatest({ log, runs }: ServerCore, { admitRun }: CommandAuthor, session: string): Promise<void> {
+/** Throws if the author may not start the run that the fork resumes. */
+async function admitLatestRun({ log, runs }: ServerCore, { admitRun }: CommandAuthor, session: string): Promise<void> {
   if (admitRun === undefined) return;
   const [latest] = await log.listRuns(session, { limit: 1 });
   if (latest !== undefined) await admitRun({ agent: runs.resolveAgent(latest.agent), session, run: latest.runId });
 }
 
-/** Without all that belongs to it there is no new session. */
-async function undoUnless(
+/** Deletes a new fork if it cannot be completed. */
+async function deleteForkOnError(
   { log, blobs }: ServerCore,
   { sessionId }: SessionInfo,
   isNew: boolean,
@@ -262,7 +273,7 @@ async function undoUnless(
   }
 }
 
-/** What the records of the new session speak of. */
+/** The records of the fork refer to these blobs. */
 async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promise<void> {
   if (blobs === undefined) return;
   for (const { blobId, mediaType, name } of await blobs.list(from)) {
@@ -271,20 +282,20 @@ async function copyBlobs({ blobs }: ServerCore, from: string, to: string): Promi
   }
 }
 
-const exportOne = defineOperation({
+const exportOperation = defineOperation({
   id: "exportSession",
   method: "GET",
   path: "/v1/sessions/{id}/export",
   tag: "sessions",
-  summary: "All records of a session as NDJSON, as they are stored",
+  summary: "Export all records of a session as NDJSON",
   params: ID,
   action: "sessions.read",
-  answers: { 200: { about: "The records", mediaTypes: ["application/x-ndjson"] } },
+  responses: { 200: { description: "Records as stored", mediaTypes: ["application/x-ndjson"] } },
   async handle({ log, access }, { caller, params: { id = "" } }) {
     const { lastId, firstId } = await findSession(log, id);
     const pages = lastId < firstId ? undefined : exportSession(log, id);
     const encoder = new TextEncoder();
-    // One page at a time, when it is asked for.
+    // Read one page at a time, on demand.
     const body = new ReadableStream<Uint8Array>({
       async pull(controller) {
         const { done, value } = (await pages?.next()) ?? { done: true };
@@ -293,7 +304,7 @@ const exportOne = defineOperation({
       },
       cancel: async () => void (await pages?.return()),
     });
-    return new Response(access.isOpen ? body : leaseBody(body, (onEnd) => access.watch(caller, id, onEnd)), {
+    return new Response(access.isOpen ? body : createRevocableBody(body, (onEnd) => access.watch(caller, id, onEnd)), {
       headers: {
         "content-type": "application/x-ndjson",
         "cache-control": "no-store",
@@ -303,9 +314,9 @@ const exportOne = defineOperation({
   },
 });
 
-/** Asked again with the same key, it is the same session that is meant. */
-function makeId(request: Request, { principal }: Caller): string {
-  return deriveSessionId(readKey(request), principal.owner);
+/** A request repeated with the same key refers to the same session. */
+function deriveId(request: Request, { principal }: Caller): string {
+  return deriveSessionId(readIdempotencyKey(request), principal.owner);
 }
 
 export const SESSION_OPERATIONS: readonly AnyOperation[] = [
@@ -315,5 +326,5 @@ export const SESSION_OPERATIONS: readonly AnyOperation[] = [
   renameSession,
   deleteSession,
   fork,
-  exportOne,
+  exportOperation,
 ];

@@ -1,10 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { codeOf, HERE, setAuthStage, setClock, takeCookie } from "../../../test/server/auth-stage.ts";
+import {
+  codeOf,
+  SERVER_ORIGIN,
+  createAuthFixture,
+  createClock,
+  takeCookie,
+} from "../../../test/server/auth-fixture.ts";
 import type { NewShare, Shares } from "../api/shapes.generated.ts";
 
-async function setStage() {
-  const stage = setAuthStage();
-  const { credentials, log, ask } = stage;
+async function createFixture() {
+  const fixture = createAuthFixture();
+  const { credentials, log, ask } = fixture;
   await log.createSession("s", { owner: "ann", title: "Ann's" });
   await log.createSession("other", { owner: "ann" });
   const ann = credentials.createToken({ name: "ann", owner: "ann" }).secret;
@@ -16,14 +22,14 @@ async function setStage() {
   };
   const list = async (): Promise<Shares["shares"]> =>
     ((await (await ask("/v1/sessions/s/shares", { bearer: ann })).json()) as Shares).shares;
-  return { ...stage, ann, bob, share, list };
+  return { ...fixture, ann, bob, share, list };
 }
 
-describe("a link", () => {
-  it("lets anybody who has it read its session, and nothing else", async () => {
-    const { ask, whoIs, share, list } = await setStage();
+describe("a share link", () => {
+  it("grants read access to its session only", async () => {
+    const { ask, getAuth, share, list } = await createFixture();
     const { share_id, created_at, secret, url } = await share();
-    expect(url).toBe(`${HERE}/#share=${secret}`);
+    expect(url).toBe(`${SERVER_ORIGIN}/#share=${secret}`);
     expect(await list()).toEqual([{ share_id, created_at }]);
     expect((await ask("/v1/sessions/s", { bearer: secret })).status).toBe(200);
     expect((await ask("/v1/sessions/s/events", { bearer: secret })).status).toBe(200);
@@ -37,7 +43,7 @@ describe("a link", () => {
       ["/v1/sessions/s/fork", { body: {} }],
     ] as const)
       expect((await ask(path, { ...asked, bearer: secret })).status, path).toBeGreaterThanOrEqual(403);
-    const who = await whoIs({ bearer: secret });
+    const who = await getAuth({ bearer: secret });
     expect(who).toEqual({
       mode: "required",
       signed_in: false,
@@ -48,9 +54,9 @@ describe("a link", () => {
     });
   });
 
-  it("is over when it was said to be", async () => {
-    const wait = setClock();
-    const { ask, share, list } = await setStage();
+  it("expires", async () => {
+    const wait = createClock();
+    const { ask, share, list } = await createFixture();
     const { secret, expires_at, created_at } = await share({ expires_in_ms: 60_000 });
     expect((expires_at ?? 0) - created_at).toBeLessThanOrEqual(60_000);
     expect(await list()).toHaveLength(1);
@@ -59,19 +65,22 @@ describe("a link", () => {
     expect(await list()).toEqual([]);
   });
 
-  it.each([0, 999, -1, 1.5, 10 * 366 * 86_400_000, "1000"])("is not made for %j ms", async (expires_in_ms) => {
-    const { ask, ann } = await setStage();
-    const response = await ask("/v1/sessions/s/shares", { bearer: ann, body: { expires_in_ms } });
-    expect(await codeOf(response)).toEqual([400, "invalid_request"]);
-  });
+  it.each([0, 999, -1, 1.5, 10 * 366 * 86_400_000, "1000"])(
+    "is rejected for a lifetime of %j ms",
+    async (expires_in_ms) => {
+      const { ask, ann } = await createFixture();
+      const response = await ask("/v1/sessions/s/shares", { bearer: ann, body: { expires_in_ms } });
+      expect(await codeOf(response)).toEqual([400, "invalid_request"]);
+    },
+  );
 
-  it("that is taken back opens nothing, brought as a header or as a cookie", async () => {
-    const { ask, share, list, ann, signIn } = await setStage();
+  it("grants nothing after it is revoked, as a header or as a cookie", async () => {
+    const { ask, share, list, ann, signIn } = await createFixture();
     const { share_id, secret } = await share();
     const cookie = takeCookie(await signIn(secret));
     expect((await ask("/v1/sessions/s", { cookie })).status).toBe(200);
     const drop = { method: "DELETE", bearer: ann };
-    // Not as one of another session.
+    // The link belongs to another session.
     expect(await codeOf(await ask(`/v1/sessions/other/shares/${share_id}`, drop))).toEqual([404, "not_found"]);
     expect((await ask(`/v1/sessions/s/shares/${share_id}`, drop)).status).toBe(204);
     expect(await codeOf(await ask(`/v1/sessions/s/shares/${share_id}`, drop))).toEqual([404, "not_found"]);
@@ -80,8 +89,8 @@ describe("a link", () => {
     expect(await list()).toEqual([]);
   });
 
-  it("is not for a session of the same name that came after", async () => {
-    const { ask, share, list, log, signIn } = await setStage();
+  it("is not valid for a later session with the same id", async () => {
+    const { ask, share, list, log, signIn } = await createFixture();
     const { secret } = await share();
     const cookie = takeCookie(await signIn(secret));
     await log.deleteSession("s");
@@ -92,8 +101,8 @@ describe("a link", () => {
     expect(await list()).toEqual([]);
   });
 
-  it("is made, seen and taken back by whoever the session belongs to, and may write", async () => {
-    const { ask, share, bob, credentials } = await setStage();
+  it("is managed only by the owner with write permission", async () => {
+    const { ask, share, bob, credentials } = await createFixture();
     const { share_id } = await share();
     const reader = credentials.createToken({ name: "reader", owner: "ann", scopes: ["read"] }).secret;
     for (const [path, asked] of [
@@ -107,8 +116,8 @@ describe("a link", () => {
     }
   });
 
-  it("is nothing a server makes that asks nobody who they are", async () => {
-    const { ask, log } = setAuthStage("open");
+  it("is not available when authentication is off", async () => {
+    const { ask, log } = createAuthFixture("open");
     await log.createSession("s");
     expect(await codeOf(await ask("/v1/sessions/s/shares", { body: {} }))).toEqual([400, "unsupported"]);
     expect(await codeOf(await ask("/v1/sessions/s/shares"))).toEqual([400, "unsupported"]);

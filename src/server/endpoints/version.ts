@@ -1,4 +1,4 @@
-/** What runs here. */
+/** Version endpoint. */
 import { DIALECT_NAMES } from "../../dialects/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { Version } from "../api/shapes.generated.ts";
@@ -8,9 +8,9 @@ export const getVersion = defineOperation({
   method: "GET",
   path: "/version",
   tag: "server",
-  summary: "Name and version of what runs here",
+  summary: "Get the name and version of the server",
   action: "server.read",
-  answers: { 200: { about: "Name, version, dialects", shape: "Version" } },
+  responses: { 200: { description: "Name, version and dialects", shape: "Version" } },
   handle: ({ version }) => {
     const answer: Version = { name: "loom-agent", version, dialects: DIALECT_NAMES };
     return Response.json(answer);

@@ -1,11 +1,12 @@
 /**
- * Who may do what: the one place every door asks before it does anything, and again for every session that is named. By
- * default everybody may who has come past the checks of host and origin.
+ * Types of the authorization check. Every endpoint calls it before it acts, and again for every session a request
+ * names.
  */
 import type { Principal } from "../auth/principal.ts";
 
+/** What a request does. Every action except `public` needs a scope. */
 export type Action =
-  /** What strangers may know: that the server lives, how it is asked, how one signs in. */
+  /** Available without authentication: health, the API description and sign-in. */
   | "public"
   | "sessions.list"
   | "sessions.create"
@@ -25,31 +26,34 @@ export type Action =
   | "server.read"
   | "metrics.read";
 
-/** Whoever asks, before it is known who that is. */
+/** A request before it is authenticated. */
 export interface RequestInfo {
-  /** As HTTP has it, in capitals; `UPGRADE` where a socket is wanted. */
+  /** HTTP method in upper case; `UPGRADE` for a WebSocket. */
   readonly method: string;
   readonly headers: Headers;
   readonly url: URL;
-  /** The address of whoever asks, past proxies that are trusted; undefined where it is not known. */
+  /** Client address, as reported by trusted proxies; undefined if unknown. */
   readonly address: string | undefined;
-  /** Scheme and host as whoever asks has written them: `https://agents.example.com`. */
+  /** Scheme and host as the client sees them: `https://agents.example.com`. */
   readonly origin: string;
 }
 
+/** A request with its identified principal. */
 export interface Caller extends RequestInfo {
   readonly principal: Principal;
-  /** Links that were opened in the same browser: each lets its session be read. */
+  /** Share links opened in the same browser; each allows reading its session. */
   readonly shares: readonly Principal[];
 }
 
+/** The action to authorize. */
 export interface AuthorizeRequest {
   readonly caller: Caller;
   readonly action: Action;
+  /** Id of the session the action is about, if it is about one. */
   readonly session?: string | undefined;
 }
 
-/** Resolves where it is allowed; throws `forbidden`, `unauthorized` or `unknown_session` where not. */
+/** Returns if the action is allowed; throws `forbidden`, `unauthorized` or `unknown_session` if not. */
 export type Authorize = (request: AuthorizeRequest) => Promise<void> | void;
 
 export const allowAll: Authorize = () => undefined;

@@ -1,26 +1,26 @@
-/** Keeps notices from filling a log, however often and by however many names somebody knocks. */
+/** Limits notices, so that rejected requests cannot fill a log. */
 import type { Notify } from "./notice.ts";
 
 export interface NotifyLimits {
-  /** Of one name, one notice in so long. */
+  /** Time between two notices for one name, in milliseconds. Default: 60,000. */
   readonly everyMs?: number;
-  /** Names that are remembered; while so many are, others are told of when the first may be told of again. */
+  /** Names to remember. While that many are remembered, new names are not reported. Default: 100. */
   readonly maxNames?: number;
 }
 
-/** Tells of each name once in a while. */
+/** Passes on at most one notice per name and interval. */
 export function limitNotices(notify: Notify, { everyMs = 60_000, maxNames = 100 }: NotifyLimits = {}): Notify {
-  const told = new Map<string, number>();
+  const notified = new Map<string, number>();
   return (notice) => {
     const now = Date.now();
-    // Oldest first, as they were put in.
-    for (const [key, at] of told) {
+    // Oldest first, by insertion order.
+    for (const [key, at] of notified) {
       if (now - at < everyMs) break;
-      told.delete(key);
+      notified.delete(key);
     }
-    const key = `${notice.what} ${notice.name}`;
-    if (told.has(key) || told.size >= maxNames) return;
-    told.set(key, now);
+    const key = `${notice.kind} ${notice.name}`;
+    if (notified.has(key) || notified.size >= maxNames) return;
+    notified.set(key, now);
     notify(notice);
   };
 }

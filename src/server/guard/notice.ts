@@ -1,14 +1,13 @@
-/**
- * What whoever runs a server may want to know of those it turned away, and whoever was turned away is not told: the
- * option that would let them in.
- */
+/** A rejected request, reported to the operator but not to the client, with the option that would allow it. */
 export interface Notice {
-  readonly what: "host_refused" | "origin_refused";
-  /** The name by which the server was asked, or the origin of the page that did; cut. */
+  readonly kind: "host_refused" | "origin_refused";
+  /** The rejected host or origin, truncated. */
   readonly name: string;
+  /** The server option that can allow it. */
   readonly option: "hosts" | "origins";
-  /** What the option would have to have in addition; undefined where nothing can allow it. */
+  /** Value to add to the option; undefined if no value can allow it. */
   readonly allow?: string | undefined;
 }
 
+/** Receives notices of rejected requests. */
 export type Notify = (notice: Notice) => void;

@@ -1,7 +1,4 @@
-/**
- * Proxies that are believed when they say for whom they ask. Every address that is not in the list says what it likes in
- * these headers, and nobody listens.
- */
+/** The list of trusted proxies. Only their `X-Forwarded-*` headers are used; those of other addresses are ignored. */
 import { BlockList, isIP } from "node:net";
 import { LoomError } from "../../protocol/index.ts";
 
@@ -9,7 +6,7 @@ export interface Proxies {
   has(address: string): boolean;
 }
 
-/** Addresses (`10.0.0.7`), ranges (`10.0.0.0/8`, `fd00::/8`), or `loopback`. Throws `invalid_arguments`. */
+/** Accepts addresses (`10.0.0.7`), ranges (`10.0.0.0/8`, `fd00::/8`) and `loopback`. Throws `invalid_arguments`. */
 export function readProxies(texts: readonly string[]): Proxies {
   const list = new BlockList();
   for (const text of texts) if (!addTo(list, text)) throw refuse(text);
@@ -39,7 +36,9 @@ function addTo(list: BlockList, text: string): boolean {
   return true;
 }
 
-/** An address as it is compared: without a port, brackets or a zone, one of IPv4 never dressed as one of IPv6. */
+/**
+ * Returns an address without port, brackets and zone, with IPv4-mapped IPv6 as IPv4. Undefined if it is not an address.
+ */
 export function readAddress(text: string): string | undefined {
   const given = text.trim();
   const bare = /^\[([^\]]+)\](?::\d+)?$/.exec(given)?.[1] ?? /^([\d.]+):\d+$/.exec(given)?.[1] ?? given;
@@ -61,6 +60,6 @@ function refuse(text: string): LoomError {
   const given = JSON.stringify(text.slice(0, 60));
   return new LoomError(
     "invalid_arguments",
-    `\`trustedProxies\` must be addresses, ranges like 10.0.0.0/8, or "loopback", not ${given}`,
+    `\`trustedProxies\` must be addresses, ranges such as 10.0.0.0/8, or "loopback", not ${given}.`,
   );
 }

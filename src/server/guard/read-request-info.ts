@@ -1,69 +1,69 @@
-/**
- * Who asks, and by which name they have reached us: past the proxies that are trusted, and no further. It knows no rule
- * about who may.
- */
+/** Determines the client address and the public URL of a request, using the headers of trusted proxies only. */
 import type { RequestInfo } from "./authorize.ts";
 import { type Proxies, readAddress } from "./read-proxies.ts";
 
-export interface Arrival {
-  /** `GET` when absent. */
+export interface RawRequest {
+  /** Default: `GET`. */
   readonly method?: string;
   readonly headers: Headers;
-  /** As it came in. */
+  /** URL as the server received it. */
   readonly url: URL;
-  /** The other end of the connection; undefined where it is not known. */
+  /** Address of the other end of the connection; undefined if unknown. */
   readonly peer: string | undefined;
 }
 
 export interface CheckedRequestInfo extends RequestInfo {
-  /** `host` of the connection itself, whatever a proxy says. */
+  /** Host of the connection itself, ignoring proxies. */
   readonly directHost: string;
-  /** As whoever asks has written it. */
+  /** Host as the client sees it. */
   readonly host: string;
 }
 
-export function readRequestInfo({ method = "GET", headers, url, peer }: Arrival, proxies: Proxies): CheckedRequestInfo {
+export function readRequestInfo(
+  { method = "GET", headers, url, peer }: RawRequest,
+  proxies: Proxies,
+): CheckedRequestInfo {
   const directHost = readHost(headers.get("host") ?? url.host, url.protocol.slice(0, -1));
-  const { address, hops } = findAsker(headers, peer, proxies);
-  const told = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();
-  const scheme = told === "http" || told === "https" ? told : url.protocol.slice(0, -1);
-  const named = pickHop(headers.get("x-forwarded-host"), hops);
-  const host = named === undefined ? directHost : readHost(named, scheme);
+  const { address, hops } = findClient(headers, peer, proxies);
+  const forwardedProto = pickHop(headers.get("x-forwarded-proto"), hops)?.toLowerCase();
+  const scheme = forwardedProto === "http" || forwardedProto === "https" ? forwardedProto : url.protocol.slice(0, -1);
+  const forwardedHost = pickHop(headers.get("x-forwarded-host"), hops);
+  const host = forwardedHost === undefined ? directHost : readHost(forwardedHost, scheme);
   const origin = `${scheme}://${host}`;
-  return { method, headers, url: readSeen(url, origin), address, directHost, host, origin };
+  return { method, headers, url: toPublicUrl(url, origin), address, directHost, host, origin };
 }
 
-/** A path that begins with two slashes is a path, and no name of another server. */
-function readSeen(url: URL, origin: string): URL {
-  const seen = URL.parse(origin);
-  if (seen === null) return url;
-  seen.pathname = url.pathname;
-  seen.search = url.search;
-  return seen;
+/** Sets the path separately, because a path that begins with two slashes would be parsed as a host. */
+function toPublicUrl(url: URL, origin: string): URL {
+  const publicUrl = URL.parse(origin);
+  if (publicUrl === null) return url;
+  publicUrl.pathname = url.pathname;
+  publicUrl.search = url.search;
+  return publicUrl;
 }
 
-/** As it is compared, and as a browser writes an origin: small, without the port that goes without saying. */
+/** Returns the host as browsers write it: lower case, without the default port. */
 export function readHost(host: string, scheme: string): string {
   const port = scheme === "https" ? ":443" : ":80";
-  const small = host.trim().toLowerCase();
-  return small.endsWith(port) ? small.slice(0, -port.length) : small;
+  const normalized = host.trim().toLowerCase();
+  return normalized.endsWith(port) ? normalized.slice(0, -port.length) : normalized;
 }
 
-/** The nearest that is no trusted proxy, and how many of those lie before it. */
-function findAsker(
+/** Returns the nearest address that is not a trusted proxy, and the number of trusted proxies before it. */
+function findClient(
   headers: Headers,
   peer: string | undefined,
   proxies: Proxies,
 ): { readonly address: string | undefined; readonly hops: number } {
   let address = peer === undefined ? undefined : (readAddress(peer) ?? peer);
   if (address === undefined || !proxies.has(address)) return { address, hops: 0 };
-  const named = splitList(headers.get("x-forwarded-for"));
+  const forwardedFor = splitList(headers.get("x-forwarded-for"));
   let hops = 1;
   for (;;) {
-    const next = named.pop();
+    const next = forwardedFor.pop();
     if (next === undefined) return { address, hops };
     const read = readAddress(next);
-    // What a trusted proxy calls unknown, or something we cannot read, is where our knowledge ends.
+    // The client is unknown if a trusted proxy reports `unknown` or an invalid address.
     if (read === undefined) return { address: undefined, hops };
     address = read;
     if (!proxies.has(address)) return { address, hops };
@@ -71,7 +71,7 @@ function findAsker(
   }
 }
 
-/** What the outermost trusted proxy has said. Where fewer have spoken, the first who did. */
+/** Returns the value set by the outermost trusted proxy, or the first value if fewer proxies added one. */
 function pickHop(header: string | null, hops: number): string | undefined {
   if (hops === 0) return undefined;
   const values = splitList(header);

@@ -1,6 +1,6 @@
 /**
- * A connection that wants to become a socket: the same checks as for a request, before anything is accepted. Paths that
- * are not ours are left alone, for whoever else is there.
+ * Applies the checks of a request to a WebSocket upgrade, before it is accepted. Upgrades for other paths are left to
+ * other handlers of the HTTP server.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -8,17 +8,17 @@ import { LoomError } from "../../protocol/index.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { Caller } from "../guard/authorize.ts";
 import { readRequestInfo } from "../guard/read-request-info.ts";
-import type { Entrance } from "./answer-request.ts";
-import { readRequestId } from "./answer-headers.ts";
+import type { RequestPipeline } from "./answer-request.ts";
+import { readRequestId } from "./response-headers.ts";
 import { describeLocal, readTarget } from "./node-bindings.ts";
 import { refuseUpgrade } from "./refuse-upgrade.ts";
 
 /**
- * Undefined where the path is not ours: then nothing was done. Else whoever asks, or undefined where they were told no.
- * Never rejects.
+ * Returns undefined, without touching the socket, if the path is not a socket endpoint. Otherwise resolves to the
+ * caller, or to undefined after a rejection was sent. Never rejects.
  */
 export function admitUpgrade(
-  { core, guard, proxies }: Entrance,
+  { core, guard, proxies }: RequestPipeline,
   request: IncomingMessage,
   socket: Duplex,
   socketPaths: ReadonlySet<string>,
@@ -28,22 +28,22 @@ export function admitUpgrade(
   if (url === null || !url.pathname.startsWith(core.basePath)) return undefined;
   if (!socketPaths.has(url.pathname.slice(core.basePath.length))) return undefined;
   const peer = request.socket.remoteAddress;
-  const stranger = readRequestInfo({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
+  const info = readRequestInfo({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
   const admit = async (): Promise<Caller> => {
-    guard.admit(stranger, { isPage: false, local: describeLocal(request), target: readTarget(request) });
+    guard.admit(info, { isPage: false, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
-      throw new LoomError("shutting_down", "the server is about to stop: ask again in a moment");
-    const caller = { ...stranger, ...(await core.access.identify(stranger)) };
-    // Whatever would be asked for there is not for them.
-    if (caller.principal.kind === "nobody" && caller.shares.length === 0) throw unauthorized(false);
+      throw new LoomError("shutting_down", "The server is shutting down; try again in a moment.");
+    const caller = { ...info, ...(await core.access.identify(info)) };
+    // No socket endpoint is public.
+    if (caller.principal.kind === "anonymous" && caller.shares.length === 0) throw unauthorized(false);
     return caller;
   };
-  // One who leaves while it is found out who it is must not break anything.
+  // The client may disconnect during authentication.
   socket.on("error", ignore);
   return admit()
     .catch((error: unknown) => {
-      const requestId = readRequestId(stranger.headers.get("x-request-id"));
-      refuseUpgrade(core, socket, error, { requestId, isSecure: stranger.origin.startsWith("https:") });
+      const requestId = readRequestId(info.headers.get("x-request-id"));
+      refuseUpgrade(core, socket, error, { requestId, isSecure: info.origin.startsWith("https:") });
       return undefined;
     })
     .finally(() => socket.off("error", ignore));

@@ -1,21 +1,21 @@
 /**
- * What a server of Node would answer by itself, in our words: heads that cannot be read, are too long or take too long,
- * and expectations nobody can meet. It knows no door.
+ * Replaces Node's own error responses with problem documents: unreadable, oversized or slow request heads, and
+ * unsupported `Expect` headers.
  */
 import { randomUUID } from "node:crypto";
 import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
-import { createAnswerHeaders, readRequestId } from "./answer-headers.ts";
+import { createResponseHeaders, readRequestId } from "./response-headers.ts";
 import { describeProblem, refuseRequest } from "./refuse-request.ts";
 import { refuseUpgrade } from "./refuse-upgrade.ts";
 
-/** All that is said here is known beforehand: there is nothing to report. */
+/** These errors are expected and not reported. */
 const QUIET = { report: (): string => randomUUID() };
 
-/** Before the server takes connections. */
+/** Installs the handlers. Call it before the server accepts connections. */
 export function answerMalformed(server: Server): void {
-  /** An answer is under way there: another would be read as a part of it. */
+  /** Connections with a response in progress: a second response would be read as part of it. */
   const busy = new WeakSet<Duplex>();
   const mark = (socket: Duplex, answer: { once(event: "close", listener: () => void): unknown }): void => {
     busy.add(socket);
@@ -25,9 +25,9 @@ export function answerMalformed(server: Server): void {
   server.on("checkExpectation", (incoming, outgoing) => {
     mark(incoming.socket, outgoing);
     const requestId = readRequestId(null);
-    const error = new LoomError("unsupported", "what is expected of this server in `Expect` it cannot do");
+    const error = new LoomError("unsupported", "The `Expect` header of this request is not supported.");
     const { problem, headers } = describeProblem(QUIET, error, requestId, { status: 417 });
-    const plain = createAnswerHeaders({ requestId, origin: undefined, variesByOrigin: false });
+    const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
     const body = JSON.stringify(problem);
     const length = { "content-length": Buffer.byteLength(body), connection: "close" };
     outgoing.writeHead(problem.status, { ...plain, ...headers, ...length });
@@ -38,32 +38,38 @@ export function answerMalformed(server: Server): void {
       socket.destroy();
       return;
     }
-    const [refused, status] = TROUBLES[error.code ?? ""] ?? UNREADABLE;
+    const [refused, status] = CLIENT_ERRORS[error.code ?? ""] ?? MALFORMED_REQUEST;
     refuseUpgrade(QUIET, socket, refused(), { status });
   });
 }
 
-/** To one that wants to become a socket where there is none. */
-export function refuseStrayUpgrade(socket: Duplex): void {
-  refuseUpgrade(QUIET, socket, new LoomError("not_found", "there is no WebSocket at this address"));
+/** Rejects a WebSocket upgrade at a path without a socket endpoint. */
+export function refuseUnknownUpgrade(socket: Duplex): void {
+  refuseUpgrade(QUIET, socket, new LoomError("not_found", "No WebSocket endpoint at this URL."));
 }
 
-/** To an address or a host from which no request can be made. */
+/** Response to a URL or host that cannot be parsed. */
 export function refuseMalformed(): Response {
   const requestId = readRequestId(null);
-  const error = new LoomError("invalid_request", "the address or the host is not well written");
-  const plain = createAnswerHeaders({ requestId, origin: undefined, variesByOrigin: false });
+  const error = new LoomError("invalid_request", "The URL or the Host header is malformed.");
+  const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
   const response = refuseRequest(QUIET, error, requestId);
   for (const [name, value] of Object.entries(plain)) response.headers.set(name, response.headers.get(name) ?? value);
   return response;
 }
 
-type Trouble = readonly [refused: () => LoomError, status: number];
+type ClientErrorResponse = readonly [refused: () => LoomError, status: number];
 
-const UNREADABLE: Trouble = [() => new LoomError("invalid_request", "this is no request that can be read"), 400];
+const MALFORMED_REQUEST: ClientErrorResponse = [
+  () => new LoomError("invalid_request", "The HTTP request is malformed."),
+  400,
+];
 
-const TROUBLES: { readonly [code: string]: Trouble } = {
-  HPE_HEADER_OVERFLOW: [() => new LoomError("invalid_request", "the head of the request is too long"), 431],
-  HPE_CHUNK_EXTENSIONS_OVERFLOW: [() => new LoomError("body_too_large", "the chunks say too much"), 413],
-  ERR_HTTP_REQUEST_TIMEOUT: [() => new LoomError("request_timeout", "the request took too long to come"), 408],
+const CLIENT_ERRORS: { readonly [code: string]: ClientErrorResponse } = {
+  HPE_HEADER_OVERFLOW: [() => new LoomError("invalid_request", "The request headers are too long."), 431],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [
+    () => new LoomError("body_too_large", "The chunk extensions of the request body are too long."),
+    413,
+  ],
+  ERR_HTTP_REQUEST_TIMEOUT: [() => new LoomError("request_timeout", "The request took too long to arrive."), 408],
 };

@@ -1,25 +1,23 @@
-/**
- * From a request to its answer: who asks, whether they may come in, and what every answer bears. Never rejects.
- */
+/** Handles an HTTP request: guard, authentication, endpoint, and the headers of every response. Never rejects. */
 import type { NodeBindings } from "../api/operation.ts";
 import type { Guard } from "../guard/create-guard.ts";
 import { type CheckedRequestInfo, readRequestInfo } from "../guard/read-request-info.ts";
 import type { Proxies } from "../guard/read-proxies.ts";
 import type { ServerCore } from "../server-core.ts";
 import {
-  type AnswerHeaders,
-  createAnswerHeaders,
+  type ResponseHeaders,
+  createResponseHeaders,
   describePreflight,
   readRequestId,
   setOnNode,
   setOnResponse,
-} from "./answer-headers.ts";
+} from "./response-headers.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
-import { answerThrown } from "./refuse-request.ts";
+import { answerError } from "./refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
-export interface Entrance {
+export interface RequestPipeline {
   readonly core: ServerCore;
   readonly app: App;
   readonly guard: Guard;
@@ -27,39 +25,44 @@ export interface Entrance {
   readonly variesByOrigin: boolean;
 }
 
-export async function answerRequest(entrance: Entrance, request: Request, env: unknown): Promise<Response> {
+export async function answerRequest(pipeline: RequestPipeline, request: Request, env: unknown): Promise<Response> {
   const node = readNodeBindings(env);
   const requestId = readRequestId(request.headers.get("x-request-id"));
-  const stranger = readStranger(entrance, request, node);
-  const about = { requestId, variesByOrigin: entrance.variesByOrigin, isSecure: stranger.origin.startsWith("https:") };
-  let headers = createAnswerHeaders({ ...about, origin: undefined });
+  const info = readInfoOf(pipeline, request, node);
+  const common = { requestId, variesByOrigin: pipeline.variesByOrigin, isSecure: info.origin.startsWith("https:") };
+  let headers = createResponseHeaders({ ...common, origin: undefined });
   try {
-    const { path, origin } = admit(entrance, request, stranger, node);
-    // From here on a page that may ask may also read why not.
-    if (origin !== undefined) headers = createAnswerHeaders({ ...about, origin });
+    const { path, origin } = admit(pipeline, request, info, node);
+    // From here on, an allowed origin may also read error responses.
+    if (origin !== undefined) headers = createResponseHeaders({ ...common, origin });
     setOnNode(node, headers);
-    const caller = { ...stranger, ...(await entrance.core.access.identify(stranger)) };
-    const response = await entrance.app.fetch(request, { caller, node, path, requestId });
+    const caller = { ...info, ...(await pipeline.core.access.identify(info)) };
+    const response = await pipeline.app.fetch(request, { caller, node, path, requestId });
     return setOnResponse(response, { ...headers, ...readPreflight(request, response, origin) }, node);
   } catch (error) {
-    return setOnResponse(answerThrown(entrance.core, request, error, requestId), headers, node);
+    return setOnResponse(answerError(pipeline.core, request, error, requestId), headers, node);
   }
 }
 
-function readStranger({ proxies }: Entrance, request: Request, { incoming }: NodeBindings): CheckedRequestInfo {
+function readInfoOf({ proxies }: RequestPipeline, request: Request, { incoming }: NodeBindings): CheckedRequestInfo {
   const { method, headers } = request;
   return readRequestInfo({ method, headers, url: new URL(request.url), peer: incoming?.socket.remoteAddress }, proxies);
 }
 
-function admit({ core, guard }: Entrance, request: Request, stranger: CheckedRequestInfo, { incoming }: NodeBindings) {
+function admit(
+  { core, guard }: RequestPipeline,
+  request: Request,
+  info: CheckedRequestInfo,
+  { incoming }: NodeBindings,
+) {
   const path = stripBase(new URL(request.url).pathname, core.basePath);
   const isPage = path === "/" && request.method === "GET";
-  const origin = guard.admit(stranger, { isPage, local: describeLocal(incoming), target: readTarget(incoming) });
+  const origin = guard.admit(info, { isPage, local: describeLocal(incoming), target: readTarget(incoming) });
   assertPath(path);
   return { path, origin };
 }
 
-function readPreflight(request: Request, response: Response, origin: string | undefined): AnswerHeaders {
+function readPreflight(request: Request, response: Response, origin: string | undefined): ResponseHeaders {
   const methods = response.headers.get("allow");
   if (request.method !== "OPTIONS" || origin === undefined || methods === null) return {};
   return describePreflight(methods);

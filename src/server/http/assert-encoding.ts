@@ -1,12 +1,12 @@
-/** A body is read as it comes: what was packed for the way would be taken for something else. */
+/** Rejects compressed request bodies, which the server does not decompress. */
 import { LoomError } from "../../protocol/index.ts";
 import { HttpRefusal } from "./refuse-request.ts";
 
-/** Throws `unsupported`, with 415, where `Content-Encoding` says more than `identity`. */
+/** Throws `unsupported`, with status 415, if `Content-Encoding` is not `identity`. */
 export function assertEncoding({ headers }: Request): void {
   const given = headers.get("content-encoding")?.trim() ?? "";
   if (given === "" || given.toLowerCase() === "identity") return;
-  const message = `the body must come as it is: \`Content-Encoding: ${given.slice(0, 80)}\` is not read`;
+  const message = `\`Content-Encoding: ${given.slice(0, 80)}\` is not supported; send the body uncompressed.`;
   throw new HttpRefusal(new LoomError("unsupported", message, { header: "content-encoding" }), {
     status: 415,
     headers: { "accept-encoding": "identity" },

@@ -1,11 +1,11 @@
 /**
- * A stream as the body of a web Response, for servers that are not Node's, and for answers that somebody rewrites on
- * their way. The bytes are those all readers share.
+ * Sends a stream as the body of a web `Response`, for servers other than Node's and for responses that middleware
+ * rewrites. All readers share the encoded bytes.
  *
- * Invariant: it holds `maxOutboundBytes` and one chunk, at most, that nobody has taken.
+ * Invariant: buffers at most `maxOutboundBytes` plus one chunk.
  */
 import type { Chunk } from "../streams/chunk.ts";
-import type { Reader, ReaderEnd, Sink } from "../streams/reader.ts";
+import type { StreamReader, ReaderEnd, Sink } from "../streams/stream-reader.ts";
 import { type StreamFraming, writeEnd } from "./stream-framing.ts";
 
 export interface BodySinkOptions {
@@ -14,7 +14,7 @@ export interface BodySinkOptions {
   readonly maxOutboundBytes: number;
 }
 
-export function createBody(reader: Reader, options: BodySinkOptions): ReadableStream<Uint8Array> {
+export function createBody(reader: StreamReader, options: BodySinkOptions): ReadableStream<Uint8Array> {
   const { framing, heartbeatMs, maxOutboundBytes } = options;
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;
@@ -31,7 +31,7 @@ export function createBody(reader: Reader, options: BodySinkOptions): ReadableSt
         clearInterval(timer);
         const last = writeEnd(framing, end);
         if (end.reason === "left") closeQuietly(controller);
-        else if (last === undefined) controller.error(end.error ?? new Error("the stream was broken off"));
+        else if (last === undefined) controller.error(end.error ?? new Error("The stream was interrupted."));
         else {
           if (last !== "") controller.enqueue(encoder.encode(last));
           controller.close();
@@ -40,7 +40,7 @@ export function createBody(reader: Reader, options: BodySinkOptions): ReadableSt
     };
     if (heartbeatMs > 0)
       timer = setInterval(() => {
-        // Only where the reader has taken everything: a slow one needs no sign of life.
+        // Only if the client has read everything: a slow client does not need a heartbeat.
         const isNeeded = !isAlive && controller.desiredSize === maxOutboundBytes;
         isAlive = isNeeded;
         if (isNeeded) controller.enqueue(encoder.encode(framing.heartbeat));
@@ -53,11 +53,11 @@ export function createBody(reader: Reader, options: BodySinkOptions): ReadableSt
   );
 }
 
-/** Whoever has left may have closed it already. */
+/** The stream may already be closed after the client disconnected. */
 function closeQuietly(controller: ReadableStreamDefaultController<Uint8Array>): void {
   try {
     controller.close();
   } catch {
-    // It is closed.
+    // Already closed.
   }
 }

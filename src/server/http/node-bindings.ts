@@ -1,10 +1,10 @@
-/** The objects of Node under a request, where there are some. */
+/** Access to Node's request and response objects behind a web `Request`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { NodeBindings } from "../api/operation.ts";
 import { formatHost } from "../guard/create-guard.ts";
 import { readAddress } from "../guard/read-proxies.ts";
 
-/** From what a server on Node hands on with a request; nothing where it is another. */
+/** Reads them from the environment that a Node adapter passes on; empty on other servers. */
 export function readNodeBindings(env: unknown): NodeBindings {
   if (typeof env !== "object" || env === null) return {};
   const { incoming, outgoing } = env as { readonly incoming?: IncomingMessage; readonly outgoing?: ServerResponse };
@@ -12,7 +12,7 @@ export function readNodeBindings(env: unknown): NodeBindings {
   return { incoming, outgoing };
 }
 
-/** Where a connection came in, as a host would name it. */
+/** Local address of the connection, formatted as a host. */
 export function describeLocal(incoming: IncomingMessage | undefined): string | undefined {
   const { localAddress, localPort } = incoming?.socket ?? {};
   if (localAddress === undefined || localPort === undefined) return undefined;
@@ -21,8 +21,8 @@ export function describeLocal(incoming: IncomingMessage | undefined): string | u
 }
 
 /**
- * The name in the target of a request that is a whole address, as those to proxies are; undefined where it is a path.
- * Empty where it cannot be read.
+ * Returns the host of a request target that is an absolute URL, as in requests to proxies; undefined for a path, empty
+ * if it cannot be parsed.
  */
 export function readTarget(incoming: IncomingMessage | undefined): string | undefined {
   const target = incoming?.url ?? "/";
@@ -30,8 +30,8 @@ export function readTarget(incoming: IncomingMessage | undefined): string | unde
   return URL.parse(target)?.host ?? "";
 }
 
-/** Somebody who mounts us under a path takes it off `url`, and keeps the whole as `originalUrl`. */
-export function findWholeUrl(incoming: IncomingMessage, basePath: string): string | undefined {
+/** Frameworks remove the mount path from `url` and keep the full path in `originalUrl`. */
+export function findOriginalUrl(incoming: IncomingMessage, basePath: string): string | undefined {
   const { originalUrl } = incoming as { readonly originalUrl?: unknown };
   if (basePath === "" || typeof originalUrl !== "string" || !originalUrl.startsWith(basePath)) return undefined;
   return originalUrl;

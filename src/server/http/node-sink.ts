@@ -1,17 +1,17 @@
 /**
- * Writes a stream straight to the connection of a Node server, past everything between: the bytes are those all readers
- * share, and what comes in one turn of the event loop is written in one go.
+ * Writes a stream directly to the connection of a Node server. All readers share the encoded bytes, and all chunks of
+ * one event loop turn are written at once.
  *
  * Invariants:
- * - Only on a plain answer of HTTP/1.1 in chunks whose methods are Node's own: where a middleware has put itself between,
- *   it must see what is written.
- * - At most `maxOutboundBytes` and one chunk are on their way, or what Node buffers anyway.
+ * - Used only for plain chunked HTTP/1.1 responses with Node's own methods: middleware that replaces them must see the
+ *   output.
+ * - Buffers at most `maxOutboundBytes` plus one chunk, or what Node buffers anyway.
  */
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Chunk, ChunkForm } from "../streams/chunk.ts";
-import type { Reader, ReaderEnd, Sink } from "../streams/reader.ts";
-import { TurnWriter } from "../streams/turn-writer.ts";
+import type { StreamReader, ReaderEnd, Sink } from "../streams/stream-reader.ts";
+import { TickWriter } from "../streams/tick-writer.ts";
 import { type StreamFraming, writeEnd } from "./stream-framing.ts";
 
 export interface NodeSinkOptions {
@@ -20,7 +20,10 @@ export interface NodeSinkOptions {
   readonly maxOutboundBytes: number;
 }
 
-/** Sends the head; undefined, and nothing is sent, where the stream cannot be written this way. */
+/**
+ * Sends the response headers and returns the socket; undefined, with nothing sent, if the stream cannot be written
+ * directly.
+ */
 export function openSocket(outgoing: ServerResponse, headers: { readonly [name: string]: string }): Socket | undefined {
   const { socket } = outgoing;
   const isPlain =
@@ -42,10 +45,10 @@ function mayBeChunked(outgoing: ServerResponse): boolean {
 }
 
 export class NodeSink implements Sink {
-  readonly #reader: Reader;
+  readonly #reader: StreamReader;
   readonly #outgoing: ServerResponse;
   readonly #socket: Socket;
-  readonly #writer: TurnWriter;
+  readonly #writer: TickWriter;
   readonly #form: ChunkForm;
   readonly #maxBytes: number;
   readonly #options: NodeSinkOptions;
@@ -54,13 +57,13 @@ export class NodeSink implements Sink {
   readonly #onDrain = (): void => this.#reader.resume();
   readonly #onClose = (): void => this.#reader.close();
 
-  constructor(reader: Reader, outgoing: ServerResponse, socket: Socket, options: NodeSinkOptions) {
+  constructor(reader: StreamReader, outgoing: ServerResponse, socket: Socket, options: NodeSinkOptions) {
     this.#reader = reader;
     this.#outgoing = outgoing;
     this.#socket = socket;
-    this.#writer = new TurnWriter(socket);
+    this.#writer = new TickWriter(socket);
     this.#form = options.framing.httpForm;
-    // A socket says that it is empty only after it has said that it is full; and what is held is not in it yet.
+    // A socket emits `drain` only after it was full, and the writer's pending bytes are not in its buffer yet.
     this.#maxBytes = Math.max(options.maxOutboundBytes, 2 * socket.writableHighWaterMark);
     this.#options = options;
     socket.on("drain", this.#onDrain);
@@ -72,7 +75,7 @@ export class NodeSink implements Sink {
   write(chunk: Chunk): boolean {
     this.#isAlive = true;
     this.#writer.write(chunk.bytes(this.#form));
-    return this.#writer.size < this.#maxBytes;
+    return this.#writer.pendingBytes < this.#maxBytes;
   }
 
   end(end: ReaderEnd): void {
@@ -87,14 +90,13 @@ export class NodeSink implements Sink {
     this.#writer.flush();
     const last = writeEnd(this.#options.framing, end);
     if (last === undefined) outgoing.destroy();
-    // A client that is about to be told to come back had better not use this connection for it.
     else if (last === "") outgoing.end();
     else outgoing.end(last);
   }
 
-  /** Twice in a heartbeat: what was written since the last time is sign enough. */
+  /** Runs twice per heartbeat interval and skips the heartbeat if something was written since the last check. */
   #beat(): void {
-    const isNeeded = !this.#isAlive && this.#writer.size === 0;
+    const isNeeded = !this.#isAlive && this.#writer.pendingBytes === 0;
     this.#isAlive = false;
     if (!isNeeded) return;
     this.#isAlive = true;

@@ -1,22 +1,22 @@
 /**
- * The bytes of a body as they come, no faster than they are asked for. It knows no frame. Whatever ends it early is
- * thrown as one of a few codes, and the source is let go of: what was under way is read for a moment and thrown away, so
- * that the connection can be used again, and a sender that has sent all of it reads the answer.
+ * Reads the bytes of a request body with backpressure. An error or early end is thrown as one of a few codes; the rest
+ * of the body is then read briefly and discarded, so that the connection can be reused and the sender can read the
+ * response.
  */
 import { LoomError } from "../../protocol/index.ts";
 
-/** What is thrown away, at most, of a body that was refused. */
+/** Limits for discarding the rest of a rejected body. */
 const REST_MS = 400;
 const REST_BYTES = 64 * 1024 * 1024;
 
 export interface BodyLimits {
   /** Bytes of the whole body. Code `body_too_large`. */
   readonly maxBytes: number;
-  /** How long nothing may come; 0: as long as it takes. Code `request_timeout`. */
+  /** Longest time without data, in milliseconds; 0 for no limit. Code `request_timeout`. */
   readonly idleMs: number;
 }
 
-/** A source that fails, or whose sender is gone, was cut: `stream_cut`. What `signal` is aborted with is thrown as it is. */
+/** Throws `stream_cut` if the source fails or its sender disconnects. The reason of `signal` is thrown unchanged. */
 export async function* readBody(
   body: ReadableStream<Uint8Array>,
   { maxBytes, idleMs }: BodyLimits,
@@ -33,16 +33,16 @@ export async function* readBody(
       if (done) return;
       bytes += value.byteLength;
       if (bytes > maxBytes)
-        throw new LoomError("body_too_large", `a body may have ${maxBytes} bytes`, { limit: maxBytes });
+        throw new LoomError("body_too_large", `The body can have at most ${maxBytes} bytes.`, { limit: maxBytes });
       yield value;
     }
   } finally {
-    // Not waited for: a source that does not answer must not keep whoever reads it.
+    // Not awaited: the source may hang.
     if (!isWhole) void discardRest(reader, signal);
   }
 }
 
-/** Throws away what is still to come of a body nobody wants any more, for a moment. Never rejects. */
+/** Reads and discards the rest of a body, within a time and size limit. Never rejects. */
 export async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array>, signal: AbortSignal): Promise<void> {
   const timer = setTimeout(() => void reader.cancel().catch(() => undefined), REST_MS);
   timer.unref();
@@ -54,7 +54,7 @@ export async function discardRest(reader: ReadableStreamDefaultReader<Uint8Array
     }
     await reader.cancel();
   } catch {
-    // The sender is gone.
+    // The sender has disconnected.
   } finally {
     clearTimeout(timer);
   }
@@ -73,17 +73,17 @@ function readNext(
 }
 
 export function streamCut(cause?: unknown): LoomError {
-  return new LoomError("stream_cut", "the stream ended while a run was going", {}, { cause });
+  return new LoomError("stream_cut", "The stream ended before its run ended.", {}, { cause });
 }
 
-/** Only waiting for the sender counts: how long the log takes is not the sender's fault. */
+/** Counts only the time spent waiting for the sender, not the time the log needs. */
 function watchIdle(idleMs: number): { during<T>(work: Promise<T>): Promise<T> } {
   if (idleMs === 0) return { during: (work) => work };
   return {
     during<T>(work: Promise<T>): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       const timer = setTimeout(() => {
-        reject(new LoomError("request_timeout", `nothing came for ${idleMs} ms`, { limit: idleMs }));
+        reject(new LoomError("request_timeout", `No data received for ${idleMs} ms.`, { limit: idleMs }));
       }, idleMs);
       work.then(resolve, reject);
       return promise.finally(() => clearTimeout(timer));

@@ -1,7 +1,7 @@
 /**
- * Reads the body of a request as JSON, by the form of a shape. A null in an optional field is as if it were absent.
+ * Reads a JSON request body and validates it against a form. A null in an optional field counts as absent.
  *
- * Invariant: never more than the limit is held, and never for longer than the limit waits.
+ * Invariant: buffers at most `maxBytes`, for at most `timeoutMs`.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
@@ -15,33 +15,36 @@ export interface JsonBodyOptions {
   readonly form: Form;
   readonly isRequired: boolean;
   readonly maxBytes: number;
-  /** How long the body may take to come. */
+  /** Time limit for receiving the body, in milliseconds. */
   readonly timeoutMs: number;
   readonly node: NodeBindings;
 }
 
-type Value = { readonly [field: string]: unknown };
+type JsonFields = { readonly [field: string]: unknown };
 
-export async function readJsonBody(request: Request, options: JsonBodyOptions): Promise<Value> {
+export async function readJsonBody(request: Request, options: JsonBodyOptions): Promise<JsonFields> {
   const { form, node } = options;
   assertMediaType(request.headers.get("content-type"));
   const given = findParsed(node) ?? { value: await readValue(request, options) };
   const body = given.value;
-  if (!isJsonObject(body)) throw new LoomError("invalid_request", "the body must be an object");
+  if (!isJsonObject(body)) throw new LoomError("invalid_request", "The request body must be a JSON object.");
   const fault = findFault(form.fields, body);
   if (fault !== undefined) throw new LoomError("invalid_request", fault.message, { path: fault.path, in: "body" });
   return dropNulls(form.fields, body);
 }
 
-/** Forms of other sites can be sent without asking, but not with this type: what has another one is not read. */
+/** Rejects other media types: HTML forms of other sites can send those without a CORS preflight, but not JSON. */
 function assertMediaType(given: string | null): void {
   const mediaType = (given ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (mediaType === "" || mediaType === "application/json" || /^[\w.-]+\/[\w.+-]+\+json$/.test(mediaType)) return;
-  const error = new LoomError("unsupported", `the body must be application/json, not ${mediaType.slice(0, 80)}`);
+  const error = new LoomError(
+    "unsupported",
+    `The request body must be application/json, not ${mediaType.slice(0, 80)}.`,
+  );
   throw new HttpRefusal(error, { status: 415, headers: { accept: "application/json" } });
 }
 
-/** In somebody else's server the body may have been read before we are asked. */
+/** The framework that mounts the handler may have parsed the body already. */
 function findParsed({ incoming }: NodeBindings): { readonly value: unknown } | undefined {
   if (incoming?.readableDidRead !== true || !("body" in incoming) || incoming.body === undefined) return undefined;
   return { value: incoming.body };
@@ -54,20 +57,23 @@ async function readValue(request: Request, options: JsonBodyOptions): Promise<un
   try {
     return JSON.parse(text);
   } catch {
-    throw new LoomError("invalid_request", text === "" ? "the body is missing" : "the body is no JSON");
+    throw new LoomError(
+      "invalid_request",
+      text === "" ? "The request body is missing." : "The request body is not valid JSON.",
+    );
   }
 }
 
 async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptions): Promise<string> {
   const tooLarge = (): LoomError =>
-    new LoomError("body_too_large", `the body may have at most ${maxBytes} bytes`, { max_bytes: maxBytes });
+    new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes.`, { max_bytes: maxBytes });
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const reader = request.body?.getReader();
   if (reader === undefined) return "";
   const { promise: late, reject } = Promise.withResolvers<never>();
   late.catch(() => undefined);
   const timer = setTimeout(() => {
-    reject(new LoomError("request_timeout", `the body did not come within ${timeoutMs} ms`));
+    reject(new LoomError("request_timeout", `The request body did not arrive within ${timeoutMs} ms.`));
   }, timeoutMs).unref();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -80,9 +86,9 @@ async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptio
       chunks.push(value);
     }
   } catch (error) {
-    // Not waited for: whoever sends it may never stop.
+    // Not awaited: the sender may never stop.
     void discardRest(reader, request.signal);
-    if (error instanceof TypeError) throw new LoomError("invalid_request", "the body is no text in UTF-8");
+    if (error instanceof TypeError) throw new LoomError("invalid_request", "The request body is not valid UTF-8.");
     throw error;
   } finally {
     clearTimeout(timer);
@@ -100,7 +106,7 @@ function joinBytes(chunks: readonly Uint8Array[], bytes: number): Uint8Array {
   return joined;
 }
 
-function dropNulls(fields: FormFields, value: Value): Value {
+function dropNulls(fields: FormFields, value: JsonFields): JsonFields {
   const entries = Object.entries(value).flatMap(([name, inner]) => {
     const field = fields.get(name);
     if (field === undefined) return [[name, inner] as const];

@@ -5,7 +5,7 @@ import { readQuery } from "./read-query.ts";
 const FORM = parseForm("HTTP#q?s limit?i0,100 score?n follow?b modes?[s kind?=a|b");
 const read = (text: string) => readQuery(FORM, new URLSearchParams(text));
 
-describe("a query", () => {
+describe("the query", () => {
   it.each([
     ["", {}],
     [
@@ -21,23 +21,23 @@ describe("a query", () => {
     ["modes=a&modes=b,c", { modes: ["a", "b", "c"] }],
     ["q=", { q: "" }],
     ["q=first&q=second", { q: "first" }],
-  ])("%s", (text, query) => {
+  ])("reads %s", (text, query) => {
     expect(read(text)).toEqual(query);
   });
 
   it.each([
-    ["limit=x", "`limit` must be a whole number"],
-    ["limit=101", "`limit` must be a whole number from 0 to 100"],
-    ["limit=1.5", "`limit` must be a whole number"],
-    ["limit=-1", "`limit` must be a whole number"],
-    ["limit=1e2", "`limit` must be a whole number"],
+    ["limit=x", "`limit` must be an integer"],
+    ["limit=101", "`limit` must be an integer from 0 to 100"],
+    ["limit=1.5", "`limit` must be an integer"],
+    ["limit=-1", "`limit` must be an integer"],
+    ["limit=1e2", "`limit` must be an integer"],
     ["follow=maybe", "`follow` must be true or false"],
     ["kind=c", "`kind` must be one of a, b"],
-  ])("refuses %s", (text, message) => {
+  ])("rejects %s", (text, message) => {
     expect(() => read(text)).toThrow(message);
   });
 
-  it("says what must be there", () => {
+  it("names a missing parameter", () => {
     const form = parseForm("HTTP#url:s");
     expect(() => readQuery(form, new URLSearchParams())).toThrow("`url` is missing");
   });

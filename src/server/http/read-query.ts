@@ -1,17 +1,17 @@
 /**
- * Reads the query of an address by the form of a shape: numbers, switches and lists are texts there. What the form does
- * not know is ignored; what it knows and is wrong is refused by name.
+ * Reads query parameters by the types of a form: numbers, booleans and lists are text in a URL. Unknown parameters are
+ * ignored; invalid ones are rejected by name.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormField } from "../../protocol/form.ts";
 import { LoomError } from "../../protocol/index.ts";
 
-type Query = { readonly [name: string]: unknown };
+type QueryValues = { readonly [name: string]: unknown };
 
-export function readQuery(form: Form, asked: URLSearchParams): Query {
+export function readQuery(form: Form, params: URLSearchParams): QueryValues {
   const query: { [name: string]: unknown } = {};
   for (const field of form.fields.values()) {
-    const value = readField(field, asked);
+    const value = readField(field, params);
     if (value !== undefined) query[field.name] = value;
   }
   const fault = findFault(form.fields, query);
@@ -19,21 +19,21 @@ export function readQuery(form: Form, asked: URLSearchParams): Query {
   return query;
 }
 
-/** What cannot be read stays a text, and is then not what the form asks for. */
-function readField({ name, schema }: FormField, asked: URLSearchParams): unknown {
-  const text = asked.get(name);
+/** Leaves a value that cannot be converted as text, so that validation rejects it. */
+function readField({ name, schema }: FormField, params: URLSearchParams): unknown {
+  const text = params.get(name);
   if (text === null) return undefined;
   switch (schema.tag) {
     case "n":
     case "i":
-      // `?limit=` is what a page sends whose field was left empty.
+      // A page sends `?limit=` for an empty field.
       if (text === "") return undefined;
       return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
     case "b":
       if (text === "" || text === "1" || text === "true") return true;
       return text === "0" || text === "false" ? false : text;
     case "[":
-      return asked
+      return params
         .getAll(name)
         .flatMap((part) => part.split(","))
         .map((part) => part.trim())

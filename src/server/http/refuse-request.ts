@@ -1,18 +1,18 @@
 /**
- * An answer that says no, and why: a problem as RFC 9457 has it, with the code that programs look at and an id to ask
- * about. What may be told of an error is decided elsewhere.
+ * Error responses: problem documents (RFC 9457) with an error code and an id for support. `toPublicError` decides which
+ * details of an error clients may see.
  */
 import { randomUUID } from "node:crypto";
 import { isLoomError, type LoomError } from "../../protocol/index.ts";
 import type { Problem } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../server-core.ts";
-import { tellError } from "../tell-error.ts";
+import { toPublicError } from "../to-public-error.ts";
 import { statusOf } from "./status-of.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";
 
 export interface RefuseOptions {
-  /** Another status than the code has. */
+  /** Overrides the status of the error code. */
   readonly status?: number;
   readonly headers?: { readonly [name: string]: string };
 }
@@ -22,7 +22,7 @@ export interface DescribedProblem {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** The id is that of the error, where somebody was told of it, else the request's. */
+/** The problem's id is the id under which the error was reported, or else the request id. */
 export function describeProblem(
   core: Pick<ServerCore, "report">,
   error: unknown,
@@ -30,7 +30,7 @@ export function describeProblem(
   options: RefuseOptions = {},
 ): DescribedProblem {
   if (error instanceof HttpRefusal) return describeProblem(core, error.refused, requestId, error.options);
-  const { code, message, details, errorId } = tellError(core.report, error);
+  const { code, message, details, errorId } = toPublicError(core.report, error);
   const status = options.status ?? statusOf(code);
   const problem: Problem = {
     type: `urn:loom:problem:${code}`,
@@ -54,11 +54,8 @@ export function refuseRequest(
   return Response.json(problem, { status: problem.status, headers });
 }
 
-/**
- * What a request has thrown. What breaks because whoever asked has left, a body that does not come say, is nobody's fault
- * here, and nobody is told.
- */
-export function answerThrown(
+/** Response to an error thrown while handling a request. Errors caused by a disconnected client are not reported. */
+export function answerError(
   core: Pick<ServerCore, "report">,
   { signal }: Request,
   error: unknown,
@@ -68,7 +65,7 @@ export function answerThrown(
   return isGone ? new Response(null, { status: 499 }) : refuseRequest(core, error, requestId);
 }
 
-/** A refusal with a status of its own. It never leaves what stands before the doors. */
+/** A `LoomError` with its own HTTP status or headers. */
 export class HttpRefusal extends Error {
   readonly refused: LoomError;
   readonly options: RefuseOptions;
@@ -80,7 +77,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** `unknown_session` as `Unknown session`. */
+/** `unknown_session` becomes `Unknown session`. */
 function titleOf(code: string): string {
   return code.charAt(0).toUpperCase() + code.slice(1).replaceAll("_", " ");
 }
@@ -93,12 +90,12 @@ function chooseHeaders(
     "content-type": PROBLEM_TYPE,
     "cache-control": "no-store",
     ...(status === 401 ? { "www-authenticate": "Bearer" } : {}),
-    // Whoever asks again at once meets the same.
+    // Tells clients to wait before they retry.
     ...(status === 503 || status === 429 ? { "retry-after": String(readRetryAfter(details["retry_after_ms"])) } : {}),
   };
 }
 
-/** Seconds. */
+/** In seconds. */
 function readRetryAfter(ms: unknown): number {
   return typeof ms === "number" && ms > 1000 ? Math.ceil(ms / 1000) : 1;
 }

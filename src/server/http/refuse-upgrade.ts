@@ -1,17 +1,17 @@
 /**
- * The answer on a connection that has no response object: one that wanted to become a socket, or that spoke no HTTP that
- * can be read. It bears what every answer bears, and ends the connection.
+ * Sends an error response on a raw connection, for rejected WebSocket upgrades and unreadable requests, and closes it.
+ * The response has the same headers as every other one.
  */
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import type { ServerCore } from "../server-core.ts";
-import { createAnswerHeaders } from "./answer-headers.ts";
+import { createResponseHeaders } from "./response-headers.ts";
 import { describeProblem, type RefuseOptions } from "./refuse-request.ts";
 
 export interface RefuseUpgradeOptions extends RefuseOptions {
   readonly requestId?: string;
-  /** Whoever asks came over https. */
+  /** Whether the client uses https. */
   readonly isSecure?: boolean;
 }
 
@@ -24,15 +24,15 @@ export function refuseUpgrade(
   const { problem, headers } = describeProblem(core, error, requestId, options);
   const body = JSON.stringify(problem);
   const head = {
-    ...createAnswerHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure }),
+    ...createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false, isSecure }),
     ...headers,
     connection: "close",
     "content-length": String(Buffer.byteLength(body)),
   };
   const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Whoever is refused may be gone already.
+  // The client may have disconnected.
   socket.on("error", () => undefined);
-  // One who stays has no socket to stay on.
+  // Do not wait for the client to close its side.
   socket.once("finish", () => socket.destroy());
   const { status } = problem;
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("")}\r\n${body}`);

@@ -1,9 +1,6 @@
-/**
- * What tells browsers to do nothing with an answer but what it is for: on everything that is served, a page, an error, a
- * stream. A page says for itself what it may load.
- */
+/** Security headers of every response. The page replaces the content security policy with its own. */
 
-/** What the page never asks a browser for. It may write to the clipboard. */
+/** Browser features the page never uses. Writing to the clipboard stays allowed. */
 const REFUSED_FEATURES = [
   "accelerometer",
   "autoplay",
@@ -26,7 +23,7 @@ const REFUSED_FEATURES = [
   "xr-spatial-tracking",
 ];
 
-/** Nothing is loaded, framed, or sent anywhere. */
+/** Nothing may be loaded, framed or submitted. */
 export const CLOSED_POLICY = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 export const SECURITY_HEADERS = {

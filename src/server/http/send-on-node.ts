@@ -1,6 +1,6 @@
 /**
- * Writes an answer with a long body to a connection of Node. One that breaks off breaks the connection, and is never ended
- * politely: a polite end means that this was all. What broke is reported here and shown to nobody.
+ * Writes a response with a streamed body to a Node connection. If the body fails, the connection is destroyed instead
+ * of ended, so that the client does not take the body for complete; the error is reported but not sent.
  */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -8,14 +8,14 @@ import type { ReadableStream } from "node:stream/web";
 import type { NodeBindings } from "../api/operation.ts";
 import type { ServerCore } from "../server-core.ts";
 
-/** What a server of Hono on Node takes for: this has been answered. */
+/** Tells Hono's Node adapter that the response was already sent. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
-/** Whoever goes away has done nothing wrong, nor have we where leave to read has ended. */
+/** Expected ends: the client disconnected, or its access ended. */
 const EXPECTED: ReadonlySet<unknown> = new Set(["ERR_STREAM_PREMATURE_CLOSE", "unauthorized"]);
 
-/** Whether it is better sent so: short ones are sent whole, with their length. */
-export function isLong({ headers, body }: Response): boolean {
+/** JSON responses are short and sent as a whole, with their length; other bodies are streamed. */
+export function shouldStream({ headers, body }: Response): boolean {
   return body !== null && !/^application\/(?:problem\+)?json\b/.test(headers.get("content-type") ?? "");
 }
 
@@ -31,7 +31,7 @@ export async function sendOnNode(
   try {
     await pipeline(Readable.fromWeb(body as ReadableStream), outgoing);
   } catch (error) {
-    // The connection is broken by now.
+    // The connection is already destroyed.
     if (!EXPECTED.has((error as { readonly code?: unknown }).code)) core.report(error);
   }
   return new Response(null, { headers: ALREADY_SENT });

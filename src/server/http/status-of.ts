@@ -1,4 +1,4 @@
-/** The status of HTTP for each code: one table for every door. */
+/** HTTP status of each error code. */
 import { ERROR_CODES, type ErrorCode } from "../../protocol/index.ts";
 
 const STATUSES: { readonly [code in ErrorCode]?: number } = {
@@ -53,7 +53,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   too_many_documents: 507,
 };
 
-/** 400 for what the caller did wrong, 500 for what we did. */
+/** Codes without an entry map to 400 for validation errors and 500 for all others. */
 export function statusOf(code: string): number {
   if (!Object.hasOwn(ERROR_CODES, code)) return 500;
   return STATUSES[code as ErrorCode] ?? (ERROR_CODES[code as ErrorCode] === "validation" ? 400 : 500);

@@ -1,19 +1,18 @@
-/** How the frames of a stream are written into the body of an answer, and how it shows that the body is not all. */
+/** How SSE and NDJSON bodies are framed, and how a body shows that it is incomplete. */
 import { encodeSseComment } from "../../framing/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { ChunkForm } from "../streams/chunk.ts";
-import type { ReaderEnd } from "../streams/reader.ts";
+import type { ReaderEnd } from "../streams/stream-reader.ts";
 
 export interface StreamFraming {
   readonly mediaType: string;
   readonly form: ChunkForm;
-  /** The same, as a chunk of a body whose length is not known. */
+  /** The same form with HTTP chunk headers. */
   readonly httpForm: ChunkForm;
-  /** A sign of life. */
   readonly heartbeat: string;
-  /** The beginning of a frame: a stream that ends so has not said all, and whoever reads it asks for the rest. */
+  /** Beginning of a frame: a body that ends with it is incomplete, so the client reconnects for the rest. */
   readonly cut: string;
-  /** How long to wait before asking again, where it can be said. */
+  /** Reconnection delay for the client, if the framing supports it. */
   readonly retry: string;
 }
 
@@ -30,7 +29,7 @@ export const STREAM_FRAMINGS: { readonly [name in "sse" | "ndjson"]: StreamFrami
     mediaType: "application/x-ndjson",
     form: "ndjson",
     httpForm: "ndjson-http",
-    // A blank line, which readers of lines skip.
+    // A blank line, which NDJSON readers skip.
     heartbeat: "\n",
     cut: "{",
     retry: "",
@@ -38,13 +37,12 @@ export const STREAM_FRAMINGS: { readonly [name in "sse" | "ndjson"]: StreamFrami
 };
 
 /**
- * What stands at the end of a body. Only `end` is polite. After `cut` the body ends as it should, but within a frame: all
- * that went before arrives, and the rest is asked for. Undefined: the connection breaks, for nobody reads it, or nobody
- * knows what went wrong.
+ * Returns the text to end a body with. Empty after a complete stream. A text that ends within a frame makes the client
+ * reconnect for the rest, after everything before it has arrived. Undefined: destroy the connection.
  */
 export function writeEnd({ cut, retry }: StreamFraming, { reason, error }: ReaderEnd): string | undefined {
   if (reason === "end") return "";
   if (reason === "closing") return `${retry}${cut}`;
-  // The reader must come to ask for this frame first: then it is told why it cannot have it.
+  // The client must reconnect at this frame to receive the error.
   return reason === "error" && isLoomError(error, "frame_too_long") ? cut : undefined;
 }

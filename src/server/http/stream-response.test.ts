@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, type IncomingMessage, request as ask, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -9,7 +9,7 @@ import { createNdjsonDecoder, createSseDecoder } from "../../framing/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
-import type { ReadRequest, Streams } from "../streams/reader.ts";
+import type { ReadRequest, Streams } from "../streams/stream-reader.ts";
 import { streamResponse, type StreamResponseOptions } from "./stream-response.ts";
 
 const closers: (() => unknown)[] = [];
@@ -17,16 +17,16 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-interface Door {
+interface TestServer {
   readonly log: Log;
   readonly streams: Streams;
   readonly port: number;
-  /** Which way each answer went. */
-  readonly ways: string[];
+  /** How each response was sent: `socket` or `body`. */
+  readonly sentAs: string[];
 }
 
 async function openPublicServer(
-  asked: Partial<ReadRequest> & Partial<StreamResponseOptions>,
+  options: Partial<ReadRequest> & Partial<StreamResponseOptions>,
   {
     limits = {},
     log = new MemoryLog(),
@@ -36,21 +36,21 @@ async function openPublicServer(
     readonly log?: Log;
     readonly patch?: (outgoing: ServerResponse) => void;
   } = {},
-): Promise<Door> {
+): Promise<TestServer> {
   if ((await log.getSession("s")) === undefined) await writeRecords(log, makeRun("run-1"));
   const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
-  const ways: string[] = [];
-  const { framing = "sse", heartbeatMs = 0, maxOutboundBytes, ...place } = asked;
+  const sentAs: string[] = [];
+  const { framing = "sse", heartbeatMs = 0, maxOutboundBytes, ...position } = options;
   const listener = getRequestListener(
     async (request, env) => {
       const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
       patch(outgoing);
-      const given = { follow: false, transport: "http" as const, ...place, signal: request.signal };
+      const given = { follow: false, transport: "http" as const, ...position, signal: request.signal };
       const reader = await streams.open("s", given);
       if (reader === undefined) return new Response(null, { status: 499 });
-      const answer = streamResponse(reader, { framing, heartbeatMs, maxOutboundBytes, node: { incoming, outgoing } });
-      ways.push(answer.headers.has("x-hono-already-sent") ? "socket" : "body");
-      return answer;
+      const response = streamResponse(reader, { framing, heartbeatMs, maxOutboundBytes, node: { incoming, outgoing } });
+      sentAs.push(response.headers.has("x-hono-already-sent") ? "socket" : "body");
+      return response;
     },
     { overrideGlobalObjects: false },
   );
@@ -62,12 +62,12 @@ async function openPublicServer(
     server.closeAllConnections();
     server.close();
   });
-  return { log, streams, port: (server.address() as AddressInfo).port, ways };
+  return { log, streams, port: (server.address() as AddressInfo).port, sentAs };
 }
 
-/** The body, and whether it came to its end. */
+/** Reads the body and whether it is complete. */
 async function get(port: number) {
-  const [response] = (await once(ask({ port, agent: false }).end(), "response")) as [IncomingMessage];
+  const [response] = (await once(httpRequest({ port, agent: false }).end(), "response")) as [IncomingMessage];
   const pieces: Buffer[] = [];
   response.on("data", (piece: Buffer) => pieces.push(piece));
   response.on("error", () => undefined);
@@ -79,20 +79,20 @@ async function get(port: number) {
       await closed;
       return [Buffer.concat(pieces).toString(), response.complete] as const;
     },
-    leave: () => response.destroy(),
+    disconnect: () => response.destroy(),
   };
 }
 
-describe("a stream over a server of Node", () => {
-  it.each(["sse", "ndjson"] as const)("is written to the connection, in chunks: %s", async (framing) => {
-    const { port, ways } = await openPublicServer({ framing });
-    const answer = await get(port);
-    const [text, isComplete] = await answer.whole();
+describe("a stream on a Node server", () => {
+  it.each(["sse", "ndjson"] as const)("is written directly to the connection: %s", async (framing) => {
+    const { port, sentAs } = await openPublicServer({ framing });
+    const response = await get(port);
+    const [text, isComplete] = await response.whole();
     const decoder = framing === "sse" ? createSseDecoder() : createNdjsonDecoder();
     const outcomes = [...decoder.push(Buffer.from(text)), ...decoder.end()];
     expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, true, true]);
-    expect([isComplete, ways]).toEqual([true, ["socket"]]);
-    expect(answer.headers).toMatchObject({
+    expect([isComplete, sentAs]).toEqual([true, ["socket"]]);
+    expect(response.headers).toMatchObject({
       "content-type": framing === "sse" ? "text/event-stream" : "application/x-ndjson",
       "cache-control": "no-store",
       "x-accel-buffering": "no",
@@ -101,7 +101,7 @@ describe("a stream over a server of Node", () => {
     });
   });
 
-  it("goes through whoever has put itself between, and to those who know no chunks", async () => {
+  it("uses the body for patched responses and for HTTP/1.0", async () => {
     const seen: number[] = [];
     const patch = (outgoing: ServerResponse): void => {
       const write = outgoing.write.bind(outgoing);
@@ -112,17 +112,17 @@ describe("a stream over a server of Node", () => {
     };
     const patched = await openPublicServer({}, { patch });
     const [text, isComplete] = await (await get(patched.port)).whole();
-    expect([text.match(/^data: /gm)?.length, isComplete, patched.ways]).toEqual([4, true, ["body"]]);
+    expect([text.match(/^data: /gm)?.length, isComplete, patched.sentAs]).toEqual([4, true, ["body"]]);
     expect(seen.reduce((sum, length) => sum + length, 0)).toBe(Buffer.byteLength(text));
-    const { port, ways } = await openPublicServer({});
+    const { port, sentAs } = await openPublicServer({});
     const socket = connect(port, "127.0.0.1");
     socket.write("GET / HTTP/1.0\r\nhost: x\r\n\r\n");
     let old = "";
     for await (const piece of socket) old += String(piece);
-    expect([old.match(/^data: /gm)?.length, /chunked/i.test(old), ways]).toEqual([4, false, ["body"]]);
+    expect([old.match(/^data: /gm)?.length, /chunked/i.test(old), sentAs]).toEqual([4, false, ["body"]]);
   });
 
-  it("serves one request after the other on one connection", async () => {
+  it("serves several requests on one connection", async () => {
     const { port } = await openPublicServer({});
     const socket = connect(port, "127.0.0.1");
     let text = "";
@@ -135,46 +135,49 @@ describe("a stream over a server of Node", () => {
     expect(text.match(/data: /g)).toHaveLength(12);
   });
 
-  it("gives a sign of life while it waits, and lets go when the reader is gone", async () => {
+  it("sends heartbeats while idle and closes when the client disconnects", async () => {
     const { port, streams } = await openPublicServer({ follow: true, after: "4", heartbeatMs: 20 });
-    const answer = await get(port);
-    await vi.waitFor(() => expect(answer.text()).toContain(": alive\n\n: alive\n\n"));
+    const response = await get(port);
+    await vi.waitFor(() => expect(response.text()).toContain(": alive\n\n: alive\n\n"));
     expect(streams.size).toBe(1);
-    answer.leave();
+    response.disconnect();
     await vi.waitFor(() => expect(streams.size).toBe(0));
   });
 
   it.each(["sse", "ndjson"] as const)("ends within a frame when the server stops: %s", async (framing) => {
     const { port, streams } = await openPublicServer({ follow: true, framing });
-    const answer = await get(port);
-    await vi.waitFor(() => expect(answer.text()).toContain("reply"));
+    const response = await get(port);
+    await vi.waitFor(() => expect(response.text()).toContain("reply"));
     await streams.close();
-    const [text, isComplete] = await answer.whole();
+    const [text, isComplete] = await response.whole();
     expect(isComplete).toBe(true);
     const decoder = framing === "sse" ? createSseDecoder() : createNdjsonDecoder();
     expect(decoder.push(Buffer.from(text))).toHaveLength(4);
     expect(text.endsWith(framing === "sse" ? "\n\nretry: 1000\n\ndata: {" : "\n{")).toBe(true);
   });
 
-  it("ends within a frame where the next is too long, and breaks where the session is gone", async () => {
+  it("ends within a frame before one that is too long and breaks when the session is deleted", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
     const limits = { maxFrameBytes: 1100 };
     const long = await openPublicServer({ modes: ["values"] }, { log, limits });
     const [text, isComplete] = await (await get(long.port)).whole();
     expect([text.endsWith("\n\ndata: {"), isComplete]).toEqual([true, true]);
-    const door = await openPublicServer({ follow: true });
-    const answer = await get(door.port);
-    await vi.waitFor(() => expect(answer.text()).toContain("reply"));
-    await door.log.deleteSession("s");
-    expect((await answer.whole())[1]).toBe(false);
+    const server = await openPublicServer({ follow: true });
+    const response = await get(server.port);
+    await vi.waitFor(() => expect(response.text()).toContain("reply"));
+    await server.log.deleteSession("s");
+    expect((await response.whole())[1]).toBe(false);
   });
 
-  it("waits for a reader that does not read, and breaks in the end", async () => {
+  it("pauses for a slow client and finally disconnects it", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeRun("run-1"));
     const limits = { maxLagBytes: 100_000 };
-    const { port, streams } = await openPublicServer({ follow: true, after: "4", maxOutboundBytes: 100_000 }, { log, limits });
+    const { port, streams } = await openPublicServer(
+      { follow: true, after: "4", maxOutboundBytes: 100_000 },
+      { log, limits },
+    );
     const socket = connect(port, "127.0.0.1");
     socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
     await vi.waitFor(() => expect(streams.size).toBe(1));

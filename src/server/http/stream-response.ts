@@ -1,33 +1,31 @@
 /**
- * The answer that a reader's stream is: server-sent events or NDJSON, written to the connection itself where there is one
- * of Node's, and else as a web body. It knows no session and no dialect.
+ * Sends a stream reader's output as SSE or NDJSON: directly to the connection on Node, otherwise as a web body.
  *
- * The answer bears the cursor of its beginning as `loom-cursor`: frames counted from there are counted in a known place,
- * also where the frames themselves tell none.
+ * The header `loom-cursor` has the cursor at which the stream starts, for clients whose frames contain no cursor.
  */
 import type { NodeBindings } from "../api/operation.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
-import type { Reader } from "../streams/reader.ts";
+import type { StreamReader } from "../streams/stream-reader.ts";
 import { createBody } from "./body-sink.ts";
 import { NodeSink, openSocket } from "./node-sink.ts";
 import { STREAM_FRAMINGS } from "./stream-framing.ts";
 
 export interface StreamResponseOptions {
   readonly framing: "sse" | "ndjson";
-  /** Beside those every stream has. */
+  /** In addition to the headers of every stream. */
   readonly headers?: { readonly [name: string]: string } | undefined;
   readonly node?: NodeBindings | undefined;
-  /** A sign of life when nothing else is sent; 0: none. */
+  /** Time without data after which a heartbeat is sent, in milliseconds; 0 for none. */
   readonly heartbeatMs?: number | undefined;
-  /** Bytes on their way; then the reader waits. */
+  /** Buffered bytes at which the reader pauses. */
   readonly maxOutboundBytes?: number | undefined;
 }
 
-/** What a server of Hono on Node takes for: this has been answered. */
+/** Tells Hono's Node adapter that the response was already sent. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
-/** Starts the reader. */
-export function streamResponse(reader: Reader, options: StreamResponseOptions): Response {
+/** Starts the reader and returns the response. */
+export function streamResponse(reader: StreamReader, options: StreamResponseOptions): Response {
   const { node, heartbeatMs = SERVER_LIMITS.heartbeatMs, maxOutboundBytes = SERVER_LIMITS.maxOutboundBytes } = options;
   const framing = STREAM_FRAMINGS[options.framing];
   const headers = {
@@ -37,14 +35,14 @@ export function streamResponse(reader: Reader, options: StreamResponseOptions): 
     "x-accel-buffering": "no",
     "loom-cursor": reader.cursor,
   };
-  const how = { framing, heartbeatMs, maxOutboundBytes };
+  const sinkOptions = { framing, heartbeatMs, maxOutboundBytes };
   const outgoing = node?.outgoing;
   const socket = outgoing === undefined ? undefined : openSocket(outgoing, headers);
-  if (outgoing === undefined || socket === undefined) return new Response(createBody(reader, how), { headers });
-  reader.start(new NodeSink(reader, outgoing, socket, how));
+  if (outgoing === undefined || socket === undefined) return new Response(createBody(reader, sinkOptions), { headers });
+  reader.start(new NodeSink(reader, outgoing, socket, sinkOptions));
   const sent = new Response(null, { headers: ALREADY_SENT });
-  // Hono may have put a Response of its own in place of the platform's, which would be written out by what it was made
-  // of; once its body was looked at, it is read like any other.
+  // Hono may replace the platform's `Response` with one that its adapter writes from the constructor arguments;
+  // accessing `body` turns it into a regular response.
   void sent.body;
   return sent;
 }

@@ -1,19 +1,16 @@
-/** What stands before every path, and paths without it. */
+/** The base path of all routes, and its removal from request paths. */
 import { LoomError } from "../../protocol/index.ts";
 
-/** Without a slash at its end; empty at the root. Throws `invalid_arguments`. */
+/** Returns the base path without a trailing slash; empty for the root. Throws `invalid_arguments`. */
 export function readBasePath(given: string | undefined): string {
   if (given === undefined || given === "" || given === "/") return "";
   const base = given.endsWith("/") ? given.slice(0, -1) : given;
   if (/^(\/[\w.~-]+)+$/.test(base) && !base.split("/").includes("..") && !base.split("/").includes(".")) return base;
   const shown = JSON.stringify(given.slice(0, 60));
-  throw new LoomError("invalid_arguments", `\`basePath\` must be a path like "/agents", not ${shown}`);
+  throw new LoomError("invalid_arguments", `\`basePath\` must be a path such as "/agents", not ${shown}.`);
 }
 
-/**
- * A server that mounts us may have taken the base away already, or may not have: a path that does not begin with it is
- * taken as it is.
- */
+/** A framework that mounts the handler may have removed the base path already; then the path is returned unchanged. */
 export function stripBase(path: string, base: string): string {
   if (base === "" || !path.startsWith(base)) return path;
   if (path.length === base.length) return "/";

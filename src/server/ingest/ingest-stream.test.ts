@@ -1,4 +1,4 @@
-// What of an ingest needs no server: how much is read ahead, who holds the session, what a failing log leaves.
+// Tests of ingest without a server: reading ahead, the lease on the session, and a failing log.
 import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { overrideLog } from "../../../test/log-sessions.ts";
@@ -31,7 +31,7 @@ function ingest(log: Log, pieces: Iterable<string>, options: Partial<IngestOptio
   return ingestStream({ log, sessionId: "s", body, signal, ...limits, ...options });
 }
 
-test("no more is read than the log has taken, but for its backlog", async () => {
+test("reads ahead at most the backlog of the log", async () => {
   const held = Promise.withResolvers<void>();
   const log = overrideLog(new MemoryLog(), (memory) => ({
     append: async (batch) => held.promise.then(() => memory.append(batch)),
@@ -49,18 +49,18 @@ test("no more is read than the log has taken, but for its backlog", async () => 
     before = pulled;
     for (let turn = 0; turn < 20; turn++) await setImmediate();
   }
-  // Half of a backlog of 1 MiB.
+  // Half of the backlog of 1 MiB.
   expect(pulled).toBeGreaterThan(8);
   expect(pulled).toBeLessThan(20);
   held.resolve();
   expect(await going).toMatchObject({ frames: 102, runs: [{ status: "completed" }] });
 });
 
-/** What begins a stream of that dialect, and says nothing by itself. */
+/** First frame of the dialect; it contains no record. */
 const GREETING =
   '{"type":"session_id","id":"m0","role":"assistant","session_id":"s1","conversation_id":"k1","tool_use_id":null,"content":"s1","toolName":null,"args":null,"result":null,"status":null,"error":null}\n';
 
-test("a body that is refused whole leaves no session behind", async () => {
+test("a rejected body creates no session", async () => {
   const log = new MemoryLog();
   const nothing = { code: "ingest_invalid", details: { rule: "record-missing" } };
   await expect(ingest(log, [])).rejects.toMatchObject(nothing);
@@ -71,7 +71,7 @@ test("a body that is refused whole leaves no session behind", async () => {
   expect(await log.listSessions()).toEqual([]);
 });
 
-test("somebody who holds the session and does nothing is waited for; one who has a run is not", async () => {
+test("waits for an idle holder of the session, but not for one with a live run", async () => {
   const log = new MemoryLog();
   const session = await openSession(log, "s", { holder: "another" });
   await expect(ingest(log, RUN)).rejects.toMatchObject({ code: "lease_held" });
@@ -85,7 +85,7 @@ test("somebody who holds the session and does nothing is waited for; one who has
   await busy.close();
 });
 
-test("what a dead process left is ended before; what waits for the user is live", async () => {
+test("ends a run left by a dead process, but not one that waits for approval", async () => {
   const log = new MemoryLog();
   const dead = await openSession(log, "s");
   const run = await dead.startRun({ runId: "r0" });
@@ -101,7 +101,7 @@ test("what a dead process left is ended before; what waits for the user is live"
   await expect(ingest(log, RUN)).rejects.toMatchObject({ code: "run_live", details: { run_id: "r2" } });
 });
 
-test("a run whose first record no log takes has not begun", async () => {
+test("a run whose first record is too large does not start", async () => {
   const log = new MemoryLog();
   const large = `{"type":"run_start","run_id":"r1","message":"${"x".repeat(log.limits.maxEventBytes)}"}\n`;
   const refusal = { code: "ingest_invalid", details: { rule: "event_too_large", accepted: 0 } };
@@ -109,11 +109,11 @@ test("a run whose first record no log takes has not begun", async () => {
   expect(await log.listRuns("s")).toEqual([]);
 });
 
-/** As the death of its process leaves it: live, and held by nobody. */
+/** Leaves a live run without a holder, as a killed process does. */
 async function leaveForeign(log: Log, frames: readonly string[]): Promise<void> {
   const check = createStreamCheck(DIALECTS.loom);
   const session = await ForeignSession.open(log, "s");
-  for (const frame of frames) for (const record of check.check(frame).records) await session.take(record);
+  for (const frame of frames) for (const record of check.check(frame).records) await session.write(record);
   await session.settled();
   await log.release(await log.acquire("s", { holder: "another", ttlMs: 1000, takeover: true }));
   await session.close();
@@ -127,9 +127,9 @@ const QUESTION = [
 ];
 
 test.each([
-  ["has a checkpoint", [CHECKPOINT]],
-  ["asks the user", QUESTION],
-])("what a killed process was taking in is ended, and nobody goes on with it, also where it %s", async (_, frames) => {
+  ["a checkpoint", [CHECKPOINT]],
+  ["an open approval", QUESTION],
+])("a run interrupted by the death of its process is ended, also with %s", async (_, frames) => {
   const log = new MemoryLog();
   await leaveForeign(log, [RUN[0] as string, ...frames]);
   const resume = vi.fn(async () => undefined);
@@ -138,13 +138,13 @@ test.each([
   await session.close();
   expect(resume).not.toHaveBeenCalled();
   expect(await log.getRun("s", "r1")).toMatchObject({ status: "error", code: "interrupted" });
-  // The next body need not wait for anybody.
+  // The next body does not have to wait.
   await log.deleteSession("s");
   await leaveForeign(log, [RUN[0] as string, ...frames]);
   expect(await ingest(log, RUN)).toMatchObject({ runs: [{ status: "completed" }] });
 });
 
-test("a fork of such a run is for whoever forks it to go on with", async () => {
+test("a fork of an interrupted run can be resumed", async () => {
   const log = new MemoryLog();
   await leaveForeign(log, [RUN[0] as string, CHECKPOINT]);
   await forkSession(log, { from: "s", to: "t", checkpointId: "k1" });
@@ -153,7 +153,7 @@ test("a fork of such a run is for whoever forks it to go on with", async () => {
   expect(resume).toHaveBeenCalledOnce();
 });
 
-test("times of the sender are kept between the last record and now", async () => {
+test("keeps timestamps of the sender between the last record and now", async () => {
   const log = new MemoryLog();
   const now = Date.now();
   const at = (ts: number, frame: string) => `{"ts":${ts},${frame.slice(1)}`;
@@ -167,7 +167,7 @@ test("times of the sender are kept between the last record and now", async () =>
   expect(times[3]).toBe(times[2]);
 });
 
-test("a log that fails ends the ingest, and nobody holds the session", async () => {
+test("a failing log ends the ingest and releases the session", async () => {
   let appends = 0;
   const log = overrideLog(new MemoryLog(), (memory) => ({
     append: (batch) => (++appends > 1 ? Promise.reject(new Error("disk")) : memory.append(batch)),

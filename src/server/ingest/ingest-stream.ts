@@ -1,41 +1,47 @@
 /**
- * A foreign agent's stream becomes runs of a session: read, checked and written as it comes, so that whoever follows the
- * session sees it live. It knows no HTTP.
+ * Writes a foreign agent's stream into a session as runs. The stream is read, checked and written as it arrives, so
+ * clients that follow the session see it live. It does not know HTTP.
  *
  * Invariants:
- * - A frame that breaks a must of its dialect is not written, nor anything behind it; what came before stays.
- * - A body that only ends too early breaks nothing, in whatever dialect: what it leaves open is told and ends as cut.
- * - A body that says nothing leaves no session.
- * - Whatever happens, no run is left live, and nobody holds the session afterwards.
- * - No more is read than the log has taken, but for its backlog.
+ *
+ * - A frame that violates a required rule of its dialect is not written, and neither is anything after it. Everything
+ *   before it stays.
+ * - A body that ends early violates nothing, in any dialect: missing parts become warnings, and open runs end as
+ *   `stream_cut`.
+ * - A body without records creates no session.
+ * - In every case no run is left live, and the lease on the session is released.
+ * - At most the backlog of the log is read ahead of what the log has stored.
  */
-import { createStreamCheck, type Dialect, issueOfFraming, type StreamCheck } from "../../dialects/index.ts";
+import { createStreamCheck, type Dialect, framingIssue, type StreamCheck } from "../../dialects/index.ts";
 import { type ForeignRun, ForeignSession } from "../../engine/index.ts";
 import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
 import { readBody, streamCut } from "../http/read-body.ts";
-import { tellError } from "../tell-error.ts";
+import { toPublicError } from "../to-public-error.ts";
 import { readForeignFrames } from "./read-foreign-frames.ts";
 
 export interface IngestOptions {
   readonly log: Log;
   readonly sessionId: string;
-  /** Makes the session for whoever sends; throws where it is not theirs. Where it is absent, it is nobody's. */
-  readonly make?: () => Promise<SessionInfo>;
+  /**
+   * Creates the session for the sender; throws if it belongs to another owner. Default: the session belongs to the
+   * local owner.
+   */
+  readonly createSession?: () => Promise<SessionInfo>;
   readonly body: ReadableStream<Uint8Array>;
   readonly dialect?: Dialect | undefined;
   readonly framing?: Framing | undefined;
   readonly whenTaken?: "rename" | "refuse" | undefined;
-  /** Who sends; what the stream says of that where it is absent. */
+  /** Recorded as the actor of the runs. Default: what the stream says. */
   readonly actor?: string | undefined;
   readonly maxBytes: number;
   readonly maxFrameBytes: number;
   readonly idleMs: number;
-  /** How long a session is waited for that somebody is about to let go of. */
+  /** Milliseconds to wait for another process to release the session. Default: 0. */
   readonly waitMs?: number;
-  /** The sender is gone, or this process is about to be: its reason is what the runs end with. */
+  /** Aborted when the sender disconnects or the server shuts down. Its reason is recorded as the end of the runs. */
   readonly signal: AbortSignal;
   readonly report?: (error: unknown) => string;
 }
@@ -46,29 +52,32 @@ export interface IngestWarning {
   readonly message: string;
 }
 
-export interface Ingested {
+export interface IngestSummary {
   readonly dialect: Dialect;
   readonly frames: number;
   readonly runs: readonly ForeignRun[];
-  /** The first of them. */
+  /** The first 100 warnings. */
   readonly warnings: readonly IngestWarning[];
   readonly warningCount: number;
 }
 
 const MAX_WARNINGS = 100;
 
-/** Resolves when all is durable; rejects with what stopped it, `ingest_invalid` where the stream was wrong. */
-export async function ingestStream(options: IngestOptions): Promise<Ingested> {
+/**
+ * Resolves when the whole stream is durable. Rejects with the error that stopped it: `ingest_invalid` if the stream is
+ * invalid.
+ */
+export async function ingestStream(options: IngestOptions): Promise<IngestSummary> {
   const { body, maxBytes, idleMs, maxFrameBytes, dialect, framing } = options;
   const stop = new AbortController();
-  const intake = new Intake(options, (reason) => stop.abort(reason));
+  const intake = new IngestWriter(options, (reason) => stop.abort(reason));
   const source = readBody(body, { maxBytes, idleMs }, AbortSignal.any([options.signal, stop.signal]));
   try {
     for await (const batch of readForeignFrames(source, { dialect, framing, maxFrameBytes }))
       for (const frame of batch.frames) await intake.take(frame, batch.dialect);
     return await intake.finish();
   } catch (thrown) {
-    // The sender who is gone has cut the stream; so has the one whose request was aborted.
+    // A sender that disconnects or aborts its request has cut the stream.
     const error = isLoomError(thrown) ? thrown : options.signal.aborted ? streamCut(thrown) : thrown;
     throw await intake.fail(error);
   } finally {
@@ -76,7 +85,7 @@ export async function ingestStream(options: IngestOptions): Promise<Ingested> {
   }
 }
 
-class Intake {
+class IngestWriter {
   readonly #options: IngestOptions;
   readonly #stop: (reason: unknown) => void;
   readonly #warnings: IngestWarning[] = [];
@@ -96,11 +105,11 @@ class Intake {
     this.#dialect = dialect;
     this.#check ??= createStreamCheck(dialect);
     this.#line = frame.line;
-    if (!frame.ok && frame.reason === "unfinished_event") return this.#warn(issueOfFraming(frame.reason, frame.detail));
+    if (!frame.ok && frame.reason === "unfinished_event") return this.#warn(framingIssue(frame.reason, frame.detail));
     const { issues, records } = frame.ok
       ? this.#check.check(frame.text)
-      : { issues: [issueOfFraming(frame.reason, frame.detail)], records: [] };
-    for (const issue of issues) this.#weigh(issue);
+      : { issues: [framingIssue(frame.reason, frame.detail)], records: [] };
+    for (const issue of issues) this.#handleIssue(issue);
     for (const record of records) await this.#write(record);
     this.#frames++;
   }
@@ -108,19 +117,19 @@ class Intake {
   async #write(record: EventRecord): Promise<void> {
     const session = (this.#session ??= await this.#open());
     try {
-      await session.take(record);
+      await session.write(record);
     } catch (error) {
-      // What the protocol allows and no log takes: a name too long, an event too large.
+      // Valid in the protocol, but not accepted by the log: a name that is too long, an event that is too large.
       throw isLoomError(error, "invalid_event", "invalid_name", "event_too_large", "batch_too_large")
-        ? this.#refuse(error.code, error.message)
+        ? this.#createError(error.code, error.message)
         : error;
     }
   }
 
-  /** Not before there is something to write: a body that is refused whole leaves no session behind. */
+  /** Opens the session with the first record, so that a body without valid records creates none. */
   async #open(): Promise<ForeignSession> {
-    const { log, sessionId, whenTaken, actor, report, waitMs = 0, signal, make } = this.#options;
-    const made = await make?.();
+    const { log, sessionId, whenTaken, actor, report, waitMs = 0, signal, createSession } = this.#options;
+    const created = await createSession?.();
     const session = await ForeignSession.open(log, sessionId, {
       waitMs,
       signal,
@@ -128,8 +137,8 @@ class Intake {
       ...(actor === undefined ? {} : { actor }),
       ...(report === undefined ? {} : { report }),
     });
-    // Deleted in between, it may have become another's: what is held then is not what was asked for.
-    if (made !== undefined && (await log.getSession(sessionId))?.incarnation !== made.incarnation) {
+    // If the session was deleted and created again in between, it may have another owner.
+    if (created !== undefined && (await log.getSession(sessionId))?.incarnation !== created.incarnation) {
       await session.close();
       throw unknownSession(sessionId);
     }
@@ -137,8 +146,8 @@ class Intake {
     return session;
   }
 
-  #weigh(issue: Issue): void {
-    if (issue.level === "error") throw this.#refuse(issue.rule, issue.message);
+  #handleIssue(issue: Issue): void {
+    if (issue.level === "error") throw this.#createError(issue.rule, issue.message);
     this.#warn(issue);
   }
 
@@ -147,16 +156,16 @@ class Intake {
     if (this.#warnings.length < MAX_WARNINGS) this.#warnings.push({ line: this.#line, rule, message });
   }
 
-  #refuse(rule: string, message: string): LoomError {
+  #createError(rule: string, message: string): LoomError {
     const details = { line: this.#line, rule, accepted: this.#frames };
     return new LoomError("ingest_invalid", `line ${this.#line}: ${rule}: ${message}`, details);
   }
 
-  async finish(): Promise<Ingested> {
-    // Whatever its frames are: none of them says anything that could be kept.
+  async finish(): Promise<IngestSummary> {
+    // No frame contained a record.
     if (this.#dialect === undefined || this.#check === undefined || this.#session === undefined)
-      throw this.#refuse("record-missing", "the body holds no record");
-    // How a dialect weighs a missing end is no matter here: the run says itself that it was cut.
+      throw this.#createError("record-missing", "the body has no records");
+    // Missing ends are only warnings here, whatever their level in the dialect: the run itself ends as `stream_cut`.
     for (const issue of this.#check.end()) this.#warn(issue);
     await this.#session.end(describe(streamCut()));
     return {
@@ -168,12 +177,12 @@ class Intake {
     };
   }
 
-  /** Ends what is live; the error to tell of. */
+  /** Ends the live runs and returns the error. */
   async fail(error: unknown): Promise<unknown> {
     try {
       await this.#session?.end(describe(error));
     } catch (cause) {
-      // What could not be written is ended by whoever opens the session next.
+      // The next process that opens the session ends the runs that could not be ended here.
       this.#options.report?.(cause);
     }
     return error;
@@ -185,10 +194,10 @@ class Intake {
 }
 
 function describe(error: unknown): { readonly message: string; readonly code: string; readonly recoverable: boolean } {
-  // The error itself is told to whoever sent the stream, and reported there.
-  const { code, message } = tellError(() => undefined, error);
+  // The request reports the error itself.
+  const { code, message } = toPublicError(() => undefined, error);
   return {
-    message: isLoomError(error) ? message : "the stream could not be taken in",
+    message: isLoomError(error) ? message : "the stream could not be stored",
     code,
     recoverable: !isLoomError(error, "ingest_invalid"),
   };

@@ -1,6 +1,8 @@
 /**
- * The frames of a foreign stream, and the dialect they are in. Where framing or dialect were not named, the first bytes
- * and frames are held back until they tell. What came before a source failed is given before the failure.
+ * Splits a foreign stream into frames and detects its framing and dialect.
+ *
+ * Unless they are given, the first bytes and frames are held back until framing and dialect are known. Frames received
+ * before the source fails are yielded before the error is thrown.
  */
 import { DETECTION_FRAMES, detectDialect, type Dialect, DIALECT_NAMES } from "../../dialects/index.ts";
 import {
@@ -13,7 +15,7 @@ import {
 } from "../../framing/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 
-export interface ForeignBatch {
+export interface ForeignFrameBatch {
   readonly dialect: Dialect;
   readonly frames: readonly FrameOutcome[];
 }
@@ -24,18 +26,18 @@ export interface ForeignStreamOptions {
   readonly maxFrameBytes: number;
 }
 
-/** As much as is looked at before a stream whose beginning tells nothing is taken for lines of JSON. */
-const HEAD_BYTES = 4096;
+/** Bytes to examine before a stream without a recognizable beginning is treated as NDJSON. */
+const FRAMING_DETECTION_BYTES = 4096;
 
 export async function* readForeignFrames(
   source: AsyncIterable<Uint8Array>,
   { dialect: named, framing, maxFrameBytes }: ForeignStreamOptions,
-): AsyncGenerator<ForeignBatch, void, undefined> {
+): AsyncGenerator<ForeignFrameBatch, void, undefined> {
   let dialect = named;
   let held: readonly FrameOutcome[] = [];
   let failure: { readonly error: unknown } | undefined;
   try {
-    for await (const frames of cutFrames(source, framing, maxFrameBytes)) {
+    for await (const frames of decodeFrames(source, framing, maxFrameBytes)) {
       held = held.length === 0 ? frames : [...held, ...frames];
       if (dialect === undefined && held.length < DETECTION_FRAMES) continue;
       dialect ??= detect(held);
@@ -50,7 +52,7 @@ export async function* readForeignFrames(
   if (failure !== undefined) throw failure.error;
 }
 
-async function* cutFrames(
+async function* decodeFrames(
   source: AsyncIterable<Uint8Array>,
   named: Framing | undefined,
   maxLineBytes: number,
@@ -63,7 +65,7 @@ async function* cutFrames(
     let bytes: Uint8Array = chunk;
     if (decoder === undefined) {
       bytes = head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
-      const framing = named ?? detectFraming(head) ?? (head.length < HEAD_BYTES ? undefined : "ndjson");
+      const framing = named ?? detectFraming(head) ?? (head.length < FRAMING_DETECTION_BYTES ? undefined : "ndjson");
       if (framing === undefined) continue;
       decoder = open(framing);
     }
@@ -71,15 +73,18 @@ async function* cutFrames(
     if (frames.length > 0) yield frames;
   }
   const last = decoder ?? open("ndjson");
-  const rest = [...(decoder === undefined ? last.push(head) : []), ...last.end().map(markCut)];
+  const rest = [...(decoder === undefined ? last.push(head) : []), ...last.end().map(markTruncated)];
   if (rest.length > 0) yield rest;
 }
 
-/** A body may end without a line end; where it does so inside of an object, that was cut, as an event of the other framing. */
-function markCut(frame: FrameOutcome): FrameOutcome {
+/**
+ * Marks a last frame that is an incomplete JSON object as unfinished, as the SSE decoder does. A complete one may end
+ * without a newline.
+ */
+function markTruncated(frame: FrameOutcome): FrameOutcome {
   const isCut = frame.ok ? /^\s*\{/.test(frame.text) && !isJson(frame.text) : frame.reason === "invalid_utf8";
   if (!isCut) return frame;
-  return { ok: false, reason: "unfinished_event", line: frame.line, detail: "the stream ended inside of a frame" };
+  return { ok: false, reason: "unfinished_event", line: frame.line, detail: "the stream ended inside a frame" };
 }
 
 function isJson(text: string): boolean {
@@ -97,7 +102,7 @@ function detect(frames: readonly FrameOutcome[]): Dialect {
   const line = frames[0]?.line ?? 1;
   throw new LoomError(
     "ingest_invalid",
-    `the dialect cannot be told from line ${line}: name it with \`dialect\` (${DIALECT_NAMES.join(", ")})`,
+    `cannot detect the dialect from line ${line}; set \`dialect\` to one of ${DIALECT_NAMES.join(", ")}`,
     { line, rule: "dialect-unknown", accepted: 0 },
   );
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { chooseEncoding } from "./choose-encoding.ts";
 
-describe("the form a file is sent in", () => {
+describe("the content encoding", () => {
   it.each([
     [null, "identity"],
     ["", "identity"],
@@ -22,7 +22,7 @@ describe("the form a file is sent in", () => {
     expect(chooseEncoding(accepted)).toBe(encoding);
   });
 
-  it("is one that was named, or all, whatever the header", () => {
+  it("is always one that the header accepts", () => {
     const names = fc.constantFrom("br", "gzip", "identity", "*", "deflate", "x");
     const weight = fc.constantFrom("", ";q=0", ";q=0.5", "; Q=1", ";q=", ";q=-1", ";q=9");
     const header = fc.array(fc.tuple(names, weight)).map((parts) => parts.map((part) => part.join("")).join(" , "));

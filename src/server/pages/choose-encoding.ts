@@ -1,20 +1,20 @@
-/** In which form a file is sent, of those the caller understands. It knows no file. */
+/** Chooses the content encoding of a file from `Accept-Encoding`. */
 export type Encoding = "br" | "gzip" | "identity";
 
-/** The smaller first: that is the order in which they are preferred where the caller does not care. */
-const FORMS = ["br", "gzip"] as const;
+/** In order of preference, smallest output first. */
+const ENCODINGS = ["br", "gzip"] as const;
 
-/** Of an `Accept-Encoding`. What is not named, or weighs nothing, is not sent. */
+/** Encodings that are not named or have weight 0 are not used. */
 export function chooseEncoding(accepted: string | null): Encoding {
   const weights = readWeights(accepted ?? "");
   let chosen: Encoding = "identity";
-  // As good as any other where it is not named: a packed file costs less to send.
+  // Compression wins over `identity` at equal weight, because it costs less to send.
   let highest = 0;
-  for (const form of FORMS) {
-    const weight = weights.get(form) ?? weights.get("*") ?? 0;
+  for (const encoding of ENCODINGS) {
+    const weight = weights.get(encoding) ?? weights.get("*") ?? 0;
     if (weight <= highest) continue;
     highest = weight;
-    chosen = form;
+    chosen = encoding;
   }
   return (weights.get("identity") ?? 0) > highest ? "identity" : chosen;
 }

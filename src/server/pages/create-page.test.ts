@@ -1,5 +1,4 @@
-// The page as it is sent: only files of the folder, each with the headers that keep it alone, packed for whoever can
-// unpack it, and none where it was not built.
+// The page: serves only its files, with security headers and compression, and responds 503 until it is built.
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +24,7 @@ const ask = (path: string, headers: { readonly [name: string]: string } = {}, me
   page(new Request(`http://x${path}`, { headers, method }));
 
 describe("the page", () => {
-  it.each(["/", "/agents/", "/a/b/"])("is at %s, looked for each time, and allows nothing foreign", async (path) => {
+  it.each(["/", "/agents/", "/a/b/"])("is served at %s, revalidated, with a strict policy", async (path) => {
     const response = await ask(path);
     expect(await response.text()).toContain("<title>Loom</title>");
     const headers = Object.fromEntries(response.headers);
@@ -45,7 +44,7 @@ describe("the page", () => {
     expect(headers["permissions-policy"]).toContain("camera=()");
   });
 
-  it("has files that never change, with their types", async () => {
+  it("has immutable files with media types", async () => {
     const script = await ask("/agents/assets/index-1.js");
     expect(await script.text()).toBe(SCRIPT);
     expect(Object.fromEntries(script.headers)).toMatchObject({
@@ -60,7 +59,7 @@ describe("the page", () => {
   it.each([
     ["br", brotliDecompressSync],
     ["gzip", gunzipSync],
-  ])("is packed as %s for whoever can unpack it, once", async (encoding, unpack) => {
+  ])("is compressed once with %s if accepted", async (encoding, unpack) => {
     const [first, second] = await Promise.all(
       [1, 2].map(() => ask("/assets/index-1.js", { "accept-encoding": encoding })),
     );
@@ -72,13 +71,13 @@ describe("the page", () => {
     expect(Buffer.from(await (second as Response).arrayBuffer())).toEqual(bytes);
   });
 
-  it("does not pack what is packed", async () => {
+  it("does not compress compressed files", async () => {
     const font = await ask("/assets/font-2.woff2", { "accept-encoding": "br" });
     expect([font.headers.get("content-encoding"), font.headers.get("vary")]).toEqual([null, null]);
     expect(new Uint8Array(await font.arrayBuffer())).toEqual(FONT);
   });
 
-  it("is not sent again to whoever has it, in that form", async () => {
+  it("responds 304 for the same encoding only", async () => {
     const br = { "accept-encoding": "br" };
     const etag = (await ask("/", br)).headers.get("etag") ?? "";
     const again = await ask("/", { ...br, "if-none-match": `"x", W/${etag}` });
@@ -87,7 +86,7 @@ describe("the page", () => {
     expect((await ask("/", { "if-none-match": etag })).status).toBe(200);
   });
 
-  it("tells of itself alone to HEAD", async () => {
+  it("responds to HEAD without a body", async () => {
     const head = await ask("/assets/index-1.js", {}, "HEAD");
     expect([head.status, head.body, head.headers.get("content-length")]).toEqual([
       200,
@@ -111,26 +110,26 @@ describe("the page", () => {
     "/assets/link.txt",
     "/assets/index-1.js%00",
     "/__proto__/toString",
-  ])("has nothing at %s", async (path) => {
+  ])("responds 404 for %s", async (path) => {
     const response = await ask(path);
     expect(response.status).toBe(404);
     expect(await response.text()).not.toContain("secret");
     expect(response.headers.get("cache-control")).toBe("no-store");
   });
 
-  it("says how to build it where it is not built, and is there as soon as it is", async () => {
-    const place = join(folder, "later");
-    const later = createPage({ folder: place });
+  it("responds 503 with instructions until it is built", async () => {
+    const laterFolder = join(folder, "later");
+    const later = createPage({ folder: laterFolder });
     const missing = await later(new Request("http://x/"));
     expect([missing.status, missing.headers.get("content-type")]).toEqual([503, "text/plain; charset=utf-8"]);
     expect(await missing.text()).toContain("npm run build:page");
-    mkdirSync(join(place, "assets"), { recursive: true });
+    mkdirSync(join(laterFolder, "assets"), { recursive: true });
     expect((await later(new Request("http://x/"))).status).toBe(503);
-    // The files come in any order, and without one of them there is no page yet.
+    // The files appear in any order; the page needs all of them.
     const built = '<script type="module" src="./assets/index-1.js"></script>';
-    writeFileSync(join(place, "index.html"), built);
+    writeFileSync(join(laterFolder, "index.html"), built);
     expect((await later(new Request("http://x/"))).status).toBe(503);
-    writeFileSync(join(place, "assets/index-1.js"), SCRIPT);
+    writeFileSync(join(laterFolder, "assets/index-1.js"), SCRIPT);
     expect(await (await later(new Request("http://x/"))).text()).toBe(built);
     expect((await later(new Request("http://x/assets/index-1.js"))).status).toBe(200);
   });

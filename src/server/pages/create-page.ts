@@ -1,8 +1,8 @@
 /**
- * The page in the browser, as it was built: one document and the files it loads, under whatever path it is mounted. The
- * addresses in it are relative, so it never needs to know that path.
+ * Serves the built web page: one document and the files it loads. All URLs in it are relative, so it works under any
+ * path.
  *
- * Invariant: nothing but files of the page is sent, and none of them may run, load or be framed by anything foreign.
+ * Invariant: serves only files of the page, with a content security policy that blocks all other sources and framing.
  */
 import { fileURLToPath } from "node:url";
 import { SECURITY_HEADERS } from "../http/security-headers.ts";
@@ -10,18 +10,18 @@ import { chooseEncoding } from "./choose-encoding.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 
 export interface PageOptions {
-  /** Where the page was built; the page of this package when absent. */
+  /** Folder of the built page. Default: the page of this package. */
   readonly folder?: string | undefined;
 }
 
-/** The same from the source and from what is built of it. */
+/** The same path from `src` and from `dist`. */
 const BUILT = fileURLToPath(new URL("../../../dist/page", import.meta.url));
 
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  // Those of sessions; what lies elsewhere comes through this server.
+  // Images of sessions; remote images are loaded through this server.
   "img-src 'self' data: blob:",
   "font-src 'self'",
   "connect-src 'self'",
@@ -34,20 +34,23 @@ const POLICY = [
 
 const PROTECTION: { readonly [name: string]: string } = { ...SECURITY_HEADERS, "content-security-policy": POLICY };
 
-const NOT_BUILT = `The page is not built yet. In the folder of the package:
+const NOT_BUILT = `The page is not built yet. Run in the package folder:
 
     npm run build:page
 
-Then load this address again. The server works without it: its doors are below /v1.
+Then reload. The API at /v1 works without the page.
 
-页面尚未构建。请在软件包目录中运行上面的命令，然后刷新此地址。服务器本身不受影响，接口在 /v1 之下。
+页面尚未构建。请在软件包目录中运行上面的命令，然后刷新页面。/v1 下的 API 不受影响。
 `;
 
-/** Answers for the page at every path that ends in `/`, and for its files below `assets/`. */
+/**
+ * Returns a handler for the page, at every path that ends with `/`, and for its files below `assets/`. It responds 503
+ * until the page is built.
+ */
 export function createPage({ folder = BUILT }: PageOptions = {}): (request: Request) => Promise<Response> {
   let files: PageFiles | undefined;
   return async (request) => {
-    // Looked for again until it is there: whoever builds it need not start the server again.
+    // Checked on every request until the page is built, so the server need not be restarted.
     files ??= readPageFiles(folder);
     if (files === undefined) return answerText(request, 503, NOT_BUILT);
     return serveFile(request, files);
@@ -57,15 +60,15 @@ export function createPage({ folder = BUILT }: PageOptions = {}): (request: Requ
 async function serveFile(request: Request, files: PageFiles): Promise<Response> {
   const name = nameOf(new URL(request.url).pathname);
   const file = files.get(name);
-  if (file === undefined) return answerText(request, 404, "There is nothing here. 此处没有内容。\n");
-  const encoding = file.isPackable ? chooseEncoding(request.headers.get("accept-encoding")) : "identity";
+  if (file === undefined) return answerText(request, 404, "Not found. 未找到该页面。\n");
+  const encoding = file.isCompressible ? chooseEncoding(request.headers.get("accept-encoding")) : "identity";
   const etag = `"${file.digest}${encoding === "identity" ? "" : `-${encoding}`}"`;
   const headers: { [name: string]: string } = {
     ...PROTECTION,
     etag,
-    // A file's name has the digest of it: what is there never changes. The page itself does.
+    // File names contain a digest, so their content never changes. The page itself does.
     "cache-control": name === "" ? "no-cache" : "public, max-age=31536000, immutable",
-    ...(file.isPackable ? { vary: "accept-encoding" } : {}),
+    ...(file.isCompressible ? { vary: "accept-encoding" } : {}),
   };
   if (isKnown(request.headers.get("if-none-match"), etag)) return new Response(null, { status: 304, headers });
   const bytes = await file.read(encoding);
@@ -75,7 +78,7 @@ async function serveFile(request: Request, files: PageFiles): Promise<Response> 
   return new Response(request.method === "HEAD" ? null : bytes, { headers });
 }
 
-/** Whatever stands before it: the page is mounted anywhere. No name holds a slash of its own. */
+/** Uses only the end of the path, because the page can be mounted anywhere; file names contain no slash. */
 function nameOf(path: string): string {
   if (path.endsWith("/")) return "";
   return path.split("/").slice(-2).join("/");

@@ -1,6 +1,6 @@
 /**
- * The files of a built page, read once: what is asked for is looked up among names that are known, so no address leads
- * out of the folder. Each packed form of a file is made when it is first wanted, and kept.
+ * Reads the files of the built page once. Requests are looked up by known names, so no URL can leave the folder.
+ * Compressed versions are created on first use and kept.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -13,20 +13,20 @@ export type FileBytes = Uint8Array<ArrayBuffer>;
 
 export interface PageFile {
   readonly mediaType: string;
-  /** Of its bytes; each packed form has its own, made of it. */
+  /** Digest of the uncompressed bytes, for ETags. */
   readonly digest: string;
-  readonly isPackable: boolean;
-  /** The bytes in this form, which must be `identity` where it cannot be packed. */
+  readonly isCompressible: boolean;
+  /** Returns the file in the given encoding; always uncompressed if the file is not compressible. */
   read(encoding: Encoding): FileBytes | Promise<FileBytes>;
 }
 
-/** By their addresses below the page: `""` is the page itself, `assets/…` everything else. */
+/** By path relative to the page: `""` is the page, `assets/…` are its files. */
 export type PageFiles = ReadonlyMap<string, PageFile>;
 
 const INDEX = "index.html";
 const ASSETS = "assets";
 
-/** Nothing where the page was not built, or only in part: somebody builds it now. */
+/** Undefined if the page is not built, or only partly because a build is running. */
 export function readPageFiles(folder: string): PageFiles | undefined {
   const files = readFolder(folder);
   const page = files?.get("")?.read("identity") as FileBytes | undefined;
@@ -34,7 +34,7 @@ export function readPageFiles(folder: string): PageFiles | undefined {
   return named.every((name) => files?.has(name)) ? files : undefined;
 }
 
-/** What the page itself loads. */
+/** Files that the page refers to. */
 const LOADED = /assets\/[^"'<>\s]+/g;
 
 function readFolder(folder: string): PageFiles | undefined {
@@ -45,31 +45,31 @@ function readFolder(folder: string): PageFiles | undefined {
     const assets = names.map((name) => [`${ASSETS}/${name}`, createFile(join(folder, ASSETS, name), name)] as const);
     return new Map([["", createFile(join(folder, INDEX), INDEX)], ...assets]);
   } catch (error) {
-    if (NOT_THERE.has((error as NodeJS.ErrnoException).code ?? "")) return undefined;
+    if (MISSING.has((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }
 }
 
-const NOT_THERE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
+const MISSING: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR"]);
 
 function createFile(path: string, name: string): PageFile {
   const bytes: FileBytes = new Uint8Array(readFileSync(path));
-  const [mediaType, isPackable] = MEDIA_TYPES.get(extname(name).toLowerCase()) ?? UNKNOWN;
-  const packed = new Map<Encoding, Promise<FileBytes>>();
+  const [mediaType, isCompressible] = MEDIA_TYPES.get(extname(name).toLowerCase()) ?? UNKNOWN;
+  const compressed = new Map<Encoding, Promise<FileBytes>>();
   return {
     mediaType,
-    isPackable,
+    isCompressible,
     digest: createHash("sha256").update(bytes).digest("base64url").slice(0, 27),
     read(encoding) {
-      if (encoding === "identity" || !isPackable) return bytes;
-      let made = packed.get(encoding);
-      if (made === undefined) {
-        made = PACKERS[encoding](bytes);
-        packed.set(encoding, made);
-        // Tried again by the next one who asks.
-        made.catch(() => packed.delete(encoding));
+      if (encoding === "identity" || !isCompressible) return bytes;
+      let result = compressed.get(encoding);
+      if (result === undefined) {
+        result = COMPRESSORS[encoding](bytes);
+        compressed.set(encoding, result);
+        // The next request tries again.
+        result.catch(() => compressed.delete(encoding));
       }
-      return made;
+      return result;
     },
   };
 }
@@ -77,8 +77,8 @@ function createFile(path: string, name: string): PageFile {
 const brotliAsync = promisify(brotliCompress);
 const gzipAsync = promisify(gzip);
 
-/** Somebody waits for the first: a step below the best costs a few per cent and a twentieth of the time. */
-const PACKERS: { readonly [encoding in "br" | "gzip"]: (bytes: FileBytes) => Promise<FileBytes> } = {
+/** The first request waits for the compression, so the levels are below the maximum: slightly larger, much faster. */
+const COMPRESSORS: { readonly [encoding in "br" | "gzip"]: (bytes: FileBytes) => Promise<FileBytes> } = {
   br: async (bytes) =>
     new Uint8Array(
       await brotliAsync(bytes, {
@@ -88,11 +88,11 @@ const PACKERS: { readonly [encoding in "br" | "gzip"]: (bytes: FileBytes) => Pro
   gzip: async (bytes) => new Uint8Array(await gzipAsync(bytes, { level: 7 })),
 };
 
-type Kind = readonly [mediaType: string, isPackable: boolean];
+type MediaTypeEntry = readonly [mediaType: string, isCompressible: boolean];
 
-const UNKNOWN: Kind = ["application/octet-stream", false];
+const UNKNOWN: MediaTypeEntry = ["application/octet-stream", false];
 
-const MEDIA_TYPES: ReadonlyMap<string, Kind> = new Map([
+const MEDIA_TYPES: ReadonlyMap<string, MediaTypeEntry> = new Map([
   [".html", ["text/html; charset=utf-8", true]],
   [".js", ["text/javascript; charset=utf-8", true]],
   [".css", ["text/css; charset=utf-8", true]],

@@ -1,12 +1,12 @@
 /**
- * Lets go of a session when the server stops: its run may end, for as long as there is time. What has not ended then is
- * left as it is in the log, for whoever opens the session next.
+ * Closes a session when the server stops. A live run may finish within the grace period; otherwise it stays live in the
+ * log, and the next process that opens the session resumes it.
  */
 import type { Run, Session } from "../../engine/index.ts";
 
-/** Never rejects. Resolves when the lease is given back. */
+/** Resolves when the lease is released. Never rejects. */
 export async function finishSession(session: Session, grace: Promise<void>): Promise<void> {
-  // A message whose turn has just come has its time too.
+  // A message that is being started counts as well.
   await Promise.race([session.drain(), grace]);
   const run = session.liveRun;
   if (run !== undefined && !isWaiting(run)) await waitFor(run, grace);
@@ -14,15 +14,15 @@ export async function finishSession(session: Session, grace: Promise<void>): Pro
 }
 
 async function waitFor(run: Run, grace: Promise<void>): Promise<void> {
-  const asks = Promise.withResolvers<void>();
+  const startsWaiting = Promise.withResolvers<void>();
   const stop = run.onCommit(() => {
-    if (isWaiting(run)) asks.resolve();
+    if (isWaiting(run)) startsWaiting.resolve();
   });
-  await Promise.race([run.ended.catch(() => undefined), grace, asks.promise]);
+  await Promise.race([run.ended.catch(() => undefined), grace, startsWaiting.promise]);
   stop();
 }
 
-/** All it does is wait for the user: the next process can wait as well. */
+/** Whether the run only waits for the user. The next process can wait as well. */
 function isWaiting({ work }: Run): boolean {
   const calls = [...work.calls];
   return calls.some(({ state }) => state === "waiting") && calls.every(({ state }) => state !== "started");

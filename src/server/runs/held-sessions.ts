@@ -1,12 +1,12 @@
 /**
- * The sessions this process holds so that what waits in them is carried out: opened when somebody asks, kept while they
- * have something to do, and let go of a little later, so that a conversation does not open its session with every turn.
+ * The sessions this process holds to execute their pending messages. A session is opened on request, kept while it has
+ * work to do, and closed after an idle period, so that a conversation does not reopen its session for every turn.
  *
  * Invariants:
- * - Of a session at most one is open, opening or closing at a time.
- * - What is held, what waits to be opened and what is opened at once is bounded. What finds no room is left to a later
- *   look: it is in the log.
- * - An idle session has no timer of its own.
+ * - Each session is open, opening or closing at most once at a time.
+ * - The numbers of held, waiting and opening sessions are bounded. A session that does not fit stays in the log until a
+ *   later sweep.
+ * - All idle sessions share one timer.
  */
 import { openSession, type Session, type SessionOptions } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
@@ -15,53 +15,55 @@ import { finishSession } from "./finish-session.ts";
 
 export interface HeldSessionsOptions {
   readonly log: Log;
-  /** What each is opened with. */
+  /** Options for every session. */
   readonly session: Omit<SessionOptions, "onIdle">;
-  /** Held at once; those that come then wait. */
+  /** The most held sessions; others wait. */
   readonly maxSessions: number;
-  /** Opened at once. */
+  /** The most sessions opened at the same time. */
   readonly maxOpening: number;
-  /** How long an idle one is kept. */
+  /** How long an idle session is kept, in milliseconds. */
   readonly lingerMs: number;
-  /** Told why a session cannot be opened, the first time. */
+  /** Called the first time a session cannot be opened. */
   readonly onError: (error: unknown) => void;
 }
 
-interface Held {
+interface HeldSessionState {
   readonly sessionId: string;
   opening: Promise<void> | undefined;
   session: Session | undefined;
-  /** Asked for since it began to close. */
-  isAskedAgain: boolean;
+  /** Requested again while it was opening or closing. */
+  isRequestedAgain: boolean;
   isClosing: boolean;
 }
 
-interface Trouble {
+interface OpenFailure {
   readonly tries: number;
   readonly notBefore: number;
 }
 
-/** First pause before one that somebody else holds, or that cannot be opened, is looked at again; then twice as long. */
-const HELD_PAUSE_MS = 50;
-const MAX_HELD_TRIES = 6;
-const TROUBLE_PAUSE_MS = 1000;
-const MAX_TROUBLE_PAUSE_MS = 5 * 60 * 1000;
-const MAX_TROUBLES = 10_000;
+/**
+ * Delay before retrying a session that another process holds, or that could not be opened. It doubles with each retry.
+ */
+const HELD_RETRY_MS = 50;
+const MAX_HELD_RETRIES = 6;
+const FAILURE_RETRY_MS = 1000;
+const MAX_FAILURE_RETRY_MS = 5 * 60 * 1000;
+const MAX_TRACKED_SESSIONS = 10_000;
 
 export class HeldSessions {
   readonly #options: HeldSessionsOptions;
-  readonly #held = new Map<string, Held>();
-  /** Those that wait for a place, in the order they came. */
+  readonly #held = new Map<string, HeldSessionState>();
+  /** Sessions that wait to be opened, in request order. */
   readonly #waiting = new Set<string>();
-  /** Since when, the longest first. */
+  /** Idle sessions and when they became idle, the longest idle first. */
   readonly #idle = new Map<string, number>();
-  /** Those that somebody else holds, to be looked at again soon. */
+  /** Sessions held by other processes, to be retried soon. */
   readonly #retries = new Map<string, { readonly timer: NodeJS.Timeout | undefined; readonly tries: number }>();
-  readonly #troubles = new BoundedMap<Trouble>(MAX_TROUBLES);
-  /** Those who wait for what is to be opened, and what is left of it. */
-  readonly #openers = new Set<{ readonly left: Set<string>; readonly resolve: () => void }>();
+  readonly #failures = new BoundedMap<OpenFailure>(MAX_TRACKED_SESSIONS);
+  /** Callers of `whenOpened`, with the sessions they wait for. */
+  readonly #openWaiters = new Set<{ readonly left: Set<string>; readonly resolve: () => void }>();
   #opening = 0;
-  #lingering: NodeJS.Timeout | undefined;
+  #lingerTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(options: HeldSessionsOptions) {
@@ -78,39 +80,39 @@ export class HeldSessions {
     return count;
   }
 
-  /** No more can be taken for now. */
+  /** No more sessions can be queued for now. */
   get isFull(): boolean {
     return this.#waiting.size >= this.#options.maxSessions;
   }
 
-  attend(sessionId: string): void {
+  dispatch(sessionId: string): void {
     if (this.#isClosed) return;
     const held = this.#held.get(sessionId);
     if (held !== undefined) {
-      held.isAskedAgain = true;
+      held.isRequestedAgain = true;
       if (this.#idle.delete(sessionId)) this.#onIdle(sessionId);
       return;
     }
-    if (this.isFull || performance.now() < (this.#troubles.get(sessionId)?.notBefore ?? 0)) return;
+    if (this.isFull || performance.now() < (this.#failures.get(sessionId)?.notBefore ?? 0)) return;
     this.#waiting.add(sessionId);
-    this.#fill();
+    this.#openWaiting();
   }
 
-  /** Resolves when what has come so far, and there is room for, was opened; what comes meanwhile is not waited for. */
-  opened(): Promise<void> {
+  /** Resolves when all sessions requested so far have been opened, as far as the limits allow. */
+  whenOpened(): Promise<void> {
     if (this.#opening === 0) return Promise.resolve();
-    const isOpening = ({ session, isClosing }: Held): boolean => session === undefined && !isClosing;
+    const isOpening = ({ session, isClosing }: HeldSessionState): boolean => session === undefined && !isClosing;
     const opening = [...this.#held.values()].filter(isOpening).map(({ sessionId }) => sessionId);
     const left = new Set([...this.#waiting, ...opening]);
-    return new Promise((resolve) => this.#openers.add({ left, resolve }));
+    return new Promise((resolve) => this.#openWaiters.add({ left, resolve }));
   }
 
-  /** Lets go of all: of those with a run when it has ended, waits for the user, or `grace` has resolved. */
+  /** Closes all sessions. Live runs may continue until they end, wait for the user, or `grace` resolves. */
   async close(grace: Promise<void>): Promise<void> {
     this.#isClosed = true;
     this.#waiting.clear();
     this.#idle.clear();
-    clearTimeout(this.#lingering);
+    clearTimeout(this.#lingerTimer);
     for (const { timer } of this.#retries.values()) clearTimeout(timer);
     this.#retries.clear();
     await Promise.all(
@@ -121,16 +123,16 @@ export class HeldSessions {
     );
   }
 
-  #fill(): void {
+  #openWaiting(): void {
     const { maxSessions, maxOpening } = this.#options;
     for (const sessionId of this.#waiting) {
       if (this.#opening >= maxOpening || this.#held.size >= maxSessions) return;
       this.#waiting.delete(sessionId);
-      const held: Held = {
+      const held: HeldSessionState = {
         sessionId,
         opening: undefined,
         session: undefined,
-        isAskedAgain: false,
+        isRequestedAgain: false,
         isClosing: false,
       };
       this.#held.set(sessionId, held);
@@ -139,125 +141,125 @@ export class HeldSessions {
   }
 
   /** Never rejects. */
-  async #open(held: Held): Promise<void> {
+  async #open(held: HeldSessionState): Promise<void> {
     const { log, session: options } = this.#options;
     const { sessionId } = held;
     this.#opening++;
     try {
       const info = await log.getSession(sessionId);
-      // It was deleted meanwhile, and must not be made again.
+      // The session was deleted in the meantime and must not be recreated.
       if (info === undefined) this.#drop(held);
-      else if (info.holder !== undefined) await this.#leaveToHolder(held);
+      else if (info.holder !== undefined) await this.#deferToHolder(held);
       else {
         const session = await openSession(log, sessionId, { ...options, onIdle: (id) => this.#onIdle(id) });
         held.session = session;
-        held.isAskedAgain = false;
-        this.#forget(sessionId);
+        held.isRequestedAgain = false;
+        this.#clearFailure(sessionId);
         void session.closed.then(({ reason }) => {
           this.#drop(held);
-          // Another has it, or it was made anew: whoever that is may not carry out what came meanwhile.
-          if (reason === "fenced") this.attend(sessionId);
+          // Another process took the session over, or it was recreated; messages may still be pending.
+          if (reason === "fenced") this.dispatch(sessionId);
         });
       }
     } catch (error) {
-      if (isLoomError(error, "lease_held", "fenced")) await this.#leaveToHolder(held);
+      if (isLoomError(error, "lease_held", "fenced")) await this.#deferToHolder(held);
       else {
         this.#drop(held);
-        this.#note(sessionId, error);
+        this.#recordFailure(sessionId, error);
       }
     } finally {
       this.#opening--;
-      this.#fill();
-      this.#tellOpeners(sessionId);
+      this.#openWaiting();
+      this.#notifyOpenWaiters(sessionId);
     }
   }
 
-  #tellOpeners(sessionId: string): void {
-    for (const opener of this.#openers) {
+  #notifyOpenWaiters(sessionId: string): void {
+    for (const opener of this.#openWaiters) {
       opener.left.delete(sessionId);
       if (opener.left.size > 0 && this.#opening > 0) continue;
-      this.#openers.delete(opener);
+      this.#openWaiters.delete(opener);
       opener.resolve();
     }
   }
 
   /**
-   * Whoever holds it carries it out, if that one has agents. Who holds it only for a moment has not: as long as something
-   * waits it is looked at again, and after that by those who look for orphans.
+   * Leaves the session to the process that holds it. A process without agents holds it only for a moment, so the
+   * session is retried while it has pending commands. Orphan sweeps take over after that.
    */
-  async #leaveToHolder(held: Held): Promise<void> {
+  async #deferToHolder(held: HeldSessionState): Promise<void> {
     const { sessionId } = held;
     const { log } = this.#options;
-    const isNeeded = await log.listPending(sessionId, 1).then(
+    const isPending = await log.listPending(sessionId, 1).then(
       (pending) => pending.length > 0,
       () => false,
     );
     this.#drop(held);
-    const { tries = 0, timer: last } = this.#retries.get(sessionId) ?? {};
-    clearTimeout(last);
+    const { tries = 0, timer: lastTimer } = this.#retries.get(sessionId) ?? {};
+    clearTimeout(lastTimer);
     this.#retries.delete(sessionId);
-    // One that was asked for again has what was not yet seen.
-    const isOver = !(isNeeded || held.isAskedAgain) || tries >= MAX_HELD_TRIES;
-    if (isOver || this.#isClosed || this.#retries.size >= MAX_TROUBLES) return;
-    const timer = setTimeout(() => this.attend(sessionId), HELD_PAUSE_MS * 2 ** tries);
+    // A session that was requested again may have commands that were not pending above.
+    const isDone = !(isPending || held.isRequestedAgain) || tries >= MAX_HELD_RETRIES;
+    if (isDone || this.#isClosed || this.#retries.size >= MAX_TRACKED_SESSIONS) return;
+    const timer = setTimeout(() => this.dispatch(sessionId), HELD_RETRY_MS * 2 ** tries);
     timer.unref();
     this.#retries.set(sessionId, { timer, tries: tries + 1 });
   }
 
-  #note(sessionId: string, error: unknown): void {
-    const { tries = 0 } = this.#troubles.get(sessionId) ?? {};
-    const pause = Math.min(TROUBLE_PAUSE_MS * 2 ** tries, MAX_TROUBLE_PAUSE_MS);
-    this.#troubles.set(sessionId, { tries: tries + 1, notBefore: performance.now() + pause });
+  #recordFailure(sessionId: string, error: unknown): void {
+    const { tries = 0 } = this.#failures.get(sessionId) ?? {};
+    const pause = Math.min(FAILURE_RETRY_MS * 2 ** tries, MAX_FAILURE_RETRY_MS);
+    this.#failures.set(sessionId, { tries: tries + 1, notBefore: performance.now() + pause });
     if (tries === 0) this.#options.onError(error);
   }
 
-  #forget(sessionId: string): void {
-    this.#troubles.delete(sessionId);
+  #clearFailure(sessionId: string): void {
+    this.#failures.delete(sessionId);
     clearTimeout(this.#retries.get(sessionId)?.timer);
     this.#retries.delete(sessionId);
   }
 
-  #drop(held: Held): void {
-    const { sessionId, isAskedAgain, isClosing } = held;
+  #drop(held: HeldSessionState): void {
+    const { sessionId, isRequestedAgain: isAskedAgain, isClosing } = held;
     if (this.#held.get(sessionId) !== held) return;
     this.#held.delete(sessionId);
     this.#idle.delete(sessionId);
-    if (isClosing && isAskedAgain) this.attend(sessionId);
-    else this.#fill();
+    if (isClosing && isAskedAgain) this.dispatch(sessionId);
+    else this.#openWaiting();
   }
 
   #onIdle(sessionId: string): void {
     if (this.#isClosed || this.#idle.has(sessionId) || !this.#held.has(sessionId)) return;
     this.#idle.set(sessionId, performance.now());
-    this.#plan();
+    this.#scheduleClose();
   }
 
-  /** One timer for all: those who are idle longest come first. */
-  #plan(): void {
-    if (this.#lingering !== undefined) return;
+  /** Schedules one timer for the session that has been idle the longest. */
+  #scheduleClose(): void {
+    if (this.#lingerTimer !== undefined) return;
     const [since] = this.#idle.values();
     if (since === undefined) return;
-    this.#lingering = setTimeout(
+    this.#lingerTimer = setTimeout(
       () => {
-        this.#lingering = undefined;
-        this.#letGo();
-        this.#plan();
+        this.#lingerTimer = undefined;
+        this.#closeIdle();
+        this.#scheduleClose();
       },
       Math.max(1, since + this.#options.lingerMs - performance.now()),
     );
-    this.#lingering.unref();
+    this.#lingerTimer.unref();
   }
 
-  #letGo(): void {
+  #closeIdle(): void {
     const now = performance.now();
     for (const [sessionId, since] of this.#idle) {
       if (since + this.#options.lingerMs > now) return;
       this.#idle.delete(sessionId);
       const held = this.#held.get(sessionId);
-      // One that is busy says again when it is not.
+      // A busy session reports when it becomes idle again.
       if (held?.session?.isIdle !== true || held.isClosing) continue;
       held.isClosing = true;
-      held.isAskedAgain = false;
+      held.isRequestedAgain = false;
       void held.session.close({ run: "leave" }).catch(() => undefined);
     }
   }

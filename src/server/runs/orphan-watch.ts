@@ -1,44 +1,48 @@
 /**
- * Looks, now and then, for sessions that need somebody and have nobody: a process that died gives no sign, and one without
- * agents leaves its messages in the log. What it finds it hands on; it opens nothing itself.
+ * Sweeps the log for orphaned sessions: sessions with pending messages or dead runs that no process holds. A killed
+ * process sends no signal, and a process without agents leaves its messages in the log. Found sessions are passed to
+ * the handler.
  */
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
-export interface OrphanTaker {
+export interface OrphanHandler {
   readonly isFull: boolean;
-  attend(sessionId: string): void;
-  opened(): Promise<void>;
+  dispatch(sessionId: string): void;
+  whenOpened(): Promise<void>;
 }
 
 export interface OrphanWatchOptions {
-  /** Between two looks. */
+  /** The interval between sweeps, in milliseconds. */
   readonly sweepMs: number;
-  /** Told that the log could not be read, once in a row. */
+  /** Called when a sweep fails, once per series of failures. */
   readonly onError: (error: unknown) => void;
 }
 
-const PAGE_OF_SESSIONS = 100;
+const PAGE_SIZE = 100;
 
 export class OrphanWatch {
   readonly #log: Log;
-  readonly #taker: OrphanTaker;
+  readonly #handler: OrphanHandler;
   readonly #options: OrphanWatchOptions;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isFailing = false;
 
-  constructor(log: Log, taker: OrphanTaker, options: OrphanWatchOptions) {
+  constructor(log: Log, taker: OrphanHandler, options: OrphanWatchOptions) {
     this.#log = log;
-    this.#taker = taker;
+    this.#handler = taker;
     this.#options = options;
   }
 
-  /** Resolves when all that the first look has found, and there is room for, was taken; rejects where it could not look. */
+  /**
+   * Sweeps now and at every interval. Resolves when the sessions of the first sweep have been opened, as far as the
+   * limits allow. Rejects when the first sweep fails.
+   */
   async start(): Promise<void> {
     await this.#sweep();
-    this.#plan();
-    await this.#taker.opened();
+    this.#schedule();
+    await this.#handler.whenOpened();
   }
 
   stop(): void {
@@ -46,14 +50,14 @@ export class OrphanWatch {
     clearTimeout(this.#timer);
   }
 
-  #plan(): void {
+  #schedule(): void {
     if (this.#isStopped) return;
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => void this.#look(), Math.max(1, this.#options.sweepMs));
+    this.#timer = setTimeout(() => void this.#sweepAndReport(), Math.max(1, this.#options.sweepMs));
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
+  async #sweepAndReport(): Promise<void> {
     try {
       await this.#sweep();
       this.#isFailing = false;
@@ -61,23 +65,23 @@ export class OrphanWatch {
       if (!this.#isFailing) this.#options.onError(error);
       this.#isFailing = true;
     }
-    this.#plan();
+    this.#schedule();
   }
 
   async #sweep(): Promise<void> {
-    for (let after: string | undefined; !this.#isStopped && !this.#taker.isFull;) {
+    for (let after: string | undefined; !this.#isStopped && !this.#handler.isFull;) {
       const page = await this.#list(after);
-      for (const sessionId of page) this.#taker.attend(sessionId);
-      if (page.length < PAGE_OF_SESSIONS) return;
+      for (const sessionId of page) this.#handler.dispatch(sessionId);
+      if (page.length < PAGE_SIZE) return;
       after = page.at(-1);
     }
   }
 
   async #list(after: string | undefined): Promise<readonly string[]> {
     try {
-      return await this.#log.listOrphans({ limit: PAGE_OF_SESSIONS, ...(after === undefined ? {} : { after }) });
+      return await this.#log.listOrphans({ limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) });
     } catch (error) {
-      // The session to go on after was deleted meanwhile; the next look finds the rest.
+      // The last session of the page was deleted in the meantime; the next sweep finds the rest.
       if (after !== undefined && isLoomError(error, "cursor_invalid")) return [];
       throw error;
     }

@@ -1,4 +1,4 @@
-// What is asked right after a message on the same socket, while the message is on its way into the log.
+// Frames that follow a message on the same socket, before the message is in the log.
 import { setImmediate as pause } from "node:timers/promises";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { MemoryLog } from "../../log/index.ts";
@@ -14,7 +14,7 @@ function connectTo(log: MemoryLog, options: Partial<ControlConnectionOptions> = 
   onTestFinished(() => connection.close());
   return {
     ask: (frame: object): void => connection.receive(JSON.stringify(frame)),
-    /** What was answered, but for `hello`, when there are so many answers. */
+    /** Resolves to all replies except `hello` when there are `count` of them. */
     answers: (count: number) =>
       vi.waitFor(
         () => {
@@ -32,9 +32,9 @@ async function get(_session: string, blobId: string): Promise<BlobInfo> {
 }
 
 it.each([
-  ["at once", {}],
+  ["immediately", {}],
   ["late", { authorize: () => pause() }],
-])("a stream and a cancel find the session that the message makes, with leave given %s", async (_when, given) => {
+])("a subscribe and a cancel find the session that the message creates, authorized %s", async (_when, given) => {
   const { ask, answers } = connectTo(new MemoryLog(), { blobs: { get }, ...given });
   const attachments = [{ blob_id: "b" }];
   ask({ type: "run", id: "1", session: "new", message: "Hello", run_id: "mine", attachments });
@@ -43,7 +43,7 @@ it.each([
   expect((await answers(3)).toSorted()).toEqual(["1 ack", "2 ack", "3 subscribed"]);
 });
 
-it.each(["", " \n"])("a message that says nothing is refused, and makes no session: %j", async (message) => {
+it.each(["", " \n"])("refuses an empty message without creating a session: %j", async (message) => {
   const log = new MemoryLog();
   const { ask, answers } = connectTo(log);
   ask({ type: "run", id: "1", session: "new", message });

@@ -46,7 +46,7 @@ function connectTo(log: Log, options: Partial<ControlConnectionOptions> = {}) {
 }
 
 describe("streams", () => {
-  it("greets, sends what is asked for, and says when it ends", async () => {
+  it("sends hello, the subscribed frames and the end", async () => {
     const { ask, frames, until } = connectTo(await createLog());
     ask({ type: "subscribe", id: "1", session: "s", follow: false });
     await until("end");
@@ -60,7 +60,7 @@ describe("streams", () => {
     [{ after: "6" }, [7, 8]],
     [{ after: "4", skip: 2 }, [7, 8]],
     [{ limit: 3 }, [1, 2, 3]],
-  ])("goes on at %j", async (place, ids) => {
+  ])("starts at %j", async (place, ids) => {
     const { ask, until } = connectTo(await createLog());
     ask({ type: "subscribe", id: "1", session: "s", follow: false, ...place });
     const { frames } = await until("frames");
@@ -68,7 +68,7 @@ describe("streams", () => {
     expect((frames as string[]).map((text) => (JSON.parse(text) as { event_id: number }).event_id)).toEqual(ids);
   });
 
-  it("sends no message longer than a client reads, and refuses a frame that would be", async () => {
+  it("refuses a frame that is longer than a client accepts", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 60, padding: '"'.repeat(2000) }));
     const { ask, frames } = connectTo(log, { maxFrameBytes: 200_000 });
@@ -80,7 +80,7 @@ describe("streams", () => {
     expect(Math.max(...lengths)).toBeLessThan(2.1 * 1024 * 1024);
   });
 
-  it("follows, until it is told to stop", async () => {
+  it("follows a session until it is unsubscribed", async () => {
     const log = await createLog();
     const { ask, frames, until } = connectTo(log);
     ask({ type: "subscribe", id: "1", session: "s", after: "8" });
@@ -94,26 +94,26 @@ describe("streams", () => {
     ask({ type: "ping", id: "3" });
     await until("pong");
     expect(frames.filter(({ type }) => type === "frames")).toHaveLength(1);
-    // And may be asked anew.
+    // The client may subscribe again.
     ask({ type: "subscribe", id: "4", session: "s", after: "9", follow: false });
     await until("end");
   });
 
   it.each([
-    [{ session: "nobody" }, "unknown_session"],
+    [{ session: "missing" }, "unknown_session"],
     [{ session: "s", after: "99" }, "cursor_ahead"],
     [{ session: "s", after: "not a cursor" }, "cursor_invalid"],
     [{ session: "s", after: "99999999999999999999" }, "cursor_invalid"],
     [{ session: "s", dialect: "klingon" }, "invalid_name"],
-  ])("refuses %j as %s, and goes on", async (asked, code) => {
+  ])("refuses %j as %s and continues", async (request, code) => {
     const { ask, until } = connectTo(await createLog());
-    ask({ type: "subscribe", id: "1", ...asked });
+    ask({ type: "subscribe", id: "1", ...request });
     expect(await until("refusal")).toMatchObject({ id: "1", code });
     ask({ type: "subscribe", id: "2", session: "s", follow: false });
     await until("end");
   });
 
-  it("has each session once per dialect, and no more than so many", async () => {
+  it("limits subscriptions to one per session and dialect, and in total", async () => {
     const { ask, until } = connectTo(await createLog(), { maxSubscriptions: 2 });
     ask({ type: "subscribe", id: "1", session: "s" });
     ask({ type: "subscribe", id: "2", session: "s" });
@@ -125,7 +125,7 @@ describe("streams", () => {
     expect(await until("refusal", 3)).toMatchObject({ id: "5", code: "not_subscribed" });
   });
 
-  it("reads no further than it can send", async () => {
+  it("does not read ahead of what it can send", async () => {
     const log = new MemoryLog({ limits: { maxPageRecords: 2 } });
     await writeRecords(log, [...makeRun("run-1"), ...makeRun("run-2", { after: 4 })]);
     const room = Promise.withResolvers<void>();
@@ -140,13 +140,13 @@ describe("streams", () => {
     expect(frames.filter(({ type }) => type === "frames")).toHaveLength(4);
   });
 
-  it("is not left waiting for room when it is told to stop, or the client is gone", async () => {
+  it("stops waiting for room when it is unsubscribed or the client disconnects", async () => {
     const log = await createLog();
     let watching = 0;
     const counted = overrideLog(log, (real) => ({
-      watch(...asked) {
+      watch(...args) {
         watching++;
-        const unwatch = real.watch(...asked);
+        const unwatch = real.watch(...args);
         return () => {
           watching--;
           unwatch();
@@ -167,7 +167,7 @@ describe("streams", () => {
     await vi.waitFor(() => expect(watching).toBe(0));
   });
 
-  it("gives its streams one batch at a time when there is no room, each of them in turn", async () => {
+  it("serves its streams in turn, one batch at a time, when there is no room", async () => {
     const log = new MemoryLog({ limits: { maxPageRecords: 2 } });
     const sessions = ["a", "b", "c", "d"];
     for (const sessionId of sessions) await writeRecords(log, makeRun("run-1", { sessionId }));
@@ -198,24 +198,24 @@ describe("streams", () => {
     expect(frames.filter(({ type }) => type === "refusal")).toEqual([]);
   });
 
-  it("skips once what is to be skipped", async () => {
+  it("skips frames without reading them twice", async () => {
     let reads = 0;
     const log = overrideLog(await createLog(), (real) => ({
-      read(...asked) {
+      read(...args) {
         reads++;
-        return real.read(...asked);
+        return real.read(...args);
       },
     }));
     const { ask, until } = connectTo(log);
     ask({ type: "subscribe", id: "1", session: "s", skip: 6, limit: 1 });
     await until("end");
     expect(reads).toBe(1);
-    // All is skipped, and nothing has come since: the place is good nevertheless.
+    // All frames are skipped and there are no new ones, but the position is valid.
     ask({ type: "subscribe", id: "2", session: "s", skip: 8 });
     await until("subscribed", 2);
   });
 
-  it("is refused where the session was made anew, though the number would fit", async () => {
+  it("is refused when the session was recreated, even if the position exists", async () => {
     const log = await createLog();
     const { ask, until } = connectTo(log);
     ask({ type: "subscribe", id: "1", session: "s", follow: false });
@@ -232,7 +232,7 @@ describe("streams", () => {
 });
 
 describe("commands", () => {
-  it("are carried out once, and answered", async () => {
+  it("are executed once and answered", async () => {
     const log = await createLog();
     const { ask, until } = connectTo(log);
     await using session = await openSession(log, "s");
@@ -246,7 +246,7 @@ describe("commands", () => {
     expect(await until("refusal")).toMatchObject({ id: "c2", session: "s", code: "unknown_todo" });
   });
 
-  it("reach a run: approve without its id, then cancel", async () => {
+  it("approve a call without a run id, then cancel the run", async () => {
     const log = new MemoryLog();
     await using session = await openSession(log, "s");
     const run = await session.startRun({ message: "Hello" });
@@ -258,7 +258,7 @@ describe("commands", () => {
     expect((await log.getRun("s", run.runId))?.status).toBe("cancelled");
   });
 
-  it("a message makes the session and waits for an agent, or is refused while one is busy", async () => {
+  it("create a session with a pending message, or are refused while a run is live", async () => {
     const log = new MemoryLog();
     const { ask, until } = connectTo(log);
     ask({ type: "run", id: "m1", session: "new", message: "Hello", agent: "react" });
@@ -279,21 +279,21 @@ describe("commands", () => {
     expect((await log.getRun("busy", run.runId))?.status).toBe("cancelled");
   });
 
-  it("a host that has agents is told of a message, and may know none by that name", async () => {
-    const attend = vi.fn();
+  it("dispatch the session of a message, and refuse an unknown agent", async () => {
+    const dispatch = vi.fn();
     const resolveAgent = (name = "react"): string => {
       if (name === "react") return name;
-      throw new LoomError("unknown_agent", `there is no agent "${name}"`);
+      throw new LoomError("unknown_agent", `unknown agent "${name}"`);
     };
-    const { ask, until } = connectTo(new MemoryLog(), { attend, resolveAgent, beginMs: 0 });
+    const { ask, until } = connectTo(new MemoryLog(), { dispatch, resolveAgent, beginMs: 0 });
     ask({ type: "run", id: "m1", session: "new", message: "Hello" });
     expect(await until("ack")).toMatchObject({ id: "m1" });
-    expect(attend).toHaveBeenCalledWith("new");
-    ask({ type: "run", id: "m2", session: "new", message: "Hello", agent: "nobody" });
+    expect(dispatch).toHaveBeenCalledWith("new");
+    ask({ type: "run", id: "m2", session: "new", message: "Hello", agent: "missing" });
     expect(await until("refusal")).toMatchObject({ id: "m2", code: "unknown_agent" });
   });
 
-  it("what is not the caller's fault is told without its words", async () => {
+  it("hide the text of internal errors", async () => {
     const onError = vi.fn();
     const submit = () => Promise.reject(new Error("the password is 1234"));
     const { ask, until } = connectTo(
@@ -306,24 +306,24 @@ describe("commands", () => {
     expect(onError).toHaveBeenCalledOnce();
   });
 
-  it("an answer that names no run is the same when it is asked again, also when the run is over", async () => {
+  it("return the same result when repeated after the run has ended", async () => {
     const log = new MemoryLog();
     await using session = await openSession(log, "s");
     const run = await session.startRun({ message: "Hello" });
     const { ask, until } = connectTo(log);
     await run.emit({ type: "tool_call", call_id: "call-1", name: "rm", arguments: {} });
-    const asked = run.requestApproval({ callId: "call-1", name: "rm", arguments: {} });
+    const approval = run.requestApproval({ callId: "call-1", name: "rm", arguments: {} });
     const command = { type: "approve", id: "c1", session: "s", call_id: "call-1", decision: "approved" };
     ask(command);
     const first = await until("ack");
-    await asked;
+    await approval;
     ask({ type: "cancel", id: "c2", session: "s", run_id: run.runId });
     await until("ack", 2);
     ask(command);
     expect(await until("ack", 3)).toEqual(first);
   });
 
-  it("no more are carried out at once than so many", async () => {
+  it("are refused above the limit", async () => {
     const submit = () => new Promise<never>(() => undefined);
     const log = overrideLog(new MemoryLog(), () => ({ submit }));
     const { ask, until } = connectTo(log, { maxCommands: 1 });
@@ -333,28 +333,28 @@ describe("commands", () => {
   });
 });
 
-describe("leave", () => {
+describe("authorization", () => {
   const forbid = () => {
-    throw new LoomError("forbidden", "not yours");
+    throw new LoomError("forbidden", "not your session");
   };
 
-  it("is asked for every stream and every command", async () => {
-    const asked: unknown[] = [];
-    const authorize = (...given: readonly unknown[]): void => void asked.push(given);
+  it("is checked for every stream and command", async () => {
+    const calls: unknown[] = [];
+    const authorize = (...given: readonly unknown[]): void => void calls.push(given);
     const { ask, until } = connectTo(await createLog(), { authorize });
     ask({ type: "subscribe", id: "1", session: "s", follow: false });
     await until("end");
     ask({ type: "run", id: "2", session: "t", message: "Hello" });
     ask({ type: "cancel", id: "3", session: "s", run_id: "run-1" });
     await until("ack", 2);
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ["sessions.read", "s"],
       ["runs.start", "t"],
       ["runs.control", "s"],
     ]);
   });
 
-  it("that is not given refuses that and nothing else, and nothing is done", async () => {
+  it("refuses only the forbidden frames, without effects", async () => {
     const log = await createLog();
     const authorize = (_action: string, session: string): void => (session === "s" ? forbid() : undefined);
     const { ask, until, frames } = connectTo(log, { authorize });
@@ -368,11 +368,11 @@ describe("leave", () => {
     expect(frames.map(({ type }) => type)).not.toContain("frames");
   });
 
-  it("that comes late keeps the order of commands", async () => {
+  it("keeps the order of commands when it is slow", async () => {
     const log = new MemoryLog();
     const first = Promise.withResolvers<void>();
-    let asked = 0;
-    const authorize = (): Promise<void> | void => (++asked === 1 ? first.promise : undefined);
+    let calls = 0;
+    const authorize = (): Promise<void> | void => (++calls === 1 ? first.promise : undefined);
     const { ask, until } = connectTo(log, { authorize });
     for (const id of ["a", "b", "c"]) ask({ type: "run", id, session: "s", message: id });
     first.resolve();
@@ -388,7 +388,7 @@ describe("the connection", () => {
     ['{"type":"dance","id":"7"}', "7"],
     ['{"type":"subscribe","id":"8"}', "8"],
     [JSON.stringify({ type: "ping", id: "x".repeat(70_000) }), undefined],
-  ])("refuses a bad frame and goes on", async (text, id) => {
+  ])("refuses an invalid frame and continues", async (text, id) => {
     const { say, ask, until } = connectTo(await createLog());
     say(text);
     const refusal = await until("refusal");
@@ -398,7 +398,7 @@ describe("the connection", () => {
     await until("pong");
   });
 
-  it("answers no more pings than a reader has room for", async () => {
+  it("answers no more pings than there is room for", async () => {
     const room = Promise.withResolvers<void>();
     const { ask, frames, until } = connectTo(await createLog(), { ready: () => room.promise });
     for (let i = 0; i < 1000; i++) ask({ type: "ping" });
@@ -407,7 +407,7 @@ describe("the connection", () => {
     expect(frames.filter(({ type }) => type === "pong").length).toBeLessThan(20);
   });
 
-  it("tells whose frame was too long", async () => {
+  it("names the id of a frame that is too long", async () => {
     const { ask, until } = connectTo(await createLog(), { maxInboundLength: 1000 });
     for (const [index, size] of [1000, 10_000].entries()) {
       ask({ type: "run", id: "c1", session: "s", message: "x".repeat(size) });
@@ -415,7 +415,7 @@ describe("the connection", () => {
     }
   });
 
-  it("gives one who asks and does not read so many answers, and then none", async () => {
+  it("closes after too many unread replies", async () => {
     const onClose = vi.fn();
     const room = Promise.withResolvers<void>();
     const ready = vi.fn(() => room.promise);
@@ -428,7 +428,7 @@ describe("the connection", () => {
     expect(onClose).toHaveBeenCalledOnce();
   });
 
-  it("counts only what was not read", async () => {
+  it("counts only unread replies", async () => {
     const onClose = vi.fn();
     const { say } = connectTo(await createLog(), { ready: async () => undefined, onClose, maxUnsent: 10 });
     for (let i = 0; i < 100; i++) {
@@ -438,20 +438,17 @@ describe("the connection", () => {
     expect(onClose).not.toHaveBeenCalled();
   });
 
-  it.each(["ping", "subscribe", "nothing"])(
-    "closes itself where nothing can be known of its room: %s",
-    async (type) => {
-      const onError = vi.fn();
-      const onClose = vi.fn();
-      const ready = () => Promise.reject(new Error("socket gone"));
-      const { ask } = connectTo(await createLog(), { ready, onError, onClose });
-      ask({ type, id: "1", session: "s" });
-      await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
-      expect(onError).toHaveBeenCalledOnce();
-    },
-  );
+  it.each(["ping", "subscribe", "nothing"])("closes when ready rejects: %s", async (type) => {
+    const onError = vi.fn();
+    const onClose = vi.fn();
+    const ready = () => Promise.reject(new Error("socket closed"));
+    const { ask } = connectTo(await createLog(), { ready, onError, onClose });
+    ask({ type, id: "1", session: "s" });
+    await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
+    expect(onError).toHaveBeenCalledOnce();
+  });
 
-  it("closes itself when its client cannot be reached", async () => {
+  it("closes when its client is unreachable", async () => {
     const onError = vi.fn();
     let sent = 0;
     const connection = new ControlConnection({
@@ -467,7 +464,7 @@ describe("the connection", () => {
     expect(sent).toBe(2);
   });
 
-  it("gives a sign of life when nothing else is sent", () => {
+  it("sends heartbeats when it is idle", () => {
     vi.useFakeTimers();
     const { frames } = connectTo(new MemoryLog(), { heartbeatMs: 1000 });
     vi.advanceTimersByTime(2100);
@@ -475,7 +472,7 @@ describe("the connection", () => {
     expect(frames.filter(({ type }) => type === "heartbeat").length).toBeGreaterThanOrEqual(2);
   });
 
-  it("sends nothing once it is closed", async () => {
+  it("sends nothing after it is closed", async () => {
     const { ask, frames, close } = connectTo(await createLog());
     ask({ type: "subscribe", id: "1", session: "s" });
     close();

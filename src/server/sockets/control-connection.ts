@@ -1,12 +1,12 @@
 /**
- * The server's side of the control protocol for one client: many streams and commands over one pair of text pipes. It
- * knows no socket; whoever has one feeds it with `receive` and is given texts to send, and where they are the same for
- * many readers, bytes.
+ * The server side of the control protocol for one client: many streams and commands over one connection. It is
+ * independent of the transport: pass incoming texts to `receive`; outgoing texts go to `send`, and shared chunks to
+ * `sendBytes`.
  *
  * Invariants:
- * - A frame that cannot be read, a stream that breaks and a command that is refused harm nothing else.
- * - A stream that finds no room is given nothing more: what is not sent yet is not read yet.
- * - Whoever asks and does not read is given so many answers, and then no connection any more.
+ * - An invalid frame, a failed stream or a refused command affects nothing else on the connection.
+ * - A stream without room is not read further.
+ * - A client that sends requests without reading the replies is disconnected after `maxUnsent` replies.
  */
 import type { StreamMeter } from "../../observe/index.ts";
 import {
@@ -21,52 +21,62 @@ import {
   type UnsubscribeControl,
 } from "../../protocol/control/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { awaitWritten, carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
+import { awaitSubmitted, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../guard/authorize.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";
 import type { Chunk } from "../streams/chunk.ts";
-import type { Reader, ReaderEnd, Streams } from "../streams/reader.ts";
+import type { ReaderEnd, ReadRequest, StreamReader, Streams } from "../streams/stream-reader.ts";
 import { findFrameId } from "./find-frame-id.ts";
 
+/** Options of `ControlConnection`. */
 export interface ControlConnectionOptions extends CommandHost {
-  /** Takes the text of one control frame. Where it throws, the connection closes itself. */
+  /** Sends one control frame as text. If it throws, the connection closes. */
   readonly send: (text: string) => void;
-  /** Takes whole messages of a WebSocket, made once for all readers; without it they come to `send` as texts. */
+  /** Sends encoded WebSocket messages, which are shared by all readers. Default: they are passed to `send` as text. */
   readonly sendBytes?: (messages: Buffer) => void;
   /**
-   * Resolves when there is room for more; streams wait for it before they begin, and after each batch unless `hasRoom`
-   * says that they need not. Where it rejects, the connection closes itself: with `backlog_full`, for a client that reads
-   * too slowly. Without it nothing is known of how fast it reads.
+   * Resolves when there is room for more data. Streams wait for it before they start, and after each batch unless
+   * `hasRoom` returns true. If it rejects, the connection closes; reject with `backlog_full` for a client that reads
+   * too slowly. Default: no backpressure.
    */
   readonly ready?: () => Promise<void>;
-  /** Whether there is room for more at this moment. Where it says that there is none, no stream is given anything. */
+  /** Whether there is room now. While it returns false, no stream receives data. */
   readonly hasRoom?: () => boolean;
-  /** The connection has closed itself, and why: the socket is of no use any more. */
+  /** Called with the reason when the connection has closed itself. Close the socket then. */
   readonly onClose?: (why: unknown) => void;
-  /** Who reads along; where it is absent the connection has streams of its own. */
+  /** The shared streams of the server. Default: the connection creates its own. */
   readonly streams?: Streams;
-  /** Asked before every stream and every command; throws `forbidden` or `unauthorized`. */
+  /** Called before every stream and command. Throws `forbidden` or `unauthorized` to refuse it. */
   readonly authorize?: (action: Action, session: string) => Promise<void> | void;
-  /** Told of every frame that asks for something; throws `rate_limited`. */
+  /** Called for every request frame. Throws `rate_limited` to refuse it. */
   readonly countRequest?: () => void;
-  /** Leave to read a session, which may end: then its stream is refused. Throws `too_many_streams`. None is needed without. */
+  /**
+   * Acquires permission to read a session. Calling `onEnd` ends the stream with that error. Throws `too_many_streams`.
+   * Default: no permission is needed.
+   */
   readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
-  /** Streams on one connection. Code `too_many_subscriptions`. */
+  /** The most streams of one connection. Code `too_many_subscriptions`. Default: `SERVER_LIMITS.maxSubscriptions`. */
   readonly maxSubscriptions?: number;
-  /** Commands that are being carried out. Code `backlog_full`. */
+  /** The most commands in progress. Code `backlog_full`. Default: 100. */
   readonly maxCommands?: number;
-  /** Answers sent while there was no room. Then the connection closes itself, after a last `backlog_full`. */
+  /** The most replies sent without room. The connection then sends `backlog_full` and closes. Default: 1000. */
   readonly maxUnsent?: number;
-  /** Characters of one frame from the client. Code `invalid_control`. */
+  /**
+   * The longest frame from the client, in characters. Code `invalid_control`. Default:
+   * `SERVER_LIMITS.maxInboundLength`.
+   */
   readonly maxInboundLength?: number;
-  /** Bytes of one frame of a stream; what a receiver reads, unless told otherwise. Code `frame_too_long`. */
+  /** The largest frame of a stream, in bytes. Code `frame_too_long`. Default: `SERVER_LIMITS.maxFrameBytes`. */
   readonly maxFrameBytes?: number;
-  /** Something is sent at least this often; 0: no promise. */
+  /**
+   * The longest silence before a heartbeat, in milliseconds; 0 disables heartbeats. Default:
+   * `SERVER_LIMITS.heartbeatMs`.
+   */
   readonly heartbeatMs?: number;
-  /** Told of every stream: a `MetricsCollector`, say. */
+  /** Counts every stream, for example a `MetricsCollector`. */
   readonly meter?: StreamMeter | undefined;
 }
 
@@ -82,99 +92,110 @@ const DEFAULTS = {
 interface Subscription {
   readonly stop: AbortController;
   ended: Promise<void>;
-  reader: Reader | undefined;
+  reader: StreamReader | undefined;
 }
 
 const MAX_PONGS = 16;
-/** A frame that is too long is still parsed for its id, up to so many times the limit. */
-const PARSED_FOR_ID = 4;
+/** A frame above the limit is still parsed for its id, up to this multiple of the limit. */
+const ID_PARSE_FACTOR = 4;
 
+/**
+ * Serves the control protocol to one client over any transport that carries texts.
+ *
+ * ```ts
+ * const connection = new ControlConnection({ log, send: (text) => socket.send(text), onClose: () => socket.close() });
+ * socket.on("message", (data) => connection.receive(data.toString()));
+ * socket.on("close", () => connection.close());
+ * ```
+ */
 export class ControlConnection {
   readonly #options: ControlConnectionOptions & typeof DEFAULTS;
   readonly #streams: Streams;
-  /** Its own streams have no other readers. */
+  /** Streams of this connection only. Undefined when shared streams were passed. */
   readonly #ownStreams: Streams | undefined;
   readonly #subscriptions = new Map<string, Subscription>();
-  /** The last command that was asked leave for: they are carried out in the order they came. */
-  #allowed: Promise<void> | undefined;
+  /** The last authorization in progress. Commands are authorized in the order they arrive. */
+  #authorizing: Promise<void> | undefined;
   #commands = 0;
   #pongs = 0;
-  /** Streams that were left and have not ended yet. */
+  /** Streams that were unsubscribed but have not ended yet. */
   #leaving = 0;
-  /** Answers since there was room. */
-  #unsent = 0;
+  /** Replies sent since there was room. */
+  #unsentReplies = 0;
   #isWatchingRoom = false;
-  /** Those that found no room and have waited longest; they come before those that were the last to find some. */
-  readonly #deferred = new Set<Reader>();
-  readonly #served = new Set<Reader>();
-  readonly #over = new AbortController();
-  /** Known where it can be waited for. */
+  /**
+   * Readers that found no room, the longest waiting first. They resume before `#served`, the readers that filled it.
+   */
+  readonly #deferred = new Set<StreamReader>();
+  readonly #served = new Set<StreamReader>();
+  readonly #closed = new AbortController();
+  /** Undefined when there is no backpressure. */
   readonly #hasRoom: (() => boolean) | undefined;
   readonly #sendBytes: ((messages: Buffer) => void) | undefined;
-  /** Quarters of a heartbeat in which nothing was sent. */
-  #quarters = 0;
-  readonly #heart: NodeJS.Timeout | undefined;
+  /** Quarters of the heartbeat interval without a message. */
+  #silentQuarters = 0;
+  readonly #heartbeatTimer: NodeJS.Timeout | undefined;
 
   constructor(options: ControlConnectionOptions) {
     this.#options = { ...DEFAULTS, ...options };
     const { heartbeatMs, streams, ready, hasRoom, sendBytes } = this.#options;
-    // What every chunk needs is kept at hand.
+    // Copies of options that are used for every chunk.
     this.#hasRoom = ready === undefined ? undefined : hasRoom;
     this.#sendBytes = sendBytes;
     if (streams === undefined) this.#ownStreams = createOwnStreams(this.#options);
     this.#streams = streams ?? (this.#ownStreams as Streams);
     this.#send({ type: "hello", version: CONTROL_VERSION, heartbeat_ms: heartbeatMs });
-    if (heartbeatMs > 0) this.#heart = setInterval(() => this.#beat(), heartbeatMs / 4).unref();
+    if (heartbeatMs > 0) this.#heartbeatTimer = setInterval(() => this.#sendHeartbeat(), heartbeatMs / 4).unref();
   }
 
-  /** Takes one control frame of the client. */
+  /** Handles one control frame from the client. Ignored after the connection has closed. */
   receive(text: string): void {
-    if (this.#over.signal.aborted) return;
+    if (this.#closed.signal.aborted) return;
     const { maxInboundLength } = this.#options;
     if (text.length > maxInboundLength) {
-      const id = findFrameId(text, maxInboundLength * PARSED_FOR_ID);
-      const message = `a control frame has at most ${maxInboundLength} characters, not ${text.length}`;
-      this.#answer({ type: "refusal", ...(id === undefined ? {} : { id }), code: "invalid_control", message });
+      const id = findFrameId(text, maxInboundLength * ID_PARSE_FACTOR);
+      const message = `the control frame has ${text.length} characters; the limit is ${maxInboundLength}`;
+      this.#reply({ type: "refusal", ...(id === undefined ? {} : { id }), code: "invalid_control", message });
       return;
     }
     const decoded = decodeUp(text);
     if (!decoded.ok) {
       const { ok: _ok, isUnknown: _unknown, ...why } = decoded;
-      this.#answer({ type: "refusal", ...why });
+      this.#reply({ type: "refusal", ...why });
       return;
     }
     const { frame } = decoded;
     if (frame.type === "unsubscribe") void this.#unsubscribe(frame);
     else if (frame.type === "ping") void this.#pong(frame);
-    else this.#ask(frame);
+    else this.#handleRequest(frame);
   }
 
-  #ask(frame: ControlCommand | SubscribeControl): void {
+  #handleRequest(frame: ControlCommand | SubscribeControl): void {
     try {
       this.#options.countRequest?.();
     } catch (error) {
       const { id, session } = frame;
-      this.#answer(refuse(this.#options, error, { id, session }));
+      this.#reply(toRefusal(this.#options, error, { id, session }));
       return;
     }
-    if (isCommand(frame)) void this.#carryOut(frame);
+    if (isCommand(frame)) void this.#runCommand(frame);
     else this.#subscribe(frame);
   }
 
-  /** Something came that is no text. */
+  /** Handles a binary message, which the control protocol does not allow. */
   receiveBinary(): void {
-    this.#answer({ type: "refusal", code: "invalid_control", message: "a control frame is a text, not bytes" });
+    this.#reply({ type: "refusal", code: "invalid_control", message: "a control frame must be a text message" });
   }
 
-  /** The client is gone. */
+  /** Ends all streams. Call it when the client has disconnected. Commands in progress still complete. */
   close(): void {
     this.#stop("left");
   }
 
   #stop(why: "left" | "slow"): void {
-    if (this.#over.signal.aborted) return;
-    this.#over.abort();
-    clearInterval(this.#heart);
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort();
+    clearInterval(this.#heartbeatTimer);
     for (const { stop, reader } of this.#subscriptions.values()) {
       reader?.close(why);
       stop.abort();
@@ -182,77 +203,83 @@ export class ControlConnection {
     void this.#ownStreams?.close();
   }
 
-  /** One who asks faster than he reads is not answered for all of it. */
+  /** Replies to a ping when there is room. Excess pings are ignored. */
   async #pong({ id }: PingControl): Promise<void> {
     if (this.#pongs >= MAX_PONGS) return;
     this.#pongs++;
-    await this.#untilReady(this.#over.signal);
+    await this.#untilReady(this.#closed.signal);
     this.#pongs--;
-    this.#answer({ type: "pong", ...(id === undefined ? {} : { id }) });
+    this.#reply({ type: "pong", ...(id === undefined ? {} : { id }) });
   }
 
-  async #carryOut(command: ControlCommand): Promise<void> {
+  async #runCommand(command: ControlCommand): Promise<void> {
     const { id, session, type } = command;
     if (this.#commands >= this.#options.maxCommands) {
-      const error = new LoomError("backlog_full", `${this.#commands} commands are being carried out already`);
-      this.#answer(refuse(this.#options, error, { id, session }));
+      const error = new LoomError(
+        "backlog_full",
+        `${this.#commands} commands are already in progress; wait for a reply`,
+      );
+      this.#reply(toRefusal(this.#options, error, { id, session }));
       return;
     }
     this.#commands++;
     try {
-      await this.#allowInTurn(actionOf(type), session);
-      this.#answer(await carryOut(this.#options, command));
+      await this.#authorizeInOrder(actionOf(type), session);
+      this.#reply(await executeCommand(this.#options, command));
     } catch (error) {
-      this.#answer(refuse(this.#options, error, { id, session }));
+      this.#reply(toRefusal(this.#options, error, { id, session }));
     } finally {
       this.#commands--;
     }
   }
 
-  /** However long it takes to ask: leave is given in the order it was asked for. */
-  #allowInTurn(action: Action, session: string): Promise<void> | undefined {
+  /** Authorizes commands in the order they arrived, even when a check is slow. */
+  #authorizeInOrder(action: Action, session: string): Promise<void> | undefined {
     const { authorize } = this.#options;
     if (authorize === undefined) return undefined;
-    const asked = (this.#allowed ?? Promise.resolve()).then(() => authorize(action, session));
-    this.#allowed = asked.catch(() => undefined);
-    return asked;
+    const authorized = (this.#authorizing ?? Promise.resolve()).then(() => authorize(action, session));
+    this.#authorizing = authorized.catch(() => undefined);
+    return authorized;
   }
 
   #subscribe(frame: SubscribeControl): void {
     const { id, session, dialect = "loom" } = frame;
-    const key = keyOf(session, dialect);
+    const key = subscriptionKey(session, dialect);
     const { maxSubscriptions } = this.#options;
     const error = this.#subscriptions.has(key)
-      ? new LoomError("already_subscribed", "this session is being sent in this dialect already")
+      ? new LoomError("already_subscribed", "this session is already subscribed in this dialect")
       : this.#subscriptions.size + this.#leaving >= maxSubscriptions
-        ? new LoomError("too_many_subscriptions", `a connection has at most ${maxSubscriptions} streams`)
+        ? new LoomError(
+            "too_many_subscriptions",
+            `too many subscriptions on this connection (limit ${maxSubscriptions}); unsubscribe one first`,
+          )
         : undefined;
     if (error !== undefined) {
       meterRefusal(this.#options, error);
-      this.#answer(refuse(this.#options, error, { id, session, dialect }));
+      this.#reply(toRefusal(this.#options, error, { id, session, dialect }));
       return;
     }
     const subscription: Subscription = { stop: new AbortController(), ended: Promise.resolve(), reader: undefined };
     this.#subscriptions.set(key, subscription);
-    subscription.ended = this.#stream(frame, dialect, subscription).then((last) => {
+    subscription.ended = this.#stream(frame, dialect, subscription).then((lastFrame) => {
       if (this.#subscriptions.get(key) === subscription) this.#subscriptions.delete(key);
-      // Whoever asks anew when he is told of the end must not be refused.
-      if (last !== undefined) this.#answer(last);
+      // Reply after removal, so that the client can subscribe again at once.
+      if (lastFrame !== undefined) this.#reply(lastFrame);
     });
   }
 
-  /** Resolves to what is to be said at the end; undefined when nobody wants to know. */
+  /** Resolves to the final frame of the stream, or undefined when there is nothing to send. */
   async #stream(frame: SubscribeControl, dialect: string, subscription: Subscription): Promise<DownFrame | undefined> {
-    const { type: _type, id, session, follow = true, ...place } = frame;
+    const { type: _type, id, session, follow = true, ...selection } = frame;
     const { signal } = subscription.stop;
     try {
-      // A message that was sent before may make the session.
-      await this.#allowed;
-      await awaitWritten(this.#options.log, session);
+      // A `run` command sent just before may create the session.
+      await this.#authorizing;
+      await awaitSubmitted(this.#options.log, session);
       await this.#options.authorize?.("sessions.read", session);
       const { watch } = this.#options;
       const lease = watch === undefined ? undefined : (onEnd: (why: LoomError) => void) => watch(session, onEnd);
-      const request = { ...place, dialect, follow, transport: "control", signal, lease } as const;
+      const request: ReadRequest = { ...selection, dialect, follow, transport: "control", signal, lease };
       const reader = await this.#streams.open(session, request);
       if (reader === undefined || signal.aborted) {
         reader?.close();
@@ -260,19 +287,15 @@ export class ControlConnection {
       }
       subscription.reader = reader;
       const { firstId, lastId } = reader.session;
-      this.#answer({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
+      this.#reply({ type: "subscribed", id, session, dialect, first_id: firstId, last_id: lastId });
       if (this.#options.hasRoom?.() !== true) await this.#untilReady(signal);
-      const { end, hasSent } = await this.#pass(reader, signal);
+      const { end, hasSent } = await this.#forward(reader, signal);
       switch (end.reason) {
         case "end":
           return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };
         case "slow":
-          // The whole connection is as slow as this.
-          this.#giveUp(
-            new LoomError("backlog_full", "the client reads too slowly", { cursor: end.cursor }),
-            true,
-            true,
-          );
+          // The whole connection is slow, not only this stream.
+          this.#fail(new LoomError("backlog_full", "the client reads too slowly", { cursor: end.cursor }), true, true);
           return undefined;
         case "closing":
         case "left":
@@ -282,19 +305,19 @@ export class ControlConnection {
       }
     } catch (error) {
       if (signal.aborted) return undefined;
-      // It is the connection that has no future: whoever comes back is let in by who comes next.
-      if (!isLoomError(error, "shutting_down")) return refuse(this.#options, error, { id, session, dialect });
-      this.#giveUp(error, true);
+      // The server is shutting down, so close the connection; the client reconnects to the next server.
+      if (!isLoomError(error, "shutting_down")) return toRefusal(this.#options, error, { id, session, dialect });
+      this.#fail(error, true);
       return undefined;
     }
   }
 
-  #pass(reader: Reader, signal: AbortSignal): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
+  #forward(reader: StreamReader, signal: AbortSignal): Promise<{ readonly end: ReaderEnd; readonly hasSent: boolean }> {
     const { promise, resolve } = Promise.withResolvers<{ readonly end: ReaderEnd; readonly hasSent: boolean }>();
     let hasSent = false;
     reader.start({
       mayWrite: () => {
-        // All streams share one way out: what one has filled is full for the others, however many there are.
+        // All streams share one connection: when it is full, it is full for all of them.
         if (this.#hasRoom?.() !== false) return true;
         this.#awaitRoom(reader, this.#deferred);
         return false;
@@ -317,33 +340,33 @@ export class ControlConnection {
     return promise;
   }
 
-  #awaitRoom(reader: Reader, waiting: Set<Reader>): void {
+  #awaitRoom(reader: StreamReader, waiting: Set<StreamReader>): void {
     waiting.add(reader);
     if (!this.#isWatchingRoom) void this.#watchRoom();
   }
 
   async #unsubscribe({ id, session, dialect = "loom" }: UnsubscribeControl): Promise<void> {
-    const key = keyOf(session, dialect);
+    const key = subscriptionKey(session, dialect);
     const subscription = this.#subscriptions.get(key);
     if (subscription === undefined) {
-      const error = new LoomError("not_subscribed", "this session is not being sent in this dialect");
-      this.#answer(refuse(this.#options, error, { id, session, dialect }));
+      const error = new LoomError("not_subscribed", "this session is not subscribed in this dialect");
+      this.#reply(toRefusal(this.#options, error, { id, session, dialect }));
       return;
     }
-    // Nothing of it is sent from here on, so it may be asked for anew.
+    // No more of it is sent from here on, so the client may subscribe again.
     this.#subscriptions.delete(key);
     subscription.stop.abort();
     this.#leaving++;
     await subscription.ended;
     this.#leaving--;
-    this.#answer({ type: "ack", id });
+    this.#reply({ type: "ack", id });
   }
 
-  #beat(): void {
-    if (++this.#quarters >= 2) this.#answer({ type: "heartbeat" });
+  #sendHeartbeat(): void {
+    if (++this.#silentQuarters >= 2) this.#reply({ type: "heartbeat" });
   }
 
-  /** Until there is room, or it does not matter any more. */
+  /** Waits until there is room or the signal is aborted. */
   async #untilReady(signal: AbortSignal): Promise<void> {
     const { ready } = this.#options;
     if (ready === undefined || signal.aborted) return;
@@ -353,32 +376,32 @@ export class ControlConnection {
     try {
       await Promise.race([ready(), aborted]);
     } catch (error) {
-      this.#giveUp(error);
+      this.#fail(error);
     } finally {
       signal.removeEventListener("abort", stop);
     }
   }
 
-  /** Everything but frames, for which streams wait: an answer does not, so answers are counted. */
-  #answer(frame: DownFrame): void {
+  /** Sends a frame that is not stream data. Replies do not wait for room, so they are counted. */
+  #reply(frame: DownFrame): void {
     const { ready, hasRoom, maxUnsent } = this.#options;
-    if (ready !== undefined && ++this.#unsent > maxUnsent) {
-      const error = new LoomError("backlog_full", `${maxUnsent} answers were sent and not read`);
-      this.#send(refuse(this.#options, error, {}));
-      this.#giveUp(error, true);
+    if (ready !== undefined && ++this.#unsentReplies > maxUnsent) {
+      const error = new LoomError("backlog_full", `${maxUnsent} replies were sent but not read`);
+      this.#send(toRefusal(this.#options, error, {}));
+      this.#fail(error, true);
       return;
     }
     this.#send(frame);
     if (ready === undefined) return;
-    if (hasRoom?.() === true) this.#unsent = 0;
+    if (hasRoom?.() === true) this.#unsentReplies = 0;
     else if (!this.#isWatchingRoom) void this.#watchRoom();
   }
 
   async #watchRoom(): Promise<void> {
     this.#isWatchingRoom = true;
-    await this.#untilReady(this.#over.signal);
+    await this.#untilReady(this.#closed.signal);
     this.#isWatchingRoom = false;
-    this.#unsent = 0;
+    this.#unsentReplies = 0;
     const readers = [...this.#deferred, ...this.#served];
     this.#deferred.clear();
     this.#served.clear();
@@ -386,42 +409,42 @@ export class ControlConnection {
   }
 
   #send(frame: DownFrame): void {
-    if (this.#over.signal.aborted) return;
-    this.#quarters = 0;
+    if (this.#closed.signal.aborted) return;
+    this.#silentQuarters = 0;
     try {
       this.#options.send(encodeControl(frame));
     } catch (error) {
-      // The client cannot be reached any more; nobody here could be told.
-      this.#giveUp(error);
+      // The client is unreachable.
+      this.#fail(error);
     }
   }
 
   #sendChunk(chunk: Chunk): void {
-    this.#quarters = 0;
+    this.#silentQuarters = 0;
     try {
       if (this.#sendBytes === undefined) this.#options.send(chunk.controlText);
       else this.#sendBytes(chunk.bytes("control"));
     } catch (error) {
-      this.#giveUp(error);
+      this.#fail(error);
     }
   }
 
-  #giveUp(error: unknown, isTold = false, isMetered = false): void {
-    if (this.#over.signal.aborted) return;
+  #fail(error: unknown, isReported = false, isMetered = false): void {
+    if (this.#closed.signal.aborted) return;
     const isSlow = isLoomError(error, "backlog_full");
     if (isSlow && !isMetered) meterSlowReader(this.#options);
     this.#stop(isSlow ? "slow" : "left");
-    if (!isTold) this.#options.onError?.(error);
+    if (!isReported) this.#options.onError?.(error);
     this.#options.onClose?.(error);
   }
 }
 
 function createOwnStreams({ log, meter, onError, maxFrameBytes }: ControlConnectionOptions & typeof DEFAULTS): Streams {
-  // Nobody else comes to share what would linger.
+  // These streams are not shared, so they need not linger.
   return createStreams({ log, limits: { ...SERVER_LIMITS, maxFrameBytes, lingerMs: 0 }, meter, onError });
 }
 
-/** Dialect names hold no blank. */
-function keyOf(session: string, dialect: string): string {
+/** Dialect names contain no spaces. */
+function subscriptionKey(session: string, dialect: string): string {
   return `${dialect} ${session}`;
 }

@@ -1,5 +1,5 @@
-/** The control protocol on a WebSocket: what `ControlConnection` knows of neither, the socket and the server around it. */
-import { commandsFor } from "../commands/commands-for.ts";
+/** Connects a `ControlConnection` to a WebSocket and to the server. */
+import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
@@ -10,7 +10,7 @@ import { describeClose } from "./describe-close.ts";
 export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: Caller): Peer {
   const { limits, streams, meter, access } = core;
   const connection = new ControlConnection({
-    ...commandsFor(core, caller),
+    ...commandHostFor(core, caller),
     streams,
     meter,
     send: (text) => void writer.writeText(text),
@@ -31,8 +31,8 @@ export function openControlPeer(core: ServerCore, writer: SocketWriter, caller: 
   return {
     receive: (text) => connection.receive(text),
     receiveBinary: () => connection.receiveBinary(),
-    // Every message of frames has said it.
-    place: "",
+    // Each `frames` message already has a cursor.
+    closeSuffix: "",
     close: () => connection.close(),
   };
 }

@@ -1,12 +1,12 @@
 /**
- * The WebSockets of a server: `/v1/ws` for the control protocol and `/agentOS/v1/ws_stream` for 004. It takes
- * connections over from an HTTP server, sees which of them still live, and ends them; what is said over them others know.
+ * The WebSocket endpoints of a server: `/v1/ws` for the control protocol and `/agentOS/v1/ws_stream` for the Lumine
+ * protocol (004). Accepts upgrades, checks that connections are alive, and closes them. Messages are handled by peers.
  *
  * Invariants:
- * - Nothing is compressed, so no message is longer than the bytes that came for it, and none is held back.
- * - One who does not read is not read from either: what waits for him is bounded.
- * - One who says much at once keeps nobody else waiting for long.
- * - One whose leave ends is told so and cut off; nothing more is sent, and nothing more is done for him.
+ * - Messages are not compressed, so a message is never larger than the bytes received for it.
+ * - The server stops reading from a client that does not read, so its buffers are bounded.
+ * - A client that sends many messages at once does not delay other clients for long.
+ * - When access is revoked, the socket is closed with the reason; nothing more is sent or executed for it.
  */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -22,60 +22,59 @@ import { openLuminePeer } from "./lumine-peer.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
 export interface Sockets {
-  /** False where the path is of none of its doors: the request is left as it is. Host and origin were looked at before. */
+  /** Returns false when the path is not a WebSocket endpoint. Host and origin must be checked before. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, caller: Caller): boolean;
-  /** Tells everybody to come back, and resolves when they are gone. */
+  /** Closes every socket with code 1012 (service restart) and resolves when all are closed. */
   close(): Promise<void>;
-  /** Sockets now. */
+  /** The number of open sockets. */
   readonly size: number;
 }
 
-/** What is at the other end of a socket, whatever it speaks. */
+/** The protocol handler of one socket. */
 export interface Peer {
   receive(text: string): void;
   receiveBinary(): void;
-  /** Where to go on, for the reason of a close: empty, or a blank and a word or two. */
-  readonly place: string;
-  /** The client is gone. */
+  /** Appended to the close reason to tell the client where to resume; empty, or a space and `after=<cursor>`. */
+  readonly closeSuffix: string;
+  /** Called when the client has disconnected. */
   close(): void;
 }
 
 export type OpenPeer = (core: ServerCore, writer: SocketWriter, caller: Caller) => Peer | Promise<Peer>;
 
-const DOORS: { readonly [path: string]: OpenPeer } = {
+const PEER_OPENERS: { readonly [path: string]: OpenPeer } = {
   "/v1/ws": openControlPeer,
   "/agentOS/v1/ws_stream": openLuminePeer,
 };
 
-export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(DOORS));
+export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(PEER_OPENERS));
 
-/** What a frame may have at most is counted in characters; in UTF-8 they have no more than so many bytes each. */
+/** Frame limits are counted in characters; a character has at most this many bytes in UTF-8. */
 const BYTES_PER_CHARACTER = 4;
-/** Messages of one socket in one turn of the event loop, about: then it is the turn of others. */
-const MAX_PER_TURN = 64;
-/** How long a client may take to answer a close. */
+/** The most messages read from one socket per event loop tick, approximately. */
+const MAX_MESSAGES_PER_TICK = 64;
+/** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_MS = 5000;
-/** RFC 6455 and its registry: the service restarts; try again later; something went wrong here. */
-const RESTART = 1012;
-const WENT_WRONG = 1011;
-/** More at once than is taken. */
-const AGAINST_RULES = 1008;
+/** Close codes of RFC 6455 and its registry. */
+const SERVICE_RESTART = 1012;
+const INTERNAL_ERROR = 1011;
+const POLICY_VIOLATION = 1008;
 
-interface Live {
+interface LiveSocket {
   readonly ws: WebSocket;
   readonly writer: SocketWriter;
   peer: Peer | undefined;
   isAlive: boolean;
-  /** What the last ping brought that is not answered yet. */
-  ping: Buffer | undefined;
-  /** Messages in this turn of the event loop. */
-  taken: number;
-  /** Whoever is at the other end may no longer be here. */
+  /** The payload of the latest ping that has not been answered. */
+  pendingPing: Buffer | undefined;
+  /** Messages received in this event loop tick. */
+  messagesThisTick: number;
+  /** Access was revoked or the socket was closed for a violation. */
   isEnded: boolean;
 }
 
-/** What becomes of a connection when leave to be here ends: before it is a socket, and then. */
-interface Leave {
+/** What to do when access ends. The action changes once the connection is a WebSocket. */
+interface AccessLease {
   onEnd: (why: LoomError) => void;
 }
 
@@ -88,22 +87,22 @@ export function createSockets(core: ServerCore): Sockets {
     maxPayload: maxInboundLength * BYTES_PER_CHARACTER,
     maxFragments: maxInboundPieces,
     maxBufferedChunks: maxInboundPieces,
-    // The sender of `ws` answers every ping, also those of one who does not read the answers.
+    // `ws` would answer every ping, even for a client that does not read the answers.
     autoPong: false,
     closeTimeout: CLOSE_MS,
   };
   const server = new WebSocketServer(options);
   server.on("wsClientError", (_error, socket) => {
-    const error = new LoomError("invalid_request", "this is no WebSocket as RFC 6455 has it");
+    const error = new LoomError("invalid_request", "invalid WebSocket handshake; see RFC 6455");
     refuseUpgrade(core, socket, error, { headers: { "sec-websocket-version": "13" } });
   });
-  const sockets = new Set<Live>();
+  const sockets = new Set<LiveSocket>();
   let isClosing = false;
   let whenEmpty: (() => void) | undefined;
 
   const pings = pingMs > 0 ? setInterval(ping, pingMs).unref() : undefined;
 
-  /** One that has not answered the last one is half open: nobody is there, and nobody will say so. */
+  /** Terminates sockets that did not answer the last ping, and pings the others. */
   function ping(): void {
     for (const live of sockets) {
       if (!live.isAlive) {
@@ -115,19 +114,27 @@ export function createSockets(core: ServerCore): Sockets {
     }
   }
 
-  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, caller: Caller, leave: Leave): void {
+  function serve(ws: WebSocket, socket: Duplex, open: OpenPeer, caller: Caller, lease: AccessLease): void {
     const writer = new SocketWriter(ws, socket, maxOutboundBytes);
-    const live: Live = { ws, writer, peer: undefined, isAlive: true, ping: undefined, taken: 0, isEnded: false };
+    const live: LiveSocket = {
+      ws,
+      writer,
+      peer: undefined,
+      isAlive: true,
+      pendingPing: undefined,
+      messagesThisTick: 0,
+      isEnded: false,
+    };
     sockets.add(live);
-    leave.onEnd = (why) => {
+    lease.onEnd = (why) => {
       const { code, reason } = describeClose(why);
       endSocket(live, code, reason);
     };
-    // Whatever breaks a socket closes it; that is all there is to know.
+    // Every socket error is followed by `close`.
     ws.on("error", ignore);
     ws.on("pong", () => (live.isAlive = true));
     ws.on("ping", (data) => answerPing(live, data));
-    ws.on("message", (data, isBinary) => take(live, data as Buffer, isBinary));
+    ws.on("message", (data, isBinary) => receiveMessage(live, data as Buffer, isBinary));
     ws.on("close", () => {
       sockets.delete(live);
       writer.release();
@@ -140,7 +147,7 @@ export function createSockets(core: ServerCore): Sockets {
       live.peer = opened;
       return;
     }
-    // Whoever speaks at once is heard when it is known to whom.
+    // Messages wait until the peer is open.
     ws.pause();
     opened.then(
       (peer) => {
@@ -150,45 +157,45 @@ export function createSockets(core: ServerCore): Sockets {
       },
       (error: unknown) => {
         core.report(error);
-        writer.close(WENT_WRONG, "internal_error");
+        writer.close(INTERNAL_ERROR, "internal_error");
         ws.resume();
       },
     );
   }
 
-  /** Nothing more is heard, nor said. */
-  function endSocket(live: Live, code: number, reason: string): void {
+  /** Closes the socket. Nothing more is received or sent. */
+  function endSocket(live: LiveSocket, code: number, reason: string): void {
     live.isEnded = true;
     live.writer.close(code, reason);
     live.peer?.close();
     live.peer = undefined;
   }
 
-  /** Of pings that come faster than they can be answered the last one is, as RFC 6455 §5.5.3 has it. */
-  function answerPing(live: Live, data: Buffer): void {
-    const isAnswering = live.ping !== undefined;
+  /** Answers only the latest ping when pings arrive faster than they can be answered, as RFC 6455 §5.5.3 allows. */
+  function answerPing(live: LiveSocket, data: Buffer): void {
+    const isAnswering = live.pendingPing !== undefined;
     live.isAlive = true;
-    live.ping = Buffer.from(data);
+    live.pendingPing = Buffer.from(data);
     if (isAnswering) return;
     setImmediate(() => {
       live.writer.whenRoom(() => {
-        if (live.ping !== undefined) live.writer.write(encodePong(live.ping));
-        live.ping = undefined;
+        if (live.pendingPing !== undefined) live.writer.write(encodePong(live.pendingPing));
+        live.pendingPing = undefined;
       });
     });
   }
 
-  function take(live: Live, data: Buffer, isBinary: boolean): void {
+  function receiveMessage(live: LiveSocket, data: Buffer, isBinary: boolean): void {
     live.isAlive = true;
     const { peer, writer, ws } = live;
     if (isBinary) peer?.receiveBinary();
     else peer?.receive(data.toString());
-    if (live.taken++ === 0) setImmediate(() => (live.taken = 0));
-    if (live.taken > maxInboundPieces) {
-      endSocket(live, AGAINST_RULES, "too many messages at once");
+    if (live.messagesThisTick++ === 0) setImmediate(() => (live.messagesThisTick = 0));
+    if (live.messagesThisTick > maxInboundPieces) {
+      endSocket(live, POLICY_VIOLATION, "too many messages at once");
       return;
     }
-    if (ws.isPaused || (writer.hasRoom && live.taken < MAX_PER_TURN)) return;
+    if (ws.isPaused || (writer.hasRoom && live.messagesThisTick < MAX_MESSAGES_PER_TICK)) return;
     ws.pause();
     setImmediate(() => writer.whenRoom(() => ws.resume()));
   }
@@ -201,23 +208,24 @@ export function createSockets(core: ServerCore): Sockets {
     upgrade(request, socket, head, caller) {
       const open = findEndpoint(core.basePath, request.url ?? "");
       if (open === undefined) return false;
-      // Gone while it was found out who it is: nothing would say so again.
+      // The client disconnected during authentication, so no `close` event will follow.
       if (socket.destroyed) return true;
-      const leave: Leave = { onEnd: () => socket.destroy() };
+      const lease: AccessLease = { onEnd: () => socket.destroy() };
       try {
-        if (isClosing || core.closing.aborted) throw new LoomError("shutting_down", "the server is about to stop");
-        if (sockets.size >= maxSockets) throw new LoomError("too_many_open", `${maxSockets} sockets are open already`);
-        // Whatever becomes of it, be it a socket or not, it is over when it is closed.
+        if (isClosing || core.closing.aborted) throw new LoomError("shutting_down", "the server is shutting down");
+        if (sockets.size >= maxSockets)
+          throw new LoomError("too_many_open", `too many open sockets (limit ${maxSockets}); try again later`);
+        // The lease ends with the connection, whether or not it becomes a WebSocket.
         socket.once(
           "close",
-          core.access.watch(caller, undefined, (why) => leave.onEnd(why)),
+          core.access.watch(caller, undefined, (why) => lease.onEnd(why)),
         );
       } catch (error) {
-        // Said in HTTP: it is no WebSocket yet.
+        // The connection is still HTTP, so the refusal is an HTTP response.
         refuseUpgrade(core, socket, error, { isSecure: caller.origin.startsWith("https:") });
         return true;
       }
-      server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, caller, leave));
+      server.handleUpgrade(request, socket, head, (ws) => serve(ws, socket, open, caller, lease));
       return true;
     },
 
@@ -228,11 +236,11 @@ export function createSockets(core: ServerCore): Sockets {
       const { promise, resolve } = Promise.withResolvers<void>();
       whenEmpty = resolve;
       for (const { writer, peer } of sockets) {
-        writer.close(RESTART, `shutting_down${peer?.place ?? ""}`);
-        // Nothing more is written, so nothing more is read for it.
+        writer.close(SERVICE_RESTART, `shutting_down${peer?.closeSuffix ?? ""}`);
+        // Nothing more is written, so stop reading for it.
         peer?.close();
       }
-      // Those who do not answer are cut off by the time limit of their close.
+      // Sockets that do not answer are terminated after `CLOSE_MS`.
       await promise;
     },
   };
@@ -242,7 +250,7 @@ function findEndpoint(basePath: string, url: string): OpenPeer | undefined {
   const [path = ""] = url.split("?", 1);
   if (!path.startsWith(basePath)) return undefined;
   const rest = path.slice(basePath.length);
-  return Object.hasOwn(DOORS, rest) ? DOORS[rest] : undefined;
+  return Object.hasOwn(PEER_OPENERS, rest) ? PEER_OPENERS[rest] : undefined;
 }
 
 function ignore(): void {

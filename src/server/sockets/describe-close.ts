@@ -1,29 +1,29 @@
-/** Why a server ends a socket, as the code and the reason of its close. */
+/** Maps the error that closes a socket to a WebSocket close code and reason. */
 import { isLoomError } from "../../protocol/index.ts";
 
-/** RFC 6455 and its registry. */
-const NOT_ALLOWED = 1008;
-const WENT_WRONG = 1011;
-const RESTART = 1012;
-const TRY_LATER = 1013;
+/** Close codes of RFC 6455 and its registry. */
+const POLICY_VIOLATION = 1008;
+const INTERNAL_ERROR = 1011;
+const SERVICE_RESTART = 1012;
+const TRY_AGAIN_LATER = 1013;
 
-export interface CloseText {
+export interface CloseReason {
   readonly code: number;
-  /** A code of ours, and where there is a place to go on after, ` after=<cursor>`. */
+  /** An error code, followed by ` after=<cursor>` when the client can resume. */
   readonly reason: string;
 }
 
-export function describeClose(why: unknown): CloseText {
-  if (!isLoomError(why)) return { code: WENT_WRONG, reason: "internal_error" };
+export function describeClose(why: unknown): CloseReason {
+  if (!isLoomError(why)) return { code: INTERNAL_ERROR, reason: "internal_error" };
   const { code, details } = why;
-  const reason = `${code}${describePlace(details["cursor"])}`;
-  if (code === "backlog_full") return { code: TRY_LATER, reason };
-  if (code === "shutting_down") return { code: RESTART, reason };
-  if (code === "forbidden" || code === "unauthorized") return { code: NOT_ALLOWED, reason };
-  return { code: WENT_WRONG, reason };
+  const reason = `${code}${formatCloseSuffix(details["cursor"])}`;
+  if (code === "backlog_full") return { code: TRY_AGAIN_LATER, reason };
+  if (code === "shutting_down") return { code: SERVICE_RESTART, reason };
+  if (code === "forbidden" || code === "unauthorized") return { code: POLICY_VIOLATION, reason };
+  return { code: INTERNAL_ERROR, reason };
 }
 
-/** Where to go on, as the end of a reason. */
-export function describePlace(cursor: unknown): string {
+/** Formats the cursor to resume after, as the end of a close reason. */
+export function formatCloseSuffix(cursor: unknown): string {
   return typeof cursor === "string" && cursor !== "" ? ` after=${cursor}` : "";
 }

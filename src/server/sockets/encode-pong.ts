@@ -1,7 +1,7 @@
-/** The answer to a ping, as bytes for the socket below a WebSocket: what it brought, unmasked, in one frame. */
+/** Encodes a WebSocket pong frame: unmasked, with the payload of the ping. */
 const PONG = 0x8a;
 
-/** RFC 6455 §5.5: a control frame has at most 125 bytes, so that its length stands in one. */
+/** The payload has at most 125 bytes (RFC 6455 §5.5), so its length fits into one byte. */
 export function encodePong(payload: Buffer): Buffer {
   return Buffer.concat([Buffer.from([PONG, payload.length]), payload]);
 }

@@ -1,4 +1,4 @@
-/** A text as one WebSocket message from a server: unmasked, in one frame, not compressed. */
+/** Encodes a text as one WebSocket message from a server: a single frame, unmasked, not compressed. */
 
 const FIN_TEXT = 0x81;
 

@@ -1,61 +1,65 @@
 /**
- * The server's side of 004 for one client. It greets, answers each message with the frames of its run, one after the
- * other, and lets a client that was cut off go on. It knows no socket: it is given ways to send, and fed with `receive`.
+ * The server side of the Lumine protocol (004) for one client. It greets the client, answers each message with the
+ * frames of its run, in order, and lets a disconnected client resume. It is independent of the socket: pass incoming
+ * texts to `receive`.
  *
- *     open ──▶ greeted ──▶ turn ──▶ turn ──▶ …      a turn: session_id, the frames of one run, [DONE]
+ *     open ──▶ greeted ──▶ message ──▶ message ──▶ …    each message: session_id, the frames of one run, [DONE]
  *                │
- *                └─(after, skip, follow)─▶ passing on ──▶ turn ──▶ …
+ *                └─(after, skip, follow)─▶ relay ──▶ message ──▶ …
  *
  * Invariants:
- * - What is sent of a run are the bytes of the session's stream, in order, each frame once. The greeting of a new
- *   session is the first frame of its stream, and stands for it.
- * - What could not be taken is said between two requests, or within one; it harms nothing else.
- * - The client that goes cancels nothing: its messages are commands in the log.
+ * - The frames of a run are sent byte for byte as in the stream of the session, in order, each once. The greeting of a
+ *   new session is the first frame of its stream and replaces it.
+ * - A refused input is reported within the current request or between two requests, and affects nothing else.
+ * - A client that disconnects cancels nothing: its messages are commands in the log.
  */
 import { randomUUID } from "node:crypto";
 import { parseCursor } from "../../log/index.ts";
 import { assertName, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { type Answer, carryOut, type CommandHost, refuse } from "../commands/carry-out.ts";
+import { type CommandResponse, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
 import { deriveRunId } from "../commands/derive-run-id.ts";
 import type { Action } from "../guard/authorize.ts";
-import type { Reader, ReaderEnd, ReadRequest, Streams } from "../streams/reader.ts";
+import type { StreamReader, ReaderEnd, ReadRequest, Streams } from "../streams/stream-reader.ts";
 import { actionOf } from "../commands/action-of.ts";
-import { type LumineAsk, readLumineAsk } from "./lumine-ask.ts";
-import type { Refusal } from "./lumine-frames.ts";
-import { isIdle, type LuminePlace, placeOf } from "./lumine-place.ts";
-import { LumineVoice } from "./lumine-voice.ts";
+import { type LumineInput, readLumineInput } from "./lumine-input.ts";
+import type { LumineRefusal } from "./lumine-frames.ts";
+import { isSessionIdle, type LumineStart, resolveLumineStart } from "./lumine-start.ts";
+import { LumineSender } from "./lumine-sender.ts";
 
 export interface LumineConnectionOptions {
   readonly host: CommandHost;
   readonly streams: Streams;
-  /** Throws `forbidden`, `unauthorized`, and `unknown_session` where there is none that is the caller's. */
+  /** Throws `forbidden`, `unauthorized`, or `unknown_session` when the caller has no such session. */
   readonly authorize: (action: Action, session: string | undefined) => Promise<void> | void;
-  /** Told of everything that is asked for; throws `rate_limited`. */
+  /** Called for every valid input. Throws `rate_limited` to refuse it. */
   readonly countRequest: () => void;
-  /** Leave to read a session, which may end: then the connection does. Throws `too_many_streams`. None is needed without. */
+  /**
+   * Acquires permission to read a session. Calling `onEnd` ends the connection with that error. Throws
+   * `too_many_streams`. Default: no permission is needed.
+   */
   readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
   readonly send: (text: string) => void;
-  /** Whole messages of a WebSocket, made once for all readers. */
+  /** Sends encoded WebSocket messages, which are shared by all readers. */
   readonly sendBytes: (messages: Buffer) => void;
   readonly hasRoom: () => boolean;
   /** Calls back when there is room. */
   readonly whenRoom: (act: () => void) => void;
-  /** The connection is of no use any more, and why. */
+  /** Called with the reason when the connection has closed itself. */
   readonly onClose: (why: unknown) => void;
-  /** Characters of one message. Code `body_too_large`. */
+  /** The longest message from the client, in characters. Code `body_too_large`. */
   readonly maxInboundLength: number;
-  /** Messages that wait to be answered. Code `queue_full`. */
+  /** The most messages that wait for an answer. Code `queue_full`. Default: 100. */
   readonly maxWaiting?: number;
-  /** What else is being carried out. Code `backlog_full`. */
+  /** The most other commands in progress. Code `backlog_full`. Default: 100. */
   readonly maxCommands?: number;
 }
 
-/** A message on its way to its answer. */
-interface Turn {
+/** A message that has been submitted and not answered yet. */
+interface PendingMessage {
   readonly session: string;
   readonly commandId: string;
-  readonly answer: Promise<Answer>;
+  readonly response: Promise<CommandResponse>;
 }
 
 const MAX_WAITING = 100;
@@ -63,17 +67,17 @@ const MAX_COMMANDS = 100;
 
 export class LumineConnection {
   readonly #options: LumineConnectionOptions;
-  readonly #voice: LumineVoice;
-  /** The session of the last message that came; the voice's is that of the one being answered. */
-  #asked = "";
+  readonly #sender: LumineSender;
+  /** The session of the latest message; `#sender.session` is the session being answered. */
+  #latestSession = "";
   #isFollowing = false;
-  /** Passes on more than one run: whatever comes. */
-  #passing: Reader | undefined;
-  #turns: Turn[] = [];
-  #turn: Turn | undefined;
-  #isWorking = false;
-  #reader: Reader | undefined;
-  /** Of the last frame of the log that was sent, and its session. */
+  /** Sends frames of more than one run: missed frames, or the whole session. */
+  #relay: StreamReader | undefined;
+  #queue: PendingMessage[] = [];
+  #current: PendingMessage | undefined;
+  #isAnswering = false;
+  #runReader: StreamReader | undefined;
+  /** The cursor of the last frame sent from the log, and its session. */
   #cursor: { readonly session: string; readonly text: string } | undefined;
   #submitted: Promise<unknown> = Promise.resolve();
   #commands = 0;
@@ -81,73 +85,74 @@ export class LumineConnection {
 
   constructor(options: LumineConnectionOptions) {
     this.#options = options;
-    this.#voice = new LumineVoice(options);
+    this.#sender = new LumineSender(options);
   }
 
-  /** Where to go on after what was sent. */
+  /** The cursor to resume after. */
   get cursor(): string | undefined {
     return this.#cursor?.text;
   }
 
-  /** Greets, and goes on where the client was cut off. Resolves when the client may speak. */
-  async open({ session, follow, isResumed, ...place }: LuminePlace): Promise<void> {
-    this.#asked = session ?? randomUUID();
+  /** Greets the client and starts sending the frames it missed. Resolves when messages can be received. */
+  async open({ session, follow, isResumed, ...start }: LumineStart): Promise<void> {
+    this.#latestSession = session ?? randomUUID();
     if (session === undefined) {
       this.#isFollowing = follow;
-      this.#voice.greet(this.#asked, true);
-      if (place.error !== undefined) this.#voice.refuse(place.error);
+      this.#sender.greet(this.#latestSession, true);
+      if (start.error !== undefined) this.#sender.refuse(start.error);
       return;
     }
     const { log } = this.#options.host;
     let isGreeted = false;
     try {
-      const info = (await this.#mayRead(session)) ? await log.getSession(session) : undefined;
-      this.#isFollowing = follow && place.error === undefined;
-      this.#voice.greet(session, (info?.lastId ?? 0) === 0);
+      const info = (await this.#canRead(session)) ? await log.getSession(session) : undefined;
+      this.#isFollowing = follow && start.error === undefined;
+      this.#sender.greet(session, (info?.lastId ?? 0) === 0);
       isGreeted = true;
-      if (place.error !== undefined) throw place.error;
+      if (start.error !== undefined) throw start.error;
       if (info === undefined && isResumed) throw unknownSession(session);
-      if (info !== undefined && (isResumed || follow)) await this.#passOn(await placeOf(log, session, place));
+      if (info !== undefined && (isResumed || follow))
+        await this.#startRelay(await resolveLumineStart(log, session, start));
     } catch (error) {
-      if (!isGreeted) this.#voice.greet(session, true);
-      this.#sayFailed(error);
-      if (isLoomError(error, "forbidden", "unauthorized")) this.#giveUp(error);
+      if (!isGreeted) this.#sender.greet(session, true);
+      this.#handleFailure(error);
+      if (isLoomError(error, "forbidden", "unauthorized")) this.#fail(error);
     }
   }
 
   receive(text: string): void {
     if (this.#isClosed) return;
-    const ask = this.#count(readLumineAsk(text, this.#options.maxInboundLength));
-    switch (ask.kind) {
+    const input = this.#applyRateLimit(readLumineInput(text, this.#options.maxInboundLength));
+    switch (input.kind) {
       case "message":
-        this.#request(ask);
+        this.#receiveMessage(input);
         return;
       case "command":
-        void this.#attempt(() => this.#command(ask));
+        void this.#runBounded(() => this.#handleCommand(input));
         return;
       case "cancel":
-        void this.#attempt(() => this.#cancel(ask.reason));
+        void this.#runBounded(() => this.#handleCancel(input.reason));
         return;
       case "bad":
-        if (ask.isRequest) this.#refuseRequest(ask.error);
-        else this.#sayAside(this.#describe(ask.error));
+        if (input.isRequest) this.#refuseRequest(input.error);
+        else this.#refuseAside(this.#describe(input.error));
     }
   }
 
-  /** What is asked too often goes wrong, whatever it is. */
-  #count(ask: LumineAsk): LumineAsk {
-    if (ask.kind === "bad") return ask;
+  /** Turns an input above the rate limit into a `bad` one. */
+  #applyRateLimit(input: LumineInput): LumineInput {
+    if (input.kind === "bad") return input;
     try {
       this.#options.countRequest();
-      return ask;
+      return input;
     } catch (error) {
-      if (isLoomError(error)) return { kind: "bad", error, isRequest: ask.kind === "message" };
+      if (isLoomError(error)) return { kind: "bad", error, isRequest: input.kind === "message" };
       throw error;
     }
   }
 
-  /** False where there is no such session, or none of theirs: one they may still make. */
-  async #mayRead(session: string): Promise<boolean> {
+  /** Returns false when the caller has no such session. A message may still create it. */
+  async #canRead(session: string): Promise<boolean> {
     const { authorize } = this.#options;
     try {
       await authorize("sessions.read", session);
@@ -160,154 +165,166 @@ export class LumineConnection {
   }
 
   receiveBinary(): void {
-    this.#refuseRequest(new LoomError("invalid_request", "a message is a text, not bytes"));
+    this.#refuseRequest(new LoomError("invalid_request", "a message must be text, not binary"));
   }
 
-  /** The client is gone. What it has asked for goes on. */
+  /** Called when the client has disconnected. Its runs continue. */
   close(): void {
     this.#isClosed = true;
-    this.#passing?.close();
-    this.#reader?.close();
-    this.#turns = [];
+    this.#relay?.close();
+    this.#runReader?.close();
+    this.#queue = [];
   }
 
-  #request({ content, session = this.#asked, agent }: Extract<LumineAsk, { readonly kind: "message" }>): void {
+  #receiveMessage({
+    content,
+    session = this.#latestSession,
+    agent,
+  }: Extract<LumineInput, { readonly kind: "message" }>): void {
     try {
       assertName("session", session);
-      if (this.#isFollowing && session !== this.#asked)
-        throw new LoomError("invalid_request", "a socket that follows a session is for that session only");
+      if (this.#isFollowing && session !== this.#latestSession)
+        throw new LoomError(
+          "invalid_request",
+          "this socket follows one session; open another socket for other sessions",
+        );
     } catch (error) {
       this.#refuseRequest(error);
       return;
     }
     const { maxWaiting = MAX_WAITING } = this.#options;
-    if (this.#turns.length >= maxWaiting) {
-      this.#sayAside({ code: "queue_full", message: `${maxWaiting} messages wait already` });
+    if (this.#queue.length >= maxWaiting) {
+      this.#refuseAside({
+        code: "queue_full",
+        message: `${maxWaiting} messages are already waiting; wait for an answer`,
+      });
       return;
     }
-    this.#asked = session;
+    this.#latestSession = session;
     const commandId = randomUUID();
     const run = { type: "run", id: commandId, session, message: content } as const;
-    // In the order they came, however long it takes to ask for leave.
-    const answer = this.#submitted.then(() =>
-      this.#carryOut("runs.start", { ...run, ...(agent === undefined ? {} : { agent }) }),
+    // Submitted in the order they arrived, even when authorization is slow.
+    const response = this.#submitted.then(() =>
+      this.#runCommand("runs.start", { ...run, ...(agent === undefined ? {} : { agent }) }),
     );
-    this.#submitted = answer;
-    this.#take({ session, commandId, answer });
+    this.#submitted = response;
+    this.#enqueue({ session, commandId, response });
   }
 
   #refuseRequest(why: unknown): void {
-    const answer = Promise.resolve(refuse(this.#options.host, why, {}));
-    if (this.#turns.length < (this.#options.maxWaiting ?? MAX_WAITING))
-      this.#take({ session: this.#asked, commandId: "", answer });
-    else this.#sayAside(this.#describe(why));
+    const response = Promise.resolve(toRefusal(this.#options.host, why, {}));
+    if (this.#queue.length < (this.#options.maxWaiting ?? MAX_WAITING))
+      this.#enqueue({ session: this.#latestSession, commandId: "", response });
+    else this.#refuseAside(this.#describe(why));
   }
 
-  #take(turn: Turn): void {
-    this.#turns.push(turn);
-    void this.#work();
+  #enqueue(pending: PendingMessage): void {
+    this.#queue.push(pending);
+    void this.#answerQueue();
   }
 
-  async #carryOut(action: Action, command: Parameters<typeof carryOut>[1]): Promise<Answer> {
+  async #runCommand(action: Action, command: Parameters<typeof executeCommand>[1]): Promise<CommandResponse> {
     const { host, authorize } = this.#options;
     try {
       await authorize(action, command.session);
-      // Its run is told here; the message may be what makes the session.
-      if (command.type === "run") await this.#mayRead(command.session);
-      return await carryOut(host, command);
+      // The frames of the run are sent here, so the caller must be able to read. The message may create the session.
+      if (command.type === "run") await this.#canRead(command.session);
+      return await executeCommand(host, command);
     } catch (error) {
-      return refuse(host, error, { id: command.id, session: command.session });
+      return toRefusal(host, error, { id: command.id, session: command.session });
     }
   }
 
-  /** Answers the messages one after the other. */
-  async #work(): Promise<void> {
-    if (this.#isWorking || (this.#passing !== undefined && !this.#isFollowing)) return;
-    this.#isWorking = true;
+  /** Answers the waiting messages in order. */
+  async #answerQueue(): Promise<void> {
+    if (this.#isAnswering || (this.#relay !== undefined && !this.#isFollowing)) return;
+    this.#isAnswering = true;
     try {
-      for (let turn = this.#turns.shift(); turn !== undefined && !this.#isClosed; turn = this.#turns.shift()) {
-        this.#turn = turn;
-        const answer = await turn.answer;
-        if (answer.type === "refusal") this.#refuseTurn(turn, answer);
-        else await this.#show(turn);
-        this.#turn = undefined;
-        if (this.#passing !== undefined && !this.#isFollowing) return;
+      for (let pending = this.#queue.shift(); pending !== undefined && !this.#isClosed; pending = this.#queue.shift()) {
+        this.#current = pending;
+        const response = await pending.response;
+        if (response.type === "refusal") this.#refuseMessage(pending, response);
+        else await this.#sendRun(pending);
+        this.#current = undefined;
+        if (this.#relay !== undefined && !this.#isFollowing) return;
       }
     } catch (error) {
-      this.#turn = undefined;
-      this.#sayFailed(error);
+      this.#current = undefined;
+      this.#handleFailure(error);
     } finally {
-      this.#isWorking = false;
+      this.#isAnswering = false;
     }
-    if (this.#turns.length > 0) void this.#work();
+    if (this.#queue.length > 0) void this.#answerQueue();
   }
 
-  #refuseTurn({ session }: Turn, refusal: Refusal): void {
-    this.#voice.goTo(session);
-    this.#voice.refuse(refusal);
+  #refuseMessage({ session }: PendingMessage, refusal: LumineRefusal): void {
+    this.#sender.switchSession(session);
+    this.#sender.refuse(refusal);
   }
 
-  /** Sends the frames of a message's run, as far as they were not passed on before. */
-  async #show({ session, commandId }: Turn): Promise<void> {
+  /** Sends the frames of a message's run that were not sent before. */
+  async #sendRun({ session, commandId }: PendingMessage): Promise<void> {
     const { log } = this.#options.host;
-    this.#voice.goTo(session);
-    const sent = this.#cursor?.session === session ? this.#cursor.text : undefined;
+    this.#sender.switchSession(session);
+    const sentCursor = this.#cursor?.session === session ? this.#cursor.text : undefined;
     if (this.#isFollowing) {
-      if (this.#passing === undefined) await this.#passOn({ after: sent ?? "0" });
+      if (this.#relay === undefined) await this.#startRelay({ after: sentCursor ?? "0" });
       return;
     }
     const run = deriveRunId(session, commandId);
-    const known = sent === undefined ? undefined : await log.getRun(session, run);
-    const sentId = sent === undefined ? 0 : parseCursor(sent).eventId;
-    if (known?.lastId !== undefined && sentId >= known.lastId) return;
-    const after = known !== undefined && sentId >= known.firstId ? sent : undefined;
-    // A message that waits for its turn can still be refused: then no run ever begins, and the reader says why.
-    const reader = await this.#read(session, { run, command: commandId, after, follow: true });
+    const knownRun = sentCursor === undefined ? undefined : await log.getRun(session, run);
+    const sentId = sentCursor === undefined ? 0 : parseCursor(sentCursor).eventId;
+    if (knownRun?.lastId !== undefined && sentId >= knownRun.lastId) return;
+    const after = knownRun !== undefined && sentId >= knownRun.firstId ? sentCursor : undefined;
+    // A waiting message can still be refused. Then no run starts, and the reader ends with the reason.
+    const reader = await this.#openReader(session, { run, command: commandId, after, follow: true });
     if (reader === undefined) return;
-    this.#reader = reader;
-    const end = await this.#pass(reader, session);
-    this.#reader = undefined;
-    this.#finish(end);
+    this.#runReader = reader;
+    const end = await this.#forward(reader, session);
+    this.#runReader = undefined;
+    this.#handleEnd(end);
   }
 
-  /** Sends whatever comes after a place: for ever, or until nothing of the session goes on or waits. */
-  async #passOn(place: Partial<ReadRequest>): Promise<void> {
+  /**
+   * Sends all frames after a position: without end when following, otherwise until no run is live and no message waits.
+   */
+  async #startRelay(start: Partial<ReadRequest>): Promise<void> {
     const { log } = this.#options.host;
-    const { session } = this.#voice;
+    const { session } = this.#sender;
     const isFollowing = this.#isFollowing;
-    const follow = isFollowing || !(await isIdle(log, session));
-    const reader = await this.#read(session, { ...place, follow, followSession: isFollowing });
+    const follow = isFollowing || !(await isSessionIdle(log, session));
+    const reader = await this.#openReader(session, { ...start, follow, followSession: isFollowing });
     if (reader === undefined) return;
-    this.#passing = reader;
-    if ((place.skip ?? 0) === 0) this.#cursor = { session, text: reader.cursor };
+    this.#relay = reader;
+    if ((start.skip ?? 0) === 0) this.#cursor = { session, text: reader.cursor };
     let unwatch = (): void => undefined;
-    // Whatever is said behind the last [DONE] shows in no frame: a run is closed, a message that waits is taken out.
-    const leave = (): void => {
+    // No frame follows the last [DONE] when a run closes or a waiting message is withdrawn, so watch the log.
+    const watchForIdle = (): void => {
       unwatch();
-      unwatch = log.watch(session, look, { hintsOnly: true });
-      look();
+      unwatch = log.watch(session, checkIdle, { hintsOnly: true });
+      checkIdle();
     };
-    const look = (): void => {
-      if (this.#voice.isInRequest || this.#isClosed) return;
+    const checkIdle = (): void => {
+      if (this.#sender.isInRequest || this.#isClosed) return;
       const at = this.#cursor;
       const shownId = at === undefined ? 0 : parseCursor(at.text).eventId;
-      isIdle(log, session, shownId).then(
+      isSessionIdle(log, session, shownId).then(
         (isEnd) => {
           if (isEnd && this.#cursor === at) reader.close();
         },
         () => reader.close(),
       );
     };
-    void this.#pass(reader, session, isFollowing || !follow ? undefined : leave).then((end) => {
+    void this.#forward(reader, session, isFollowing || !follow ? undefined : watchForIdle).then((end) => {
       unwatch();
-      this.#passing = undefined;
-      this.#finish(end);
-      void this.#work();
+      this.#relay = undefined;
+      this.#handleEnd(end);
+      void this.#answerQueue();
     });
   }
 
-  /** Undefined where nobody is left to read. */
-  async #read(session: string, request: Omit<ReadRequest, "transport">): Promise<Reader | undefined> {
+  /** Returns undefined when the connection has closed. */
+  async #openReader(session: string, request: Omit<ReadRequest, "transport">): Promise<StreamReader | undefined> {
     const { streams, watch } = this.#options;
     const lease: ReadRequest["lease"] = watch === undefined ? undefined : (onEnd) => watch(session, onEnd);
     const reader = await streams.open(session, { ...request, dialect: "lumine", transport: "control", lease });
@@ -317,16 +334,16 @@ export class LumineConnection {
   }
 
   /** `onDone` is called when a request has ended. */
-  #pass(reader: Reader, session: string, onDone?: () => void): Promise<ReaderEnd> {
+  #forward(reader: StreamReader, session: string, onDone?: () => void): Promise<ReaderEnd> {
     const { hasRoom, whenRoom } = this.#options;
     const { promise, resolve } = Promise.withResolvers<ReaderEnd>();
     const resume = (): void => reader.resume();
     reader.start({
       write: (chunk) => {
         if (this.#isClosed) return true;
-        this.#voice.pass(chunk);
+        this.#sender.forward(chunk);
         this.#cursor = { session, text: chunk.cursor };
-        if (!this.#voice.isInRequest) onDone?.();
+        if (!this.#sender.isInRequest) onDone?.();
         if (hasRoom()) return true;
         whenRoom(resume);
         return false;
@@ -336,83 +353,89 @@ export class LumineConnection {
     return promise;
   }
 
-  #finish({ reason, cursor, error }: ReaderEnd): void {
+  #handleEnd({ reason, cursor, error }: ReaderEnd): void {
     if (this.#isClosed) return;
-    if (reason === "slow") this.#giveUp(new LoomError("backlog_full", "it reads too slowly", { cursor }));
+    if (reason === "slow") this.#fail(new LoomError("backlog_full", "the client reads too slowly", { cursor }));
     else if (reason === "error") {
-      // Another session may have the name by now: it is read from its beginning.
+      // The session may have been recreated under this name, so read it from the start.
       if (isLoomError(error, "unknown_session", "cursor_stale", "cursor_ahead")) this.#cursor = undefined;
-      this.#voice.refuse(this.#describe(error), true);
-      if (isLoomError(error, "unauthorized")) this.#giveUp(error);
+      this.#sender.refuse(this.#describe(error), true);
+      if (isLoomError(error, "unauthorized")) this.#fail(error);
     }
-    this.#voice.sayHeld();
+    this.#sender.sendHeld();
   }
 
-  /** So many at once; whoever asks for more is told, and nothing is kept of it. */
-  async #attempt(act: () => Promise<void>): Promise<void> {
+  /** Limits the number of operations in progress. Excess ones are refused. */
+  async #runBounded(act: () => Promise<void>): Promise<void> {
     const { maxCommands = MAX_COMMANDS } = this.#options;
     if (this.#commands >= maxCommands) {
-      this.#sayAside({ code: "backlog_full", message: `${maxCommands} things are being done already` });
+      this.#refuseAside({
+        code: "backlog_full",
+        message: `${maxCommands} commands are already in progress; wait for one to finish`,
+      });
       return;
     }
     this.#commands++;
     try {
       await act();
     } catch (error) {
-      this.#sayAside(this.#describe(error));
+      this.#refuseAside(this.#describe(error));
     } finally {
       this.#commands--;
     }
   }
 
-  async #command({ command, session = this.#voice.session }: Extract<LumineAsk, { readonly kind: "command" }>) {
-    const answer = await this.#carryOut(actionOf(command.type), { ...command, id: randomUUID(), session });
-    if (answer.type === "refusal") this.#sayAside(answer);
+  async #handleCommand({
+    command,
+    session = this.#sender.session,
+  }: Extract<LumineInput, { readonly kind: "command" }>) {
+    const response = await this.#runCommand(actionOf(command.type), { ...command, id: randomUUID(), session });
+    if (response.type === "refusal") this.#refuseAside(response);
   }
 
-  /** The run that is going on this socket, or waits to; where there is none there is nothing to do. */
-  async #cancel(reason: string | undefined): Promise<void> {
+  /** Cancels the current or waiting run of this socket, if there is one. */
+  async #handleCancel(reason: string | undefined): Promise<void> {
     const { log } = this.#options.host;
-    const turn = this.#turn;
-    const session = turn?.session ?? this.#voice.session;
+    const pending = this.#current;
+    const session = pending?.session ?? this.#sender.session;
     const why = reason === undefined ? {} : { reason };
     const run = async (): Promise<string | undefined> => {
-      // Not before what is to be cancelled is written down.
-      await turn?.answer;
-      if (turn !== undefined && turn.commandId !== "") return deriveRunId(session, turn.commandId);
-      const [latest] = this.#passing === undefined ? [] : await log.listRuns(session, { limit: 1 });
+      // The message must be in the log before its run can be cancelled.
+      await pending?.response;
+      if (pending !== undefined && pending.commandId !== "") return deriveRunId(session, pending.commandId);
+      const [latest] = this.#relay === undefined ? [] : await log.listRuns(session, { limit: 1 });
       return latest?.status === "live" ? latest.runId : undefined;
     };
     const run_id = await run();
     if (run_id === undefined) return;
-    const answer = await this.#carryOut("runs.control", {
+    const response = await this.#runCommand("runs.control", {
       type: "cancel",
       id: randomUUID(),
       session,
       run_id,
       ...why,
     });
-    if (answer.type === "refusal") this.#sayAside(answer);
+    if (response.type === "refusal") this.#refuseAside(response);
   }
 
-  #sayAside(refusal: Refusal): void {
-    if (!this.#isClosed) this.#voice.refuseAside(refusal);
+  #refuseAside(refusal: LumineRefusal): void {
+    if (!this.#isClosed) this.#sender.refuseAside(refusal);
   }
 
-  /** Nobody is told that a request has failed which the next server will answer. */
-  #sayFailed(error: unknown): void {
+  /** Refuses the request, except during shutdown: the next server will answer it. */
+  #handleFailure(error: unknown): void {
     if (this.#isClosed) return;
-    if (!isLoomError(error, "shutting_down")) this.#voice.refuse(this.#describe(error));
-    else this.#giveUp(new LoomError("shutting_down", error.message, { cursor: this.cursor ?? "" }));
+    if (!isLoomError(error, "shutting_down")) this.#sender.refuse(this.#describe(error));
+    else this.#fail(new LoomError("shutting_down", error.message, { cursor: this.cursor ?? "" }));
   }
 
-  /** Nothing more can be sent, so nothing more is read for it. */
-  #giveUp(why: unknown): void {
+  /** Closes the connection; nothing more can be sent. */
+  #fail(why: unknown): void {
     this.close();
     this.#options.onClose(why);
   }
 
-  #describe(error: unknown): Refusal {
-    return refuse(this.#options.host, error, {});
+  #describe(error: unknown): LumineRefusal {
+    return toRefusal(this.#options.host, error, {});
   }
 }

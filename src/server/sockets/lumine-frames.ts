@@ -1,22 +1,22 @@
 /**
- * The frames of 004 that a socket itself has to say, beside those of the log: who is greeted, and what could not be
- * taken. They are in no log and have no place in the stream; `status: "refused"` tells such an error from the run's.
+ * Lumine (004) frames that the socket writes itself: greetings, refusals and the end of a request. They are not in the
+ * log and have no cursor. An error with `status: "refused"` comes from the socket, not from a run.
  */
 import { randomUUID } from "node:crypto";
 import { DIALECTS } from "../../dialects/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 
 const DONE = "[DONE]";
-/** Text that reads like the end mark travels in two chunks, so this is in few other frames. */
+/** The encoder splits text that equals the end mark, so few other frames contain this field. */
 const DONE_FIELD = `"content":"${DONE}"`;
 
-/** Why something could not be taken. */
-export interface Refusal {
+/** Why an input was refused. */
+export interface LumineRefusal {
   readonly code: string;
   readonly message: string;
 }
 
-/** The `session_id` frame, as the dialect itself writes it for a run that begins with this record. */
+/** The `session_id` frame that the dialect writes for a run that starts at this record. */
 function encodeOpening(sessionId: string, eventId: number): string {
   const [text = ""] = DIALECTS.lumine.createEncoder().encode({
     envelope: { session_id: sessionId, run_id: "", event_id: eventId, ts: 0 },
@@ -25,24 +25,30 @@ function encodeOpening(sessionId: string, eventId: number): string {
   return text;
 }
 
-/** What greets a new session: the very first frame of its stream. */
-export function greetNew(sessionId: string): string {
+/** The greeting of a new session, which is the first frame of its stream. */
+export function encodeNewSessionGreeting(sessionId: string): string {
   return encodeOpening(sessionId, 1);
 }
 
-/** Has the conversation's id, once there is a conversation. */
-export function greet(sessionId: string, isNew: boolean): string {
-  return JSON.stringify(base(sessionId, isNew));
+/** The greeting of a session. It has a conversation id unless the session is new. */
+export function encodeGreeting(sessionId: string, isNew: boolean): string {
+  return JSON.stringify(createBaseFrame(sessionId, isNew));
 }
 
-/** What could not be taken, and why. */
-export function makeRefusal(sessionId: string, isNew: boolean, { code, message }: Refusal): string {
-  return JSON.stringify({ ...base(sessionId, isNew), type: "error", status: "refused", error: message, code });
+/** An error frame for a refused input. */
+export function encodeRefusal(sessionId: string, isNew: boolean, { code, message }: LumineRefusal): string {
+  return JSON.stringify({
+    ...createBaseFrame(sessionId, isNew),
+    type: "error",
+    status: "refused",
+    error: message,
+    code,
+  });
 }
 
-/** The end of a request that had no run, or whose stream broke off. */
-export function makeDone(sessionId: string, isNew: boolean): string {
-  return JSON.stringify({ ...base(sessionId, isNew), type: "chunk", content: DONE, status: "error" });
+/** The end of a request without a run, or whose stream failed. */
+export function encodeDone(sessionId: string, isNew: boolean): string {
+  return JSON.stringify({ ...createBaseFrame(sessionId, isNew), type: "chunk", content: DONE, status: "error" });
 }
 
 export function isDone(text: string): boolean {
@@ -51,12 +57,12 @@ export function isDone(text: string): boolean {
   return type === "chunk" && content === DONE;
 }
 
-/** Of a kind that also comes between two requests: it begins none and ends none. */
-export function isOfNoRequest(text: string): boolean {
+/** Whether the frame can occur between requests; it neither starts nor ends one. */
+export function isOutsideRequest(text: string): boolean {
   return text.startsWith('{"type":"todo_');
 }
 
-function base(sessionId: string, isNew: boolean): JsonObject {
+function createBaseFrame(sessionId: string, isNew: boolean): JsonObject {
   const opening = JSON.parse(encodeOpening(sessionId, isNew ? 1 : 2)) as JsonObject;
   return { ...opening, id: randomUUID() };
 }

@@ -1,17 +1,17 @@
-/** 004 on a WebSocket: what `LumineConnection` knows of neither, the socket and the server around it. */
-import { commandsFor } from "../commands/commands-for.ts";
+/** Connects a `LumineConnection` to a WebSocket and to the server. */
+import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../guard/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { Peer } from "./create-sockets.ts";
-import { describeClose, describePlace } from "./describe-close.ts";
+import { describeClose, formatCloseSuffix } from "./describe-close.ts";
 import { LumineConnection } from "./lumine-connection.ts";
-import { readLuminePlace } from "./lumine-place.ts";
+import { readLumineStart } from "./lumine-start.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 
 export async function openLuminePeer(core: ServerCore, writer: SocketWriter, caller: Caller): Promise<Peer> {
   const { access } = core;
   const connection = new LumineConnection({
-    host: commandsFor(core, caller),
+    host: commandHostFor(core, caller),
     streams: core.streams,
     authorize: (action, session) => core.authorize({ caller, action, session }),
     countRequest: () => access.countRequest(caller),
@@ -26,12 +26,12 @@ export async function openLuminePeer(core: ServerCore, writer: SocketWriter, cal
     },
     maxInboundLength: core.limits.maxInboundLength,
   });
-  await connection.open(readLuminePlace(caller.url.searchParams));
+  await connection.open(readLumineStart(caller.url.searchParams));
   return {
     receive: (text) => connection.receive(text),
     receiveBinary: () => connection.receiveBinary(),
-    get place() {
-      return describePlace(connection.cursor);
+    get closeSuffix() {
+      return formatCloseSuffix(connection.cursor);
     },
     close: () => connection.close(),
   };

@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { encodeTextMessage } from "./encode-text-message.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
-/** The two ends of one socket. */
+/** Connects both ends of one socket. */
 async function connect(maxBytes = 1024 * 1024) {
   const http = createServer();
   const wss = new WebSocketServer({ noServer: true, perMessageDeflate: false });
@@ -29,12 +29,12 @@ async function connect(maxBytes = 1024 * 1024) {
     http.closeAllConnections();
     await new Promise((resolve) => http.close(resolve));
   });
-  // One that is not open yet cannot be paused.
+  // A socket cannot be paused before it is open.
   await new Promise((resolve) => client.once("open", resolve));
   return { ...(await served.promise), client, texts, pings };
 }
 
-it("keeps the order, and every message whole among the pings of `ws`, whatever is written when", async () => {
+it("keeps messages whole and in order, mixed with pings of `ws`", async () => {
   const { ws, writer, texts, pings } = await connect();
   const step = fc.oneof(
     fc.record({ by: fc.constant("bytes"), size: fc.constantFrom(0, 1, 125, 126, 4000, 65_535, 65_536) }),
@@ -57,7 +57,7 @@ it("keeps the order, and every message whole among the pings of `ws`, whatever i
           writer.write(encodeTextMessage(text));
         }
       }
-      // Behind what waits for the end of the turn.
+      // After the messages held until the end of the tick.
       await new Promise((resolve) => setImmediate(resolve));
       ws.ping("end");
       await vi.waitFor(() => expect(pings.at(-1)).toBe("end"), { interval: 1 });
@@ -68,7 +68,7 @@ it("keeps the order, and every message whole among the pings of `ws`, whatever i
   );
 });
 
-it("writes what comes in one turn in one go, when it ends", async () => {
+it("sends everything written in one tick with one write", async () => {
   const { socket, writer, texts } = await connect();
   const below = socket as unknown as { _write(...given: unknown[]): void; _writev(...given: unknown[]): void };
   const [one, many] = [vi.spyOn(below, "_write"), vi.spyOn(below, "_writev")];
@@ -82,7 +82,7 @@ it("writes what comes in one turn in one go, when it ends", async () => {
   expect(one).toHaveBeenCalledOnce();
 });
 
-it("writes nothing behind a close of `ws`, also what waited for the end of the turn", async () => {
+it("writes nothing after `ws` was closed, not even held messages", async () => {
   const { ws, socket, client, writer, texts } = await connect();
   const closed = new Promise((resolve) => client.once("close", resolve));
   const written = vi.spyOn(socket, "write");
@@ -95,7 +95,7 @@ it("writes nothing behind a close of `ws`, also what waited for the end of the t
   expect(texts).toEqual([]);
 });
 
-it("is full once more waits than the limit, until all of it is gone", async () => {
+it("is full above the limit until all bytes are sent", async () => {
   const limit = 200_000;
   const { client, socket, writer, texts } = await connect(limit);
   client.pause();
@@ -114,7 +114,7 @@ it("is full once more waits than the limit, until all of it is gone", async () =
   await vi.waitFor(() => expect(texts).toHaveLength(written + 1));
 });
 
-it("lets nobody wait for a socket that is gone, and writes nothing to it", async () => {
+it("releases waiting callers and drops writes when the socket is closed", async () => {
   const { ws, client, writer, texts } = await connect(1000);
   client.pause();
   while (writer.write(encodeTextMessage("x".repeat(500_000))));
@@ -129,7 +129,7 @@ it("lets nobody wait for a socket that is gone, and writes nothing to it", async
   expect(texts).not.toContain("more");
 });
 
-it("says what follows a close to nobody, and cuts a reason that is too long to its first word", async () => {
+it("drops writes after a close, and cuts a long reason to its first word", async () => {
   const { client, writer, texts } = await connect();
   const closed = new Promise((resolve) => client.once("close", (code, reason) => resolve([code, reason.toString()])));
   writer.writeText("before");
@@ -139,7 +139,7 @@ it("says what follows a close to nobody, and cuts a reason that is too long to i
   expect(texts).toEqual(["before"]);
 });
 
-it("has room again also where the socket never was full", async () => {
+it("has room again even if the socket was never full", async () => {
   const highWaterMark = 64 * 1024;
   const taken: (() => void)[] = [];
   const socket = new Duplex({
@@ -152,7 +152,7 @@ it("has room again also where the socket never was full", async () => {
   const endTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   writer.write(Buffer.alloc(40_000));
   await endTurn();
-  // On top of what is on its way this is more than the limit; it is not in the socket yet when that has left.
+  // Together with the pending bytes this is above the limit, but it enters the socket only after they are sent.
   writer.write(Buffer.alloc(30_000));
   taken.shift()?.();
   await endTurn();

@@ -1,25 +1,26 @@
 /**
- * Writes to one WebSocket: messages that are ready as bytes go straight to the socket below, without being framed again
- * for each reader. It knows nothing of what they say.
+ * Writes to one WebSocket. Encoded messages go directly to the underlying socket, so that they are not framed again for
+ * each reader.
  *
  * Invariants:
- * - Whole messages only, in the order of the calls, and none after a close. With compression off the sender of `ws` holds
- *   nothing back, so both write to the same socket; its pings and pongs may pass what waits for the end of the turn.
- * - What is written in one turn of the event loop leaves in one go.
- * - Once more bytes wait than the limit there is no room until all of them are gone.
+ * - Messages are written whole, in call order, and not after a close. `ws` writes pings and pongs to the same socket;
+ *   without compression it buffers nothing, but its control frames may overtake messages held until the end of the
+ *   tick.
+ * - Everything written in one event loop tick is sent with one write.
+ * - When more bytes are pending than the limit, there is no room until all of them are sent.
  */
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
-import { TurnWriter } from "../streams/turn-writer.ts";
+import { TickWriter } from "../streams/tick-writer.ts";
 import { encodeTextMessage } from "./encode-text-message.ts";
 
-/** Of the reason of a close, in bytes; RFC 6455 §5.5. */
+/** The longest close reason in bytes; RFC 6455 §5.5. */
 const MAX_REASON_BYTES = 123;
 
 export class SocketWriter {
   readonly #ws: WebSocket;
   readonly #socket: Duplex;
-  readonly #writer: TurnWriter;
+  readonly #writer: TickWriter;
   readonly #maxBytes: number;
   #isFull = false;
   #isClosed = false;
@@ -28,8 +29,8 @@ export class SocketWriter {
   constructor(ws: WebSocket, socket: Duplex, maxBytes: number) {
     this.#ws = ws;
     this.#socket = socket;
-    this.#writer = new TurnWriter(socket, ws);
-    // A socket says that it is empty only after it has said that it is full; and what is held is not in it yet.
+    this.#writer = new TickWriter(socket, ws);
+    // A socket emits `drain` only after a write above its high-water mark, and held bytes are not in its buffer yet.
     this.#maxBytes = Math.max(maxBytes, 2 * socket.writableHighWaterMark);
   }
 
@@ -37,16 +38,16 @@ export class SocketWriter {
     return !this.#isFull;
   }
 
-  /** Bytes that are on their way. */
-  get size(): number {
-    return this.#writer.size;
+  /** Bytes that are not sent yet. */
+  get pendingBytes(): number {
+    return this.#writer.pendingBytes;
   }
 
-  /** Whole messages, as `encodeTextMessage` makes them. False: there is no room for more. */
+  /** Writes whole messages, as encoded by `encodeTextMessage`. Returns false when there is no more room. */
   write(messages: Buffer): boolean {
     if (this.#isClosed) return true;
     this.#writer.write(messages);
-    if (!this.#isFull && this.#writer.size > this.#maxBytes) {
+    if (!this.#isFull && this.#writer.pendingBytes > this.#maxBytes) {
       this.#isFull = true;
       this.#socket.once("drain", this.#drained);
     }
@@ -57,13 +58,13 @@ export class SocketWriter {
     return this.write(encodeTextMessage(text));
   }
 
-  /** Calls back once there is room, or the socket is gone; at once where there is. */
+  /** Calls back when there is room or the socket is closed; immediately if that is already so. */
   whenRoom(act: () => void): void {
     if (this.#isFull && !this.#isClosed) this.#waiting.push(act);
     else act();
   }
 
-  /** Closes it with a code and as much of the reason as fits. One who does not read is not waited for for ever. */
+  /** Closes the socket. A reason that is too long is cut to its first word. */
   close(code: number, reason: string): void {
     if (this.#isClosed) return;
     this.#writer.flush();
@@ -71,19 +72,19 @@ export class SocketWriter {
     this.#ws.close(code, Buffer.byteLength(reason) <= MAX_REASON_BYTES ? reason : reason.split(" ", 1)[0]);
   }
 
-  /** The socket is gone, or is about to be: nothing is written any more. */
+  /** Stops writing because the socket is closed or closing. */
   release(): void {
     this.#isClosed = true;
     this.#socket.removeListener("drain", this.#drained);
-    this.#goOn();
+    this.#notifyWaiting();
   }
 
   readonly #drained = (): void => {
     this.#isFull = false;
-    this.#goOn();
+    this.#notifyWaiting();
   };
 
-  #goOn(): void {
+  #notifyWaiting(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const act of waiting) act();

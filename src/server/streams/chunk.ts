@@ -1,6 +1,6 @@
 /**
- * Frames that follow one another, and the bytes they are sent as. Whoever needs them in the same form gets the same
- * bytes, which are made once: nobody may change them.
+ * Consecutive frames and their encoded bytes. Each encoding is computed once and shared by all readers, so the returned
+ * buffers must not be modified.
  */
 import { encodeNdjson, encodeSse } from "../../framing/index.ts";
 import type { DialectName } from "../../dialects/index.ts";
@@ -9,10 +9,11 @@ import { encodeControl } from "../../protocol/control/index.ts";
 import { encodeTextMessage } from "../sockets/encode-text-message.ts";
 
 /**
- * - `sse`, `ndjson`: as they are.
- * - `sse-http`, `ndjson-http`: the same as one chunk of HTTP's chunked transfer coding.
- * - `control`: one WebSocket message, the `frames` of the control protocol.
- * - `messages`: a WebSocket message for each frame.
+ * How a chunk is encoded:
+ * - `sse`, `ndjson`: the body as text.
+ * - `sse-http`, `ndjson-http`: the same, as one chunk of HTTP chunked transfer encoding.
+ * - `control`: one WebSocket message, a `frames` frame of the control protocol.
+ * - `messages`: one WebSocket message per frame.
  */
 export type ChunkForm = "sse" | "ndjson" | "sse-http" | "ndjson-http" | "control" | "messages";
 
@@ -23,11 +24,11 @@ export interface ChunkOrigin {
 
 export class Chunk {
   readonly origin: ChunkOrigin;
-  /** At least one. */
+  /** Never empty. */
   readonly frames: readonly StreamFrame[];
-  /** True where the end of a run may be among the records: whoever waits for one looks. */
+  /** Whether a run may have ended in these records. Readers of a single run then query the log. */
   readonly mayEndRun: boolean;
-  readonly #made = new Map<ChunkForm, Buffer>();
+  readonly #encoded = new Map<ChunkForm, Buffer>();
   #control: string | undefined;
   #textBytes: number | undefined;
 
@@ -37,38 +38,38 @@ export class Chunk {
     this.mayEndRun = mayEndRun;
   }
 
-  /** Where to go on after it. */
+  /** The cursor of the last frame. A client resumes after it. */
   get cursor(): string {
     return this.frames.at(-1)?.cursor ?? "";
   }
 
-  /** Bytes of the texts of its frames, without what stands around them. */
+  /** Bytes of the frame texts, without framing. */
   get textBytes(): number {
     this.#textBytes ??= this.frames.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
     return this.#textBytes;
   }
 
-  /** The `frames` of the control protocol, as a text. */
+  /** The `frames` frame of the control protocol. */
   get controlText(): string {
-    this.#control ??= this.#writeControl();
+    this.#control ??= this.#encodeControlText();
     return this.#control;
   }
 
   bytes(form: ChunkForm): Buffer {
-    const known = this.#made.get(form);
+    const known = this.#encoded.get(form);
     if (known !== undefined) return known;
-    const made = this.#make(form);
-    this.#made.set(form, made);
-    return made;
+    const bytes = this.#encode(form);
+    this.#encoded.set(form, bytes);
+    return bytes;
   }
 
-  #writeControl(): string {
+  #encodeControlText(): string {
     const { session, dialect } = this.origin;
     const frames = this.frames.map(({ text }) => text);
     return encodeControl({ type: "frames", session, dialect, frames, cursor: this.cursor });
   }
 
-  #make(form: ChunkForm): Buffer {
+  #encode(form: ChunkForm): Buffer {
     switch (form) {
       case "sse":
         return Buffer.from(this.frames.map(({ text, cursor }) => encodeSse({ id: cursor, data: text })).join(""));

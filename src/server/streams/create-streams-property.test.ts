@@ -10,7 +10,7 @@ import { createEntry, describeHolder, MemoryLog, openStream, parseCursor, type S
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "./create-streams.ts";
-import type { Reader, ReadRequest, Streams } from "./reader.ts";
+import type { StreamReader, ReadRequest, Streams } from "./stream-reader.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
 
@@ -27,52 +27,52 @@ const VIEWS: readonly Pick<ReadRequest, "dialect" | "modes" | "followSession">[]
 
 type View = (typeof VIEWS)[number] & Pick<ReadRequest, "run">;
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Somebody who reads when it likes to, goes away and comes back. Some say beforehand that they have no room. */
+/** A client that reads at its own pace, disconnects and resumes. Some report beforehand that they have no room. */
 class Client {
   readonly frames: StreamFrame[] = [];
-  /** How many chunks it takes before it is full. */
+  /** The number of chunks it takes before it is full. */
   room = Number.POSITIVE_INFINITY;
   error: unknown;
   isOpen = false;
-  /** It was told that this was all. */
+  /** The reader ended because its range is complete. */
   isAtEnd = false;
-  #reader: Reader | undefined;
+  #reader: StreamReader | undefined;
   #start = "";
   readonly #streams: Streams;
   readonly #view: View;
-  readonly #isAsked: boolean;
+  readonly #checksRoom: boolean;
 
-  constructor(streams: Streams, view: View, isAsked: boolean) {
+  constructor(streams: Streams, view: View, checksRoom: boolean) {
     this.#streams = streams;
     this.#view = view;
-    this.#isAsked = isAsked;
+    this.#checksRoom = checksRoom;
   }
 
   async open(countsFrames: boolean): Promise<void> {
     if (this.isOpen || this.isAtEnd) return;
     this.isOpen = true;
     const last = this.frames.at(-1)?.cursor;
-    const place =
+    const start =
       countsFrames && this.#start !== "" ? { after: this.#start, skip: this.frames.length } : { after: last };
-    const reader = await this.#streams.open("s", { ...this.#view, ...place, follow: true, transport: "http" });
-    if (reader === undefined) throw new Error("nobody left");
+    const reader = await this.#streams.open("s", { ...this.#view, ...start, follow: true, transport: "http" });
+    if (reader === undefined) throw new Error("the request was aborted");
     if (this.#start === "") this.#start = reader.cursor;
     this.#reader = reader;
-    let given = reader.cursor;
+    let deliveredCursor = reader.cursor;
     reader.start({
-      ...(this.#isAsked ? { mayWrite: () => this.room > 0 } : {}),
+      ...(this.#checksRoom ? { mayWrite: () => this.room > 0 } : {}),
       write: ({ frames, cursor }) => {
-        given = cursor;
-        expect(this.isAtEnd || (this.#isAsked && this.room <= 0)).toBe(false);
+        deliveredCursor = cursor;
+        expect(this.isAtEnd || (this.#checksRoom && this.room <= 0)).toBe(false);
         this.frames.push(...frames);
         expect(cursor).toBe(frames.at(-1)?.cursor);
         this.room--;
         return this.room > 0;
       },
       end: ({ reason, error, cursor }) => {
-        expect(cursor).toBe(given);
+        expect(cursor).toBe(deliveredCursor);
         this.error = reason === "error" ? error : undefined;
         this.isAtEnd = reason === "end";
         this.isOpen = false;
@@ -98,11 +98,15 @@ type Action =
   | { readonly do: "wait"; readonly turns: number };
 
 const CLIENTS = 4;
-const who = fc.nat(CLIENTS - 1);
+const clientIndex = fc.nat(CLIENTS - 1);
 const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ do: fc.constant("append" as const), count: fc.integer({ min: 1, max: 6 }) }),
-  fc.record({ do: fc.constantFrom("open" as const, "open" as const, "drop" as const), who, counts: fc.boolean() }),
-  fc.record({ do: fc.constant("room" as const), who, room: fc.constantFrom(0, 1, 2, 1000) }),
+  fc.record({
+    do: fc.constantFrom("open" as const, "open" as const, "drop" as const),
+    who: clientIndex,
+    counts: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant("room" as const), who: clientIndex, room: fc.constantFrom(0, 1, 2, 1000) }),
   fc.record({ do: fc.constant("wait" as const), turns: fc.nat(3) }),
 );
 
@@ -140,7 +144,7 @@ async function play(
   const opening: Promise<void>[] = [];
   for (const step of actions) {
     if (step.do === "append") await append(step.count);
-    else if (step.do === "wait") for (let n = 0; n < step.turns; n++) await turn();
+    else if (step.do === "wait") for (let n = 0; n < step.turns; n++) await tick();
     else if (step.do === "room") clients[step.who]?.resume(step.room);
     else if (step.do === "drop") clients[step.who]?.drop();
     else opening.push(clients[step.who]?.open(mayCount && step.counts) ?? Promise.resolve());
@@ -159,8 +163,8 @@ async function readWhole(log: MemoryLog, view: View, after = 0): Promise<readonl
   return (await gather(pages)).flat();
 }
 
-describe("readers that come and go as they like", () => {
-  it("get, each of them, what one gets who never left", async () => {
+describe("readers that disconnect and resume at random", () => {
+  it("receive the same frames as a reader that never disconnects", async () => {
     await fc.assert(
       fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
         const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes } });
@@ -175,7 +179,7 @@ describe("readers that come and go as they like", () => {
           client.resume(Number.POSITIVE_INFINITY);
           await client.open(false);
         }
-        for (let n = 0; n < 2000 && clients.some(({ frames }) => frames.length < expected.length); n++) await turn();
+        for (let n = 0; n < 2000 && clients.some(({ frames }) => frames.length < expected.length); n++) await tick();
         for (const { frames, error } of clients) {
           expect(error).toBeUndefined();
           expect(frames).toEqual(expected);
@@ -188,7 +192,7 @@ describe("readers that come and go as they like", () => {
     );
   }, 600_000);
 
-  it("get, of a run, all of it and nothing else, and are told that this was all when it was", async () => {
+  it("of one run receive exactly its frames, and end when the run has ended", async () => {
     await fc.assert(
       fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
         const names = records.flatMap(({ event }) => (event.type === "run_start" ? [event.run_id as string] : []));
@@ -203,7 +207,7 @@ describe("readers that come and go as they like", () => {
         await append(records.length);
         for (const [n, client] of clients.entries()) {
           const run = await log.getRun("s", runs[n] as string);
-          if (run === undefined) throw new Error("it was written");
+          if (run === undefined) throw new Error("the run is missing from the log");
           const { firstId, lastId = records.length } = run;
           const rest = await readWhole(log, view, firstId - 1);
           const expected = rest.filter(({ cursor }) => parseCursor(cursor).eventId <= lastId);
@@ -211,7 +215,7 @@ describe("readers that come and go as they like", () => {
           await client.open(false);
           const isDone = (): boolean =>
             client.frames.length >= expected.length && client.isAtEnd === (run.lastId !== undefined);
-          for (let k = 0; k < 500 && !isDone(); k++) await turn();
+          for (let k = 0; k < 500 && !isDone(); k++) await tick();
           expect(client.error).toBeUndefined();
           expect(client.frames).toEqual(expected);
           expect(client.isAtEnd).toBe(run.lastId !== undefined);

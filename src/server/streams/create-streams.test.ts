@@ -7,7 +7,7 @@ import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { Chunk } from "./chunk.ts";
-import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./reader.ts";
+import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./stream-reader.ts";
 
 const opened: Streams[] = [];
 afterEach(async () => {
@@ -20,7 +20,7 @@ function create(log: Log, limits: Partial<StreamLimits> = {}) {
   const onError = vi.fn();
   const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits }, meter: metrics, onError });
   opened.push(streams);
-  return { streams, onError, told: () => metrics.summary().streams };
+  return { streams, onError, streamMetrics: () => metrics.summary().streams };
 }
 
 async function createLog(count = 4): Promise<Log> {
@@ -31,7 +31,7 @@ async function createLog(count = 4): Promise<Log> {
 
 async function read(streams: Streams, request: Partial<ReadRequest> = {}, hasRoom: () => boolean = () => true) {
   const reader = await streams.open("s", { follow: true, transport: "http", ...request });
-  if (reader === undefined) throw new Error("nobody is left");
+  if (reader === undefined) throw new Error("the request was aborted");
   const chunks: Chunk[] = [];
   const ends: ReaderEnd[] = [];
   reader.start({
@@ -46,8 +46,8 @@ async function read(streams: Streams, request: Partial<ReadRequest> = {}, hasRoo
   return { reader, chunks, ends, ids };
 }
 
-/** So many events that have this many bytes, about. */
-async function say(log: Log, count: number, bytes = 10): Promise<void> {
+/** Appends `count` events of about `bytes` bytes. */
+async function appendEvents(log: Log, count: number, bytes = 10): Promise<void> {
   await using session = await openSession(log, "s");
   for (let n = 0; n < count; n++) await session.record({ type: "custom", value: "x".repeat(bytes) });
 }
@@ -55,15 +55,15 @@ async function say(log: Log, count: number, bytes = 10): Promise<void> {
 const until = (check: () => void): Promise<void> => vi.waitFor(check, { interval: 5 });
 
 describe("readers of one stream", () => {
-  it("are given the same bytes, which are made once", async () => {
+  it("share the same encoded bytes", async () => {
     const log = await createLog();
     const { streams } = create(log);
     const readers = await Promise.all([read(streams), read(streams, { after: "4" }), read(streams, { after: "2" })]);
     await until(() => expect(readers.map(({ ids }) => ids().length)).toEqual([4, 0, 2]));
-    await say(log, 1);
+    await appendEvents(log, 1);
     await until(() => expect(readers.map(({ ids }) => ids().at(-1))).toEqual([5, 5, 5]));
     for (let n = 0; n < 10; n++) await new Promise((resolve) => setImmediate(resolve));
-    await say(log, 2);
+    await appendEvents(log, 2);
     await until(() => expect(readers.map(({ ids }) => ids().at(-1))).toEqual([7, 7, 7]));
     const [last, ...others] = readers.map(({ chunks }) => chunks.at(-1) as Chunk);
     for (const other of others) {
@@ -72,10 +72,10 @@ describe("readers of one stream", () => {
     }
   });
 
-  it("that come back soon cost the store nothing", async () => {
-    let asked = 0;
+  it("do not read from the store when they reconnect soon", async () => {
+    let reads = 0;
     const count = <T>(value: T): T => {
-      asked++;
+      reads++;
       return value;
     };
     const log = overrideLog(await createLog(), (real) => ({
@@ -83,49 +83,49 @@ describe("readers of one stream", () => {
       getSession: (id) => count(real.getSession(id)),
       findFoldStart: (...given) => count(real.findFoldStart(...given)),
     }));
-    const { streams, told } = create(log);
+    const { streams, streamMetrics } = create(log);
     const first = await read(streams);
     await until(() => expect(first.chunks.length).toBeGreaterThan(0));
-    await say(log, 5);
+    await appendEvents(log, 5);
     await until(() => expect(first.ids().at(-1)).toBe(9));
     first.reader.close();
     const cursors = first.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor));
-    const [start, before] = [cursors.at(-6) as string, asked];
+    const [start, before] = [cursors.at(-6) as string, reads];
     const again = await read(streams, { after: start });
     const counted = await read(streams, { after: start, skip: 3 });
     const atEnd = await read(streams, { after: cursors.at(-1) });
     expect(again.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-5));
     expect(counted.chunks.flatMap(({ frames }) => frames.map(({ cursor }) => cursor))).toEqual(cursors.slice(-2));
-    expect([atEnd.chunks, asked]).toEqual([[], before]);
-    expect(told()).toMatchObject({ opened: 4, resumed: 3 });
+    expect([atEnd.chunks, reads]).toEqual([[], before]);
+    expect(streamMetrics()).toMatchObject({ opened: 4, resumed: 3 });
     await expect(read(streams, { after: start, skip: 9 })).rejects.toMatchObject({
       code: "cursor_ahead",
     });
   });
 
-  it("with leave for the next session of the name are given nothing of the last one", async () => {
+  it("with a lease for a recreated session receive nothing of the deleted one", async () => {
     const real = await createLog();
-    let isAnother = false;
-    // Another process has made it anew, and the one that reads it here has not heard of it.
+    let isRecreated = false;
+    // Another process has recreated the session; the channel of this process does not know yet.
     const log = overrideLog(real, () => ({
       getSession: async (id) => {
         const info = await real.getSession(id);
-        return info === undefined || !isAnother ? info : { ...info, incarnation: "another" };
+        return info === undefined || !isRecreated ? info : { ...info, incarnation: "another" };
       },
     }));
     const { streams } = create(log);
     const first = await read(streams);
     await until(() => expect(first.chunks.length).toBeGreaterThan(0));
-    await say(log, 2);
+    await appendEvents(log, 2);
     await until(() => expect(first.ids().at(-1)).toBe(6));
     const after = first.chunks.at(-1)?.frames[0]?.cursor.replace(/\d+$/, "5");
     const lease = () => () => undefined;
     expect((await read(streams, { after, lease })).ids()).toEqual([6]);
-    isAnother = true;
+    isRecreated = true;
     await expect(read(streams, { after, lease })).rejects.toMatchObject({ code: "cursor_stale" });
   });
 
-  it("are told when the session is made anew, and the next read the new one", async () => {
+  it("end with cursor_stale when the session is recreated, and new readers read the new session", async () => {
     const log = await createLog();
     const { streams, onError } = create(log);
     const old = await read(streams);
@@ -135,13 +135,13 @@ describe("readers of one stream", () => {
     const fresh = await read(streams);
     await until(() => expect(fresh.ids()).toEqual([1, 2, 3, 4]));
     await until(() => expect(old.ends).toMatchObject([{ reason: "error", error: { code: "cursor_stale" } }]));
-    await say(log, 1);
+    await appendEvents(log, 1);
     await until(() => expect(fresh.ids()).toEqual([1, 2, 3, 4, 5]));
     expect(onError).toHaveBeenCalledOnce();
     await expect(read(streams, { after: old.ends[0]?.cursor ?? "" })).rejects.toMatchObject({ code: "cursor_stale" });
   });
 
-  it("end together at a frame that is too long, with what came before it", async () => {
+  it("end together at a frame that is too long, after all frames before it", async () => {
     const log = new MemoryLog();
     const run = makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) });
     await writeRecords(log, run.slice(0, 8));
@@ -158,8 +158,8 @@ describe("readers of one stream", () => {
     await expect(read(streams, { modes: ["values"], after: cursor })).rejects.toMatchObject({ code: "frame_too_long" });
   });
 
-  it("are let in up to a limit, and not when the server is about to stop", async () => {
-    const { streams, told } = create(await createLog(), { maxReaders: 2 });
+  it("are refused above the limit and during shutdown", async () => {
+    const { streams, streamMetrics } = create(await createLog(), { maxReaders: 2 });
     const readers = [await read(streams), await read(streams)];
     await expect(read(streams)).rejects.toMatchObject({ code: "too_many_open" });
     readers[0]?.reader.close();
@@ -168,10 +168,10 @@ describe("readers of one stream", () => {
     await streams.close();
     expect(readers.map(({ ends }) => ends[0]?.reason)).toEqual(["left", "closing", "closing"]);
     await expect(read(streams)).rejects.toMatchObject({ code: "shutting_down" });
-    expect([told().open, told().refused, streams.size]).toEqual([0, 2, 0]);
+    expect([streamMetrics().open, streamMetrics().refused, streams.size]).toEqual([0, 2, 0]);
   });
 
-  it("are brought up to date a few at a time, and one that does not read keeps nobody from it", async () => {
+  it("catch up a few at a time, and a stalled reader does not block the others", async () => {
     const log = await createLog(3000);
     const { streams } = create(log, { maxCatchUps: 1 });
     const stalled = await read(streams, {}, () => false);
@@ -186,19 +186,19 @@ describe("readers of one stream", () => {
     expect(stalled.ids()).toEqual(others[0]?.ids());
   });
 
-  it("leave nothing behind", async () => {
+  it("release all resources when they end", async () => {
     let watching = 0;
     const log = overrideLog(await createLog(), (real) => ({
-      watch(...asked) {
+      watch(...args) {
         watching++;
-        const unwatch = real.watch(...asked);
+        const unwatch = real.watch(...args);
         return () => {
           watching--;
           unwatch();
         };
       },
     }));
-    const { streams, told } = create(log, { lingerMs: 20 });
+    const { streams, streamMetrics } = create(log, { lingerMs: 20 });
     const gone = new AbortController();
     const readers = [await read(streams), await read(streams, { signal: gone.signal })];
     await until(() => expect(watching).toBe(1));
@@ -207,33 +207,33 @@ describe("readers of one stream", () => {
     expect(readers.map(({ ends }) => ends[0]?.reason)).toEqual(["left", "left"]);
     await until(() => expect(watching).toBe(0));
     expect(await streams.open("s", { follow: true, transport: "http", signal: gone.signal })).toBeUndefined();
-    expect(told()).toMatchObject({ opened: 2, open: 0, closed: { left: 2 } });
+    expect(streamMetrics()).toMatchObject({ opened: 2, open: 0, closed: { left: 2 } });
   });
 });
 
-describe("a reader that was served from memory", () => {
-  it("goes on in the log where it left off, not where it was opened", async () => {
+describe("a reader served from memory", () => {
+  it("continues from the log at its current position, not at its start", async () => {
     const log = new MemoryLog();
     await log.createSession("s");
     const { streams } = create(log, { maxSharedBytes: 3000 });
-    const level = await read(streams);
-    await say(log, 2);
-    await until(() => expect(level.ids()).toEqual([1, 2]));
+    const caughtUp = await read(streams);
+    await appendEvents(log, 2);
+    await until(() => expect(caughtUp.ids()).toEqual([1, 2]));
     const other = await read(streams, { after: "0" }, () => false);
     await until(() => expect(other.ids().length).toBeGreaterThan(0));
-    await say(log, 30, 300);
-    await until(() => expect(level.ids()).toHaveLength(32));
+    await appendEvents(log, 30, 300);
+    await until(() => expect(caughtUp.ids()).toHaveLength(32));
     while (other.ids().length < 32) {
       const had = other.ids().length;
       other.reader.resume();
       await until(() => expect(other.ids().length).toBeGreaterThan(had));
     }
-    expect(other.ids()).toEqual(level.ids());
+    expect(other.ids()).toEqual(caughtUp.ids());
   });
 });
 
 describe("a sink", () => {
-  it("may have room again before it has said that it is full", async () => {
+  it("may call resume before write reports that it is full", async () => {
     const log = await createLog();
     const { streams } = create(log);
     const reader = await streams.open("s", { follow: true, transport: "http" });
@@ -247,11 +247,11 @@ describe("a sink", () => {
       end: () => undefined,
     });
     await until(() => expect(frames).toBe(4));
-    await say(log, 2);
+    await appendEvents(log, 2);
     await until(() => expect(frames).toBe(6));
   });
 
-  it("may say beforehand that it has no room: nothing is lost, and it is given nothing", async () => {
+  it("receives nothing while mayWrite returns false, and loses nothing", async () => {
     const log = await createLog();
     const { streams } = create(log);
     const reader = await streams.open("s", { follow: true, transport: "http" });
@@ -274,19 +274,19 @@ describe("a sink", () => {
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(ids).toEqual([]);
     await give(1, 4);
-    await say(log, 2);
+    await appendEvents(log, 2);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(ids).toHaveLength(4);
     await give(5, 6);
     room = 0;
-    await say(log, 1);
+    await appendEvents(log, 1);
     await new Promise((resolve) => setTimeout(resolve, 10));
     expect(ids).toHaveLength(6);
     await give(1, 7);
     expect(ids).toEqual(["1", "2", "3", "4", "5", "6", "7"]);
   });
 
-  it("that throws ends alone", async () => {
+  it("that throws ends only its own reader", async () => {
     const log = await createLog();
     const { streams, onError } = create(log);
     const good = await read(streams, { after: "4" });
@@ -298,15 +298,15 @@ describe("a sink", () => {
       },
       end: (end) => void ends.push(end),
     });
-    await say(log, 1);
-    await say(log, 1);
+    await appendEvents(log, 1);
+    await appendEvents(log, 1);
     await until(() => expect(good.ids()).toEqual([5, 6]));
     expect(ends).toMatchObject([{ reason: "error", error: { message: "broken" } }]);
     expect(good.ends).toEqual([]);
     expect(onError).toHaveBeenCalledOnce();
   });
 
-  it("may make room for another while it is written to", async () => {
+  it("may resume another reader during a write", async () => {
     const log = await createLog();
     const { streams } = create(log);
     const others: { resume(): void }[] = [];
@@ -319,7 +319,7 @@ describe("a sink", () => {
     others.push(other.reader);
     const last = await read(streams, { after: "4" }, makeRoom);
     for (let n = 1; n <= 5; n++) {
-      await say(log, 1);
+      await appendEvents(log, 1);
       await until(() => expect([first, last].map(({ ids }) => ids().length)).toEqual([n, n]));
     }
     await until(() => expect(other.ids()).toEqual(first.ids()));
@@ -327,24 +327,24 @@ describe("a sink", () => {
 });
 
 describe("a reader that does not read", () => {
-  it("is closed with its cursor when too much has come, and harms nobody", async () => {
+  it("is closed with its cursor when it lags too far, without affecting others", async () => {
     const log = await createLog();
-    const { streams, told } = create(log, { maxLagBytes: 5000, maxSharedBytes: 2000 });
+    const { streams, streamMetrics } = create(log, { maxLagBytes: 5000, maxSharedBytes: 2000 });
     const slow = await read(streams, { after: "4" }, () => false);
     const other = await read(streams, { after: "4" });
-    await say(log, 1);
+    await appendEvents(log, 1);
     await until(() => expect(slow.ids()).toEqual([5]));
-    await say(log, 30, 300);
+    await appendEvents(log, 30, 300);
     await until(() => expect(slow.ends).toHaveLength(1));
     await until(() => expect(other.ids()).toHaveLength(31));
     expect(slow.ends[0]).toEqual({ reason: "slow", cursor: slow.chunks.at(-1)?.cursor });
     expect(slow.ids()).toEqual([5]);
-    expect(told()).toMatchObject({ slowReadersClosed: 1, open: 1, closed: { slow: 1 } });
+    expect(streamMetrics()).toMatchObject({ slowReadersClosed: 1, open: 1, closed: { slow: 1 } });
     const again = await read(streams, { after: slow.ends[0]?.cursor });
     await until(() => expect(again.ids()).toEqual(other.ids().slice(1)));
   });
 
-  it("is closed after a while, also far from the end, and not while there is nothing for it", async () => {
+  it("is closed after the stall timeout, but not while it has nothing to read", async () => {
     const log = await createLog(3000);
     const { streams } = create(log, { maxStallMs: 60 });
     const far = await read(streams, {}, () => false);
@@ -352,13 +352,13 @@ describe("a reader that does not read", () => {
     await until(() => expect(far.ends).toMatchObject([{ reason: "slow" }]));
     expect(idle.ends).toEqual([]);
     expect(idle.ids()).toEqual([3000]);
-    await say(log, 1);
+    await appendEvents(log, 1);
     await until(() => expect(idle.ends).toMatchObject([{ reason: "slow" }]));
   });
 });
 
 describe("the stream of one run", () => {
-  it("begins with it, waits for it, and ends with it", async () => {
+  it("waits for the run, starts with it and ends with it", async () => {
     const log = await createLog();
     const { streams } = create(log);
     const waiting = await read(streams, { run: "run-2" });
@@ -379,14 +379,14 @@ describe("the stream of one run", () => {
     expect(engine.ids().every((id) => id > 6 && id <= 10)).toBe(true);
   });
 
-  it("can be gone on with, and from before its beginning begins with it", async () => {
+  it("can be resumed, and starts with the run when the cursor is before it", async () => {
     const log = await createLog();
     const info = await writeRecords(log, [...makeRun("run-2", { after: 4 }), ...makeRun("run-3", { after: 8 })]);
     const { streams } = create(log);
     const ask = async (request: Partial<ReadRequest>) => {
-      const asked = await read(streams, { run: "run-2", ...request });
-      await until(() => expect(asked.ends).toMatchObject([{ reason: "end" }]));
-      return asked.ids();
+      const reader = await read(streams, { run: "run-2", ...request });
+      await until(() => expect(reader.ends).toMatchObject([{ reason: "end" }]));
+      return reader.ids();
     };
     expect(await ask({ after: formatCursor(info.incarnation, 6) })).toEqual([7, 8]);
     expect(await ask({ after: "1" })).toEqual([5, 6, 7, 8]);
@@ -395,12 +395,12 @@ describe("the stream of one run", () => {
     expect(await ask({ follow: false })).toEqual([5, 6, 7, 8]);
   });
 
-  it("that ends while an older stretch of it is read is read to its end", async () => {
+  it("that ends while an older part is being read is read to its end", async () => {
     const log = await createLog();
     const [start, ...rest] = makeRun("run-2", { after: 4 }).map(({ envelope, event }, n) =>
       n === 0 ? { envelope, event } : { envelope: { ...envelope, event_id: envelope.event_id + 1 }, event },
     ) as [StampedRecord, ...StampedRecord[]];
-    // Looks as if it might hold the end of a run.
+    // A custom event that looks as if it could end a run.
     const custom = { ...start, envelope: { ...start.envelope, event_id: 6 } };
     await writeRecords(log, [start, { ...custom, event: { type: "custom", value: { reply: true } } }]);
     const { streams } = create(log);
@@ -421,7 +421,7 @@ describe("the stream of one run", () => {
     expect(ids).toEqual(["5", "6", "7", "8", "9"]);
   });
 
-  it("that will never be ends with why", async () => {
+  it("ends with the reason when the run will never start", async () => {
     const log = await createLog();
     await log.submit({ commandId: "c", sessionId: "s", kind: "enqueue", body: {} });
     const { streams } = create(log);

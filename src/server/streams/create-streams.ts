@@ -1,6 +1,6 @@
 /**
- * The readers of a server's sessions: opens them, counts them, and ends those that do not read. What they have in common
- * is in channels; see there.
+ * Opens, counts and closes the readers of a server. A reader that stops reading is closed. Readers of the same stream
+ * share a channel; see `stream-channel.ts`.
  */
 import type { Log, StreamOptions } from "../../log/index.ts";
 import { assertCursorOf } from "../../log/cursor.ts";
@@ -8,37 +8,39 @@ import { formatCursor, parseCursor } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { type CatchUp, CatchUps } from "./catch-ups.ts";
-import { Channels, type ChannelStream, keyOf } from "./channels.ts";
+import { type SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
+import { StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import { meterRefusal, meterSlowReader, meterStream } from "./meter-stream.ts";
 import { type Position, readPosition, writePosition } from "./position.ts";
-import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./reader.ts";
-import { RunSpan } from "./run-span.ts";
-import { type ReaderOptions, SessionReader } from "./session-reader.ts";
-import { type OpenedStream, openPlace, readPlace } from "./stream-place.ts";
+import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./stream-reader.ts";
+import { RunRange } from "./run-range.ts";
+import { type SessionReaderOptions, SessionReader } from "./session-reader.ts";
+import { type OpenedStream, openSelectedStream, readStreamSelection } from "./stream-selection.ts";
 
 export interface StreamsOptions {
   readonly log: Log;
   readonly limits: StreamLimits;
-  /** Told of every stream, also of those that are refused. */
+  /** Counts every stream, including refused ones. */
   readonly meter?: StreamMeter | undefined;
-  /** Stack traces in the dialect `engine`. Never where users are not the programmers. */
+  /** Include stack traces in the `engine` dialect. Use it only in development. Default: false. */
   readonly debug?: boolean | undefined;
-  /** Told of what ends a stream as `error`, but for a message that was refused. */
+  /** Called with the error that ended a reader, unless the caller caused it. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** How often it is looked for readers that do not read. */
+/** The interval between checks for slow readers. */
 const SWEEP_MS = 100;
 
-/** The place a reader asks for, and where it was found. */
-type Placed = Pick<ReaderOptions, "session" | "cursor" | "position"> & { readonly opened?: OpenedStream | undefined };
+/** Where a reader starts, with the opened stream when the start came from the log. */
+type StreamStart = Pick<SessionReaderOptions, "session" | "cursor" | "position"> & {
+  readonly opened?: OpenedStream | undefined;
+};
 
 export function createStreams(options: StreamsOptions): Streams {
   const { log, limits, onError, debug = false } = options;
   const readers = new Set<SessionReader>();
-  const channels = new Channels({ log, limits });
-  const catchUps = new CatchUps(limits.maxCatchUps);
+  const channels = new StreamChannels({ log, limits });
+  const catchUpSlots = new CatchUpSlots(limits.maxCatchUps);
   let opening = 0;
   let isClosed = false;
   let sweeper: NodeJS.Timeout | undefined;
@@ -66,148 +68,158 @@ export function createStreams(options: StreamsOptions): Streams {
   }
 
   async function open(sessionId: string, request: ReadRequest): Promise<SessionReader | undefined> {
-    if (isClosed) throw new LoomError("shutting_down", "the server is about to stop");
+    if (isClosed) throw new LoomError("shutting_down", "the server is shutting down");
     if (readers.size + opening > limits.maxReaders)
-      throw new LoomError("too_many_open", `at most ${limits.maxReaders} streams are read at once`);
-    const { skip = 0, ...place } = readPlace(request);
+      throw new LoomError(
+        "too_many_open",
+        `too many open streams (limit ${limits.maxReaders}); close one or try again later`,
+      );
+    const { skip = 0, ...selection } = readStreamSelection(request);
     const { follow, limit = Number.POSITIVE_INFINITY, run, command, signal, transport } = request;
-    const stream: ChannelStream = {
-      dialect: place.dialect,
-      modes: place.modes,
+    const format: StreamFormat = {
+      dialect: selection.dialect,
+      modes: selection.modes,
       ...(request.followSession === true || debug
         ? { encoderOptions: { follow: request.followSession === true, debug } }
         : {}),
     };
-    const rest = { ...stream, maxFrameBytes: limits.maxFrameBytes, marksEnds: run !== undefined };
+    const rest: StreamOptions = { ...format, maxFrameBytes: limits.maxFrameBytes, detectRunEnds: run !== undefined };
     let reader: SessionReader | undefined;
-    const leave: { endedBy: LoomError | undefined } = { endedBy: undefined };
+    const access: { endedBy: LoomError | undefined } = { endedBy: undefined };
     const release = request.lease?.((why) => {
-      leave.endedBy = why;
+      access.endedBy = why;
       reader?.finish("error", why);
     });
-    const ticket: CatchUp = { revoke: () => reader?.revoke() };
-    const span = run === undefined ? undefined : new RunSpan({ log, sessionId, runId: run, commandId: command });
+    const slotHolder: SlotHolder = { revoke: () => reader?.revoke() };
+    const runRange = run === undefined ? undefined : new RunRange({ log, sessionId, runId: run, commandId: command });
     try {
-      const placed =
-        span === undefined
+      const start =
+        runRange === undefined
           ? (follow &&
-              (await mayShare(sessionId, stream, request)) &&
-              findShared(sessionId, stream, place.cursor, skip)) ||
-            (await openInTurn(ticket, sessionId, { ...rest, ...place, skip, signal }))
-          : await openRun(ticket, sessionId, span, { ...rest, ...place, skip, signal });
-      if (placed === undefined || signal?.aborted === true) {
-        void placed?.opened?.close();
+              (await canShare(sessionId, format, request)) &&
+              findShared(sessionId, format, selection.cursor, skip)) ||
+            (await openWithSlot(slotHolder, sessionId, { ...rest, ...selection, skip, signal }))
+          : await openRun(slotHolder, sessionId, runRange, { ...rest, ...selection, skip, signal });
+      if (start === undefined || signal?.aborted === true) {
+        void start?.opened?.close();
         return undefined;
       }
       if (isClosed) {
-        void placed.opened?.close();
-        throw new LoomError("shutting_down", "the server is about to stop");
+        void start.opened?.close();
+        throw new LoomError("shutting_down", "the server is shutting down");
       }
-      if (leave.endedBy !== undefined) {
-        void placed.opened?.close();
-        throw leave.endedBy;
+      if (access.endedBy !== undefined) {
+        void start.opened?.close();
+        throw access.endedBy;
       }
-      const { session, cursor, position, opened } = placed;
-      const isNear = position !== undefined || opened === undefined;
+      const { session, cursor, position, opened } = start;
+      const isSkipped = position !== undefined || opened === undefined;
       reader = new SessionReader(
         {
           session,
-          stream,
+          format,
           cursor,
           position,
-          skip: isNear ? 0 : skip,
+          skip: isSkipped ? 0 : skip,
           limit,
           follow,
-          span,
+          runRange,
           channels,
-          catchUps,
-          ticket,
-          metered: meterStream(options, { session }, { ...place, skip, transport, follow, limit }),
-          open: (at) => openPlace(log, sessionId, { ...rest, ...at, follow: false }),
+          catchUpSlots,
+          slotHolder,
+          metered: meterStream(options, { session }, { ...selection, skip, transport, follow, limit }),
+          open: (at) => openSelectedStream(log, sessionId, { ...rest, ...at, follow: false }),
           onEnd: (end) => {
-            signal?.removeEventListener("abort", goAway);
+            signal?.removeEventListener("abort", onAbort);
             release?.();
-            // A run that never begins, and a reason with a code: somebody may have cancelled it. Or leave has ended.
-            const isUnbegun = span !== undefined && span.first === undefined;
-            const isRefused = leave.endedBy !== undefined || (isUnbegun && isLoomError(end.error));
+            // A run that was cancelled before it started, or an access lease that ended, is not a server error.
+            const hasNotStarted = runRange !== undefined && runRange.first === undefined;
+            const isRefused = access.endedBy !== undefined || (hasNotStarted && isLoomError(end.error));
             if (reader !== undefined) remove(reader, end, isRefused);
           },
         },
         opened,
       );
-      const opens = reader;
-      const goAway = (): void => opens.finish("left");
-      signal?.addEventListener("abort", goAway, { once: true });
+      const openedReader = reader;
+      const onAbort = (): void => openedReader.finish("left");
+      signal?.addEventListener("abort", onAbort, { once: true });
       add(reader);
       return reader;
     } finally {
       if (reader === undefined) {
-        catchUps.release(ticket);
+        catchUpSlots.release(slotHolder);
         release?.();
       }
     }
   }
 
   /**
-   * Whoever needs leave has it for the session as it is in the log. A channel may not have heard yet that its session was
-   * deleted elsewhere and that the name is another's by now.
+   * Whether a channel may serve this request. A lease authorizes the session that is in the log now; a channel may not
+   * know yet that its session was deleted and recreated by another process.
    */
-  async function mayShare(sessionId: string, stream: ChannelStream, { lease }: ReadRequest): Promise<boolean> {
+  async function canShare(sessionId: string, format: StreamFormat, { lease }: ReadRequest): Promise<boolean> {
     if (lease === undefined) return true;
-    const channel = channels.find(keyOf(sessionId, stream));
+    const channel = channels.find(channelKey(sessionId, format));
     return channel !== undefined && (await log.getSession(sessionId))?.incarnation === channel.incarnation;
   }
 
-  /** The place, if it is one that somebody has just left. */
+  /** Returns the start when a channel still retains that position. */
   function findShared(
     sessionId: string,
-    stream: ChannelStream,
+    format: StreamFormat,
     cursor: string | undefined,
     skip: number,
-  ): Placed | undefined {
-    const channel = channels.find(keyOf(sessionId, stream));
+  ): StreamStart | undefined {
+    const channel = channels.find(channelKey(sessionId, format));
     if (cursor === undefined || channel === undefined || channel.isEnded) return undefined;
-    const asked = readPosition(cursor);
-    if (writePosition(channel.incarnation, asked) !== cursor) return undefined;
-    const position: Position | undefined = channel.skip(asked, skip);
+    const requested = readPosition(cursor);
+    if (writePosition(channel.incarnation, requested) !== cursor) return undefined;
+    const position: Position | undefined = channel.skip(requested, skip);
     return position === undefined ? undefined : { session: channel.session, cursor, position };
   }
 
-  async function openInTurn(ticket: CatchUp, sessionId: string, place: StreamOptions): Promise<Placed | undefined> {
-    const stop = (): void => catchUps.release(ticket);
-    const { signal } = place;
+  async function openWithSlot(
+    slotHolder: SlotHolder,
+    sessionId: string,
+    selection: StreamOptions,
+  ): Promise<StreamStart | undefined> {
+    const stop = (): void => catchUpSlots.release(slotHolder);
+    const { signal } = selection;
     signal?.addEventListener("abort", stop, { once: true });
     try {
-      await catchUps.take(ticket);
+      await catchUpSlots.acquire(slotHolder);
       if (signal?.aborted === true) return undefined;
-      const opened = await openPlace(log, sessionId, { ...place, follow: false });
+      const opened = await openSelectedStream(log, sessionId, { ...selection, follow: false });
       return opened === undefined ? undefined : { session: opened.session, cursor: opened.cursor, opened };
     } finally {
       signal?.removeEventListener("abort", stop);
     }
   }
 
-  /** From the run's beginning, or later where that was asked for. */
+  /** Starts at the beginning of the run, or at the requested position when that is later. */
   async function openRun(
-    ticket: CatchUp,
+    slotHolder: SlotHolder,
     sessionId: string,
-    span: RunSpan,
-    place: StreamOptions,
-  ): Promise<Placed | undefined> {
-    const { cursor, after, of, ...rest } = place;
-    // Before the run is looked for: one that is not found then begins after what there is now.
+    runRange: RunRange,
+    selection: StreamOptions,
+  ): Promise<StreamStart | undefined> {
+    const { cursor, after, sessionCursor, ...rest } = selection;
+    // Read before looking up the run: a run that is not found yet starts after this record.
     const session = await log.getSession(sessionId);
     if (session === undefined) throw unknownSession(sessionId);
-    await span.look();
-    const asked = cursor === undefined ? undefined : parseCursor(cursor);
-    if (asked !== undefined) assertCursorOf(sessionId, session.incarnation, asked);
-    if (of !== undefined) assertCursorOf(sessionId, session.incarnation, parseCursor(of));
-    if (span.first === undefined)
+    await runRange.refresh();
+    const requested = cursor === undefined ? undefined : parseCursor(cursor);
+    if (requested !== undefined) assertCursorOf(sessionId, session.incarnation, requested);
+    if (sessionCursor !== undefined) assertCursorOf(sessionId, session.incarnation, parseCursor(sessionCursor));
+    if (runRange.first === undefined)
       return { session, cursor: cursor ?? formatCursor(session.incarnation, after ?? session.lastId) };
-    const given = asked?.eventId ?? after;
-    if (given !== undefined && given >= span.first) return openInTurn(ticket, sessionId, place);
-    // Frames that were counted from before the run are counted from its beginning.
-    return openInTurn(ticket, sessionId, { ...rest, cursor: formatCursor(session.incarnation, span.first - 1) });
+    const fromId = requested?.eventId ?? after;
+    if (fromId !== undefined && fromId >= runRange.first) return openWithSlot(slotHolder, sessionId, selection);
+    // The requested position is before the run, so skipped frames are counted from the start of the run.
+    return openWithSlot(slotHolder, sessionId, {
+      ...rest,
+      cursor: formatCursor(session.incarnation, runRange.first - 1),
+    });
   }
 
   return {

@@ -1,16 +1,16 @@
-/** Parts of a stream as one reader sees them: of its own reading, and no longer than it asked for. */
+/** Creates the parts that one reader gets from its own log read, and truncates chunks to a reader's limits. */
 import type { StreamStep } from "../../log/index.ts";
-import type { Part } from "./channel.ts";
+import type { ChannelPart } from "./stream-channel.ts";
 import { Chunk } from "./chunk.ts";
-import { findReached, type Position, readPosition } from "./position.ts";
+import { positionAfterStep, type Position, readPosition } from "./position.ts";
 
-export function toPart(step: StreamStep, after: Position, origin: Chunk["origin"]): Part {
+export function createPart(step: StreamStep, after: Position, origin: Chunk["origin"]): ChannelPart {
   const { frames, mayEndRun } = step;
   const chunk = frames.length === 0 ? undefined : new Chunk(origin, frames, mayEndRun);
-  return { after, upTo: findReached(step, after), chunk, mayEndRun };
+  return { after, upTo: positionAfterStep(step, after), chunk, mayEndRun };
 }
 
-/** So many of its frames, of records up to this one. */
+/** Returns at most `count` frames of the chunk, and only frames of records up to `lastId`. */
 export function cutChunk(
   chunk: Chunk | undefined,
   count: number,

@@ -25,9 +25,9 @@ async function createEndpoint(options: Partial<EventsHandlerOptions> = {}) {
   const metrics = new MetricsCollector();
   const log = await createLog();
   const handler = createEventsHandler({ log, heartbeatMs: 0, meter: metrics, ...options });
-  const ask = (query: string, init?: RequestInit): Promise<Response> =>
+  const request = (query: string, init?: RequestInit): Promise<Response> =>
     handler(new Request(`http://loom.test/v1/sessions/s/events${query}`, init));
-  return { ask, metrics, log };
+  return { request, metrics, log };
 }
 
 async function connectTo(options: Partial<ControlConnectionOptions> = {}) {
@@ -42,13 +42,13 @@ async function connectTo(options: Partial<ControlConnectionOptions> = {}) {
     log,
   });
   open.push(connection);
-  const ask = (frame: object): void =>
+  const request = (frame: object): void =>
     connection.receive(JSON.stringify({ type: "subscribe", id: "1", session: "s", ...frame }));
   const until = (type: string) => vi.waitFor(() => expect(sent.map((frame) => frame.type)).toContain(type));
-  return { ask, until, sent, metrics, log, connection };
+  return { request, until, sent, metrics, log, connection };
 }
 
-/** What the texts of all frames come to, in SSE. */
+/** Bytes of the texts of all frames in an SSE body. */
 function countData(text: string): number {
   return [...text.matchAll(/^data: (.*)$/gm)].reduce((sum, [, data = ""]) => sum + Buffer.byteLength(data), 0);
 }
@@ -62,26 +62,26 @@ describe("over HTTP", () => {
     ["?skip=2", { opened: 1, resumed: 1, gaps: 0 }],
     ["?after=2&limit=3", { opened: 1, resumed: 0, gaps: 1 }],
     ["?after=2&limit=3&follow=1", { opened: 1, resumed: 1, gaps: 0 }],
-  ])("tells %j for what it is", async (query, kinds) => {
-    const { ask, metrics } = await createEndpoint();
-    const text = await (await ask(query)).text();
+  ])("classifies the request %j", async (query, kinds) => {
+    const { request, metrics } = await createEndpoint();
+    const text = await (await request(query)).text();
     const frames = text.match(/^data: /gm)?.length;
     const bytes = countData(text);
     const closed = { end: 1, left: 0, slow: 0, error: 0 };
     expect(streams(metrics)).toMatchObject({ ...kinds, open: 0, closed, frames, bytes, replayedBytes: bytes });
   });
 
-  it("counts the last id of a browser as a resume", async () => {
-    const { ask, metrics, log } = await createEndpoint();
+  it("counts a Last-Event-ID header as a resume", async () => {
+    const { request, metrics, log } = await createEndpoint();
     const info = await log.getSession("s");
     const cursor = formatCursor(info?.incarnation ?? "", 5);
-    await (await ask("?after=1", { headers: { "last-event-id": cursor } })).text();
+    await (await request("?after=1", { headers: { "last-event-id": cursor } })).text();
     expect(streams(metrics)).toMatchObject({ resumed: 1, frames: 3 });
   });
 
-  it("tells what was there from what came", async () => {
-    const { ask, metrics, log } = await createEndpoint();
-    const response = await ask("?after=6&follow=1");
+  it("separates replayed bytes from live ones", async () => {
+    const { request, metrics, log } = await createEndpoint();
+    const response = await request("?after=6&follow=1");
     const reader = (response.body as ReadableStream<Uint8Array>).getReader();
     const old = countData(new TextDecoder().decode((await reader.read()).value));
     expect(streams(metrics)).toMatchObject({ open: 1, frames: 2, bytes: old, replayedBytes: old });
@@ -93,40 +93,40 @@ describe("over HTTP", () => {
     expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1, end: 0 } });
   });
 
-  it("counts one that came at the end of the log as replaying nothing", async () => {
-    const { ask, metrics, log } = await createEndpoint();
-    const response = await ask("?after=8&follow=1&limit=1");
+  it("counts no replayed bytes for a stream that starts at the end of the log", async () => {
+    const { request, metrics, log } = await createEndpoint();
+    const response = await request("?after=8&follow=1&limit=1");
     await using session = await openSession(log, "s");
     await session.record({ type: "custom", value: 1 });
     await response.text();
     expect(streams(metrics)).toMatchObject({ frames: 1, replayedBytes: 0, closed: { end: 1 } });
   });
 
-  it("closes each stream once, however its reader goes", async () => {
-    const { ask, metrics } = await createEndpoint();
+  it("closes each stream once", async () => {
+    const { request, metrics } = await createEndpoint();
     const gone = new AbortController();
-    await ask("?follow=1", { signal: gone.signal });
+    await request("?follow=1", { signal: gone.signal });
     gone.abort();
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1 } }));
     const early = new AbortController();
-    const asked = ask("?follow=1", { signal: early.signal });
+    const pending = request("?follow=1", { signal: early.signal });
     early.abort();
-    await asked;
+    await pending;
     await vi.waitFor(() => expect(streams(metrics).open).toBe(0));
     const { end, slow, error } = streams(metrics).closed;
     expect([end, slow, error]).toEqual([0, 0, 0]);
   });
 
-  it("tells of those that are refused, and those that break", async () => {
-    const { ask, metrics } = await createEndpoint();
-    await ask("?after=99");
-    await ask("?dialect=klingon");
-    await ask("?after=x");
+  it("counts refused and failed streams", async () => {
+    const { request, metrics } = await createEndpoint();
+    await request("?after=99");
+    await request("?dialect=klingon");
+    await request("?after=x");
     expect(streams(metrics)).toMatchObject({ opened: 0, refused: 3 });
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 4, padding: "x".repeat(400) }));
     const long = await createEndpoint({ log, maxFrameBytes: 1100 });
-    await (await long.ask("?modes=values")).text();
+    await (await long.request("?modes=values")).text();
     expect(streams(long.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1, end: 0 } });
     let reads = 0;
     const broken = overrideLog(await createLog(), (inner) => ({
@@ -137,62 +137,62 @@ describe("over HTTP", () => {
       },
       peek: () => undefined,
     }));
-    const door = await createEndpoint({ log: broken });
-    await expect((await door.ask("")).text()).rejects.toThrow("gone");
-    expect(streams(door.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1 } });
+    const endpoint = await createEndpoint({ log: broken });
+    await expect((await endpoint.request("")).text()).rejects.toThrow("gone");
+    expect(streams(endpoint.metrics)).toMatchObject({ opened: 1, open: 0, closed: { error: 1 } });
   });
 });
 
 describe("over control connections", () => {
-  it("counts what is sent, and why it ends", async () => {
-    const { ask, until, sent, metrics } = await connectTo();
-    ask({ after: "6", follow: false });
+  it("counts frames and bytes, and the reason for the end", async () => {
+    const { request, until, sent, metrics } = await connectTo();
+    request({ after: "6", follow: false });
     await until("end");
     const texts = sent.flatMap(({ frames = [] }) => frames);
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    const told = { opened: 1, resumed: 1, open: 0, frames: 2, bytes, replayedBytes: bytes };
-    expect(streams(metrics)).toMatchObject({ ...told, closed: { end: 1 } });
-    ask({ after: "2", limit: 2, follow: false });
+    const expected = { opened: 1, resumed: 1, open: 0, frames: 2, bytes, replayedBytes: bytes };
+    expect(streams(metrics)).toMatchObject({ ...expected, closed: { end: 1 } });
+    request({ after: "2", limit: 2, follow: false });
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ gaps: 1, closed: { end: 2 } }));
-    ask({ after: "99" });
+    request({ after: "99" });
     await until("refusal");
     expect(streams(metrics)).toMatchObject({ opened: 2, refused: 1 });
   });
 
-  it("tells readers who leave from those who do not read", async () => {
-    const { ask, until, metrics, connection } = await connectTo();
-    ask({});
+  it("distinguishes readers that leave from slow ones", async () => {
+    const { request, until, metrics, connection } = await connectTo();
+    request({});
     await until("frames");
-    ask({});
+    request({});
     expect(streams(metrics).refused).toBe(1);
     connection.receive(JSON.stringify({ type: "unsubscribe", id: "2", session: "s" }));
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { left: 1 } }));
-    ask({});
+    request({});
     await vi.waitFor(() => expect(streams(metrics).open).toBe(1));
     connection.close();
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ closed: { left: 2 }, slowReadersClosed: 0 }));
   });
 
-  it.each(["too many answers", "no room"])("counts a slow reader that is closed: %s", async (how) => {
+  it.each(["too many replies", "no room"])("counts a slow reader that is closed: %s", async (how) => {
     const room = Promise.withResolvers<void>();
-    const { ask, until, metrics, connection } = await connectTo({ ready: () => room.promise, maxUnsent: 5 });
-    ask({});
+    const { request, until, metrics, connection } = await connectTo({ ready: () => room.promise, maxUnsent: 5 });
+    request({});
     await until("subscribed");
-    if (how === "no room") room.reject(new LoomError("backlog_full", "nobody reads"));
+    if (how === "no room") room.reject(new LoomError("backlog_full", "the client reads too slowly"));
     else for (let n = 0; n < 20; n++) connection.receive("{}");
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { slow: 1, left: 0 } }));
     expect(streams(metrics)).toMatchObject({ slowReadersClosed: 1, frames: 0 });
   });
 
-  it("counts a socket that broke as a reader who left", async () => {
+  it("counts a broken socket as a reader that left", async () => {
     let calls = 0;
     const onClose = vi.fn();
-    // It breaks once the stream is open.
+    // Breaks once the stream is open.
     const ready = async (): Promise<void> => {
-      if (++calls > 1) throw new Error("socket gone");
+      if (++calls > 1) throw new Error("socket closed");
     };
-    const { ask, metrics } = await connectTo({ ready, onClose });
-    ask({});
+    const { request, metrics } = await connectTo({ ready, onClose });
+    request({});
     await vi.waitFor(() => expect(onClose).toHaveBeenCalledOnce());
     await vi.waitFor(() =>
       expect(streams(metrics)).toMatchObject({ opened: 1, open: 0, closed: { left: 1, slow: 0 } }),
@@ -202,7 +202,7 @@ describe("over control connections", () => {
 });
 
 describe("a meter", () => {
-  it("is told how much of a batch was there before, also where it is a part", async () => {
+  it("splits replayed from live bytes within a batch", async () => {
     const log = await createLog();
     const session = (await log.getSession("s")) as SessionInfo;
     const metrics = new MetricsCollector();
@@ -226,7 +226,7 @@ describe("a meter", () => {
     expect(streams(metrics)).toMatchObject({ open: 0, closed: { end: 1, left: 0 } });
   });
 
-  it("that throws harms no stream, and is told of", async () => {
+  it("that throws is reported and does not affect the stream", async () => {
     const fail = (): never => {
       throw new Error("meter");
     };
@@ -236,15 +236,15 @@ describe("a meter", () => {
       { openStream: () => ({ send: fail, close: fail }), refuseStream: fail, closeSlowReader: fail },
     ];
     for (const meter of meters) {
-      const { ask } = await createEndpoint({ meter, onError });
-      expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
-      expect((await ask("?after=99")).status).toBe(416);
+      const { request } = await createEndpoint({ meter, onError });
+      expect((await (await request("")).text()).match(/^data: /gm)).toHaveLength(8);
+      expect((await request("?after=99")).status).toBe(416);
     }
     expect(onError.mock.calls.every(([error]) => (error as Error).message === "meter")).toBe(true);
     expect(onError).toHaveBeenCalledTimes(2 + 3);
   });
 
-  it("that fails later harms no stream, even where nobody can be told", async () => {
+  it("that rejects does not affect the stream, even when onError throws", async () => {
     const reject = (() => Promise.reject(new Error("meter"))) as () => never;
     const late = { send: reject, close: reject };
     const meters: StreamMeter[] = [
@@ -253,16 +253,16 @@ describe("a meter", () => {
     ];
     for (const meter of [...meters, joinStreamMeters(...meters)]) {
       const onError = vi.fn(() => {
-        throw new Error("nobody");
+        throw new Error("onError");
       });
-      const { ask } = await createEndpoint({ meter, onError });
-      expect((await (await ask("")).text()).match(/^data: /gm)).toHaveLength(8);
-      expect((await ask("?after=99")).status).toBe(416);
+      const { request } = await createEndpoint({ meter, onError });
+      expect((await (await request("")).text()).match(/^data: /gm)).toHaveLength(8);
+      expect((await request("?after=99")).status).toBe(416);
       await vi.waitFor(() => expect(onError.mock.calls.length).toBeGreaterThanOrEqual(3));
     }
   });
 
-  it("that throws keeps those it was joined with from nothing", async () => {
+  it("that throws does not affect the meters it is joined with", async () => {
     const fail = (): never => {
       throw new Error("meter");
     };
@@ -271,21 +271,21 @@ describe("a meter", () => {
     const bad = { ...worst, openStream: () => ({ send: fail, close: fail }) };
     const meter = joinStreamMeters(before, worst, bad, after);
     const onError = vi.fn();
-    const { ask } = await createEndpoint({ meter, onError });
-    await (await ask("?after=6")).text();
-    await ask("?after=99");
+    const { request } = await createEndpoint({ meter, onError });
+    await (await request("?after=6")).text();
+    await request("?after=99");
     expect(() => meter.closeSlowReader()).toThrow("meter");
-    const told = { opened: 1, open: 0, frames: 2, refused: 1, slowReadersClosed: 1, closed: { end: 1 } };
-    expect(streams(before)).toMatchObject(told);
+    const expected = { opened: 1, open: 0, frames: 2, refused: 1, slowReadersClosed: 1, closed: { end: 1 } };
+    expect(streams(before)).toMatchObject(expected);
     expect(streams(after)).toEqual(streams(before));
     expect(onError).toHaveBeenCalledTimes(3);
   });
 
-  it("can be made of several", async () => {
+  it("can be joined from several meters", async () => {
     const [one, two] = [new MetricsCollector(), new MetricsCollector()];
-    const { ask } = await createEndpoint({ meter: joinStreamMeters(one, two) });
-    await (await ask("?after=6")).text();
-    await ask("?after=99");
+    const { request } = await createEndpoint({ meter: joinStreamMeters(one, two) });
+    await (await request("?after=6")).text();
+    await request("?after=99");
     joinStreamMeters(one, two).closeSlowReader();
     expect(streams(one)).toMatchObject({ resumed: 1, refused: 1, slowReadersClosed: 1, frames: 2 });
     expect(streams(two)).toEqual(streams(one));

@@ -1,45 +1,45 @@
 /**
- * Tells a meter of the streams of a server, if there is one. It finds out what kind of asking it was, and which bytes
- * were in the log already; it sends nothing itself.
+ * Reports streams to a `StreamMeter`, if there is one: how each stream was opened, and how many of its bytes were
+ * replayed from the log.
  *
- * Invariant: what a meter throws, at once or later, is reported and harms no stream.
+ * Invariant: an error in a meter, thrown or rejected, is reported to `onError` and does not affect the stream.
  */
 import { parseCursor, type StreamFrame, type StreamOptions } from "../../log/index.ts";
 import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../../observe/index.ts";
 import { shield } from "../../observe/shield.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { OpenedStream } from "./stream-place.ts";
+import type { OpenedStream } from "./stream-selection.ts";
 
 interface Metering {
   readonly meter?: StreamMeter | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-export interface AskedStream extends StreamOptions {
+export interface MeteredStreamOptions extends StreamOptions {
   readonly transport: StreamOpening["transport"];
   readonly follow: boolean;
-  /** Frames, at most. */
+  /** The most frames this stream sends. */
   readonly limit: number;
 }
 
 export interface MeteredStream {
-  /** `bytes`: of their texts, where they were counted before. */
+  /** `bytes` is the size of the frame texts, when it is already known. */
   send(frames: readonly StreamFrame[], bytes?: number): void;
-  /** The first call counts. */
+  /** Only the first call has an effect. */
   close(end: StreamEnd): void;
 }
 
-/** Undefined where nobody wants to know. */
+/** Returns undefined when there is no meter. */
 export function meterStream(
   options: Metering,
   { session: { lastId } }: Pick<OpenedStream, "session">,
-  asked: AskedStream,
+  stream: MeteredStreamOptions,
 ): MeteredStream | undefined {
   const { meter } = options;
   if (meter === undefined) return undefined;
-  const { transport, dialect } = asked;
+  const { transport, dialect } = stream;
   let tally: StreamTally | undefined;
-  guard(options, () => (tally = meter.openStream({ transport, dialect, kind: findKind(asked) })));
+  guard(options, () => (tally = meter.openStream({ transport, dialect, kind: findKind(stream) })));
   let isReplaying = true;
   return {
     send: (frames, bytes = countBytes(frames)) =>
@@ -66,8 +66,10 @@ export function meterSlowReader(options: Metering): void {
   guard(options, () => options.meter?.closeSlowReader());
 }
 
-/** A receiver that has missed frames asks for so many after the last it has, beside the stream it follows. */
-function findKind({ cursor, after = 0, skip = 0, follow, limit }: AskedStream): StreamOpening["kind"] {
+/**
+ * A receiver that missed frames requests a limited range after the last frame it has, next to the stream it follows.
+ */
+function findKind({ cursor, after = 0, skip = 0, follow, limit }: MeteredStreamOptions): StreamOpening["kind"] {
   if (cursor === undefined && after === 0 && skip === 0) return "fresh";
   return !follow && Number.isFinite(limit) ? "gap" : "resume";
 }
@@ -78,7 +80,7 @@ function countBytes(frames: readonly StreamFrame[]): number {
   return bytes;
 }
 
-/** How many of these frames, which are in order, are of records up to this one. Most often all or none. */
+/** Counts the leading frames that belong to records up to `eventId`. Usually that is all or none. */
 function countUpTo(frames: readonly StreamFrame[], eventId: number): number {
   const isOld = (frame: StreamFrame | undefined): boolean =>
     frame !== undefined && parseCursor(frame.cursor).eventId <= eventId;

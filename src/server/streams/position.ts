@@ -1,15 +1,15 @@
 /**
- * Where somebody stands in a session's stream: after so many frames of a record, or after all of it. Those of one stream
- * can be compared.
+ * A position in the stream of a session: after some frames of a record, or after the whole record. Positions of the
+ * same stream can be compared.
  *
- * Invariant: a place after the last frame of a record is after all of it (`frame` is infinite), as in cursors. Only what
- * a reader gives may say otherwise, and such a place is never looked up in memory by more than equality.
+ * Invariant: the position after the last frame of a record is the end of the record (`frame` is infinite), as in
+ * cursors. A client may send another value; such a position is only compared for equality.
  */
 import { formatCursor, parseCursor, type StreamFrame, type StreamStep } from "../../log/index.ts";
 
 export interface Position {
   readonly eventId: number;
-  /** The index of the last frame that was given; infinite for all. */
+  /** The index of the last delivered frame of the record; infinite after the whole record. */
   readonly frame: number;
 }
 
@@ -26,26 +26,26 @@ export function writePosition(incarnation: string, { eventId, frame }: Position)
   return formatCursor(incarnation, eventId, Number.isFinite(frame) ? frame : undefined);
 }
 
-/** Below zero where `a` comes before `b`. */
+/** Negative when `a` is before `b`, zero when they are equal. */
 export function comparePositions(a: Position, b: Position): number {
   if (a.eventId !== b.eventId) return a.eventId - b.eventId;
   return a.frame === b.frame ? 0 : a.frame - b.frame;
 }
 
-export function isWhole({ frame }: Position): boolean {
+export function isAfterRecord({ frame }: Position): boolean {
   return frame === Number.POSITIVE_INFINITY;
 }
 
-/** Where a step has come to; where it says nothing, it has not moved. */
-export function findReached({ frames, through }: StreamStep, before: Position): Position {
+/** Returns the position after the step, which is `before` when the step has neither frames nor a record. */
+export function positionAfterStep({ frames, through }: StreamStep, before: Position): Position {
   if (through !== undefined) return afterRecord(through);
   const last = frames.at(-1);
   return last === undefined ? before : readPosition(last.cursor);
 }
 
 /**
- * The index of the first of these frames, which are in order, that comes after the position. Undefined where the
- * position is within a record and none of them is the one it names.
+ * Returns the index of the first frame after the position. The frames must be in order. Returns undefined when the
+ * position is inside a record and its frame is not in the list.
  */
 export function findFrameAfter(frames: readonly StreamFrame[], position: Position): number | undefined {
   let [low, high] = [0, frames.length];
@@ -55,7 +55,7 @@ export function findFrameAfter(frames: readonly StreamFrame[], position: Positio
     if (frame === undefined || comparePositions(readPosition(frame.cursor), position) > 0) high = middle;
     else low = middle + 1;
   }
-  if (isWhole(position)) return low;
+  if (isAfterRecord(position)) return low;
   const before = frames[low - 1];
   return before !== undefined && comparePositions(readPosition(before.cursor), position) === 0 ? low : undefined;
 }

@@ -1,110 +1,110 @@
 /**
- * One reader: a place in a stream, and the ways from there to what comes next. Far behind it reads from the log on its
- * own, a batch at a time; near the end it is given what its channel has; at the end it is called by it.
+ * A reader: a position in a stream and the ways to advance it. Far behind, it reads batches from the log. Near the end,
+ * it takes retained parts from its channel. When it has caught up, the channel delivers to it.
  *
  * Invariants:
- * - Each frame is given once, in order, whichever way it came.
- * - It holds no frame: what its sink does not take stays where it is.
+ * - Each frame is delivered once and in order, from either source.
+ * - A reader buffers no frames.
  */
 import type { SessionInfo, StreamOptions } from "../../log/index.ts";
 import type { StreamEnd } from "../../observe/index.ts";
-import type { CatchUp, CatchUps } from "./catch-ups.ts";
-import type { Channel, Follower, Part } from "./channel.ts";
+import type { SlotHolder, CatchUpSlots } from "./catch-up-slots.ts";
+import type { StreamChannel, Follower, ChannelPart } from "./stream-channel.ts";
 import type { Chunk } from "./chunk.ts";
-import { cutChunk, toPart } from "./cut-chunk.ts";
-import { type Channels, type ChannelStream, keyOf } from "./channels.ts";
+import { cutChunk, createPart } from "./cut-chunk.ts";
+import { type StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
 import { afterRecord, comparePositions, type Position, readPosition, writePosition } from "./position.ts";
-import type { Reader, ReaderEnd, Sink, StreamLimits } from "./reader.ts";
-import type { RunSpan } from "./run-span.ts";
-import type { OpenedStream } from "./stream-place.ts";
+import type { StreamReader, ReaderEnd, Sink, StreamLimits } from "./stream-reader.ts";
+import type { RunRange } from "./run-range.ts";
+import type { OpenedStream } from "./stream-selection.ts";
 
-export interface ReaderOptions {
+export interface SessionReaderOptions {
   readonly session: SessionInfo;
-  readonly stream: ChannelStream;
-  /** Where it begins. */
+  readonly format: StreamFormat;
+  /** The start of the reader. */
   readonly cursor: string;
-  /** The same, with the frames to skip behind it, where that is known. */
+  /** The start after skipped frames, when it is known. */
   readonly position?: Position | undefined;
-  /** Frames after the cursor that are not given. */
+  /** Frames after the cursor to skip. */
   readonly skip: number;
   readonly limit: number;
   readonly follow: boolean;
-  readonly span: RunSpan | undefined;
-  readonly channels: Channels;
-  readonly catchUps: CatchUps;
-  /** What its turn is known by. */
-  readonly ticket: CatchUp;
+  readonly runRange: RunRange | undefined;
+  readonly channels: StreamChannels;
+  readonly catchUpSlots: CatchUpSlots;
+  /** Identifies this reader to the catch-up slots. */
+  readonly slotHolder: SlotHolder;
   readonly metered: MeteredStream | undefined;
-  /** What is left in the log from a place on. */
-  open(place: Pick<StreamOptions, "cursor" | "skip" | "signal">): Promise<OpenedStream | undefined>;
-  /** Called once, before the sink is told. */
+  /** Opens the log at a cursor. */
+  open(start: Pick<StreamOptions, "cursor" | "skip" | "signal">): Promise<OpenedStream | undefined>;
+  /** Called once, before `end` of the sink. */
   onEnd(end: ReaderEnd): void;
 }
 
-export class SessionReader implements Reader, Follower {
+export class SessionReader implements StreamReader, Follower {
   readonly session: SessionInfo;
   readonly cursor: string;
-  readonly #options: ReaderOptions;
-  /** At hand for what every reader does with every chunk. */
-  readonly #span: RunSpan | undefined;
+  readonly #options: SessionReaderOptions;
+  /** Copies of options that are used for every chunk. */
+  readonly #runRange: RunRange | undefined;
   readonly #metered: MeteredStream | undefined;
   readonly #key: string;
   readonly #stop = new AbortController();
   #sink: Sink | undefined;
   #position: Position;
   #skip: number;
-  #left: number;
-  #last: string;
+  #framesLeft: number;
+  #lastCursor: string;
   #opened: OpenedStream | undefined;
-  /** The channel it has joined, level or not. */
-  #channel: Channel | undefined;
-  /** It is level: its place is the channel's, and these were given before it came. */
-  #isLevel = false;
-  #givenBefore = 0;
-  /** The channel calls: nothing is to be done here. */
-  #isCalled = false;
+  /** The channel this reader is attached to, caught up or not. */
+  #channel: StreamChannel | undefined;
+  /** The reader is at the head of its channel; `#chunksBefore` is the chunk count of the channel when it got there. */
+  #isCaughtUp = false;
+  #chunksBefore = 0;
+  /** The channel delivers to this reader or wakes it, so nothing is pending here. */
+  #isSubscribed = false;
   #isFull = false;
   #hasResumed = false;
-  /** Somebody asynchronous is at work and goes on by itself. */
+  /** An asynchronous operation is in progress and will continue on its own. */
   #isBusy = false;
   #end: ReaderEnd | undefined;
   #wake: (() => void) | undefined;
-  /** The run was looked at when it had come so far. */
-  #lookedAt = 0;
+  /** The run was last checked after this record. */
+  #checkedUpTo = 0;
   #fullSince = 0;
-  #isLate = false;
-  #bytesWhenLevel = 0;
+  #isLagging = false;
+  #bytesWhenCaughtUp = 0;
 
-  constructor(options: ReaderOptions, opened?: OpenedStream) {
+  constructor(options: SessionReaderOptions, opened?: OpenedStream) {
     this.#options = options;
-    this.#span = options.span;
+    this.#runRange = options.runRange;
     this.#metered = options.metered;
     this.session = options.session;
-    this.cursor = this.#last = options.cursor;
-    this.#key = keyOf(options.session.sessionId, options.stream);
+    this.cursor = this.#lastCursor = options.cursor;
+    this.#key = channelKey(options.session.sessionId, options.format);
     this.#position = options.position ?? readPosition(options.cursor);
     this.#skip = options.skip;
-    this.#left = options.limit;
+    this.#framesLeft = options.limit;
     this.#opened = opened;
-    // Nobody knows when it will be started.
-    if (opened !== undefined) options.catchUps.stall(options.ticket);
+    // It is not known when the reader will be started, so its slot may be revoked.
+    if (opened !== undefined) options.catchUpSlots.stall(options.slotHolder);
   }
 
   start(sink: Sink): void {
-    if (this.#sink !== undefined) throw new Error("a reader is started once");
+    if (this.#sink !== undefined) throw new Error("a stream reader can be started only once");
     this.#sink = sink;
     if (this.#end !== undefined) sink.end(this.#end);
-    else if (this.#left <= 0) this.finish("end");
-    else this.#go();
+    else if (this.#framesLeft <= 0) this.finish("end");
+    else this.#proceed();
   }
 
   resume(): void {
     this.#hasResumed = true;
     if (!this.#isFull) return;
-    this.#isFull = this.#isLate = false;
+    this.#isFull = this.#isLagging = false;
     if (this.#isBusy) this.#wake?.();
-    else this.#go();
+    else this.#proceed();
   }
 
   close(reason: "left" | "slow" = "left"): void {
@@ -113,187 +113,188 @@ export class SessionReader implements Reader, Follower {
 
   finish(reason: ReaderEnd["reason"], error?: unknown): void {
     if (this.#end !== undefined) return;
-    this.#end = { reason, cursor: this.#givenCursor(), ...(error === undefined ? {} : { error }) };
-    this.#leave();
+    this.#end = { reason, cursor: this.#deliveredCursor(), ...(error === undefined ? {} : { error }) };
+    this.#detach();
     this.#stop.abort();
     this.#closeOpened();
-    this.#options.catchUps.release(this.#options.ticket);
+    this.#options.catchUpSlots.release(this.#options.slotHolder);
     this.#wake?.();
-    this.#options.metered?.close(METERED[reason]);
+    this.#options.metered?.close(METERED_ENDS[reason]);
     this.#options.onEnd(this.#end);
     this.#sink?.end(this.#end);
   }
 
-  /** Looks whether it takes what there is for it. Twice over the limit of bytes: it may just not have had its turn. */
+  /** Whether the sink is too slow. A lag must be seen twice in a row: the sink may not have had time to read yet. */
   isSlow(now: number, { maxLagBytes, maxStallMs }: Pick<StreamLimits, "maxLagBytes" | "maxStallMs">): boolean {
     if (!this.#isFull || this.#end !== undefined) return false;
     const channel = this.#channel;
-    if (channel?.isEnded === false && channel.hasReached(this.#position)) {
+    if (channel?.isEnded === false && channel.isCaughtUpAt(this.#position)) {
       this.#fullSince = now;
       return false;
     }
     if (now - this.#fullSince >= maxStallMs) return true;
-    const wasLate = this.#isLate;
-    this.#isLate = channel !== undefined && channel.bytes - this.#bytesWhenLevel > maxLagBytes;
-    return wasLate && this.#isLate;
+    const wasLagging = this.#isLagging;
+    this.#isLagging = channel !== undefined && channel.bytes - this.#bytesWhenCaughtUp > maxLagBytes;
+    return wasLagging && this.#isLagging;
   }
 
-  // What a channel calls.
+  // Called by the channel.
 
-  accept(part: Part): void {
-    if (this.#mustLook(part)) {
-      this.#stepAside(part.after);
-      void this.#lookAtRun(part);
+  accept(part: ChannelPart): void {
+    if (this.#mustCheckRun(part)) {
+      this.#unsubscribe(part.after);
+      void this.#checkRun(part);
       return;
     }
-    if (!this.#mayGive(part)) this.#stepAside(part.after, false);
-    else if (!this.#give(part) && this.#end === undefined) this.#stepAside(part.upTo);
+    if (!this.#canDeliver(part)) this.#unsubscribe(part.after, false);
+    else if (!this.#deliver(part) && this.#end === undefined) this.#unsubscribe(part.upTo);
   }
 
-  look(): void {
-    this.#stepAside(this.#isLevel && this.#channel !== undefined ? this.#channel.head : this.#position);
-    this.#go();
+  wake(): void {
+    this.#unsubscribe(this.#isCaughtUp && this.#channel !== undefined ? this.#channel.head : this.#position);
+    this.#proceed();
   }
 
   fail(error: unknown): void {
     this.finish("error", error);
   }
 
-  // What catch-ups call.
+  // Called by the catch-up slots.
 
   revoke(): void {
     this.#closeOpened();
   }
 
-  /** Goes on from here in whichever way there is, unless it is on its way. */
-  #go(): void {
-    if (this.#isBusy || this.#isCalled || this.#isFull || this.#end !== undefined || this.#sink === undefined) return;
-    const { span } = this.#options;
-    if (span !== undefined && span.first === undefined) void this.#awaitRun(span);
+  /** Continues from the current position, unless an operation is already in progress. */
+  #proceed(): void {
+    if (this.#isBusy || this.#isSubscribed || this.#isFull || this.#end !== undefined || this.#sink === undefined)
+      return;
+    const { runRange } = this.#options;
+    if (runRange !== undefined && runRange.first === undefined) void this.#waitForRun(runRange);
     else if (!this.#takeFromChannel()) void this.#catchUp();
   }
 
   get #isFollowing(): boolean {
-    return this.#options.follow && this.#options.span?.last === undefined;
+    return this.#options.follow && this.#options.runRange?.last === undefined;
   }
 
-  /** False where the log must be asked. */
+  /** Returns false when the reader must read from the log. */
   #takeFromChannel(): boolean {
     if (!this.#isFollowing || this.#skip > 0) return false;
     const channel = this.#findChannel();
     if (channel === undefined || channel.isEnded) return false;
     for (;;) {
-      if (channel.hasReached(this.#position)) {
-        this.#endTurn();
-        this.#join(channel);
+      if (channel.isCaughtUpAt(this.#position)) {
+        this.#releaseSlot();
+        this.#subscribe(channel);
         return true;
       }
-      const index = channel.find(this.#position);
-      const part = index === undefined ? undefined : channel.cut(index, this.#position);
+      const index = channel.findPart(this.#position);
+      const part = index === undefined ? undefined : channel.sliceAfter(index, this.#position);
       if (index === undefined || part === undefined) return false;
-      if (this.#mustLook(part)) {
-        void this.#lookAtRun(part);
+      if (this.#mustCheckRun(part)) {
+        void this.#checkRun(part);
         return true;
       }
-      // What was opened stands where it came from.
-      this.#endTurn();
-      const isGiven = this.#mayGive(part);
-      const hasRoom = isGiven && this.#give(part);
+      // The opened log read is behind the position from here on.
+      this.#releaseSlot();
+      const isDelivered = this.#canDeliver(part);
+      const hasRoom = isDelivered && this.#deliver(part);
       if (this.#end !== undefined) return true;
-      if (isGiven) this.#position = part.upTo;
+      if (isDelivered) this.#position = part.upTo;
       if (hasRoom) continue;
-      this.#adopt(channel);
-      this.#bytesWhenLevel = channel.bytesBefore(isGiven ? index + 1 : index);
+      this.#attach(channel);
+      this.#bytesWhenCaughtUp = channel.bytesBefore(isDelivered ? index + 1 : index);
       return true;
     }
   }
 
-  #findChannel(): Channel | undefined {
+  #findChannel(): StreamChannel | undefined {
     return this.#options.channels.find(this.#key, this.session.incarnation);
   }
 
-  /** From now on the channel calls. */
-  #join(channel: Channel): void {
-    this.#adopt(channel);
-    this.#isCalled = true;
-    this.#isLevel = comparePositions(this.#position, channel.head) === 0;
-    this.#givenBefore = channel.given;
-    channel.enter(this, !this.#isLevel);
+  /** The channel delivers to this reader from now on. */
+  #subscribe(channel: StreamChannel): void {
+    this.#attach(channel);
+    this.#isSubscribed = true;
+    this.#isCaughtUp = comparePositions(this.#position, channel.head) === 0;
+    this.#chunksBefore = channel.chunkCount;
+    channel.join(this, !this.#isCaughtUp);
   }
 
-  #adopt(channel: Channel): void {
+  #attach(channel: StreamChannel): void {
     if (this.#channel === channel) return;
-    this.#leave();
+    this.#detach();
     this.#channel = channel;
-    this.#options.channels.use(this.#key, channel);
+    this.#options.channels.retain(this.#key, channel);
   }
 
-  #leave(): void {
+  #detach(): void {
     const channel = this.#channel;
     if (channel === undefined) return;
-    this.#last = this.#givenCursor();
+    this.#lastCursor = this.#deliveredCursor();
     this.#channel = undefined;
-    this.#isCalled = this.#isLevel = false;
+    this.#isSubscribed = this.#isCaughtUp = false;
     channel.leave(this);
     this.#options.channels.release(this.#key, channel);
   }
 
-  /** Stays with the channel, and is called no more: it stands here. */
-  #stepAside(position: Position, hasTaken = true): void {
+  /** Stays attached to the channel, but stops delivery at `position`. */
+  #unsubscribe(position: Position, wasDelivered = true): void {
     const channel = this.#channel;
-    this.#last = this.#givenCursor(hasTaken);
-    this.#isCalled = this.#isLevel = false;
+    this.#lastCursor = this.#deliveredCursor(wasDelivered);
+    this.#isSubscribed = this.#isCaughtUp = false;
     this.#position = position;
     if (channel === undefined) return;
     channel.leave(this);
-    this.#bytesWhenLevel = channel.bytes;
+    this.#bytesWhenCaughtUp = channel.bytes;
   }
 
-  /** `hasTaken` is false where the channel's latest chunk is being given, and was not taken. */
-  #givenCursor(hasTaken = true): string {
+  /** Pass `wasDelivered` = false while the latest chunk of the channel is being delivered and was not taken. */
+  #deliveredCursor(wasDelivered = true): string {
     const channel = this.#channel;
-    if (!this.#isLevel || channel === undefined || this.#mayCut) return this.#last;
-    if (channel.given - (hasTaken ? 0 : 1) === this.#givenBefore) return this.#last;
-    return (hasTaken ? channel.lastCursor : channel.cursorBefore) ?? this.#last;
+    if (!this.#isCaughtUp || channel === undefined || this.#mayTruncate) return this.#lastCursor;
+    if (channel.chunkCount - (wasDelivered ? 0 : 1) === this.#chunksBefore) return this.#lastCursor;
+    return (wasDelivered ? channel.lastCursor : channel.previousCursor) ?? this.#lastCursor;
   }
 
-  /** What it is given may be a part of what the channel gives. */
-  get #mayCut(): boolean {
-    return this.#span !== undefined || this.#left !== Number.POSITIVE_INFINITY;
+  /** Whether this reader may receive only a part of a chunk. */
+  get #mayTruncate(): boolean {
+    return this.#runRange !== undefined || this.#framesLeft !== Number.POSITIVE_INFINITY;
   }
 
-  /** False where the sink is full already, and the part has to stay where it is. */
-  #mayGive({ chunk }: Part): boolean {
+  /** Returns false when the sink is full. The part is then delivered later. */
+  #canDeliver({ chunk }: ChannelPart): boolean {
     if (chunk === undefined || this.#sink?.mayWrite?.() !== false) return true;
-    this.#noteFull();
+    this.#markFull();
     return false;
   }
 
-  /** Hands it to the sink; false where it is full, or this was the end. */
-  #give(part: Part): boolean {
-    const span = this.#span;
+  /** Writes the part to the sink. Returns false when the sink is full or the reader has ended. */
+  #deliver(part: ChannelPart): boolean {
+    const runRange = this.#runRange;
     let { chunk } = part;
     let isOver = false;
-    if (this.#mayCut) {
-      const lastId = span?.last;
-      chunk = cutChunk(chunk, this.#left, lastId);
-      this.#left -= chunk?.frames.length ?? 0;
-      isOver = this.#left <= 0 || (lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0);
-      if (chunk !== undefined) this.#last = chunk.cursor;
-    } else if (chunk !== undefined && !this.#isLevel) this.#last = chunk.cursor;
+    if (this.#mayTruncate) {
+      const lastId = runRange?.last;
+      chunk = cutChunk(chunk, this.#framesLeft, lastId);
+      this.#framesLeft -= chunk?.frames.length ?? 0;
+      isOver = this.#framesLeft <= 0 || (lastId !== undefined && comparePositions(part.upTo, afterRecord(lastId)) >= 0);
+      if (chunk !== undefined) this.#lastCursor = chunk.cursor;
+    } else if (chunk !== undefined && !this.#isCaughtUp) this.#lastCursor = chunk.cursor;
     if (chunk !== undefined) {
       this.#metered?.send(chunk.frames, chunk.textBytes);
-      // Whoever makes room while it is written to says so before it says that there is none.
+      // A sink may call `resume` inside `write`, before `write` returns false.
       this.#hasResumed = false;
       const hasRoom = this.#write(chunk);
       if (this.#end !== undefined) return false;
-      if (!hasRoom && !this.#hasResumed) this.#noteFull();
+      if (!hasRoom && !this.#hasResumed) this.#markFull();
     }
     if (isOver) this.finish("end");
     return !isOver && !this.#isFull;
   }
 
-  /** What a sink throws ends its reader, and nobody else's. */
+  /** An error in a sink ends only its own reader. */
   #write(chunk: Chunk): boolean {
     try {
       return this.#sink?.write(chunk) ?? true;
@@ -303,83 +304,83 @@ export class SessionReader implements Reader, Follower {
     }
   }
 
-  #noteFull(): void {
+  #markFull(): void {
     this.#isFull = true;
     this.#fullSince = performance.now();
   }
 
-  // The run it is bound to, if it is bound to one.
+  // The run this reader is limited to.
 
-  #mustLook({ mayEndRun, upTo }: Part): boolean {
-    const span = this.#span;
-    return mayEndRun && span !== undefined && span.last === undefined && upTo.eventId > this.#lookedAt;
+  #mustCheckRun({ mayEndRun, upTo }: ChannelPart): boolean {
+    const runRange = this.#runRange;
+    return mayEndRun && runRange !== undefined && runRange.last === undefined && upTo.eventId > this.#checkedUpTo;
   }
 
-  async #lookAtRun({ upTo }: Part): Promise<void> {
+  async #checkRun({ upTo }: ChannelPart): Promise<void> {
     await this.#whileBusy(async () => {
-      await this.#options.span?.look();
-      this.#lookedAt = upTo.eventId;
+      await this.#options.runRange?.refresh();
+      this.#checkedUpTo = upTo.eventId;
     });
-    this.#go();
+    this.#proceed();
   }
 
-  async #awaitRun(span: RunSpan): Promise<void> {
+  async #waitForRun(runRange: RunRange): Promise<void> {
     const { incarnation } = this.session;
     await this.#whileBusy(async () => {
-      await span.untilBegun(incarnation, this.#stop.signal);
-      if (span.first !== undefined) this.#position = afterRecord(span.first - 1);
+      await runRange.waitForStart(incarnation, this.#stop.signal);
+      if (runRange.first !== undefined) this.#position = afterRecord(runRange.first - 1);
     });
-    this.#go();
+    this.#proceed();
   }
 
-  // From the log.
+  // Reading from the log.
 
   async #catchUp(): Promise<void> {
-    const { catchUps, ticket } = this.#options;
-    this.#leave();
+    const { catchUpSlots, slotHolder } = this.#options;
+    this.#detach();
     await this.#whileBusy(async () => {
-      await catchUps.take(ticket);
+      await catchUpSlots.acquire(slotHolder);
       if (this.#end !== undefined) return;
-      catchUps.goOn(ticket);
-      await this.#readOn();
+      catchUpSlots.resume(slotHolder);
+      await this.#readFromLog();
       this.#closeOpened();
     });
-    catchUps.release(ticket);
-    this.#go();
+    catchUpSlots.release(slotHolder);
+    this.#proceed();
   }
 
-  /** Until there is no more, it can go on in memory, or the turn is over. */
-  async #readOn(): Promise<void> {
-    const { stream, session } = this.#options;
-    const place = { cursor: writePosition(session.incarnation, this.#position), signal: this.#stop.signal };
-    this.#opened ??= await this.#options.open({ ...place, skip: this.#skip });
+  /** Reads until the log has no more records, a channel can continue, or the slot is revoked. */
+  async #readFromLog(): Promise<void> {
+    const { format, session } = this.#options;
+    const start = { cursor: writePosition(session.incarnation, this.#position), signal: this.#stop.signal };
+    this.#opened ??= await this.#options.open({ ...start, skip: this.#skip });
     const opened = this.#opened;
-    // Aborted.
+    // The read was aborted.
     if (opened === undefined) return;
     for (;;) {
       const { done, value: step } = await opened.steps.next();
       if (this.#end !== undefined) return;
       if (done === true) {
-        this.#reachEnd();
+        this.#reachLogEnd();
         return;
       }
-      const part = toPart(step, this.#position, { session: session.sessionId, dialect: stream.dialect });
-      if (this.#mustLook(part)) await this.#options.span?.look();
-      this.#lookedAt = part.upTo.eventId;
-      while (!this.#mayGive(part)) if (!(await this.#untilRoom())) return;
+      const part = createPart(step, this.#position, { session: session.sessionId, dialect: format.dialect });
+      if (this.#mustCheckRun(part)) await this.#options.runRange?.refresh();
+      this.#checkedUpTo = part.upTo.eventId;
+      while (!this.#canDeliver(part)) if (!(await this.#waitForRoom())) return;
       this.#skip = 0;
-      const hasRoom = this.#give(part);
+      const hasRoom = this.#deliver(part);
       if (this.#isOver()) return;
       this.#position = part.upTo;
-      // Full, and nothing more for now: there is nothing to keep open.
+      // The sink is full and the log has no more records, so close the read and wait on a channel.
       const isAtEnd = comparePositions(this.#position, afterRecord(opened.session.lastId)) >= 0;
       if (!hasRoom && isAtEnd) {
-        this.#reachEnd();
+        this.#reachLogEnd();
         return;
       }
-      if (!hasRoom && !(await this.#untilRoom())) return;
+      if (!hasRoom && !(await this.#waitForRoom())) return;
       const channel = this.#isFollowing ? this.#findChannel() : undefined;
-      if (channel?.find(this.#position) !== undefined) return;
+      if (channel?.findPart(this.#position) !== undefined) return;
     }
   }
 
@@ -387,37 +388,37 @@ export class SessionReader implements Reader, Follower {
     return this.#end !== undefined;
   }
 
-  /** False where it must begin again: somebody else has the turn, or nobody is left. */
-  async #untilRoom(): Promise<boolean> {
-    const { catchUps, ticket } = this.#options;
+  /** Returns false when the read must be opened again because the slot was revoked, or when the reader has ended. */
+  async #waitForRoom(): Promise<boolean> {
+    const { catchUpSlots, slotHolder } = this.#options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
-    catchUps.stall(ticket);
+    catchUpSlots.stall(slotHolder);
     await promise;
     this.#wake = undefined;
-    return this.#end === undefined && catchUps.goOn(ticket);
+    return this.#end === undefined && catchUpSlots.resume(slotHolder);
   }
 
-  /** The log has no more for now. */
-  #reachEnd(): void {
+  /** Called when the log has no more records for now. */
+  #reachLogEnd(): void {
     this.#skip = 0;
-    const { channels, session, stream, follow, span } = this.#options;
+    const { channels, session, format, follow, runRange } = this.#options;
     if (!this.#isFollowing) {
-      // A run that has ended since this stretch of the log was opened: its rest is there, and is read next.
-      const isCut = span?.last !== undefined && comparePositions(this.#position, afterRecord(span.last)) < 0;
-      if (!follow || !isCut) this.finish("end");
+      // The run ended after this read was opened; the rest is read next.
+      const hasMore = runRange?.last !== undefined && comparePositions(this.#position, afterRecord(runRange.last)) < 0;
+      if (!follow || !hasMore) this.finish("end");
       return;
     }
-    const channel = this.#findChannel() ?? channels.create(this.#key, session, stream, this.#position);
+    const channel = this.#findChannel() ?? channels.create(this.#key, session, format, this.#position);
     if (!this.#isFull) return;
-    this.#adopt(channel);
-    this.#bytesWhenLevel = channel.bytes;
+    this.#attach(channel);
+    this.#bytesWhenCaughtUp = channel.bytes;
   }
 
-  #endTurn(): void {
+  #releaseSlot(): void {
     if (this.#opened === undefined) return;
     this.#closeOpened();
-    this.#options.catchUps.release(this.#options.ticket);
+    this.#options.catchUpSlots.release(this.#options.slotHolder);
   }
 
   #closeOpened(): void {
@@ -437,11 +438,11 @@ export class SessionReader implements Reader, Follower {
   }
 }
 
-const METERED: { readonly [R in ReaderEnd["reason"]]: StreamEnd } = {
+const METERED_ENDS: { readonly [R in ReaderEnd["reason"]]: StreamEnd } = {
   end: "end",
   slow: "slow",
   left: "left",
-  // It was asked for more, and will be asked again: nothing broke.
+  // The client will resume with the next server, so this is not an error.
   closing: "left",
   error: "error",
 };

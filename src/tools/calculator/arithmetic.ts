@@ -1,6 +1,6 @@
 /**
- * The operators of the calculator on its values. Exact on exact ones wherever there is an exact result that is not too
- * long; what has no result is a fault with words for it.
+ * Operators of the calculator. Results are exact where exact operands have an exact result of limited size, and
+ * approximate otherwise. An operation without a result is reported through `fail`.
  */
 import {
   add,
@@ -17,107 +17,107 @@ import {
   sizeOf,
   truncate,
 } from "./rational.ts";
-import { isExact, numberOf, type Value } from "./value.ts";
+import { isExact, numberOf, type CalculatorValue } from "./value.ts";
 
-/** Given words, throws them as a fault with its place. */
-export type Refuse = (message: string) => never;
+/** Throws an `ExpressionError` with the message, at the position of the operator or function. */
+export type FailExpression = (message: string) => never;
 
 /** Bits of an exact number: about 3,000 digits. */
 export const MAX_BITS = 10_000;
 const MAX_ROOT = 64n;
 
-export function about(value: number, refuse: Refuse): Value {
-  if (Number.isNaN(value)) refuse("has no real result");
-  if (!Number.isFinite(value)) refuse("is too large");
-  return { about: value };
+export function approximateValue(value: number, fail: FailExpression): CalculatorValue {
+  if (Number.isNaN(value)) fail("has no real result");
+  if (!Number.isFinite(value)) fail("gives a number that is too large");
+  return { approximate: value };
 }
 
-export function exactly(value: Rational, refuse: Refuse): Value {
-  if (sizeOf(value) > MAX_BITS) refuse("has too many digits");
+export function exactValue(value: Rational, fail: FailExpression): CalculatorValue {
+  if (sizeOf(value) > MAX_BITS) fail("gives a number with too many digits");
   return { exact: value };
 }
 
-export function addValues(a: Value, b: Value, refuse: Refuse): Value {
-  if (isExact(a) && isExact(b)) return exactly(add(a.exact, b.exact), refuse);
-  return about(numberOf(a) + numberOf(b), refuse);
+export function addValues(a: CalculatorValue, b: CalculatorValue, fail: FailExpression): CalculatorValue {
+  if (isExact(a) && isExact(b)) return exactValue(add(a.exact, b.exact), fail);
+  return approximateValue(numberOf(a) + numberOf(b), fail);
 }
 
-export function negateValue(value: Value): Value {
-  return isExact(value) ? { exact: negate(value.exact) } : { about: -value.about };
+export function negateValue(value: CalculatorValue): CalculatorValue {
+  return isExact(value) ? { exact: negate(value.exact) } : { approximate: -value.approximate };
 }
 
-export function multiplyValues(a: Value, b: Value, refuse: Refuse): Value {
-  if (isExact(a) && isExact(b)) return exactly(multiply(a.exact, b.exact), refuse);
-  return about(numberOf(a) * numberOf(b), refuse);
+export function multiplyValues(a: CalculatorValue, b: CalculatorValue, fail: FailExpression): CalculatorValue {
+  if (isExact(a) && isExact(b)) return exactValue(multiply(a.exact, b.exact), fail);
+  return approximateValue(numberOf(a) * numberOf(b), fail);
 }
 
-export function divideValues(a: Value, b: Value, refuse: Refuse): Value {
-  if (isZero(b)) refuse("is a division by zero");
-  if (isExact(a) && isExact(b)) return exactly(divide(a.exact, b.exact), refuse);
-  return about(numberOf(a) / numberOf(b), refuse);
+export function divideValues(a: CalculatorValue, b: CalculatorValue, fail: FailExpression): CalculatorValue {
+  if (isZero(b)) fail("divides by zero");
+  if (isExact(a) && isExact(b)) return exactValue(divide(a.exact, b.exact), fail);
+  return approximateValue(numberOf(a) / numberOf(b), fail);
 }
 
-/** What is left of `a` after as many whole `b` as fit; it has the sign of `a`. */
-export function remainderOf(a: Value, b: Value, refuse: Refuse): Value {
-  if (isZero(b)) refuse("is a division by zero");
-  if (!isExact(a) || !isExact(b)) return about(numberOf(a) % numberOf(b), refuse);
+/** Returns the remainder of the division, with the sign of `a`. */
+export function remainderOf(a: CalculatorValue, b: CalculatorValue, fail: FailExpression): CalculatorValue {
+  if (isZero(b)) fail("divides by zero");
+  if (!isExact(a) || !isExact(b)) return approximateValue(numberOf(a) % numberOf(b), fail);
   const times = truncate(divide(a.exact, b.exact));
-  return exactly(add(a.exact, negate(multiply(makeRational(times), b.exact))), refuse);
+  return exactValue(add(a.exact, negate(multiply(makeRational(times), b.exact))), fail);
 }
 
-export function raise(base: Value, exponent: Value, refuse: Refuse): Value {
+export function raise(base: CalculatorValue, exponent: CalculatorValue, fail: FailExpression): CalculatorValue {
   if (isExact(base) && isExact(exponent)) {
-    const made = raiseExactly(base.exact, exponent.exact, refuse);
-    if (made !== undefined) return made;
+    const result = raiseExactly(base.exact, exponent.exact, fail);
+    if (result !== undefined) return result;
   }
-  if (isZero(base) && isNegative(exponent)) refuse("is a division by zero");
-  return about(numberOf(base) ** numberOf(exponent), refuse);
+  if (isZero(base) && isNegative(exponent)) fail("divides by zero");
+  return approximateValue(numberOf(base) ** numberOf(exponent), fail);
 }
 
-export function takeRoot(value: Value, degree: number, refuse: Refuse): Value {
+export function takeRoot(value: CalculatorValue, degree: number, fail: FailExpression): CalculatorValue {
   const number = numberOf(value);
-  if (isNegative(value) && degree % 2 === 0) refuse("is a root of a negative number");
+  if (isNegative(value) && degree % 2 === 0) fail("takes a root of a negative number");
   if (isExact(value)) {
     const root = findRoot(value.exact, degree);
     if (root !== undefined) return { exact: root };
   }
-  return about(degree === 2 ? Math.sqrt(number) : Math.cbrt(number), refuse);
+  return approximateValue(degree === 2 ? Math.sqrt(number) : Math.cbrt(number), fail);
 }
 
-export function compareValues(a: Value, b: Value): number {
+export function compareValues(a: CalculatorValue, b: CalculatorValue): number {
   return isExact(a) && isExact(b) ? compare(a.exact, b.exact) : numberOf(a) - numberOf(b);
 }
 
-export function isZero(value: Value): boolean {
-  return isExact(value) ? value.exact.n === 0n : value.about === 0;
+export function isZero(value: CalculatorValue): boolean {
+  return isExact(value) ? value.exact.n === 0n : value.approximate === 0;
 }
 
-/** By its sign and not by its double, which is zero for the smallest numbers. */
-export function isNegative(value: Value): boolean {
-  return isExact(value) ? value.exact.n < 0n : value.about < 0;
+/** Checks the exact sign: the smallest numbers are zero as a double. */
+export function isNegative(value: CalculatorValue): boolean {
+  return isExact(value) ? value.exact.n < 0n : value.approximate < 0;
 }
 
-/** True when a power is not too long to be computed exactly. */
-export function isRaisable(base: Rational, times: bigint): boolean {
+/** Returns true if the power is small enough to be computed exactly. */
+export function isPowerComputable(base: Rational, times: bigint): boolean {
   return times <= MAX_BITS && (sizeOf(base) - 1) * Number(times) <= MAX_BITS;
 }
 
-function raiseExactly(base: Rational, { n, d }: Rational, refuse: Refuse): Value | undefined {
+function raiseExactly(base: Rational, { n, d }: Rational, fail: FailExpression): CalculatorValue | undefined {
   if (d > MAX_ROOT) return undefined;
-  if (base.n === 0n && n < 0n) refuse("is a division by zero");
-  // A negative number has a real power of a fraction only sometimes: better none than a surprise.
-  if (d !== 1n && base.n < 0n) refuse("is a power of a negative number that is not real");
+  if (base.n === 0n && n < 0n) fail("divides by zero");
+  // Only some fractional powers of negative numbers are real, so none is computed.
+  if (d !== 1n && base.n < 0n) fail("raises a negative number to a fractional power");
   const root = d === 1n ? base : findRoot(base, Number(d));
   if (root === undefined) return undefined;
   if (isWhole(root) && (root.n === 0n || root.n === 1n)) return n === 0n ? { exact: ONE } : { exact: root };
   if (isWhole(root) && root.n === -1n) return { exact: n % 2n === 0n ? ONE : root };
   const times = n < 0n ? -n : n;
-  // Its size is known before: what is too long is not computed at all.
-  if (!isRaisable(root, times)) refuse("has too many digits");
+  // The size is estimated first, so that a power that is too long is never computed.
+  if (!isPowerComputable(root, times)) fail("gives a number with too many digits");
   const [upper, lower] = [root.n ** times, root.d ** times];
-  // Powers of numbers without a common divisor have none either: nothing is to be reduced.
-  if (n >= 0n) return exactly({ n: upper, d: lower }, refuse);
-  return exactly(upper < 0n ? { n: -lower, d: -upper } : { n: lower, d: upper }, refuse);
+  // Powers of coprime numbers are coprime, so there is nothing to reduce.
+  if (n >= 0n) return exactValue({ n: upper, d: lower }, fail);
+  return exactValue(upper < 0n ? { n: -lower, d: -upper } : { n: lower, d: upper }, fail);
 }
 
 function findRoot({ n, d }: Rational, degree: number): Rational | undefined {
@@ -126,15 +126,14 @@ function findRoot({ n, d }: Rational, degree: number): Rational | undefined {
   return upper === undefined || lower === undefined ? undefined : { n: n < 0n ? -upper : upper, d: lower };
 }
 
-export function factorialOf(value: Value, refuse: Refuse): Value {
-  if (!isExact(value) || !isWhole(value.exact) || value.exact.n < 0n)
-    return refuse("is a factorial of something else than a whole number from 0 on");
+export function factorialOf(value: CalculatorValue, fail: FailExpression): CalculatorValue {
+  if (!isExact(value) || !isWhole(value.exact) || value.exact.n < 0n) return fail("needs an integer of at least 0");
   const { n } = value.exact;
-  if (n > 10_000n) refuse("has too many digits");
+  if (n > 10_000n) fail("gives a number with too many digits");
   let product = 1n;
   for (let factor = 2n; factor <= n; factor++) {
     product *= factor;
-    if (bitLength(product) > MAX_BITS) refuse("has too many digits");
+    if (bitLength(product) > MAX_BITS) fail("gives a number with too many digits");
   }
   return { exact: makeRational(product) };
 }

@@ -1,21 +1,22 @@
-/** The calculator as a tool. */
+/** The `calculator` tool. */
 import { defineTool } from "../define-tool.ts";
 import { describeInput } from "../describe-input.ts";
 import { toolResult } from "../tool-result.ts";
 import type { Tool } from "../tool.ts";
 import { evaluateExpression, type EvaluateOptions } from "./evaluate-expression.ts";
 
-/** Characters on each side of the place that is wrong. */
+/** Characters quoted on each side of the error. */
 const AROUND = 20;
 
+/** Creates the `calculator` tool, which evaluates arithmetic expressions. */
 export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
   return defineTool({
     name: "calculator",
     description:
-      "Computes an arithmetic expression exactly: + - * / ^, % for percent (15%) or remainder (7 % 3), factorial !, " +
+      "Evaluates an arithmetic expression exactly: + - * / ^, % for percent (15%) or remainder (7 % 3), factorial !, " +
       "parentheses; sqrt, cbrt, abs, sign, min, max, round(x, digits), floor, ceil, trunc, log (base 10, or log(x, base)), " +
       "ln, log2, exp, sin, cos, tan, asin, acos, atan (radians), pow, mod; pi, e. " +
-      "Use it for any arithmetic instead of computing yourself.",
+      "Use it for all arithmetic instead of calculating yourself.",
     input: describeInput<{ expression: string }>({
       type: "object",
       properties: {
@@ -32,7 +33,7 @@ export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
       const before = expression.slice(Math.max(0, position - AROUND), position).toWellFormed();
       const after = expression.slice(position, position + AROUND).toWellFormed();
       return toolResult({
-        text: `At character ${position + 1}: ${message}. The place: ${before}⟨here⟩${after}`,
+        text: `Error at character ${position + 1}: ${message}. Context: ${before}⟨here⟩${after}`,
         isError: true,
       });
     },

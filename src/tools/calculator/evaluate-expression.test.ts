@@ -10,7 +10,7 @@ function compute(text: string): string {
   return result.ok ? result.text : `at ${result.position}: ${result.message}`;
 }
 
-describe("the calculator", () => {
+describe("evaluateExpression", () => {
   it.each([
     ["0.1 + 0.2", "0.3"],
     ["1 - 0.9", "0.1"],
@@ -108,63 +108,65 @@ describe("the calculator", () => {
   });
 
   it.each([
-    ["", "at 0: there is nothing to compute"],
-    ["1/0", "at 1: `/` is a division by zero"],
-    ["5 % (3-3)", "at 2: `%` is a division by zero"],
-    ["0^-1", "at 1: `^` is a division by zero"],
-    ["1/(0.1+0.2-0.3)", "at 1: `/` is a division by zero"],
-    ["1 + ", "at 4: expected a number; the text ends too early"],
+    ["", "at 0: the expression is empty"],
+    ["1/0", "at 1: `/` divides by zero"],
+    ["5 % (3-3)", "at 2: `%` divides by zero"],
+    ["0^-1", "at 1: `^` divides by zero"],
+    ["1/(0.1+0.2-0.3)", "at 1: `/` divides by zero"],
+    ["1 + ", "at 4: expected a number, but the expression ends here"],
     ["1 + * 2", "at 4: expected a number"],
-    ["(1 + 2", "at 0: expected ) for this parenthesis"],
-    ["1 + 2)", "at 5: this parenthesis was not opened"],
+    ["(1 + 2", "at 0: this parenthesis has no matching )"],
+    ["1 + 2)", "at 5: this parenthesis has no matching ("],
     ["2(3)", "at 1: expected an operator, such as *"],
     ["2pi", "at 1: expected an operator, such as *"],
-    ["1,000", "at 1: a comma parts arguments of a function; write 1000, not 1,000"],
-    ["1__0", "at 1: underscores stand between two digits of a number"],
-    ["1.2.3", "at 3: a number has one decimal point"],
-    ["1 $ 2", "at 2: `$` has no meaning here"],
-    ["1 + 🙂", "at 4: `🙂` has no meaning here"],
-    ["sqrt 4", "at 0: `sqrt` needs its arguments in parentheses"],
+    ["1,000", "at 1: a comma separates function arguments; write 1000, not 1,000"],
+    ["1__0", "at 1: underscores are only allowed between two digits"],
+    ["1.2.3", "at 3: a number can have only one decimal point"],
+    ["1 $ 2", "at 2: unexpected character `$`"],
+    ["1 + 🙂", "at 4: unexpected character `🙂`"],
+    ["sqrt 4", "at 0: `sqrt` needs arguments in parentheses"],
     ["sqrt()", "at 0: `sqrt` takes one argument"],
     ["sqrt(1, 2)", "at 0: `sqrt` takes one argument"],
     ["round(1, 2, 3)", "at 0: `round` takes 1 to 2 arguments"],
-    ["round(1, 0.5)", "at 0: `round` rounds to a whole number of digits from -100 to 100"],
-    ["max(1, 2", "at 0: expected ) for the arguments of `max`"],
-    ["sqrt(-4)", "at 0: `sqrt` is a root of a negative number"],
-    ["sqrt(-1e-400)", "at 0: `sqrt` is a root of a negative number"],
-    ["log(-1e-400)", "at 0: `log` is a logarithm of a number that is not positive"],
-    ["(-8)^(1/3)", "at 4: `^` is a power of a negative number that is not real"],
-    ["log(0)", "at 0: `log` is a logarithm of a number that is not positive"],
-    ["log(8, 1)", "at 0: `log` is a logarithm whose base is not positive, or is 1"],
+    ["round(1, 0.5)", "at 0: `round` needs an integer number of digits from -100 to 100"],
+    ["max(1, 2", "at 0: missing ) after the arguments of `max`"],
+    ["sqrt(-4)", "at 0: `sqrt` takes a root of a negative number"],
+    ["sqrt(-1e-400)", "at 0: `sqrt` takes a root of a negative number"],
+    ["log(-1e-400)", "at 0: `log` needs a positive number"],
+    ["(-8)^(1/3)", "at 4: `^` raises a negative number to a fractional power"],
+    ["log(0)", "at 0: `log` needs a positive number"],
+    ["log(8, 1)", "at 0: `log` needs a positive base other than 1"],
     ["asin(2)", "at 0: `asin` has no real result"],
-    ["tan(pi/2)", "at 0: `tan` is a tangent that does not exist"],
-    ["exp(1000)", "at 0: `exp` is too large"],
-    ["(-1)!", "at 4: `!` is a factorial of something else than a whole number from 0 on"],
-    ["9^9^9", "at 1: `^` has too many digits"],
-    ["99999!", "at 5: `!` has too many digits"],
+    ["tan(pi/2)", "at 0: `tan` has no value for this angle"],
+    ["exp(1000)", "at 0: `exp` gives a number that is too large"],
+    ["(-1)!", "at 4: `!` needs an integer of at least 0"],
+    ["9^9^9", "at 1: `^` gives a number with too many digits"],
+    ["99999!", "at 5: `!` gives a number with too many digits"],
     ["1e99999", "at 0: `1e99999` has too many digits"],
-    ["50% - 5", "at 4: % before - can be percent or remainder: use parentheses, as (5%) - 1"],
+    ["50% - 5", "at 4: % before - can mean percent or remainder; add parentheses, as in (5%) - 1"],
   ])("%s: %s", (text, expected) => {
     expect(compute(text)).toBe(expected);
   });
 
-  it("names what it knows when it is asked for something else", () => {
-    expect(compute("foo(1)")).toContain("`foo` is not known; there are sqrt, cbrt, abs");
-    expect(compute("constructor(1)")).toContain("`constructor` is not known");
-    expect(compute("__proto__")).toContain("`_` has no meaning here");
+  it("lists the available names if a name is unknown", () => {
+    expect(compute("foo(1)")).toContain("unknown name `foo`; available: sqrt, cbrt, abs");
+    expect(compute("constructor(1)")).toContain("unknown name `constructor`");
+    expect(compute("__proto__")).toContain("unexpected character `_`");
   });
 
-  it("has limits", () => {
-    expect(compute("1+".repeat(1001))).toBe("at 2000: an expression may have 2000 characters, not 2002");
-    expect(compute(`${"(".repeat(101)}1${")".repeat(101)}`)).toBe("at 100: an expression may nest 100 levels");
-    expect(compute(`${"-".repeat(500)}1`)).toBe("at 100: an expression may nest 100 levels");
-    expect(compute("2^".repeat(500) + "2")).toContain("an expression may nest 100 levels");
+  it("enforces its limits", () => {
+    expect(compute("1+".repeat(1001))).toBe("at 2000: the expression has 2002 characters; at most 2000 are allowed");
+    expect(compute(`${"(".repeat(101)}1${")".repeat(101)}`)).toBe(
+      "at 100: the expression is nested deeper than 100 levels",
+    );
+    expect(compute(`${"-".repeat(500)}1`)).toBe("at 100: the expression is nested deeper than 100 levels");
+    expect(compute("2^".repeat(500) + "2")).toContain("the expression is nested deeper than 100 levels");
     expect(compute(`${"(".repeat(100)}1${")".repeat(100)}`)).toBe("1");
     expect(evaluateExpression("1+1", { maxLength: 2 }).ok).toBe(false);
     expect(evaluateExpression("((1))", { maxDepth: 1 }).ok).toBe(false);
   });
 
-  it("does not compute for long, whatever it is given", () => {
+  it("returns quickly for any expression", () => {
     const expensive = [
       "3^6300/2^9900/(3^6300/2^9900)*".repeat(66) + "1",
       "1000!/999!*".repeat(180) + "1",
@@ -185,11 +187,11 @@ describe("the calculator", () => {
     ["floor(100 * pi)", true],
     ["round(pi, 4)", true],
     ["floor(10^30 / 7)", true],
-  ])("does not take for exact what it does not know: %s", (expression, isExact) => {
+  ])("does not mark an approximate result as exact: %s", (expression, isExact) => {
     expect(evaluateExpression(expression)).toMatchObject({ ok: true, isExact });
   });
 
-  it("says whether it is exact", () => {
+  it("reports whether the result is exact", () => {
     const exactness = ["1/4", "1/3", "sqrt(4)", "sqrt(2)", "pi", "2^-200"].map((text) => {
       const result = evaluateExpression(text);
       return result.ok && result.isExact;
@@ -198,7 +200,7 @@ describe("the calculator", () => {
   });
 });
 
-/** Another way to compute: fractions that are never reduced, and no parser. */
+/** Reference implementation: unreduced fractions without a parser. */
 interface Fraction {
   readonly n: bigint;
   readonly d: bigint;
@@ -206,7 +208,7 @@ interface Fraction {
 
 interface Tree {
   readonly text: string;
-  /** Undefined where it has no value. */
+  /** Returns undefined if the expression has no value. */
   readonly value: Fraction | undefined;
 }
 
@@ -231,7 +233,8 @@ function combine(operator: string, a: Fraction, b: Fraction): Fraction | undefin
     default: {
       if (b.n === 0n) return undefined;
       if (operator === "/") return { n: a.n * b.d, d: a.d * b.n };
-      // With one denominator, the remainder is that of the numerators; BigInt has the sign of the first, as we do.
+      // With a common denominator, the remainder is that of the numerators. BigInt also uses the sign of the first
+      // operand.
       return { n: (a.n * b.d) % (b.n * a.d), d: a.d * b.d };
     }
   }
@@ -265,8 +268,8 @@ const { tree } = fc.letrec<{ tree: Tree }>((tie) => ({
   ),
 }));
 
-describe("the calculator, against fractions computed otherwise", () => {
-  it("agrees exactly, or to twenty digits where it says that it has rounded", () => {
+describe("evaluateExpression compared with a reference", () => {
+  it("agrees exactly, or to twenty digits if the result is rounded", () => {
     fc.assert(
       fc.property(tree, ({ text, value }) => {
         fc.pre(text.length <= 2000);
@@ -281,7 +284,7 @@ describe("the calculator, against fractions computed otherwise", () => {
         }
         const sign = result.text.startsWith("-") ? -1n : 1n;
         const { n, d } = parseDecimal(result.text.replace(/^-/, ""));
-        // difference = |sign·n/d - value|; relative to the value it is below 10^-19.
+        // difference = |sign·n/d - value|, which must be below 10^-19 of the value.
         const difference = absolute(sign * n * value.d - value.n * d);
         if (result.isExact) expect(difference).toBe(0n);
         else expect(difference * 10n ** 19n <= absolute(value.n * d)).toBe(true);
@@ -290,10 +293,10 @@ describe("the calculator, against fractions computed otherwise", () => {
     );
   });
 
-  it("agrees on what is under, over and nearest", () => {
+  it("agrees on floor, ceil and round", () => {
     const divideDown = (n: bigint, d: bigint): bigint => {
       const [top, bottom] = d < 0n ? [-n, -d] : [n, d];
-      // From the remainder, made positive.
+      // Made positive from the remainder.
       return (top - (((top % bottom) + bottom) % bottom)) / bottom;
     };
     fc.assert(
@@ -313,7 +316,7 @@ describe("the calculator, against fractions computed otherwise", () => {
     );
   });
 
-  it("gives the same for every way to write it", () => {
+  it("gives the same result for all spellings of an expression", () => {
     const WIDE: { readonly [sign: string]: string } = { "*": "×", "/": "÷", "-": "−", " ": "\u3000" };
     const widen = (sign: string): string =>
       WIDE[sign] ?? (/[!-~]/.test(sign) ? String.fromCharCode(sign.charCodeAt(0) + 0xfee0) : sign);
@@ -328,7 +331,7 @@ describe("the calculator, against fractions computed otherwise", () => {
   });
 
   it.each(["sqrt", "ln", "exp", "sin", "cos", "atan", "cbrt", "log10", "log2"] as const)(
-    "%s is that of doubles",
+    "agrees with doubles: %s",
     (name) => {
       const reference = name === "ln" ? Math.log : Math[name];
       fc.assert(
@@ -343,7 +346,7 @@ describe("the calculator, against fractions computed otherwise", () => {
     },
   );
 
-  it("takes any text, and never throws", () => {
+  it("never throws, for any text", () => {
     const noise = fc.string({
       unit: fc.constantFrom(...Array.from("0123456789.eE+-*/%^!(),_ pisqrtlogmax（）×÷−√π一🙂\u0000")),
       maxLength: 60,

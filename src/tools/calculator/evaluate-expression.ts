@@ -1,214 +1,233 @@
 /**
- * Reads an arithmetic expression and computes it on the way: a descent through the levels of precedence. No code is
- * made of the text and none of it is run; what an expression can do is what is written here.
+ * Parses and evaluates arithmetic expressions with a recursive descent parser. The text is never executed as code.
  *
  *     sum      product (("+" | "-") product)*
  *     product  sign (("*" | "/" | "%") sign)*
  *     sign     ("+" | "-" | "√")* power
  *     power    postfix ("^" sign)?            so -2^2 is -4, and 2^3^2 is 2^9
- *     postfix  primary ("!" | "%")*           "%" is percent where nothing follows that it could divide
+ *     postfix  primary ("!" | "%")*           "%" is percent if no operand follows
  *     primary  number | constant | function "(" sum ("," sum)* ")" | "(" sum ")"
  */
 import {
   addValues,
   divideValues,
-  exactly,
+  exactValue,
   factorialOf,
   MAX_BITS,
   multiplyValues,
   negateValue,
   raise,
-  type Refuse,
+  type FailExpression,
   remainderOf,
   takeRoot,
 } from "./arithmetic.ts";
-import { ExpressionFault } from "./expression-fault.ts";
+import { ExpressionError } from "./expression-error.ts";
 import { formatValue } from "./format-value.ts";
 import { CONSTANTS, FUNCTIONS } from "./functions.ts";
 import { makeRational, sizeOf } from "./rational.ts";
-import { type Token, tokenize } from "./tokenize.ts";
-import { isExact, type Value } from "./value.ts";
+import { type ExpressionToken, tokenize } from "./tokenize.ts";
+import { isExact, type CalculatorValue } from "./value.ts";
 
+/** Result of `evaluateExpression`. `isExact` is false if the text is rounded. */
 export type Evaluation =
   | { readonly ok: true; readonly text: string; readonly isExact: boolean }
   /** `position` counts code units from 0. */
   | { readonly ok: false; readonly message: string; readonly position: number };
 
+/** Limits of `evaluateExpression`. */
 export interface EvaluateOptions {
+  /** Maximum length of an expression, in characters. Default: 2,000. */
   readonly maxLength?: number;
-  /** Parentheses, signs and powers within one another. */
+  /** Maximum nesting of parentheses, signs, powers and functions. Default: 100. */
   readonly maxDepth?: number;
 }
 
 const MAX_LENGTH = 2000;
 const MAX_DEPTH = 100;
-/** Squared bits of the numbers that operators were given: about a tenth of a second at worst. */
+/** Limit for the sum of squared operand sizes in bits: about 0.1 s in the worst case. */
 const MAX_WORK = 4e9;
-const HUNDRED: Value = { exact: makeRational(100n) };
+const HUNDRED: CalculatorValue = { exact: makeRational(100n) };
 
+/**
+ * Evaluates an arithmetic expression with exact fractions where possible. Returns a message and a position if the
+ * expression is not valid; it does not throw.
+ *
+ * ```ts
+ * evaluateExpression("128 * 15%"); // { ok: true, text: "19.2", isExact: true }
+ * ```
+ */
 export function evaluateExpression(
   text: string,
   { maxLength = MAX_LENGTH, maxDepth = MAX_DEPTH }: EvaluateOptions = {},
 ): Evaluation {
   try {
     if (text.length > maxLength)
-      throw new ExpressionFault(`an expression may have ${maxLength} characters, not ${text.length}`, maxLength);
-    const { text: result, isExact } = formatValue(new Reader(tokenize(text), maxDepth).read());
+      throw new ExpressionError(
+        `the expression has ${text.length} characters; at most ${maxLength} are allowed`,
+        maxLength,
+      );
+    const { text: result, isExact } = formatValue(new ExpressionParser(tokenize(text), maxDepth).parse());
     return { ok: true, text: result, isExact };
   } catch (error) {
-    if (!(error instanceof ExpressionFault)) throw error;
+    if (!(error instanceof ExpressionError)) throw error;
     return { ok: false, message: error.message, position: error.position };
   }
 }
 
-class Reader {
-  readonly #tokens: readonly Token[];
+class ExpressionParser {
+  readonly #tokens: readonly ExpressionToken[];
   readonly #maxDepth: number;
   #next = 0;
   #depth = 0;
   #work = 0;
 
-  constructor(tokens: readonly Token[], maxDepth: number) {
+  constructor(tokens: readonly ExpressionToken[], maxDepth: number) {
     this.#tokens = tokens;
     this.#maxDepth = maxDepth;
   }
 
-  read(): Value {
-    if (this.#peek().kind === "end") throw new ExpressionFault("there is nothing to compute", 0);
+  parse(): CalculatorValue {
+    if (this.#peek().kind === "end") throw new ExpressionError("the expression is empty", 0);
     const value = this.#readSum();
     const { kind, text, at } = this.#peek();
     if (kind === "end") return value;
-    if (text === ")") throw new ExpressionFault("this parenthesis was not opened", at);
-    if (text === ",") throw new ExpressionFault("a comma parts arguments of a function; write 1000, not 1,000", at);
-    throw new ExpressionFault("expected an operator, such as *", at);
+    if (text === ")") throw new ExpressionError("this parenthesis has no matching (", at);
+    if (text === ",") throw new ExpressionError("a comma separates function arguments; write 1000, not 1,000", at);
+    throw new ExpressionError("expected an operator, such as *", at);
   }
 
-  #readSum(): Value {
+  #readSum(): CalculatorValue {
     let value = this.#readProduct();
     for (;;) {
       const token = this.#take("+", "-");
       if (token === undefined) return value;
       const right = this.#readProduct();
-      this.#spend(token, value, right);
-      value = addValues(value, token.text === "+" ? right : negateValue(right), this.#refuseAt(token));
+      this.#countWork(token, value, right);
+      value = addValues(value, token.text === "+" ? right : negateValue(right), this.#failAt(token));
     }
   }
 
-  #readProduct(): Value {
+  #readProduct(): CalculatorValue {
     let value = this.#readSign();
     for (;;) {
       const token = this.#take("*", "/", "%");
       if (token === undefined) return value;
       const compute = token.text === "*" ? multiplyValues : token.text === "/" ? divideValues : remainderOf;
       const right = this.#readSign();
-      this.#spend(token, value, right);
-      value = compute(value, right, this.#refuseAt(token));
+      this.#countWork(token, value, right);
+      value = compute(value, right, this.#failAt(token));
     }
   }
 
-  #readSign(): Value {
+  #readSign(): CalculatorValue {
     const token = this.#take("+", "-", "√");
     if (token === undefined) return this.#readPower();
-    const value = this.#deeper(token, () => this.#readSign());
-    if (token.text === "√") return takeRoot(value, 2, this.#refuseAt(token));
+    const value = this.#nest(token, () => this.#readSign());
+    if (token.text === "√") return takeRoot(value, 2, this.#failAt(token));
     return token.text === "-" ? negateValue(value) : value;
   }
 
-  #readPower(): Value {
+  #readPower(): CalculatorValue {
     const base = this.#readPostfix();
     const token = this.#take("^");
     if (token === undefined) return base;
     return raise(
       base,
-      this.#deeper(token, () => this.#readSign()),
-      this.#refuseAt(token),
+      this.#nest(token, () => this.#readSign()),
+      this.#failAt(token),
     );
   }
 
-  #readPostfix(): Value {
+  #readPostfix(): CalculatorValue {
     let value = this.#readPrimary();
     for (;;) {
       const token = this.#peek();
-      if (token.text === "!") value = factorialOf(value, this.#refuseAt(token));
-      else if (token.text === "%" && this.#isPercent()) value = divideValues(value, HUNDRED, this.#refuseAt(token));
+      if (token.text === "!") value = factorialOf(value, this.#failAt(token));
+      else if (token.text === "%" && this.#isPercent()) value = divideValues(value, HUNDRED, this.#failAt(token));
       else return value;
       this.#next++;
     }
   }
 
-  /** Whether the `%` that comes next means hundredths. Where both could be meant, the writer must say. */
+  /** Returns true if the next `%` means percent. Throws if it could also mean remainder. */
   #isPercent(): boolean {
-    const { kind, text, at } = this.#tokens[this.#next + 1] as Token;
+    const { kind, text, at } = this.#tokens[this.#next + 1] as ExpressionToken;
     if (text === "+" || text === "-")
-      throw new ExpressionFault(`% before ${text} can be percent or remainder: use parentheses, as (5%) ${text} 1`, at);
+      throw new ExpressionError(
+        `% before ${text} can mean percent or remainder; add parentheses, as in (5%) ${text} 1`,
+        at,
+      );
     return kind === "end" || (kind === "symbol" && text !== "(" && text !== "π" && text !== "√");
   }
 
-  #readPrimary(): Value {
+  #readPrimary(): CalculatorValue {
     const token = this.#peek();
     const { kind, text, at } = token;
     this.#next++;
-    if (kind === "number") return readNumber(token, this.#refuseAt(token));
+    if (kind === "number") return readNumber(token, this.#failAt(token));
     if (text === "(") {
-      const value = this.#deeper(token, () => this.#readSum());
-      if (this.#take(")") === undefined) throw new ExpressionFault("expected ) for this parenthesis", at);
+      const value = this.#nest(token, () => this.#readSum());
+      if (this.#take(")") === undefined) throw new ExpressionError("this parenthesis has no matching )", at);
       return value;
     }
     const constant = CONSTANTS.get(text);
     if (constant !== undefined) return constant;
-    if (kind === "name") return this.#deeper(token, () => this.#readCall(token));
-    throw new ExpressionFault(kind === "end" ? "expected a number; the text ends too early" : "expected a number", at);
+    if (kind === "name") return this.#nest(token, () => this.#readCall(token));
+    throw new ExpressionError(
+      kind === "end" ? "expected a number, but the expression ends here" : "expected a number",
+      at,
+    );
   }
 
-  #readCall(token: Token): Value {
+  #readCall(token: ExpressionToken): CalculatorValue {
     const { text, at } = token;
     const found = FUNCTIONS.get(text);
     if (found === undefined) {
       const known = [...FUNCTIONS.keys(), "pi", "e"].join(", ");
-      throw new ExpressionFault(`\`${text.slice(0, 40)}\` is not known; there are ${known}`, at);
+      throw new ExpressionError(`unknown name \`${text.slice(0, 40)}\`; available: ${known}`, at);
     }
-    if (this.#take("(") === undefined) throw new ExpressionFault(`\`${text}\` needs its arguments in parentheses`, at);
-    const values: Value[] = [];
+    if (this.#take("(") === undefined) throw new ExpressionError(`\`${text}\` needs arguments in parentheses`, at);
+    const values: CalculatorValue[] = [];
     if (this.#peek().text !== ")") {
       do values.push(this.#readSum());
       while (values.length <= found.max && this.#take(",") !== undefined);
     }
     if (values.length < found.min || values.length > found.max)
-      throw new ExpressionFault(`\`${text}\` takes ${describeCount(found)}`, at);
-    if (this.#take(")") === undefined) throw new ExpressionFault(`expected ) for the arguments of \`${text}\``, at);
-    this.#spend(token, ...values);
-    return found.apply(values, this.#refuseAt(token));
+      throw new ExpressionError(`\`${text}\` takes ${describeCount(found)}`, at);
+    if (this.#take(")") === undefined) throw new ExpressionError(`missing ) after the arguments of \`${text}\``, at);
+    this.#countWork(token, ...values);
+    return found.apply(values, this.#failAt(token));
   }
 
-  /** Bringing long fractions to their lowest terms takes time: so much of it, and no more. */
-  #spend(token: Token, ...values: readonly Value[]): void {
+  /** Limits the time spent on reducing long fractions. */
+  #countWork(token: ExpressionToken, ...values: readonly CalculatorValue[]): void {
     const bits = values.reduce((sum, value) => sum + (isExact(value) ? sizeOf(value.exact) : 0), 0);
     this.#work += bits * bits;
-    if (this.#work > MAX_WORK) throw new ExpressionFault("the numbers are too long to go on computing", token.at);
+    if (this.#work > MAX_WORK) throw new ExpressionError("the numbers are too long to continue", token.at);
   }
 
-  #deeper<T>(token: Token, read: () => T): T {
+  #nest<T>(token: ExpressionToken, read: () => T): T {
     if (++this.#depth > this.#maxDepth)
-      throw new ExpressionFault(`an expression may nest ${this.#maxDepth} levels`, token.at);
+      throw new ExpressionError(`the expression is nested deeper than ${this.#maxDepth} levels`, token.at);
     const value = read();
     this.#depth--;
     return value;
   }
 
-  #peek(): Token {
-    return this.#tokens[this.#next] as Token;
+  #peek(): ExpressionToken {
+    return this.#tokens[this.#next] as ExpressionToken;
   }
 
-  #take(...symbols: readonly string[]): Token | undefined {
+  #take(...symbols: readonly string[]): ExpressionToken | undefined {
     const token = this.#peek();
     if (token.kind !== "symbol" || !symbols.includes(token.text)) return undefined;
     this.#next++;
     return token;
   }
 
-  #refuseAt({ text, at }: Token): Refuse {
+  #failAt({ text, at }: ExpressionToken): FailExpression {
     return (message) => {
-      throw new ExpressionFault(`\`${text.slice(0, 40)}\` ${message}`, at);
+      throw new ExpressionError(`\`${text.slice(0, 40)}\` ${message}`, at);
     };
   }
 }
@@ -218,14 +237,14 @@ function describeCount({ min, max }: { readonly min: number; readonly max: numbe
   return `${min} to ${max} arguments`;
 }
 
-function readNumber({ text }: Token, refuse: Refuse): Value {
+function readNumber({ text }: ExpressionToken, fail: FailExpression): CalculatorValue {
   const [mantissa = "", power = "0"] = text.toLowerCase().split("e");
   const [before = "", behind = ""] = mantissa.split(".");
   const exponent = Number(power) - behind.length;
-  // Three digits are about ten bits: what is surely too long is not made.
-  if (Math.abs(exponent) > MAX_BITS / 3 || before.length > MAX_BITS / 3) refuse("has too many digits");
+  // Three digits are about ten bits. Numbers that are surely too long are not created.
+  if (Math.abs(exponent) > MAX_BITS / 3 || before.length > MAX_BITS / 3) fail("has too many digits");
   const digits = BigInt(before + behind);
   const value =
     exponent >= 0 ? makeRational(digits * 10n ** BigInt(exponent)) : makeRational(digits, 10n ** BigInt(-exponent));
-  return exactly(value, refuse);
+  return exactValue(value, fail);
 }

@@ -1,23 +1,21 @@
-/**
- * A value as people write it: whole numbers in full, decimals without noise, what does not end rounded.
- */
+/** Formats calculator values: integers in full, finite decimals without rounding noise, and other fractions rounded. */
 import { type Rational, round } from "./rational.ts";
-import { clean, isExact, type Value } from "./value.ts";
+import { dropNoise, isExact, type CalculatorValue } from "./value.ts";
 
 export interface FormattedValue {
   readonly text: string;
-  /** False where digits were left out, or there was no exact result. */
+  /** False if the text is rounded or the value is approximate. */
   readonly isExact: boolean;
 }
 
-/** Digits of an exact decimal that are shown behind its point; those of one that is rounded, in all. */
+/** Maximum decimals of an exact decimal, and significant digits of a rounded one. */
 const MAX_DECIMALS = 40;
 const ROUNDED_DIGITS = 20;
-/** Zeros that are written out; more make a power of ten. */
+/** Leading zeros written out; smaller numbers use scientific notation. */
 const MAX_ZEROS = 20;
 
-export function formatValue(value: Value): FormattedValue {
-  if (!isExact(value)) return { text: formatDouble(value.about), isExact: false };
+export function formatValue(value: CalculatorValue): FormattedValue {
+  if (!isExact(value)) return { text: formatDouble(value.approximate), isExact: false };
   const { n, d } = value.exact;
   if (d === 1n) return { text: String(n), isExact: true };
   const decimals = countDecimals(d);
@@ -27,11 +25,11 @@ export function formatValue(value: Value): FormattedValue {
 }
 
 function formatDouble(value: number): string {
-  const text = String(clean(value));
+  const text = String(dropNoise(value));
   return text === "-0" ? "0" : text.replace("e+", "e");
 }
 
-/** How many digits behind the point the decimal has; undefined when it does not end, or not soon. */
+/** Returns the number of decimals of 1/d, or undefined if it does not end or has too many. */
 function countDecimals(d: bigint): number | undefined {
   let rest = d;
   let twos = 0;
@@ -47,7 +45,7 @@ function countDecimals(d: bigint): number | undefined {
   return rest === 1n ? Math.max(twos, fives) : undefined;
 }
 
-/** `digits` is the number without its point, which stands `decimals` digits from the end. */
+/** `digits` is the number without its decimal point, which is `decimals` digits from the end. */
 function writeDigits(digits: bigint, decimals: number): string {
   const sign = digits < 0n ? "-" : "";
   const text = String(digits < 0n ? -digits : digits).padStart(decimals + 1, "0");
@@ -56,13 +54,13 @@ function writeDigits(digits: bigint, decimals: number): string {
 }
 
 function roundDigits(value: Rational): string {
-  // The power of ten of its first digit, by the lengths of both numbers; one too few at most.
+  // Estimates the power of ten of the first digit from the lengths; it can be one too high.
   const length = (part: bigint): number => String(part < 0n ? -part : part).length;
   let power = length(value.n) - length(value.d);
   if (isBelowPower(value, power)) power--;
   let decimals = ROUNDED_DIGITS - 1 - power;
   let digits = round(scale(value, decimals));
-  // 9.99… becomes 10.0…: one digit more.
+  // 9.99… rounds to 10.0…, which has one more digit.
   if (length(digits) > ROUNDED_DIGITS) {
     power++;
     decimals--;

@@ -1,6 +1,5 @@
 /**
- * Exact numbers: a whole number over another, in lowest terms. Sums of decimals and quotients stay what they are; there
- * is no noise to hide. It knows no expression.
+ * Exact fractions of integers in lowest terms. Arithmetic has no rounding errors.
  *
  * Invariant: `d` is positive, and `n` and `d` have no common divisor.
  */
@@ -46,24 +45,24 @@ export function isWhole({ d }: Rational): boolean {
   return d === 1n;
 }
 
-/** The largest whole number that is not above it. */
+/** Returns the largest integer that is not greater. */
 export function floor({ n, d }: Rational): bigint {
   const quotient = n / d;
   return n < 0n && quotient * d !== n ? quotient - 1n : quotient;
 }
 
-/** Towards zero. */
+/** Rounds towards zero. */
 export function truncate({ n, d }: Rational): bigint {
   return n / d;
 }
 
-/** The nearest whole number; halves go away from zero. */
+/** Rounds to the nearest integer; halves away from zero. */
 export function round({ n, d }: Rational): bigint {
   const rounded = ((n < 0n ? -n : n) * 2n + d) / (2n * d);
   return n < 0n ? -rounded : rounded;
 }
 
-/** Bits of the larger of the two numbers it is made of. */
+/** Returns the size of the larger of `n` and `d`, in bits. */
 export function sizeOf({ n, d }: Rational): number {
   return Math.max(bitLength(n), bitLength(d));
 }
@@ -73,21 +72,21 @@ export function bitLength(value: bigint): number {
   return hex === "0" ? 0 : 4 * (hex.length - 1) + (32 - Math.clz32(Number.parseInt(hex.charAt(0), 16)));
 }
 
-/** The nearest double, or nearly; infinite where there is none. */
+/** Returns the nearest double, up to the last bit. Infinite if out of range. */
 export function toNumber({ n, d }: Rational): number {
-  // 64 bits more than the quotient needs, so that the division loses nothing a double could hold.
+  // 64 bits more than the quotient needs, so that no precision of a double is lost.
   const shift = 64 - (bitLength(n) - bitLength(d));
   const quotient = shift >= 0 ? (n << BigInt(shift)) / d : n / (d << BigInt(-shift));
-  // In two steps: a power of two alone may be out of range where the product is not.
+  // In two steps, because one power of two can be out of range when the result is not.
   const half = Math.trunc(shift / 2);
   return (Number(quotient) / 2 ** half) * 2 ** (half - shift);
 }
 
-/** Exactly the double's value. It must be finite. */
+/** Returns the exact value of a finite double. */
 export function fromNumber(value: number): Rational {
   let scaled = value;
   let exponent = 0;
-  // A finite double is a whole number after at most 1074 doublings.
+  // A finite double is an integer after at most 1074 doublings.
   while (!Number.isInteger(scaled)) {
     scaled *= 2;
     exponent++;
@@ -95,11 +94,11 @@ export function fromNumber(value: number): Rational {
   return makeRational(BigInt(scaled), 1n << BigInt(exponent));
 }
 
-/** The whole `degree`-th root of a whole number that is not negative; undefined where there is none. */
+/** Returns the integer root of a non-negative integer, or undefined if the root is not an integer. */
 export function findWholeRoot(value: bigint, degree: number): bigint | undefined {
   if (value < 2n || degree === 1) return value;
   const k = BigInt(degree);
-  // Newton's method from above: it falls until it has the root, or the number under it.
+  // Newton's method from above: decreases until it reaches the root or the integer below it.
   let root = 1n << BigInt(Math.ceil(bitLength(value) / degree));
   for (;;) {
     const next = ((k - 1n) * root + value / root ** (k - 1n)) / k;

@@ -1,17 +1,17 @@
 /**
- * Cuts an expression into numbers, names and symbols. People type in many ways: the signs of a Chinese keyboard and of
- * a schoolbook mean what they look like. Positions are those of the text as it was given.
+ * Splits an expression into numbers, names and symbols. Accepts Chinese punctuation, full-width characters and
+ * mathematical signs. Positions refer to the original text.
  */
-import { ExpressionFault } from "./expression-fault.ts";
+import { ExpressionError } from "./expression-error.ts";
 
-export interface Token {
+export interface ExpressionToken {
   readonly kind: "number" | "name" | "symbol" | "end";
-  /** A number without its underscores; a name in small letters. */
+  /** Numbers without underscores, names in lower case. */
   readonly text: string;
   readonly at: number;
 }
 
-/** Signs with another spelling; those of full width (U+FF01 to U+FF5E) are brought down by their distance. */
+/** Alternative characters. Full-width ones (U+FF01 to U+FF5E) are converted by their offset to ASCII. */
 const SPELLINGS: { readonly [sign: string]: string } = {
   "×": "*",
   "∗": "*",
@@ -36,9 +36,9 @@ const NUMBER = /(?:[0-9](?:_?[0-9])*)?(?:\.(?:[0-9](?:_?[0-9])*)?)?(?:[eE][+-]?[
 const NAME = /[a-z][a-z0-9_]*/iy;
 const SYMBOLS = ["**", "+", "-", "*", "/", "%", "^", "!", "(", ")", ",", "π", "√"];
 
-export function tokenize(text: string): readonly Token[] {
-  const source = respell(text);
-  const tokens: Token[] = [];
+export function tokenize(text: string): readonly ExpressionToken[] {
+  const source = normalizeSymbols(text);
+  const tokens: ExpressionToken[] = [];
   for (let at = 0; at < source.length;) {
     if (/\s/.test(source.charAt(at))) {
       at++;
@@ -47,7 +47,7 @@ export function tokenize(text: string): readonly Token[] {
     const token = readToken(source, at);
     if (token === undefined) {
       const sign = String.fromCodePoint(text.codePointAt(at) as number);
-      throw new ExpressionFault(`\`${sign}\` has no meaning here`, at);
+      throw new ExpressionError(`unexpected character \`${sign}\``, at);
     }
     tokens.push(token.token);
     at = token.end;
@@ -56,8 +56,8 @@ export function tokenize(text: string): readonly Token[] {
   return tokens;
 }
 
-/** One sign for each sign of the text, so that positions stay. */
-function respell(text: string): string {
+/** Replaces characters one by one, so that positions stay the same. */
+function normalizeSymbols(text: string): string {
   let source = "";
   for (let at = 0; at < text.length; at++) {
     const sign = text.charAt(at);
@@ -68,14 +68,14 @@ function respell(text: string): string {
   return source;
 }
 
-function readToken(source: string, at: number): { readonly token: Token; readonly end: number } | undefined {
+function readToken(source: string, at: number): { readonly token: ExpressionToken; readonly end: number } | undefined {
   const number = matchAt(NUMBER, source, at);
-  // The pattern would take an exponent or a point alone.
+  // The pattern also matches an exponent or a point alone.
   if (/^\.?[0-9]/.test(number)) {
     const end = at + number.length;
     if (source.charAt(end) === "_" || /^[0-9]/.test(source.slice(end, end + 1)))
-      throw new ExpressionFault("underscores stand between two digits of a number", end);
-    if (source.charAt(end) === ".") throw new ExpressionFault("a number has one decimal point", end);
+      throw new ExpressionError("underscores are only allowed between two digits", end);
+    if (source.charAt(end) === ".") throw new ExpressionError("a number can have only one decimal point", end);
     return { token: { kind: "number", text: number.replaceAll("_", ""), at }, end };
   }
   const name = matchAt(NAME, source, at);

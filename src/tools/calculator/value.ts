@@ -1,24 +1,21 @@
-/**
- * A number as the calculator holds it: exact as long as it can be, a double from the first function on that has no
- * exact result.
- */
+/** Calculator values: exact fractions, or doubles once a function without an exact result was used. */
 import { fromNumber, type Rational, toNumber } from "./rational.ts";
 
-export type Value = { readonly exact: Rational } | { readonly about: number };
+export type CalculatorValue = { readonly exact: Rational } | { readonly approximate: number };
 
-export function isExact(value: Value): value is { readonly exact: Rational } {
+export function isExact(value: CalculatorValue): value is { readonly exact: Rational } {
   return "exact" in value;
 }
 
-export function numberOf(value: Value): number {
-  return isExact(value) ? toNumber(value.exact) : value.about;
+export function numberOf(value: CalculatorValue): number {
+  return isExact(value) ? toNumber(value.exact) : value.approximate;
 }
 
-/** The value itself, or the number that is meant by a double: without the noise behind its fifteenth digit. */
-export function rationalOf(value: Value): Rational {
-  return isExact(value) ? value.exact : fromNumber(clean(value.about));
+/** Returns the exact value. A double is first rounded to 15 significant digits. */
+export function rationalOf(value: CalculatorValue): Rational {
+  return isExact(value) ? value.exact : fromNumber(dropNoise(value.approximate));
 }
 
-export function clean(value: number): number {
+export function dropNoise(value: number): number {
   return Number(value.toPrecision(15));
 }

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createRawServer, type Socket } from "
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import type { ToolContext, ToolCallResult } from "../tool.ts";
 import { createFetchTool, type FetchToolOptions } from "./create-fetch-tool.ts";
 
 const context: ToolContext = {
@@ -47,20 +47,20 @@ afterAll(() => {
   server.close();
 });
 
-async function get(url: string, options: FetchToolOptions = {}, signal = context.signal): Promise<ToolResult> {
+async function get(url: string, options: FetchToolOptions = {}, signal = context.signal): Promise<ToolCallResult> {
   return run({ url }, { allow: [host], ...options }, signal);
 }
 
-async function run(input: JsonObject, options: FetchToolOptions, signal = context.signal): Promise<ToolResult> {
+async function run(input: JsonObject, options: FetchToolOptions, signal = context.signal): Promise<ToolCallResult> {
   const tool = createFetchTool(options);
   const checked = await tool.validate(input);
   if (!checked.ok) throw new Error(checked.message);
   return tool.execute(checked.value, { ...context, signal });
 }
 
-async function codeOf(work: Promise<ToolResult>): Promise<string> {
+async function codeOf(work: Promise<ToolCallResult>): Promise<string> {
   return work.then(
-    (result) => `not refused: ${result.text}`,
+    (result) => `not rejected: ${result.text}`,
     (error: unknown) => (error instanceof LoomError ? error.code : String(error)),
   );
 }
@@ -69,7 +69,7 @@ function answer(body: string | Buffer, headers: Record<string, string> = {}, sta
   return (_, response) => response.writeHead(status, { "content-type": "text/plain", ...headers }).end(body);
 }
 
-/** What our side has closed is closed over there a moment later. */
+/** A socket closed on our side is closed on the server a moment later. */
 async function untilNoSocket(): Promise<void> {
   const deadline = performance.now() + 3000;
   while (sockets.size > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -77,7 +77,7 @@ async function untilNoSocket(): Promise<void> {
 }
 
 describe("http_fetch", () => {
-  it("gives the text of a page, and what it was", async () => {
+  it("returns the text of a page and its metadata", async () => {
     handler = answer("<h1>Hi</h1><script>x</script><p>there", { "content-type": "text/html; charset=utf-8" });
     const page = await get(`http://${host}/a#b`);
     expect(page).toEqual({
@@ -96,7 +96,7 @@ describe("http_fetch", () => {
     await untilNoSocket();
   });
 
-  it("reads charsets, of the header and of the page", async () => {
+  it("reads the charset from the header and from the page", async () => {
     const gbk = Buffer.from([0xd6, 0xd0, 0xce, 0xc4]);
     handler = answer(gbk, { "content-type": 'text/plain; charset="GBK"' });
     expect((await get(`http://${host}/`)).text).toBe("中文");
@@ -106,7 +106,7 @@ describe("http_fetch", () => {
     expect((await get(`http://${host}/`)).text).toBe("plain");
   });
 
-  it("tells of errors and of what is no text", async () => {
+  it("reports HTTP errors and pages that are not text", async () => {
     handler = answer("gone", {}, 404);
     expect(await get(`http://${host}/`)).toMatchObject({ text: "[HTTP 404]\ngone", isError: true });
     handler = answer(Buffer.from([0x89, 0x50]), { "content-type": "image/png" });
@@ -120,12 +120,12 @@ describe("http_fetch", () => {
 
   it.each([
     ["another protocol", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n"],
-    ["no HTTP", "nonsense\r\n\r\n"],
+    ["something other than HTTP", "nonsense\r\n\r\n"],
     ["too many headers", `HTTP/1.1 200 OK\r\na: ${"b".repeat(100_000)}\r\n\r\n`],
     ["nothing", ""],
     ["broken chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"],
-    ["a place that is none", "HTTP/1.1 302 x\r\nLocation: http://[::1\r\n\r\n"],
-  ])("fails at once where a server sends %s", async (_, sent) => {
+    ["an invalid redirect", "HTTP/1.1 302 x\r\nLocation: http://[::1\r\n\r\n"],
+  ])("fails at once if a server sends %s", async (_, sent) => {
     const raw = createRawServer((socket) => {
       socket.on("error", () => undefined);
       socket.once("data", () => socket.end(sent));
@@ -136,7 +136,7 @@ describe("http_fetch", () => {
     await new Promise((resolve) => raw.close(resolve));
   });
 
-  it("asks the user only where something may change, and sends only what it may", async () => {
+  it("asks for approval only for unsafe methods, and allows only configured ones", async () => {
     handler = (request, response) => {
       request
         .on("data", (chunk) => response.write(chunk))
@@ -157,7 +157,7 @@ describe("http_fetch", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("rejected URLs", () => {
   it.each([
     "http://127.0.0.1/",
     "http://127.1/",
@@ -199,7 +199,7 @@ describe("what is refused", () => {
     expect((error as Error).message).not.toContain("secret");
   });
 
-  it("a name of which one address is not public", async () => {
+  it("includes a host with one address that is not public", async () => {
     const resolve = async (): Promise<LookupAddress[]> => [
       { address: "93.184.216.34", family: 4 },
       { address: "::ffff:10.0.0.1", family: 6 },
@@ -207,7 +207,7 @@ describe("what is refused", () => {
     expect(await codeOf(run({ url: "http://example.test/" }, { resolve }))).toBe("url_refused");
   });
 
-  it("a redirect to an address that is not public, to another scheme, with a password, or without end", async () => {
+  it("includes redirects to a private address, another scheme, a URL with a password, and a loop", async () => {
     for (const location of [
       "http://127.0.0.1/",
       "http://169.254.169.254/",
@@ -228,21 +228,21 @@ describe("what is refused", () => {
     await untilNoSocket();
   });
 
-  it("a name that means something else a moment later: it is resolved once, and that address is connected to", async () => {
+  it("cannot be reached by changing DNS after the check: the host is resolved once", async () => {
     const port = Number(host.split(":")[1]);
     handler = answer("reached");
     let calls = 0;
     const resolve = async (): Promise<LookupAddress[]> => {
       calls += 1;
-      // Whoever asks again is led elsewhere.
+      // A second lookup returns another address.
       return [{ address: calls === 1 ? "127.0.0.1" : "127.0.0.2", family: 4 }];
     };
-    // A name that the system does not know at all: only what was resolved can be connected to.
+    // A name that the system cannot resolve, so only the resolved address can be used.
     const page = await run({ url: `http://inner.test:${port}/` }, { allow: [`inner.test:${port}`], resolve });
     expect(page.text).toBe("reached");
     expect(calls).toBe(1);
     expect(requests).toEqual([`GET inner.test:${port} /`]);
-    // A redirect is resolved anew, and judged anew.
+    // A redirect is resolved and checked again.
     let turn = 0;
     const moving = async (): Promise<LookupAddress[]> => {
       turn += 1;
@@ -257,20 +257,20 @@ describe("what is refused", () => {
     expect(turn).toBe(2);
   });
 
-  it("a host without an address, or that cannot be found", async () => {
+  it("includes a host without an address and one that cannot be resolved", async () => {
     expect(await codeOf(run({ url: "http://none.test/" }, { resolve: async () => [] }))).toBe("tool_failed");
     const fails = async (): Promise<LookupAddress[]> => Promise.reject(new Error("ENOTFOUND secret detail"));
     const error: unknown = await run({ url: "http://none.test/" }, { resolve: fails }).catch(
       (thrown: unknown) => thrown,
     );
-    expect((error as Error).message).toBe("The host none.test could not be found.");
+    expect((error as Error).message).toBe("The host none.test could not be resolved.");
   });
 });
 
 describe("limits", () => {
   const MEBIBYTE = 1024 * 1024;
 
-  it("cut a page that is too long, and close its socket", async () => {
+  it("truncates a page that is too long, and closes its socket", async () => {
     let written = 0;
     handler = (_, response) => {
       response.writeHead(200, { "content-type": "text/plain" });
@@ -282,12 +282,12 @@ describe("limits", () => {
     };
     const page = await get(`http://${host}/`, { maxBytes: 100_000 });
     expect(page.output).toMatchObject({ is_cut: true, bytes: 100_000 });
-    expect(page.text).toMatch(/^\[HTTP 200, cut after 100000 bytes\]\nxxx/);
+    expect(page.text).toMatch(/^\[HTTP 200, truncated after 100000 bytes\]\nxxx/);
     await untilNoSocket();
     expect(written).toBeLessThan(20 * MEBIBYTE);
   });
 
-  it.each(["gzip", "br", "deflate"])("stop a bomb of %s", async (coding) => {
+  it.each(["gzip", "br", "deflate"])("stops a decompression bomb with %s", async (coding) => {
     const pack = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync }[coding] ?? gzipSync;
     const packed = pack(Buffer.alloc(16 * MEBIBYTE, "a"));
     expect(packed.length).toBeLessThan(100_000);
@@ -296,17 +296,17 @@ describe("limits", () => {
     const page = await get(`http://${host}/`);
     expect(page.output).toMatchObject({ is_cut: true, bytes: MEBIBYTE });
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(12 * MEBIBYTE);
-    const small = pack("a text of which the second half is missing");
+    const small = pack("a text whose second half is missing");
     handler = answer(small.subarray(0, small.length / 2), { "content-encoding": coding });
     expect(await codeOf(get(`http://${host}/`))).toBe("tool_failed");
-    handler = answer("not packed at all", { "content-encoding": coding });
+    handler = answer("not compressed at all", { "content-encoding": coding });
     expect(await codeOf(get(`http://${host}/`))).toBe("tool_failed");
   });
 
-  it("stop a compressed page that never gives anything", async () => {
+  it("stops a compressed page that never produces output", async () => {
     handler = (_, response) => {
       response.writeHead(200, { "content-type": "text/plain", "content-encoding": "gzip" });
-      // The head of an empty file without its end, then empty blocks for ever.
+      // An empty file without its end, followed by empty blocks forever.
       response.write(Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]));
       const empty = Buffer.concat(Array.from({ length: 1000 }, () => Buffer.from([0, 0, 0, 0xff, 0xff])));
       const flood = (): void => {
@@ -320,7 +320,7 @@ describe("limits", () => {
     await untilNoSocket();
   });
 
-  it("end a server that answers slowly, never, or a name that is never found", async () => {
+  it("times out for a slow server, a silent server and a DNS lookup that never ends", async () => {
     handler = (_, response) => {
       response.writeHead(200, { "content-type": "text/plain" });
       const timer = setInterval(() => response.write("x"), 10);
@@ -334,7 +334,7 @@ describe("limits", () => {
     await untilNoSocket();
   });
 
-  it("close the socket when the call is aborted, and keep no listener", async () => {
+  it("closes the socket when the call is aborted, and removes its listeners", async () => {
     handler = (_, response) => response.writeHead(200, { "content-type": "text/plain" }).write("x");
     const controller = new AbortController();
     const { signal } = controller;

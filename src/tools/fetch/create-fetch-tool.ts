@@ -1,6 +1,6 @@
 /**
- * The tool that fetches a page from the web. It reaches what is public and nothing else, unless an option says so: a
- * model does what a page tells it, and the machine it runs on can see more than its users should.
+ * The `http_fetch` tool. Only public addresses can be fetched unless an option allows others, because a page can trick
+ * the model into requests to the internal network.
  */
 import { lookup } from "node:dns/promises";
 import { LoomError } from "../../protocol/index.ts";
@@ -10,34 +10,40 @@ import { refineInput } from "../refine-input.ts";
 import type { ApprovalPolicy, Tool } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
 import { decodePage } from "./decode-page.ts";
-import type { ResolveHost, UrlRules } from "./judge-url.ts";
+import type { ResolveHost, UrlRules } from "./check-url.ts";
 import { requestPage } from "./request-page.ts";
 import { withDeadline } from "./with-deadline.ts";
 
+/** Options of `createFetchTool`. */
 export interface FetchToolOptions {
-  /** Hosts that may be reached although they are not public: `host`, or `host:port`, which allows that port too. */
+  /**
+   * Hosts that can be fetched although they are not public: `host`, or `host:port` to also allow that port. Default:
+   * none.
+   */
   readonly allow?: readonly string[];
-  /** 80 and 443 when absent. Code `url_refused`. */
+  /** Allowed ports. Default: 80 and 443. Code `url_refused`. */
   readonly ports?: readonly number[];
-  /** GET and HEAD when absent. Where a call does not say, it is GET, or the first of these. */
+  /** Allowed methods. Default: GET and HEAD. Calls without a method use GET, or the first of these. */
   readonly methods?: readonly FetchMethod[];
-  /** When the user must agree; when absent, for methods that may change something. */
+  /** When the user must approve a call. Default: for methods other than GET and HEAD. */
   readonly approval?: ApprovalPolicy<FetchInput>;
-  /** Of one page, decompressed; the rest is cut, and said so. */
+  /** Maximum size of a page after decompression, in bytes; the rest is truncated. Default: 1,048,576. */
   readonly maxBytes?: number;
-  /** Code `url_refused`. */
+  /** Maximum number of redirects. Default: 5. Code `url_refused`. */
   readonly maxRedirects?: number;
-  /** For everything, from the name to the last byte. Code `tool_timeout`. */
+  /** Time limit for the whole fetch, including DNS, in milliseconds. Default: 20,000. Code `tool_timeout`. */
   readonly timeoutMs?: number;
-  /** Characters of the page that the model is told. */
+  /** Maximum length of the page text for the model, in characters. Default: 50,000. */
   readonly maxResultCharacters?: number;
+  /** `User-Agent` header. Default: `loom-agent`. */
   readonly userAgent?: string;
-  /** All addresses of a name; the system's way when absent. */
+  /** Returns all addresses of a host name. Default: the resolver of the system. */
   readonly resolve?: ResolveHost;
 }
 
 export type FetchMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** Arguments of the `http_fetch` tool. */
 export interface FetchInput {
   readonly url: string;
   readonly method?: FetchMethod;
@@ -47,10 +53,15 @@ export interface FetchInput {
 
 const SAFE: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const MAX_URL_LENGTH = 4096;
-/** The tool's own deadline comes first, because it knows what to say. */
+/** Lets the deadline of the fetch fire before the timeout of the tool, because its message is more specific. */
 const GRACE_MS = 1000;
 
-/** The tool `http_fetch`. Throws `tool_invalid`. */
+/**
+ * Creates the `http_fetch` tool, which fetches a page from the web and returns its text. HTML is reduced to readable
+ * text.
+ *
+ * Throws `tool_invalid` if `methods` is empty.
+ */
 export function createFetchTool({
   allow = [],
   ports = [80, 443],
@@ -71,35 +82,35 @@ export function createFetchTool({
   };
   const canSend = methods.some((method) => !SAFE.has(method));
   const usual = methods.includes("GET") ? "GET" : methods[0];
-  if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch needs one of `methods` at least");
+  if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch: `methods` must have at least one method");
   const tool = defineTool({
     name: "http_fetch",
-    description: "Fetches a page from the web and gives its text. Only public addresses can be reached.",
+    description: "Fetches a web page and returns its text. Only public addresses can be reached.",
     approval,
     timeoutMs: timeoutMs + GRACE_MS,
     maxResultCharacters,
     input: describeInput<FetchInput>({
       type: "object",
       properties: {
-        url: { type: "string", description: "The whole URL, with http or https" },
-        method: { type: "string", enum: [...methods], description: `${usual} when absent` },
-        ...(canSend ? SENDING : {}),
+        url: { type: "string", description: "Full URL with http or https" },
+        method: { type: "string", enum: [...methods], description: `Default: ${usual}` },
+        ...(canSend ? BODY_FIELDS : {}),
       },
       required: ["url"],
       additionalProperties: false,
     }),
     execute: async ({ url, method = usual, body, content_type: contentType }, context) => {
       if (body !== undefined && SAFE.has(method))
-        throw new LoomError("invalid_arguments", `A ${method} request has no body.`);
-      const asked = { url, method, body, contentType };
+        throw new LoomError("invalid_arguments", `A ${method} request cannot have a body.`);
+      const request = { url, method, body, contentType };
       const page = await withDeadline(timeoutMs, context.signal, async (signal) =>
-        requestPage(asked, rules, { maxBytes, maxRedirects, userAgent }, signal),
+        requestPage(request, rules, { maxBytes, maxRedirects, userAgent }, signal),
       );
       const isError = page.status >= 400;
       const notes = [`HTTP ${page.status}`];
       if (page.redirects > 0) notes.push(`redirected to ${page.url}`);
-      if (page.isCut) notes.push(`cut after ${maxBytes} bytes`);
-      // Of an error page that is no text, its status says enough.
+      if (page.isCut) notes.push(`truncated after ${maxBytes} bytes`);
+      // For an error page that is not text, the status is enough.
       const read = isError ? tryDecode : decodePage;
       const text = page.bytes.length === 0 ? "" : read(page.bytes, page.contentType);
       return toolResult({
@@ -123,9 +134,9 @@ export function createFetchTool({
   }));
 }
 
-const SENDING = {
-  body: { type: "string", description: "What to send" },
-  content_type: { type: "string", description: "Its media type, e.g. application/json", maxLength: 200 },
+const BODY_FIELDS = {
+  body: { type: "string", description: "Request body" },
+  content_type: { type: "string", description: "Media type of the body, such as application/json", maxLength: 200 },
 } as const;
 
 function tryDecode(bytes: Parameters<typeof decodePage>[0], contentType: string): string {

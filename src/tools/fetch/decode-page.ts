@@ -1,6 +1,4 @@
-/**
- * The text of a page: which media types are text, in which charset, and what of HTML is for reading.
- */
+/** Converts a fetched page to text: checks the media type, decodes the charset and extracts readable text from HTML. */
 import type { Buffer } from "node:buffer";
 import { LoomError } from "../../protocol/index.ts";
 import { readHtml } from "../../context/read-html.ts";
@@ -8,10 +6,10 @@ import { readHtml } from "../../context/read-html.ts";
 const TEXT_TYPE =
   /^(?:text\/.*|application\/(?:.*\+)?(?:json|xml|yaml|toml|javascript|ecmascript|x-javascript|x-ndjson|x-yaml|jsonl|graphql|sql|x-sh|x-www-form-urlencoded)|image\/svg\+xml|message\/.*)$/;
 const META_CHARSET = /<meta[^>]{0,200}charset\s{0,8}=\s{0,8}["']?([\w-]{1,40})/i;
-/** Where HTML says its charset, if it does. */
+/** HTML declares its charset within these bytes. */
 const META_BYTES = 2048;
 
-/** Throws `tool_failed` for what is not text. */
+/** Throws `tool_failed` if the page is not text. */
 export function decodePage(bytes: Buffer, contentType: string): string {
   const [first = "", ...parameters] = contentType.split(";").map((part) => part.trim());
   const mediaType = first.toLowerCase();
@@ -19,7 +17,7 @@ export function decodePage(bytes: Buffer, contentType: string): string {
   if (!isText)
     throw new LoomError(
       "tool_failed",
-      `What is there is ${mediaType.slice(0, 100) || "no text"}, and only text can be read.`,
+      `The page is ${mediaType.slice(0, 100) || "binary data"}. Only text can be read.`,
     );
   const isHtml = mediaType === "text/html" || mediaType === "application/xhtml+xml";
   const charset = parameters.find((parameter) => /^charset=/i.test(parameter))?.slice("charset=".length);
@@ -35,7 +33,7 @@ function decode(bytes: Buffer, charset: string | undefined): string {
   try {
     return new TextDecoder(charset?.replaceAll(/["']/g, "")).decode(bytes);
   } catch {
-    // A charset nobody knows.
+    // Unknown charset.
     return new TextDecoder().decode(bytes);
   }
 }

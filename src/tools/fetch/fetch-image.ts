@@ -1,84 +1,88 @@
 /**
- * Fetches an image from the web for somebody who may not go there: https only, public addresses only, each redirect
- * judged as the first address was, and nothing of whoever asks is sent along. It knows no door.
+ * Fetches an image from the web on behalf of a client: https only, public addresses only, also for redirects. No
+ * headers of the client are forwarded.
  *
- * Invariant: what it gives is whole, no longer than it may be, and begins like an image of pixels.
+ * Invariant: a returned image is complete, within the size limit, and starts like a raster image.
  */
 import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
 import type { IncomingMessage } from "node:http";
 import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
-import { judgeUrl, type ResolveHost, type UrlRules } from "./judge-url.ts";
+import { checkUrl, type ResolveHost, type UrlRules } from "./check-url.ts";
 import { isRedirect, openExchange, type OpenExchange } from "./open-exchange.ts";
 import { IMAGE_TYPES, sniffImage } from "./sniff-image.ts";
 import { withDeadline } from "./with-deadline.ts";
 
 export interface FetchImageOptions {
-  /** 10 MiB when absent. Reason `too_large`. */
+  /** Maximum size in bytes. Default: 10 MiB. Reason `too_large`. */
   readonly maxBytes?: number;
-  /** 3 when absent. Reason `url_refused`. */
+  /** Maximum number of redirects. Default: 3. Reason `url_refused`. */
   readonly maxRedirects?: number;
-  /** For everything, from the name to the last byte; 15 seconds when absent. Reason `timeout`. */
+  /** Time limit for the whole fetch, including DNS, in milliseconds. Default: 15,000. Reason `timeout`. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal | undefined;
-  /** All addresses of a name; the system's way when absent. */
+  /** Returns all addresses of a host name. Default: the resolver of the system. */
   readonly resolve?: ResolveHost;
-  /** How a request is sent; for tests. */
+  /** Replaces the HTTP client in tests. */
   readonly exchange?: OpenExchange;
 }
 
 export interface FetchedImage {
-  /** As the bytes have it, whatever the server says. */
+  /** Detected from the bytes, not from the response header. */
   readonly mediaType: string;
   readonly bytes: Buffer;
 }
 
-/** Why there is no image: `details.reason` of `image_refused`. */
-export type ImageFault = "url_refused" | "too_large" | "not_an_image" | "unreachable" | "timeout";
+/** Why an image was refused: `details.reason` of `image_refused`. */
+export type ImageRefusalReason = "url_refused" | "too_large" | "not_an_image" | "unreachable" | "timeout";
 
 const MAX_URL_LENGTH = 4096;
 const REQUEST = {
   method: "GET",
   headers: {
     accept: "image/avif, image/webp, image/png, image/jpeg, image/gif",
-    // What is packed could be a bomb, and pixels gain nothing by it.
+    // Images do not profit from compression, and a compressed body could be a decompression bomb.
     "accept-encoding": "identity",
     "user-agent": "loom-agent",
   },
 };
 const NEVER = new AbortController().signal;
 
-/** Throws `image_refused` with a reason, or the reason of the signal. */
+/** Fetches an image. Throws `image_refused` with a reason, or the reason of the signal. */
 export async function fetchImage(url: string, options: FetchImageOptions = {}): Promise<FetchedImage> {
   const { timeoutMs = 15_000, signal = NEVER } = options;
   try {
-    return await withDeadline(timeoutMs, signal, async (inner) => followToImage(url, options, inner));
+    return await withDeadline(timeoutMs, signal, async (inner) => fetchFollowingRedirects(url, options, inner));
   } catch (error) {
     signal.throwIfAborted();
     throw toRefusal(error);
   }
 }
 
-async function followToImage(first: string, options: FetchImageOptions, signal: AbortSignal): Promise<FetchedImage> {
+async function fetchFollowingRedirects(
+  first: string,
+  options: FetchImageOptions,
+  signal: AbortSignal,
+): Promise<FetchedImage> {
   const { maxBytes = 10 * 1024 * 1024, maxRedirects = 3, exchange = openExchange } = options;
   const resolve = options.resolve ?? (async (host: string) => lookup(host, { all: true, order: "verbatim" }));
   const rules: UrlRules = { allow: [], ports: [443], maxUrlLength: MAX_URL_LENGTH, resolve };
   let address = first;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    if (URL.parse(address)?.protocol !== "https:") throw refuse("url_refused", "Only https addresses are fetched.");
-    const judged = await judgeUrl(address, rules, signal);
-    const response = await exchange(judged, REQUEST, signal);
+    if (URL.parse(address)?.protocol !== "https:") throw refuse("url_refused", "Only https URLs can be fetched.");
+    const checked = await checkUrl(address, rules, signal);
+    const response = await exchange(checked, REQUEST, signal);
     try {
       const status = response.statusCode ?? 0;
       const { location } = response.headers;
       if (!isRedirect(status) || location === undefined) return await readImage(response, status, maxBytes);
-      // What is no URL is refused in the next round.
-      address = URL.parse(location, judged.url.href)?.href ?? "";
+      // An invalid URL is rejected in the next iteration.
+      address = URL.parse(location, checked.url.href)?.href ?? "";
     } finally {
       response.destroy();
     }
   }
-  throw refuse("url_refused", `There were more than ${maxRedirects} redirects.`);
+  throw refuse("url_refused", `The image redirects more than ${maxRedirects} times.`);
 }
 
 async function readImage(response: IncomingMessage, status: number, maxBytes: number): Promise<FetchedImage> {
@@ -87,18 +91,19 @@ async function readImage(response: IncomingMessage, status: number, maxBytes: nu
     "content-length": length,
     "content-encoding": coding = "identity",
   } = response.headers;
-  if (status !== 200) throw refuse("unreachable", `The server answers with status ${status}.`);
-  const said = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
-  if (!IMAGE_TYPES.has(said === "image/jpg" ? "image/jpeg" : said))
-    throw refuse("not_an_image", "The server does not call it an image of a kind that is shown.");
-  if (coding.trim().toLowerCase() !== "identity") throw refuse("not_an_image", "The image is packed.");
+  if (status !== 200) throw refuse("unreachable", `The server responded with status ${status}.`);
+  const declared = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+  if (!IMAGE_TYPES.has(declared === "image/jpg" ? "image/jpeg" : declared))
+    throw refuse("not_an_image", "The response is not an image of a supported type.");
+  if (coding.trim().toLowerCase() !== "identity")
+    throw refuse("not_an_image", "The image is compressed, which is not supported.");
   if (Number(length ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > maxBytes) throw tooLarge(maxBytes);
-    // What does not begin like an image is not read to its end.
+    // Stops early if the data does not start like an image.
     if (size >= 16 && size - chunk.length < 16) assertImage(Buffer.concat([...chunks, chunk]));
     chunks.push(chunk);
   }
@@ -108,19 +113,23 @@ async function readImage(response: IncomingMessage, status: number, maxBytes: nu
 
 function assertImage(bytes: Uint8Array): string {
   const mediaType = sniffImage(bytes);
-  if (mediaType === undefined) throw refuse("not_an_image", "The bytes are not those of an image that is shown.");
+  if (mediaType === undefined) throw refuse("not_an_image", "The data is not an image of a supported type.");
   return mediaType;
 }
 
 function tooLarge(limit: number): LoomError {
-  return refuse("too_large", `The image has more than ${limit} bytes.`, { limit });
+  return refuse("too_large", `The image is larger than ${limit} bytes.`, { limit });
 }
 
-function refuse(reason: ImageFault, message: string, more: { readonly [name: string]: number } = {}): LoomError {
+function refuse(
+  reason: ImageRefusalReason,
+  message: string,
+  more: { readonly [name: string]: number } = {},
+): LoomError {
   return new LoomError("image_refused", message, { reason, ...more });
 }
 
-const REASONS: { readonly [code in ErrorCode]?: ImageFault } = {
+const REASONS: { readonly [code in ErrorCode]?: ImageRefusalReason } = {
   url_refused: "url_refused",
   tool_failed: "unreachable",
   tool_timeout: "timeout",
@@ -129,6 +138,9 @@ const REASONS: { readonly [code in ErrorCode]?: ImageFault } = {
 function toRefusal(error: unknown): LoomError {
   if (isLoomError(error, "image_refused")) return error;
   const reason = isLoomError(error) ? REASONS[error.code] : undefined;
-  const message = isLoomError(error) && reason !== undefined ? error.message : "The answer broke off.";
+  const message =
+    isLoomError(error) && reason !== undefined
+      ? error.message
+      : "The connection closed before the response was complete.";
   return new LoomError("image_refused", message, { reason: reason ?? "unreachable" }, { cause: error });
 }

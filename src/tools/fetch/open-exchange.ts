@@ -1,25 +1,25 @@
 /**
- * One HTTP exchange with a host that was judged: the connection goes to the addresses it was judged by, is kept for
- * nobody else, and no proxy of the environment comes between. It knows no redirect and reads no body.
+ * Sends one HTTP request to a checked URL. It connects only to the addresses from the check, uses a new connection, and
+ * ignores proxy settings of the environment. It does not follow redirects or read the body.
  */
 import { Buffer } from "node:buffer";
 import { request as requestHttp, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as requestHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import { LoomError } from "../../protocol/index.ts";
-import type { JudgedUrl } from "./judge-url.ts";
+import type { CheckedUrl } from "./check-url.ts";
 
 export interface ExchangeRequest {
   readonly method: string;
   readonly headers: { readonly [name: string]: string };
   readonly body?: string | undefined;
-  /** Of the body. */
+  /** Media type of the body. */
   readonly contentType?: string | undefined;
 }
 
-/** Whoever is given the answer destroys it. */
+/** Sends a request. The caller must destroy the response. */
 export type OpenExchange = (
-  judged: JudgedUrl,
+  checked: CheckedUrl,
   request: ExchangeRequest,
   signal: AbortSignal,
 ) => Promise<IncomingMessage>;
@@ -30,25 +30,25 @@ export function isRedirect(status: number): boolean {
   return REDIRECTS.has(status);
 }
 
-/** Throws `tool_failed`, or the signal's reason. */
-export const openExchange: OpenExchange = async ({ url, addresses }, asked, signal) => {
-  const { method, headers, body, contentType = "text/plain; charset=utf-8" } = asked;
-  // Whatever the name means by now, these are the addresses it was judged by.
+/** Sends a request over HTTP or HTTPS. Throws `tool_failed`, or the reason of the signal. */
+export const openExchange: OpenExchange = async ({ url, addresses }, outgoing, signal) => {
+  const { method, headers, body, contentType = "text/plain; charset=utf-8" } = outgoing;
+  // Uses the addresses from the check instead of a new DNS lookup.
   const lookup: LookupFunction = (_host, options, callback) => {
     const [one] = addresses;
     if (options.all === true) callback(null, [...addresses]);
     else if (one !== undefined) callback(null, one.address, one.family);
   };
   const sent = body === undefined ? {} : { "content-length": Buffer.byteLength(body), "content-type": contentType };
-  // A connection of its own: none is kept.
+  // Connections are not reused.
   const options: RequestOptions = { method, lookup, signal, agent: false, headers: { ...headers, ...sent } };
   return new Promise((resolve, reject) => {
     const request = url.protocol === "https:" ? requestHttps(url, options) : requestHttp(url, options);
     request.once("response", resolve);
-    // A server that changes to another protocol gives no answer and no error.
+    // A server that switches protocols sends neither a response nor an error.
     request.once("upgrade", (_response, socket) => socket.destroy());
     request.once("close", () => reject(explain(new Error("closed"), url)));
-    // Stays on: a request that fails after its answer came must not end the process.
+    // Stays registered, because an error after the response must not crash the process.
     request.on("error", (error) => reject(signal.aborted ? (signal.reason as Error) : explain(error, url)));
     request.end(body);
   });
@@ -57,5 +57,5 @@ export const openExchange: OpenExchange = async ({ url, addresses }, asked, sign
 function explain(error: Error, url: URL): LoomError {
   const code: unknown = "code" in error ? error.code : undefined;
   const why = typeof code === "string" ? ` (${code})` : "";
-  return new LoomError("tool_failed", `${url.host} did not answer${why}.`, {}, { cause: error });
+  return new LoomError("tool_failed", `${url.host} did not respond${why}.`, {}, { cause: error });
 }

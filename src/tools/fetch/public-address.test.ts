@@ -28,7 +28,7 @@ const theirs = [
 ];
 
 describe("isPublicAddress", () => {
-  it.each(ours)("refuses %s, and it as an IPv6 address", (address) => {
+  it.each(ours)("rejects %s, also embedded in an IPv6 address", (address) => {
     const hex = address.split(".").map((part) => Number(part).toString(16).padStart(2, "0"));
     const tail = `${hex[0]}${hex[1]}:${hex[2]}${hex[3]}`;
     const forms = [
@@ -47,7 +47,7 @@ describe("isPublicAddress", () => {
     for (const form of forms) expect([form, isPublicAddress(form)]).toEqual([form, false]);
   });
 
-  it.each(theirs)("accepts %s, and it mapped or by NAT64", (address) => {
+  it.each(theirs)("accepts %s, also mapped or through NAT64", (address) => {
     for (const form of [address, `::ffff:${address}`, `64:ff9b::${address}`])
       expect([form, isPublicAddress(form)]).toEqual([form, true]);
   });
@@ -58,14 +58,14 @@ describe("isPublicAddress", () => {
     ),
     ..."2001:10::1|2001:20::1|2002:808:808::1|5f00::1|4000::1|2620:4f:8000::1|2606:4700:4700::1111%eth0".split("|"),
     ..."|localhost|1.2.3|0x7f.1|2130706433|1.2.3.4.5|[::1]|::ffff:999.1.1.1|8.8.8.8 ".split("|"),
-  ])("refuses %j", (address) => expect(isPublicAddress(address)).toBe(false));
+  ])("rejects %j", (address) => expect(isPublicAddress(address)).toBe(false));
 
   it.each(["2606:4700:4700::1111", "2001:4860:4860::8888", "2a00:1450:4001:80b::200e", "2400:3200::1"])(
     "accepts %s",
     (address) => expect(isPublicAddress(address)).toBe(true),
   );
 
-  it("refuses what is public and this machine's own", () => {
+  it("rejects a public address of this machine", () => {
     const own = { netmask: "", mac: "", internal: false, cidr: null };
     vi.mocked(networkInterfaces).mockReturnValue({
       eth0: [
@@ -84,7 +84,7 @@ describe("isPublicAddress", () => {
     vi.mocked(networkInterfaces).mockReset();
   });
 
-  it("says the same of an address in every spelling", () => {
+  it("gives the same result for all spellings of an address", () => {
     const group = fc.integer({ min: 0, max: 0xffff });
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), (groups) => {

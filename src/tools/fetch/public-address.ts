@@ -1,14 +1,13 @@
 /**
- * Which addresses are out on the internet, and which are somebody's own: this machine, its network, the cloud's services
- * for its guests. It looks at numbers, never at names.
+ * Decides whether an IP address is public: not an address of this machine, its network or cloud metadata services.
  *
- * Invariant: what is not known to be public is refused. For IPv6 only global unicast is public, and what carries an IPv4
- * address inside is judged by that address, or refused as a whole where the form has no honest use left.
+ * Invariant: an address that is not known to be public is rejected. For IPv6, only global unicast is public. An
+ * embedded IPv4 address is checked itself, except in obsolete forms, which are rejected.
  */
 import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** Not public, by the registries of special-purpose addresses. */
+/** Not public, according to the registries of special-purpose addresses. */
 const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ["0.0.0.0", 8], // this network
   ["10.0.0.0", 8], // private
@@ -31,7 +30,7 @@ const REFUSED_IPV4: readonly (readonly [network: string, prefix: number])[] = [
   ["240.0.0.0", 4], // reserved, broadcast
 ];
 
-/** Within global unicast, and not public all the same. */
+/** Parts of global unicast that are not public. */
 const REFUSED_IPV6: readonly (readonly [network: string, prefix: number])[] = [
   ["2001::", 23], // protocol assignments; Teredo, benchmarks, ORCHID
   ["2001:db8::", 32], // documentation
@@ -48,32 +47,32 @@ for (const [network, prefix] of REFUSED_IPV6) refusedIpv6.addSubnet(network, pre
 const globalIpv6 = new BlockList();
 globalIpv6.addSubnet("2000::", 3, "ipv6");
 
-/** False for what is no address at all, and for one with a zone: a zone is local by its nature. */
+/** Returns false for text that is not an address, and for addresses with a zone, which are always local. */
 export function isPublicAddress(address: string): boolean {
   if (address.includes("%")) return false;
   const family = isIP(address);
   if (family === 0) return false;
-  const ipv4 = family === 4 ? address : findEmbedded(parseIpv6(address));
-  if (ipv4 !== undefined) return !refusedIpv4.check(ipv4, "ipv4") && !listOwn().check(ipv4, "ipv4");
+  const ipv4 = family === 4 ? address : findEmbeddedIpv4(parseIpv6(address));
+  if (ipv4 !== undefined) return !refusedIpv4.check(ipv4, "ipv4") && !listOwnAddresses().check(ipv4, "ipv4");
   if (!globalIpv6.check(address, "ipv6") || refusedIpv6.check(address, "ipv6")) return false;
-  return !listOwn().check(address, "ipv6");
+  return !listOwnAddresses().check(address, "ipv6");
 }
 
-/** The addresses of this machine, which may be public ones; what listens there may trust whoever comes from here. */
-function listOwn(): BlockList {
+/** Addresses of this machine. They can be public, but local services may trust connections from them. */
+function listOwnAddresses(): BlockList {
   const own = new BlockList();
   let all: ReturnType<typeof networkInterfaces> = {};
   try {
     all = networkInterfaces();
   } catch {
-    // Some sandboxes do not tell.
+    // Not available in some sandboxes.
   }
   for (const { address, family } of Object.values(all).flatMap((each) => each ?? []))
     own.addAddress(address, family === "IPv4" ? "ipv4" : "ipv6");
   return own;
 }
 
-/** The eight numbers of an address that `isIP` has accepted. */
+/** Returns the eight groups of an address accepted by `isIP`. */
 function parseIpv6(address: string): number[] {
   const dotted = /(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
   let text = address;
@@ -89,8 +88,8 @@ function parseIpv6(address: string): number[] {
   return [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back];
 }
 
-/** The IPv4 address inside a mapped one (::ffff:0:0/96) or one of NAT64 (64:ff9b::/96). */
-function findEmbedded(groups: readonly number[]): string | undefined {
+/** Returns the IPv4 address in a mapped (::ffff:0:0/96) or NAT64 (64:ff9b::/96) address. */
+function findEmbeddedIpv4(groups: readonly number[]): string | undefined {
   const [a, b, c, d, e, f, high = 0, low = 0] = groups;
   const isMapped = a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff;
   const isNat64 = a === 0x64 && b === 0xff9b && c === 0 && d === 0 && e === 0 && f === 0;

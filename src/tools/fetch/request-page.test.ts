@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { deflateRawSync, deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { callOf, record, run } from "../../../test/tool-recorder.ts";
+import { callOf, createToolRecorder, run } from "../../../test/tool-recorder.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { ToolOutcome } from "../tool.ts";
 import { createFetchTool, type FetchToolOptions } from "./create-fetch-tool.ts";
@@ -25,11 +25,11 @@ afterAll(() => {
   server.close();
 });
 
-/** Calls the tool as an agent does; the user agrees to everything. */
+/** Calls the tool as an agent does; the user approves everything. */
 async function use(input: JsonObject, options: FetchToolOptions = {}): Promise<ToolOutcome & { asked: JsonObject[] }> {
   requests = [];
   const asked: JsonObject[] = [];
-  const host = record({
+  const host = createToolRecorder({
     requestApproval: async ({ arguments: given }) => {
       asked.push(given);
       return { decision: "approved", arguments: given };
@@ -44,7 +44,7 @@ async function use(input: JsonObject, options: FetchToolOptions = {}): Promise<T
 const page = (path = "/"): string => `http://a.test:${port}${path}`;
 
 describe("the method", () => {
-  it("is one that is allowed, also where the call does not say", async () => {
+  it("is an allowed one, also by default", async () => {
     handler = (_, response) => response.end("ok");
     expect((await use({ url: page() })).asked).toEqual([]);
     expect(requests).toEqual([`GET a.test:${port} /`]);
@@ -61,7 +61,7 @@ describe("the method", () => {
     expect(() => createFetchTool({ methods: [] })).toThrow(/methods/);
   });
 
-  it("is decided by as it is carried out, and so is the URL", async () => {
+  it("is shown for approval as it is sent, like the URL", async () => {
     const seen: unknown[] = [];
     const approval = (input: object): boolean => {
       seen.push(input);
@@ -72,14 +72,14 @@ describe("the method", () => {
   });
 });
 
-describe("answers", () => {
-  it("to HEAD have no text, whatever the page is", async () => {
+describe("responses", () => {
+  it("to HEAD requests have no text", async () => {
     handler = (_, response) => response.writeHead(200, { "content-type": "application/pdf" }).end();
     expect(await use({ url: page(), method: "HEAD" })).toMatchObject({ isError: false, result: "[HTTP 200]" });
     expect(await use({ url: page() })).toMatchObject({ isError: false, result: "[HTTP 200]" });
   });
 
-  it.each(["gzip", "deflate", "br"])("of nothing may be called compressed: %s", async (coding) => {
+  it.each(["gzip", "deflate", "br"])("without a body may declare a compression: %s", async (coding) => {
     handler = (_, response) =>
       response.writeHead(200, { "content-type": "text/plain", "content-encoding": coding }).end();
     expect(await use({ url: page() })).toMatchObject({ isError: false, result: "[HTTP 200]" });
@@ -88,7 +88,7 @@ describe("answers", () => {
   it.each([
     ["with a header", deflateSync],
     ["without", deflateRawSync],
-  ])("are deflated %s", async (_, compress) => {
+  ])("can be deflated %s", async (_, compress) => {
     const text = "a text ".repeat(10_000);
     handler = (_request, response) => {
       const bytes = compress(text);
@@ -101,14 +101,14 @@ describe("answers", () => {
   });
 });
 
-describe("a redirect of what was sent", () => {
+describe("a redirect of a request with a body", () => {
   const sent = { method: "POST", body: "the user's words" };
   const redirect = (status: number, host: string) => (request: IncomingMessage, response: ServerResponse) => {
     if (request.url !== "/") return void response.end("got it");
     return void response.writeHead(status, { location: `http://${host}:${port}/next` }).end();
   };
 
-  it.each([307, 308])("stays with the host that the user agreed to: %s", async (status) => {
+  it.each([307, 308])("stays on the approved host: %s", async (status) => {
     handler = redirect(status, "b.test");
     expect(await use({ url: page(), ...sent }, { methods: ["POST"] })).toMatchObject({ errorCode: "url_refused" });
     expect(requests).toEqual([`POST a.test:${port} /`]);
@@ -117,7 +117,7 @@ describe("a redirect of what was sent", () => {
     expect(requests).toEqual([`POST a.test:${port} /`, `POST a.test:${port} /next`]);
   });
 
-  it("may lead on to a page that is only read", async () => {
+  it("may lead to another host as a GET", async () => {
     handler = redirect(303, "b.test");
     expect(await use({ url: page(), ...sent }, { methods: ["POST"] })).toMatchObject({ isError: false });
     expect(requests).toEqual([`POST a.test:${port} /`, `GET b.test:${port} /next`]);

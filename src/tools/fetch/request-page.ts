@@ -1,15 +1,15 @@
 /**
- * One HTTP exchange after another until there is a page: requests, redirects, decompression, limits. Every URL is judged
- * before it is asked for, and the connection goes to the addresses that were judged. It knows no tool.
+ * Requests a page: follows redirects, decompresses the body and enforces limits. Each URL is checked, and the request
+ * connects to the checked addresses.
  *
- * Invariant: when it is done, whichever way, the socket is closed.
+ * Invariant: the socket is closed when the call returns or throws.
  */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { LoomError } from "../../protocol/index.ts";
-import { judgeUrl, type UrlRules } from "./judge-url.ts";
+import { checkUrl, type UrlRules } from "./check-url.ts";
 import { isRedirect, openExchange } from "./open-exchange.ts";
 
 export interface PageRequest {
@@ -19,16 +19,16 @@ export interface PageRequest {
   readonly contentType?: string | undefined;
 }
 
-export interface PageLimits {
-  /** Of the page, decompressed. The rest is cut. */
+export interface PageRequestLimits {
+  /** Maximum size after decompression, in bytes; the rest is truncated. */
   readonly maxBytes: number;
   /** Code `url_refused`. */
   readonly maxRedirects: number;
   readonly userAgent: string;
 }
 
-export interface Page {
-  /** Where the redirects led. */
+export interface FetchedPage {
+  /** URL after redirects. */
   readonly url: string;
   readonly status: number;
   readonly contentType: string;
@@ -40,17 +40,17 @@ export interface Page {
 export async function requestPage(
   first: PageRequest,
   rules: UrlRules,
-  limits: PageLimits,
+  limits: PageRequestLimits,
   signal: AbortSignal,
-): Promise<Page> {
-  let asked = first;
+): Promise<FetchedPage> {
+  let request = first;
   for (let redirects = 0; ; redirects += 1) {
     if (redirects > limits.maxRedirects)
-      throw new LoomError("url_refused", `There were more than ${limits.maxRedirects} redirects.`);
-    const judged = await judgeUrl(asked.url, rules, signal);
-    const { method, body, contentType } = asked;
+      throw new LoomError("url_refused", `The page redirects more than ${limits.maxRedirects} times.`);
+    const checked = await checkUrl(request.url, rules, signal);
+    const { method, body, contentType } = request;
     const response = await openExchange(
-      judged,
+      checked,
       { method, headers: describeHeaders(limits), body, contentType },
       signal,
     );
@@ -58,18 +58,19 @@ export async function requestPage(
       const status = response.statusCode ?? 0;
       const { location } = response.headers;
       if (!isRedirect(status) || location === undefined) {
-        const { bytes, isCut } = asked.method === "HEAD" ? NO_BODY : await readBody(response, limits.maxBytes, signal);
+        const { bytes, isCut } =
+          request.method === "HEAD" ? NO_BODY : await readBody(response, limits.maxBytes, signal);
         const { "content-type": type = "" } = response.headers;
-        return { url: judged.url.href, status, contentType: type, bytes, isCut, redirects };
+        return { url: checked.url.href, status, contentType: type, bytes, isCut, redirects };
       }
-      asked = follow(asked, status, location, judged.url);
+      request = follow(request, status, location, checked.url);
     } finally {
       response.destroy();
     }
   }
 }
 
-function describeHeaders({ userAgent }: PageLimits): { readonly [name: string]: string } {
+function describeHeaders({ userAgent }: PageRequestLimits): { readonly [name: string]: string } {
   return {
     accept: "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.5",
     "accept-encoding": "gzip, br, deflate",
@@ -79,23 +80,23 @@ function describeHeaders({ userAgent }: PageLimits): { readonly [name: string]: 
 
 const NO_BODY = { bytes: Buffer.alloc(0), isCut: false };
 
-/** As browsers do: what was sent is sent again only where the status says so. */
-function follow(asked: PageRequest, status: number, location: string, base: URL): PageRequest {
+/** Follows redirects as browsers do: the body is only sent again for status 307 and 308. */
+function follow(request: PageRequest, status: number, location: string, base: URL): PageRequest {
   const url = URL.parse(location, base.href);
-  if (url === null) throw new LoomError("tool_failed", "The server redirects to something that is no URL.");
-  const isSafe = asked.method === "GET" || asked.method === "HEAD";
-  if (isSafe) return { ...asked, url: url.href };
+  if (url === null) throw new LoomError("tool_failed", "The server redirects to an invalid URL.");
+  const isSafe = request.method === "GET" || request.method === "HEAD";
+  if (isSafe) return { ...request, url: url.href };
   if (status !== 307 && status !== 308) return { url: url.href, method: "GET" };
-  // Whoever agreed to the request agreed to where it goes.
+  // The user approved the request only for this host.
   if (url.host !== base.host || (base.protocol === "https:" && url.protocol !== "https:"))
     throw new LoomError(
       "url_refused",
-      `${base.host} redirects the ${asked.method} to ${url.host.slice(0, 200)}; it was not sent there.`,
+      `${base.host} redirects the ${request.method} request to ${url.host.slice(0, 200)}; it was not sent there.`,
     );
-  return { ...asked, url: url.href };
+  return { ...request, url: url.href };
 }
 
-/** The body without its compression, up to `maxBytes`. What expands is stopped as soon as it is too much. */
+/** Reads and decompresses the body, and stops at `maxBytes`. */
 async function readBody(
   response: IncomingMessage,
   maxBytes: number,
@@ -118,36 +119,35 @@ async function readBody(
     signal.throwIfAborted();
     throw error instanceof LoomError
       ? error
-      : new LoomError("tool_failed", "The answer broke off.", {}, { cause: error });
+      : new LoomError("tool_failed", "The connection closed before the response was complete.", {}, { cause: error });
   } finally {
     body.destroy();
   }
   return { bytes: Buffer.concat(chunks), isCut };
 }
 
-/** By how much a compressed body may be longer than what is in it. */
+/** A compressed body can be this much longer than its content. */
 const SLACK_BYTES = 64 * 1024;
 
 async function decompress(response: IncomingMessage, maxBytes: number): Promise<Readable> {
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (coding === "" || coding === "identity") return response;
   const make = DECODERS[coding];
-  if (make === undefined)
-    throw new LoomError("tool_failed", "The answer is compressed in a way that is not known here.");
+  if (make === undefined) throw new LoomError("tool_failed", "The response has an unsupported content encoding.");
   const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const first = await chunks.next();
-  // Nothing, compressed, is often sent as nothing.
+  // Servers often declare a compression for an empty body.
   if (first.done === true) return Readable.from([]);
   const compressed = async function* (): AsyncGenerator<Buffer> {
     let sent = 0;
     for (let step: IteratorResult<Buffer> = first; step.done !== true; step = await chunks.next()) {
       sent += step.value.length;
-      // A body that never expands must end too.
-      if (sent > maxBytes + SLACK_BYTES) throw new LoomError("tool_failed", "The answer is too long.");
+      // Also limits a compressed body that never expands.
+      if (sent > maxBytes + SLACK_BYTES) throw new LoomError("tool_failed", "The response is too long.");
       yield step.value;
     }
   };
-  // An error of either destroys both, and is thrown where the body is read.
+  // An error in either stream destroys both, and is thrown while the body is read.
   return pipeline(compressed, make(first.value), () => undefined);
 }
 
@@ -156,7 +156,7 @@ const DECODERS: { readonly [coding: string]: ((first: Buffer) => Readable & Node
   gzip: () => createGunzip(),
   "x-gzip": () => createGunzip(),
   br: () => createBrotliDecompress(),
-  // Two formats go by this name: one with a header, and one without.
+  // Both raw deflate and zlib are in use under this name.
   deflate: (first) => (hasZlibHeader(first) ? createInflate() : createInflateRaw()),
 };
 

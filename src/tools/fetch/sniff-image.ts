@@ -1,4 +1,4 @@
-/** What kind of image some bytes begin like. Pixels only: what can hold a script is no image here. */
+/** Detects the type of a raster image from its first bytes. SVG is excluded because it can contain scripts. */
 const MARKS: readonly (readonly [mediaType: string, at: number, mark: string])[] = [
   ["image/png", 0, "\u0089PNG\r\n\u001a\n"],
   ["image/jpeg", 0, "\u00ff\u00d8\u00ff"],
@@ -11,7 +11,7 @@ const MARKS: readonly (readonly [mediaType: string, at: number, mark: string])[]
 
 export const IMAGE_TYPES: ReadonlySet<string> = new Set(MARKS.map(([mediaType]) => mediaType));
 
-/** Undefined where it is none that is known. */
+/** Returns the media type, or undefined if the image type is not supported. */
 export function sniffImage(bytes: Uint8Array): string | undefined {
   const head = String.fromCharCode(...bytes.subarray(0, 16));
   const [mediaType] = MARKS.find(([, at, mark]) => head.startsWith(mark, at)) ?? [];

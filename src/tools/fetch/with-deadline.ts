@@ -1,8 +1,8 @@
-/** Aborts some work when the caller does, or when its time is over. */
+/** Runs work with a time limit and a signal. */
 import { LoomError } from "../../protocol/index.ts";
 import { untilAborted } from "../until-aborted.ts";
 
-/** Throws `tool_timeout` when the time is over. */
+/** Throws `tool_timeout` after `timeoutMs`, or the reason of `outer` if it aborts. */
 export async function withDeadline<T>(
   timeoutMs: number,
   outer: AbortSignal,
@@ -13,11 +13,11 @@ export async function withDeadline<T>(
   const stop = (): void => controller.abort(outer.reason);
   outer.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(
-    () => controller.abort(new LoomError("tool_timeout", `The page was not there after ${timeoutMs} ms.`)),
+    () => controller.abort(new LoomError("tool_timeout", `The request timed out after ${timeoutMs} ms.`)),
     timeoutMs,
   );
   try {
-    // Whatever the work waits for, the time is over when it is over.
+    // Applies even if the work ignores the signal.
     return await untilAborted(work(controller.signal), controller.signal);
   } finally {
     clearTimeout(timer);

@@ -18,7 +18,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import type { ToolContext, ToolResult } from "../tool.ts";
+import type { ToolContext, ToolCallResult } from "../tool.ts";
 import { createFileTools, type FileToolOptions } from "./create-file-tools.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -41,7 +41,7 @@ beforeEach(() => {
   mkdirSync(root);
   mkdirSync(join(base, "outside"));
   writeFileSync(join(base, "outside", "secret.txt"), "SECRET");
-  // A neighbour whose name begins like the workspace's.
+  // A sibling folder whose name starts like the workspace's.
   mkdirSync(`${root}-two`);
   writeFileSync(join(`${root}-two`, "secret.txt"), "SECRET");
 });
@@ -63,10 +63,10 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
-/** The code, and a check that the words are for a model: no path of this machine in them. */
-async function refusal(work: Promise<ToolResult>): Promise<string> {
+/** Returns the error code, and checks that the message contains no path of this machine. */
+async function refusal(work: Promise<ToolCallResult>): Promise<string> {
   const error = await work.then(
-    (result) => new Error(`not refused: ${result.text}`),
+    (result) => new Error(`not rejected: ${result.text}`),
     (error: unknown) => error,
   );
   if (!(error instanceof LoomError)) throw error;
@@ -75,8 +75,8 @@ async function refusal(work: Promise<ToolResult>): Promise<string> {
   return error.code;
 }
 
-describe("file tools", () => {
-  it("ask before they change something, and only then", async () => {
+describe("the file tools", () => {
+  it("ask for approval only before changes", async () => {
     const tools = createFileTools(root);
     const asks = await Promise.all(tools.map(async (tool) => [tool.name, await tool.needsApproval({ path: "a" })]));
     expect(asks).toEqual([
@@ -88,11 +88,11 @@ describe("file tools", () => {
     expect(createFileTools(root, { readOnly: true }).map(({ name }) => name)).toEqual(["read_file", "list_files"]);
   });
 
-  it("write, list, read and delete, and say what they did", async () => {
+  it("write, list, read and delete, and report what they did", async () => {
     const created = await call("write_file", { path: "notes/plan.md", content: "一\ntwo\n" });
     expect(created.output).toEqual({ path: "notes/plan.md", bytes: 8, created: true, bytes_before: null });
     const replaced = await call("write_file", { path: "notes/plan.md", content: "x" });
-    expect(replaced.text).toBe('Replaced "notes/plan.md": 1 bytes, before it had 8.');
+    expect(replaced.text).toBe('Replaced "notes/plan.md": 1 bytes, previously 8.');
     expect((await call("read_file", { path: "./notes//plan.md" })).text).toBe("x");
     expect((await call("list_files", { depth: 2 })).text).toBe("notes/\nnotes/plan.md (1 bytes)");
     expect((await call("list_files", { path: "notes" })).text).toBe("plan.md (1 bytes)");
@@ -102,13 +102,13 @@ describe("file tools", () => {
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it("take an absolute path that is inside", async () => {
+  it("accept an absolute path inside the workspace", async () => {
     writeFileSync(join(root, "a.txt"), "A");
     expect((await call("read_file", { path: join(root, "a.txt") })).text).toBe("A");
     expect((await call("list_files", { path: root })).text).toBe("a.txt (1 bytes)");
   });
 
-  it("keep the mode of a file, and leave nothing behind when a write fails", async () => {
+  it("keep the mode of a file, and clean up after a failed write", async () => {
     writeFileSync(join(root, "run.sh"), "#!/bin/sh");
     chmodSync(join(root, "run.sh"), 0o755);
     await call("write_file", { path: "run.sh", content: "#!/bin/sh\n" });
@@ -119,21 +119,21 @@ describe("file tools", () => {
     expect(readdirSync(root)).toEqual(["run.sh"]);
   });
 
-  it("replace the entry of a hard link, not the file it shares", async () => {
+  it("replace a hard link, not the shared file", async () => {
     linkSync(join(base, "outside", "secret.txt"), join(root, "shared.txt"));
     await call("write_file", { path: "shared.txt", content: "mine" });
     expect(readFileSync(join(base, "outside", "secret.txt"), "utf8")).toBe("SECRET");
   });
 });
 
-describe("reading a part", () => {
+describe("reading a part of a file", () => {
   beforeEach(() =>
     writeFileSync(join(root, "lines.txt"), Array.from({ length: 1000 }, (_, n) => `line ${n + 1}\n`).join("")),
   );
 
-  it("goes by lines and by bytes, and says how to go on", async () => {
+  it("works by lines and bytes, and says how to continue", async () => {
     const part = await call("read_file", { path: "lines.txt", from_line: 999, lines: 1 });
-    expect(part.text).toMatch(/^line 999\n\n\[Bytes \d+ to \d+ of 8893\. To go on, read from offset (\d+)\.\]$/);
+    expect(part.text).toMatch(/^line 999\n\n\[Bytes \d+ to \d+ of 8893\. To continue, read from offset (\d+)\.\]$/);
     const { next_offset: next } = part.output as { next_offset: number };
     expect((await call("read_file", { path: "lines.txt", offset: next })).text).toBe("line 1000\n");
     expect(await refusal(call("read_file", { path: "lines.txt", from_line: 1002 }))).toBe("tool_failed");
@@ -142,7 +142,7 @@ describe("reading a part", () => {
     );
   });
 
-  it("gives every character of any text once, whatever the limit", async () => {
+  it("returns every character once, for any text and limit", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: "grapheme", maxLength: 60 }),
@@ -158,7 +158,7 @@ describe("reading a part", () => {
             const part = await call("read_file", { path: "any.txt", offset }, { maxReadBytes: max });
             const { next_offset: next } = part.output as { next_offset: number | null };
             const note = next === null ? part.text.length : part.text.lastIndexOf("\n[Bytes ");
-            if (part.text !== "[Nothing: the file ends here.]") read += part.text.slice(0, note);
+            if (part.text !== "[No text: this is the end of the file.]") read += part.text.slice(0, note);
             offset = next;
           }
           expect(read).toBe(clean);
@@ -168,14 +168,14 @@ describe("reading a part", () => {
     );
   });
 
-  it("refuses what is no text", async () => {
+  it("rejects a file that is not text", async () => {
     writeFileSync(join(root, "image.png"), Buffer.from([0x89, 0x50, 0, 1, 2]));
     expect(await refusal(call("read_file", { path: "image.png" }))).toBe("tool_failed");
   });
 });
 
 describe("limits", () => {
-  it("hold for writing and listing", async () => {
+  it("apply to writing and listing", async () => {
     expect(await refusal(call("write_file", { path: "a", content: "ééé" }, { maxWriteBytes: 5 }))).toBe("tool_failed");
     for (let n = 0; n < 30; n += 1) writeFileSync(join(root, `f${n}`), "");
     const listed = await call("list_files", {}, { maxEntries: 10 });
@@ -184,15 +184,15 @@ describe("limits", () => {
     await expect(call("list_files", { depth: 9 })).rejects.toThrow(/depth/);
   });
 
-  it("show a name with a line break as one", async () => {
+  it("quotes a name with a line break", async () => {
     writeFileSync(join(root, "a\nb"), "");
     expect((await call("list_files", {})).text).toBe(String.raw`"a\nb" (0 bytes)`);
   });
 });
 
-describe.each([true, false])("escapes, with /proc: %s", (byHandle) => {
+describe.each([true, false])("paths out of the workspace, with /proc: %s", (byHandle) => {
   const visit = async (path: string, options = {}): Promise<string> =>
-    new Workspace(root, byHandle).visit(path, options, async ({ folder, name, stats }) => {
+    new Workspace(root, byHandle).withLocation(path, options, async ({ folder, name, stats }) => {
       if (name === undefined || stats?.isDirectory() === true) return "folder";
       const file = await new Workspace(root, byHandle).openFile(folder.at(name), path);
       try {
@@ -202,7 +202,7 @@ describe.each([true, false])("escapes, with /proc: %s", (byHandle) => {
       }
     });
 
-  it("are refused, and links that stay inside are walked", async () => {
+  it("are rejected, while links inside are followed", async () => {
     mkdirSync(join(root, "deep", "er"), { recursive: true });
     writeFileSync(join(root, "deep", "er", "in.txt"), "IN");
     const links: [name: string, target: string, expected: string][] = [
@@ -231,7 +231,7 @@ describe.each([true, false])("escapes, with /proc: %s", (byHandle) => {
 });
 
 describe("hostile paths", () => {
-  it("never reach a file outside, whatever they are made of", async () => {
+  it("never reach a file outside", async () => {
     symlinkSync("../outside", join(root, "out"));
     symlinkSync("/", join(root, "slash"));
     symlinkSync("../outside/made.txt", join(root, "dangling"));
@@ -274,25 +274,25 @@ describe("hostile paths", () => {
     ["a/".repeat(100), "path_refused"],
     ["a/b/".repeat(2000), "path_refused"],
     ["", "tool_failed"],
-  ])("%j is refused by name", async (path, code) => {
+  ])("%j is rejected by its text", async (path, code) => {
     expect(await refusal(call("read_file", { path }))).toBe(code);
     expect(await refusal(call("write_file", { path, content: "" }))).toBe(code);
   });
 
-  it("refuses a link as a place to write that leads out or nowhere", async () => {
+  it("do not write through a link that leads out or to a missing file", async () => {
     symlinkSync("../outside/new.txt", join(root, "out"));
     symlinkSync("nowhere/new.txt", join(root, "in"));
     symlinkSync("new.txt", join(root, "here"));
     for (const path of ["out", "in", "here"])
       expect(await refusal(call("write_file", { path, content: "x" }))).toBe("path_refused");
     expect(existsSync(join(base, "outside", "new.txt"))).toBe(false);
-    // Deleting one deletes the link and nothing else.
+    // Deleting a link deletes only the link.
     symlinkSync("../outside/secret.txt", join(root, "gone"));
     expect((await call("delete_file", { path: "gone" })).output).toEqual({ path: "gone", kind: "link" });
     expect(existsSync(join(base, "outside", "secret.txt"))).toBe(true);
   });
 
-  it.skipIf(process.platform === "win32")("refuses devices and pipes, and does not wait for one", async () => {
+  it.skipIf(process.platform === "win32")("rejects devices and pipes without blocking", async () => {
     execFileSync("sh", ["-c", `mkfifo "$0"`, join(root, "pipe")]);
     symlinkSync("/dev/zero", join(root, "zero"));
     for (const path of ["pipe", "zero"]) {
@@ -300,19 +300,19 @@ describe("hostile paths", () => {
       expect(await refusal(call("write_file", { path, content: "x" }))).toBe("path_refused");
     }
     expect(await refusal(call("delete_file", { path: "pipe" }))).toBe("path_refused");
-    // Also where the pipe takes the place of a file after it was looked at.
+    // Also if a pipe replaces the file after the check.
     await expect(new Workspace(root).openFile(join(root, "pipe"), "pipe")).rejects.toMatchObject({
       code: "path_refused",
     });
   });
 });
 
-describe("a link swapped in while a path is walked", () => {
-  /** Makes the file system change right after a name was looked at. */
+describe("a link that replaces a name during a call", () => {
+  /** Changes the file system right after a name was checked. */
   async function walkWhile(path: string, swap: () => void, use: "read" | "write"): Promise<string> {
     const workspace = new Workspace(root);
     return workspace
-      .visit(path, { makeFolders: use === "write" }, async ({ folder, name = "" }) => {
+      .withLocation(path, { createFolders: use === "write" }, async ({ folder, name = "" }) => {
         swap();
         if (use === "write") {
           const { writeFile } = await import("./write-file.ts");
@@ -334,7 +334,7 @@ describe("a link swapped in while a path is walked", () => {
     writeFileSync(join(root, "sub", "secret.txt"), "inside");
   });
 
-  it("as the file itself leads nowhere", async () => {
+  it("is not followed in place of the file", async () => {
     const swap = (): void => {
       rmSync(join(root, "sub", "secret.txt"));
       symlinkSync(join(base, "outside", "secret.txt"), join(root, "sub", "secret.txt"));
@@ -342,7 +342,7 @@ describe("a link swapped in while a path is walked", () => {
     expect(await walkWhile("sub/secret.txt", swap, "read")).toBe("path_refused");
   });
 
-  it("as its folder changes nothing: the folder that was found is the one that is used", async () => {
+  it("is not followed in place of the folder: the open folder is used", async () => {
     const swap = (): void => {
       renameSync(join(root, "sub"), join(root, "moved"));
       symlinkSync(join(base, "outside"), join(root, "sub"));
@@ -355,7 +355,7 @@ describe("a link swapped in while a path is walked", () => {
     expect(readFileSync(join(root, "moved", "secret.txt"), "utf8")).toBe("OWNED");
   });
 
-  it("as the target of a write is replaced, not followed", async () => {
+  it("is replaced, not followed, as the target of a write", async () => {
     const swap = (): void => {
       rmSync(join(root, "sub", "secret.txt"));
       symlinkSync(join(base, "outside", "secret.txt"), join(root, "sub", "secret.txt"));
@@ -364,7 +364,7 @@ describe("a link swapped in while a path is walked", () => {
     expect(readFileSync(join(base, "outside", "secret.txt"), "utf8")).toBe("SECRET");
   });
 
-  it("by another process, as fast as it can, never gives what is outside", async () => {
+  it("never exposes a file outside, even if swapped continuously by another process", async () => {
     const { spawn } = await import("node:child_process");
     const script = `const fs = require("fs"); process.chdir(${JSON.stringify(root)});
       fs.symlinkSync(${JSON.stringify(join(base, "outside"))}, "link");

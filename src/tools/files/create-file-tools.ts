@@ -1,6 +1,6 @@
 /**
- * Tools for the files of one folder: read, list, write, delete. What a path may mean is the workspace's to say; here are
- * the words for the model, the limits, and who must agree.
+ * The file tools: read, list, write and delete files of one folder. This module defines arguments, limits, approval and
+ * messages; `Workspace` keeps paths inside the folder.
  */
 import { Buffer } from "node:buffer";
 import { access, constants, rmdir, unlink } from "node:fs/promises";
@@ -14,25 +14,26 @@ import { toolResult } from "../tool-result.ts";
 import { listEntries } from "./list-entries.ts";
 import { quotePath, refusePath } from "./parse-path.ts";
 import { readText } from "./read-text.ts";
-import { missing, type Place, Workspace } from "./workspace.ts";
+import { pathNotFound, type WorkspaceLocation, Workspace } from "./workspace.ts";
 import { writeFile } from "./write-file.ts";
 
+/** Options of `createFileTools`. */
 export interface FileToolOptions {
-  /** Leave out the tools that change something. */
+  /** Leaves out `write_file` and `delete_file`. Default: false. */
   readonly readOnly?: boolean;
-  /** Who must agree to writing and deleting; `always` when absent. The path is relative, without `.` and doubled `/`. */
+  /** When the user must approve a write or deletion. The path is relative and normalized. Default: `always`. */
   readonly approval?: ApprovalPolicy<{ readonly path: string }>;
-  /** Bytes that one call gives; the rest can be asked for. */
+  /** Maximum bytes returned by one `read_file` call; the model can request the rest. Default: 65,536. */
   readonly maxReadBytes?: number;
-  /** Bytes that are read to find a line by its number. Code `tool_failed`. */
+  /** Maximum bytes scanned to find a line by its number. Default: 67,108,864. Code `tool_failed`. */
   readonly maxScanBytes?: number;
-  /** Code `tool_failed`. */
+  /** Maximum bytes written by one `write_file` call. Default: 1,048,576. Code `tool_failed`. */
   readonly maxWriteBytes?: number;
-  /** Names that one listing gives; it says when there are more. */
+  /** Maximum entries returned by one `list_files` call; the result says if there are more. Default: 1,000. */
   readonly maxEntries?: number;
-  /** Folders below each other that one listing may show. */
+  /** Maximum folder depth of one listing. Default: 8. */
   readonly maxDepth?: number;
-  /** Code `tool_timeout`. */
+  /** Time limit of a call, in milliseconds. Default: 30,000. Code `tool_timeout`. */
   readonly timeoutMs?: number;
 }
 
@@ -45,16 +46,21 @@ const DEFAULTS = {
   timeoutMs: 30_000,
 };
 
-/** What is said around the text of a file. */
+/** Characters reserved for the note after the text of a file. */
 const NOTE_CHARACTERS = 1024;
 
-type Settings = typeof DEFAULTS & { readonly approval: ApprovalPolicy<{ readonly path: string }> };
+type FileToolSettings = typeof DEFAULTS & { readonly approval: ApprovalPolicy<{ readonly path: string }> };
 
-/** `read_file`, `list_files`, `write_file` and `delete_file` for what is below `root`. Throws `tool_invalid`. */
+/**
+ * Creates the tools `read_file`, `list_files`, `write_file` and `delete_file` for the files below `root`. Paths and
+ * links that lead out of `root` are rejected with `path_refused`.
+ *
+ * Throws `tool_invalid` if `root` is empty.
+ */
 export function createFileTools(root: string, options: FileToolOptions = {}): Tool[] {
   const { readOnly = false, ...given } = options;
-  const settings: Settings = { ...DEFAULTS, approval: "always", ...dropUndefined(given) };
-  // It would mean whatever folder the process happens to be in.
+  const settings: FileToolSettings = { ...DEFAULTS, approval: "always", ...dropUndefined(given) };
+  // An empty path would mean the current directory of the process.
   if (typeof root !== "string" || root.trim() === "")
     throw new LoomError("tool_invalid", "the workspace must be the path of a folder");
   const workspace = new Workspace(root);
@@ -67,7 +73,7 @@ export function createFileTools(root: string, options: FileToolOptions = {}): To
   );
 }
 
-const PATH = { type: "string", description: "Relative to the workspace, e.g. notes/plan.md" } as const;
+const PATH = { type: "string", description: "Path relative to the workspace, such as notes/plan.md" } as const;
 
 interface ReadInput {
   readonly path: string;
@@ -76,10 +82,10 @@ interface ReadInput {
   readonly offset?: number;
 }
 
-function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, timeoutMs }: Settings): Tool {
+function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, timeoutMs }: FileToolSettings): Tool {
   return defineTool({
     name: "read_file",
-    description: "Reads a text file of the workspace, or a part of it.",
+    description: "Reads a text file in the workspace, or a part of it.",
     idempotent: true,
     timeoutMs,
     maxResultCharacters: maxReadBytes + NOTE_CHARACTERS,
@@ -87,18 +93,18 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
       type: "object",
       properties: {
         path: PATH,
-        from_line: { type: "integer", minimum: 1, description: "The first line to read; the first is 1" },
-        lines: { type: "integer", minimum: 1, description: "How many lines to read; as many as fit when absent" },
-        offset: { type: "integer", minimum: 0, description: "The first byte to read, instead of from_line" },
+        from_line: { type: "integer", minimum: 1, description: "First line to read, counted from 1" },
+        lines: { type: "integer", minimum: 1, description: "Number of lines to read. Default: as many as fit" },
+        offset: { type: "integer", minimum: 0, description: "First byte to read, as an alternative to from_line" },
       },
       required: ["path"],
       additionalProperties: false,
     }),
     execute: async ({ path, from_line: fromLine, lines, offset }, { signal }) =>
-      workspace.visit(path, {}, async ({ folder, name, stats }) => {
-        if (stats === undefined) throw missing(path);
+      workspace.withLocation(path, {}, async ({ folder, name, stats }) => {
+        if (stats === undefined) throw pathNotFound(path);
         if (name === undefined || stats.isDirectory()) throw isFolder(path);
-        if (!stats.isFile()) throw refusePath(path, "is no ordinary file");
+        if (!stats.isFile()) throw refusePath(path, "is not a regular file");
         const file = await workspace.openFile(folder.at(name), path);
         try {
           const range = { offset, fromLine, lines, maxBytes: maxReadBytes, maxScanBytes, signal };
@@ -107,9 +113,9 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
           const note =
             part.nextOffset === undefined
               ? ""
-              : `\n[Bytes ${part.offset} to ${end} of ${part.size}. To go on, read from offset ${part.nextOffset}.]`;
+              : `\n[Bytes ${part.offset} to ${end} of ${part.size}. To continue, read from offset ${part.nextOffset}.]`;
           return toolResult({
-            text: part.text === "" ? "[Nothing: the file ends here.]" : part.text + note,
+            text: part.text === "" ? "[No text: this is the end of the file.]" : part.text + note,
             output: { path, size: part.size, offset: part.offset, next_offset: part.nextOffset ?? null },
           });
         } finally {
@@ -119,35 +125,35 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
   });
 }
 
-function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs }: Settings): Tool {
+function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs }: FileToolSettings): Tool {
   return defineTool({
     name: "list_files",
-    description: "Lists the files and folders of the workspace, or of a folder in it.",
+    description: "Lists the files and folders in the workspace, or in one of its folders.",
     idempotent: true,
     timeoutMs,
     input: describeInput<{ readonly path?: string; readonly depth?: number }>({
       type: "object",
       properties: {
-        path: { ...PATH, description: "A folder, relative to the workspace; the whole workspace when absent" },
+        path: { ...PATH, description: "Folder, relative to the workspace. Default: the workspace itself" },
         depth: {
           type: "integer",
           minimum: 1,
           maximum: maxDepth,
-          description: "How many folders deep; 1, when absent, is the folder itself",
+          description: "How many levels of folders to list. Default: 1, only the folder itself",
         },
       },
       additionalProperties: false,
     }),
     execute: async ({ path = ".", depth = 1 }, { signal }) =>
-      workspace.visit(path, {}, async ({ folder, name, stats }) => {
-        if (stats === undefined) throw missing(path);
-        if (!stats.isDirectory()) throw new LoomError("tool_failed", `${quotePath(path)} is no folder.`);
+      workspace.withLocation(path, {}, async ({ folder, name, stats }) => {
+        if (stats === undefined) throw pathNotFound(path);
+        if (!stats.isDirectory()) throw new LoomError("tool_failed", `${quotePath(path)} is not a folder.`);
         const limits = { depth, maxEntries, signal };
         const top = name === undefined ? folder : await workspace.openFolder(folder.at(name), path);
         try {
           const { entries, isCut } = await listEntries(workspace, top, limits);
           const lines = entries.map((entry) => showEntry(entry.path, entry.kind, entry.bytes));
-          if (isCut) lines.push(`[There is more: only ${maxEntries} names are shown.]`);
+          if (isCut) lines.push(`[Truncated: only ${maxEntries} entries are shown.]`);
           return toolResult({
             text: lines.length === 0 ? "[The folder is empty.]" : lines.join("\n"),
             output: { path, entries, is_cut: isCut },
@@ -160,8 +166,8 @@ function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs
 }
 
 function showEntry(path: string, kind: string, bytes: number): string {
-  // A name may have a line break in it, and must not look like two.
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // A name with a line break must not look like two names.
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   const shown = /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
   switch (kind) {
     case "folder":
@@ -173,31 +179,31 @@ function showEntry(path: string, kind: string, bytes: number): string {
   }
 }
 
-function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, approval }: Settings): Tool {
+function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, approval }: FileToolSettings): Tool {
   return defineTool({
     name: "write_file",
-    description: "Writes a text file in the workspace. What was in the file is replaced; folders are made as needed.",
+    description: "Writes a text file in the workspace. Replaces an existing file, and creates missing folders.",
     approval,
-    // Not to be run twice: somebody may have changed the file since.
+    // Not idempotent: the file may have changed since.
     timeoutMs,
     input: describeInput<{ readonly path: string; readonly content: string }>({
       type: "object",
-      properties: { path: PATH, content: { type: "string", description: "The whole text of the file" } },
+      properties: { path: PATH, content: { type: "string", description: "Complete text of the file" } },
       required: ["path", "content"],
       additionalProperties: false,
     }),
     execute: async ({ path, content }, { signal }) => {
       const bytes = Buffer.byteLength(content);
       if (bytes > maxWriteBytes)
-        throw new LoomError("tool_failed", `The text has ${bytes} bytes; a file may have ${maxWriteBytes}.`);
-      return workspace.visit(path, { makeFolders: true }, async (place) => {
-        const name = await checkTarget(path, place);
-        const before = place.stats?.size;
-        const mode = place.stats === undefined ? 0o666 : place.stats.mode & 0o777;
-        await writeFile(place.folder, name, content, { mode, signal });
+        throw new LoomError("tool_failed", `The text has ${bytes} bytes; at most ${maxWriteBytes} are allowed.`);
+      return workspace.withLocation(path, { createFolders: true }, async (location) => {
+        const name = await checkTarget(path, location);
+        const before = location.stats?.size;
+        const mode = location.stats === undefined ? 0o666 : location.stats.mode & 0o777;
+        await writeFile(location.folder, name, content, { mode, signal });
         const what = before === undefined ? "Created" : "Replaced";
         return toolResult({
-          text: `${what} ${quotePath(path)}: ${bytes} bytes${before === undefined ? "" : `, before it had ${before}`}.`,
+          text: `${what} ${quotePath(path)}: ${bytes} bytes${before === undefined ? "" : `, previously ${before}`}.`,
           output: { path, bytes, created: before === undefined, bytes_before: before ?? null },
         });
       });
@@ -205,21 +211,21 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
   });
 }
 
-async function checkTarget(path: string, { folder, name, stats, isLinked }: Place): Promise<string> {
+async function checkTarget(path: string, { folder, name, stats, isLinked }: WorkspaceLocation): Promise<string> {
   if (name === undefined || stats?.isDirectory() === true) throw isFolder(path);
-  if (stats === undefined && isLinked) throw refusePath(path, "is a link that leads nowhere");
+  if (stats === undefined && isLinked) throw refusePath(path, "is a link to a file that does not exist");
   if (stats === undefined) return name;
-  if (!stats.isFile()) throw refusePath(path, "is no ordinary file");
-  // It is replaced and not written into, which the system would allow all the same.
+  if (!stats.isFile()) throw refusePath(path, "is not a regular file");
+  // The file is replaced by a rename, which works even if it is read-only.
   if ((stats.mode & 0o222) === 0) throw new LoomError("tool_failed", `${quotePath(path)} is read-only.`);
   await access(folder.at(name), constants.W_OK);
   return name;
 }
 
-function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: Settings): Tool {
+function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: FileToolSettings): Tool {
   return defineTool({
     name: "delete_file",
-    description: "Deletes a file of the workspace, or an empty folder. It cannot be undone.",
+    description: "Deletes a file or an empty folder in the workspace. This cannot be undone.",
     approval,
     timeoutMs,
     input: describeInput<{ readonly path: string }>({
@@ -229,13 +235,13 @@ function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: Setting
       additionalProperties: false,
     }),
     execute: async ({ path }, { signal }) =>
-      workspace.visit(path, { keepLink: true }, async ({ folder, name, stats }) => {
+      workspace.withLocation(path, { keepLink: true }, async ({ folder, name, stats }) => {
         if (name === undefined) throw refusePath(path, "is the workspace itself");
-        if (stats === undefined) throw missing(path);
+        if (stats === undefined) throw pathNotFound(path);
         const isFolder = stats.isDirectory();
-        // Of a link, the link itself is deleted and not what it leads to.
+        // Deletes a link itself, not its target.
         const isLink = stats.isSymbolicLink();
-        if (!isFolder && !isLink && !stats.isFile()) throw refusePath(path, "is no ordinary file");
+        if (!isFolder && !isLink && !stats.isFile()) throw refusePath(path, "is not a regular file");
         signal.throwIfAborted();
         await (isFolder ? rmdir(folder.at(name)) : unlink(folder.at(name)));
         const kind = isFolder ? "empty folder" : isLink ? "link" : "file";

@@ -1,16 +1,16 @@
 /**
- * What is in a folder, and in the folders below it. Links are named and not followed, so the listing ends and stays
- * inside. Wide first, so that a limit leaves out what lies deep.
+ * Lists a folder and its subfolders. Links are listed but not followed, so the listing ends and stays inside the
+ * folder. It goes breadth first, so that a limit leaves out the deepest entries.
  */
 import { opendir } from "node:fs/promises";
 import type { Json } from "../../protocol/index.ts";
-import { lookAt, type OpenFolder, type Workspace } from "./workspace.ts";
+import { lstatIfExists, type OpenFolder, type Workspace } from "./workspace.ts";
 
 export type EntryKind = "file" | "folder" | "link" | "other";
 
-export interface Entry {
+export interface FileEntry {
   readonly [key: string]: Json;
-  /** From the listed folder on. */
+  /** Relative to the listed folder. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly bytes: number;
@@ -23,15 +23,15 @@ export interface ListLimits {
 }
 
 export interface Listing {
-  readonly entries: readonly Entry[];
-  /** There is more, and it was left out. */
+  readonly entries: readonly FileEntry[];
+  /** True if the listing stopped at the limit. */
   readonly isCut: boolean;
 }
 
 export async function listEntries(workspace: Workspace, top: OpenFolder, limits: ListLimits): Promise<Listing> {
-  const entries: Entry[] = [];
+  const entries: FileEntry[] = [];
   let isCut = await listFolder(top, "", entries, limits);
-  // Folders are opened name by name from the top, so that only one path is held open at a time.
+  // Folders are opened one path at a time, to limit the number of open handles.
   for (let next = 0; next < entries.length && !isCut; next += 1) {
     const entry = entries[next];
     if (entry?.kind !== "folder" || entry.path.split("/").length >= limits.depth) continue;
@@ -43,8 +43,13 @@ export async function listEntries(workspace: Workspace, top: OpenFolder, limits:
   return { entries: entries.toSorted((a, b) => (a.path < b.path ? -1 : 1)), isCut };
 }
 
-/** Appends what is in one folder; true where there was too much. */
-async function listFolder(folder: OpenFolder, prefix: string, entries: Entry[], limits: ListLimits): Promise<boolean> {
+/** Appends the entries of one folder. Returns true if the limit was reached. */
+async function listFolder(
+  folder: OpenFolder,
+  prefix: string,
+  entries: FileEntry[],
+  limits: ListLimits,
+): Promise<boolean> {
   const names: string[] = [];
   let isCut = false;
   for await (const { name } of await opendir(folder.at("."))) {
@@ -54,7 +59,7 @@ async function listFolder(folder: OpenFolder, prefix: string, entries: Entry[], 
   }
   for (const name of names.toSorted()) {
     limits.signal?.throwIfAborted();
-    const stats = await lookAt(folder.at(name));
+    const stats = await lstatIfExists(folder.at(name));
     if (stats === undefined) continue;
     let kind: EntryKind = "other";
     if (stats.isFile()) kind = "file";
@@ -80,7 +85,7 @@ async function enterFolder(
     }
     return await use(folder);
   } catch {
-    // Gone, replaced by a link, or not ours to read: the listing goes on without it.
+    // Deleted, replaced by a link, or not readable: the listing continues without it.
     return false;
   } finally {
     for (const each of held) await each.handle.close().catch(() => undefined);

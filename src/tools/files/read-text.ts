@@ -1,43 +1,43 @@
 /**
- * A part of a text file, by lines or by bytes. It reads no more than it gives, except to find a line by its number; both
- * have limits. It knows no path: it is handed an open file.
+ * Reads a part of an open text file, by lines or by bytes. It reads only what it returns, except to find a line by its
+ * number.
  */
 import { Buffer } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
 import { LoomError } from "../../protocol/index.ts";
 
 const CHUNK_BYTES = 64 * 1024;
-/** What is looked at to tell text from other data. */
+/** Bytes examined to detect binary data. */
 const SNIFF_BYTES = 4096;
 const LINE_FEED = 0x0a;
-/** Bytes a character may have: no part that is given has fewer, or going on would never get further. */
+/** Longest UTF-8 character. A smaller limit could return nothing, and reading would never advance. */
 const MAX_CHARACTER_BYTES = 4;
 
 export interface ReadRange {
-  /** The first byte to give. */
+  /** First byte to return. */
   readonly offset?: number | undefined;
-  /** The first line to give, from 1; instead of `offset`. */
+  /** First line to return, counted from 1. Alternative to `offset`. */
   readonly fromLine?: number | undefined;
   readonly lines?: number | undefined;
   readonly maxBytes: number;
-  /** Bytes that are read to find `fromLine`. */
+  /** Maximum bytes scanned to find `fromLine`. */
   readonly maxScanBytes: number;
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface TextPart {
+export interface TextSlice {
   readonly text: string;
   readonly offset: number;
-  /** Where to go on; undefined at the end of the file. */
+  /** Offset of the next part, or undefined at the end of the file. */
   readonly nextOffset: number | undefined;
   readonly size: number;
 }
 
-/** Throws for what is no UTF-8: half-read, it would be destroyed by whoever writes it back. */
-export async function readText(file: FileHandle, range: ReadRange): Promise<TextPart> {
+/** Throws `tool_failed` if the file is not valid UTF-8, because writing the decoded text back would destroy it. */
+export async function readText(file: FileHandle, range: ReadRange): Promise<TextSlice> {
   const { size } = await file.stat();
   const first = range.fromLine === undefined ? (range.offset ?? 0) : await findLine(file, range.fromLine, range);
-  const offset = range.offset === undefined ? first : first + (await countRest(file, first));
+  const offset = range.offset === undefined ? first : first + (await countContinuationBytes(file, first));
   const maxBytes = Math.max(MAX_CHARACTER_BYTES, range.maxBytes);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -61,7 +61,7 @@ export async function readText(file: FileHandle, range: ReadRange): Promise<Text
     bytes += end;
   }
   let whole = Buffer.concat(chunks);
-  if (isCut) whole = whole.subarray(0, whole.length - countBroken(whole));
+  if (isCut) whole = whole.subarray(0, whole.length - countIncompleteBytes(whole));
   const next = offset + whole.length;
   const nextOffset = isCut && whole.length > 0 && next < size ? next : undefined;
   return { text: decode(whole), offset, nextOffset, size };
@@ -69,23 +69,23 @@ export async function readText(file: FileHandle, range: ReadRange): Promise<Text
 
 function decode(bytes: Buffer): string {
   try {
-    // A byte order mark is a part of the file.
+    // A byte order mark is part of the file.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw notText();
   }
 }
 
-/** Bytes that belong to the character before, where an offset leads into the middle of one. */
-async function countRest(file: FileHandle, offset: number): Promise<number> {
+/** Counts the bytes that belong to the previous character if the offset is inside one. */
+async function countContinuationBytes(file: FileHandle, offset: number): Promise<number> {
   if (offset === 0) return 0;
   const chunk = await readChunk(file, offset, MAX_CHARACTER_BYTES - 1);
   const rest = chunk.findIndex((byte) => byte < 0x80 || byte >= 0xc0);
   return rest < 0 ? chunk.length : rest;
 }
 
-/** Bytes at the end that begin a character and do not end it. */
-function countBroken(bytes: Buffer): number {
+/** Counts the bytes at the end that belong to an incomplete character. */
+function countIncompleteBytes(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte < 0x80) return 0;
@@ -110,7 +110,7 @@ async function findLine(file: FileHandle, line: number, { maxScanBytes, signal }
     } while (at >= 0 && left > 0);
     position += at < 0 ? chunk.length : at + 1;
     if (position > maxScanBytes)
-      throw new LoomError("tool_failed", `Line ${line} is too far into the file; give an offset in bytes instead.`);
+      throw new LoomError("tool_failed", `Line ${line} is too far into the file; pass a byte offset instead.`);
   }
   return position;
 }
@@ -122,5 +122,5 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
 }
 
 function notText(): LoomError {
-  return new LoomError("tool_failed", "The file is not a text file in UTF-8.");
+  return new LoomError("tool_failed", "The file is not UTF-8 text.");
 }

@@ -1,48 +1,48 @@
 /**
- * One folder and what is below it. It finds the place a path means without ever leaving the folder, and knows no tool
- * and no model.
+ * Resolves paths inside one folder, the workspace, and never leaves it.
  *
- * A path is walked one name at a time, and each folder on the way is held open. Where the system shows open files under
- * /proc, the next name is looked up in the folder that is held, not in whatever has its name by now: so nobody can swap
- * a link in between the check and the use. Elsewhere the walk goes by names, and what was opened is compared afterwards
- * with what the real path says; a writer who is quick enough may still misplace a write there.
+ * A path is resolved one name at a time, and each folder on the way stays open. On systems with /proc, the next name is
+ * looked up in the open folder, so that replacing a folder by a link between check and use has no effect. On other
+ * systems names are used, and the opened file is compared with its real path afterwards; there, a concurrent process
+ * can still redirect a write.
  *
- * Links are read here and never followed by the system: one that stays inside is walked, one that leads out is refused.
+ * Links are resolved here and never by the system: links inside the workspace are followed, links that lead out are
+ * rejected.
  */
 import { constants, existsSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from "node:fs/promises";
 import { isAbsolute, join, resolve, sep } from "node:path";
 import { LoomError } from "../../protocol/index.ts";
-import { cutRoot, MAX_NAMES, parsePath, quotePath, refusePath } from "./parse-path.ts";
+import { stripRoot, MAX_NAMES, parsePath, quotePath, refusePath } from "./parse-path.ts";
 
 const MAX_LINKS = 16;
-/** How often a name may change its kind under our hands in one walk. */
+/** How often a name may change between check and use while a path is resolved. */
 const MAX_TRIES = 8;
 
-// Windows lacks some of these, which then count as 0.
+// Constants that Windows lacks are undefined, which counts as 0.
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
 export interface OpenFolder {
   readonly handle: FileHandle;
-  /** How the system is told of a name in this folder. */
+  /** Returns the path to pass to the system for a name in this folder. */
   at(name: string): string;
 }
 
-/** Where a path leads. The folder stays open while the place is in use. */
-export interface Place {
+/** A resolved path. The folder stays open while the location is in use. */
+export interface WorkspaceLocation {
   readonly folder: OpenFolder;
-  /** In that folder; undefined where the path means the folder itself. */
+  /** Name in the folder. Undefined if the path is the folder itself. */
   readonly name: string | undefined;
-  /** What is there; undefined where nothing is. */
+  /** Undefined if nothing exists there. */
   readonly stats: Stats | undefined;
-  /** The last name was a link, and has been walked. */
+  /** True if the last name was a link that has been followed. */
   readonly isLinked: boolean;
 }
 
 export interface WalkOptions {
-  /** Make the folders that are missing on the way. */
-  readonly makeFolders?: boolean;
-  /** Stop at a link that is the last name. */
+  /** Creates missing folders. */
+  readonly createFolders?: boolean;
+  /** Does not follow a link at the end of the path. */
   readonly keepLink?: boolean;
 }
 
@@ -55,14 +55,18 @@ export class Workspace {
     this.#byHandle = byHandle;
   }
 
-  /** The one spelling of a path: relative, `.` for the workspace itself. Links are not followed. */
+  /** Normalizes a path: relative, and `.` for the workspace itself. Does not follow links. */
   async normalise(path: string): Promise<string> {
     const { roots } = await this.#findRoot();
     return parsePath(path, roots).join("/") || ".";
   }
 
-  /** Lets `use` work at the place that `path` means, and closes what was opened for it. */
-  async visit<T>(path: string, options: WalkOptions, use: (place: Place) => Promise<T>): Promise<T> {
+  /** Resolves a path, calls `use` with the location, and closes all opened folders. */
+  async withLocation<T>(
+    path: string,
+    options: WalkOptions,
+    use: (location: WorkspaceLocation) => Promise<T>,
+  ): Promise<T> {
     const { root, roots } = await this.#findRoot();
     const names = parsePath(path, roots);
     const stack: OpenFolder[] = [];
@@ -83,12 +87,12 @@ export class Workspace {
     return { root, roots: [this.#root, root].map((each) => each.replaceAll(sep, "/")) };
   }
 
-  /** Opens a folder, and no link to one. */
+  /** Opens a folder. Does not follow links. */
   async openFolder(at: string, path: string, root?: string): Promise<OpenFolder> {
     const handle = await open(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isDirectory()) throw refusePath(path, "leads through something that is no folder");
-      if (!this.#byHandle) await this.#compare(handle, at, path, root);
+      if (!(await handle.stat()).isDirectory()) throw refusePath(path, "leads through something that is not a folder");
+      if (!this.#byHandle) await this.#assertInside(handle, at, path, root);
     } catch (error) {
       await handle.close();
       throw error;
@@ -97,13 +101,13 @@ export class Workspace {
     return { handle, at: (name) => join(base, name) };
   }
 
-  /** Opens a file to read: no link, no device, no pipe. */
+  /** Opens a regular file for reading. Does not follow links. */
   async openFile(at: string, path: string): Promise<FileHandle> {
-    // A pipe without a writer would block a thread for ever.
+    // Opening a pipe without a writer would block a thread forever.
     const handle = await open(at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     try {
-      if (!(await handle.stat()).isFile()) throw refusePath(path, "is no ordinary file");
-      if (!this.#byHandle) await this.#compare(handle, at, path);
+      if (!(await handle.stat()).isFile()) throw refusePath(path, "is not a regular file");
+      if (!this.#byHandle) await this.#assertInside(handle, at, path);
     } catch (error) {
       await handle.close();
       throw error;
@@ -118,10 +122,10 @@ export class Workspace {
       path,
       root,
       roots,
-      makeFolders,
+      createFolders: makeFolders,
       keepLink,
     }: WalkOptions & { path: string; root: string; roots: readonly string[] },
-  ): Promise<Place> {
+  ): Promise<WorkspaceLocation> {
     let links = 0;
     let tries = 0;
     let isLinked = false;
@@ -135,15 +139,15 @@ export class Workspace {
         await stack.pop()?.handle.close();
         continue;
       }
-      const stats = await lookAt(folder.at(name));
+      const stats = await lstatIfExists(folder.at(name));
       if (stats?.isSymbolicLink() === true && !(keepLink === true && todo.length === 0)) {
         links += 1;
         if (links > MAX_LINKS) throw refusePath(path, "leads through too many links");
         isLinked ||= todo.length === 0;
         const target = (await readlink(folder.at(name))).replaceAll(sep, "/");
-        const inner = isAbsolute(target) ? cutRoot(target, roots) : target;
+        const inner = isAbsolute(target) ? stripRoot(target, roots) : target;
         if (inner === undefined) throw refusePath(path, "leads out of the workspace");
-        // An absolute link starts again from the top.
+        // An absolute link starts at the workspace folder.
         if (inner !== target) for (const left of stack.splice(1)) await left.handle.close();
         todo.push(
           ...inner
@@ -156,20 +160,20 @@ export class Workspace {
       }
       if (todo.length === 0) return { folder, name, stats, isLinked };
       if (stats === undefined) {
-        if (makeFolders !== true) throw missing(path);
+        if (makeFolders !== true) throw pathNotFound(path);
         tries += 1;
-        if (tries > MAX_NAMES) throw refusePath(path, "changes while it is used");
+        if (tries > MAX_NAMES) throw refusePath(path, "changed while it was in use");
         await mkdir(folder.at(name)).catch((error: unknown) => {
           if (codeOf(error) !== "EEXIST") throw error;
         });
         todo.push(name);
         continue;
       }
-      if (!stats.isDirectory()) throw refusePath(path, "leads through something that is no folder");
+      if (!stats.isDirectory()) throw refusePath(path, "leads through something that is not a folder");
       try {
         stack.push(await this.openFolder(folder.at(name), path, root));
       } catch (error) {
-        // Something else has its name by now: look again.
+        // The name was replaced in the meantime: check it again.
         tries += 1;
         if (!["ELOOP", "ENOTDIR", "ENOENT"].includes(codeOf(error)) || tries > MAX_TRIES) throw error;
         todo.push(name);
@@ -177,8 +181,8 @@ export class Workspace {
     }
   }
 
-  /** Without /proc: what was opened must be what lies at its real path, and that must be inside. */
-  async #compare(handle: FileHandle, at: string, path: string, root?: string): Promise<void> {
+  /** Without /proc: checks that the opened file is the one at its real path, and that the path is inside. */
+  async #assertInside(handle: FileHandle, at: string, path: string, root?: string): Promise<void> {
     const [real, top] = await Promise.all([realpath(at), root ?? realpath(this.#root)]);
     const [mine, theirs] = await Promise.all([handle.stat(), stat(real)]);
     const isInside = real === top || real.startsWith(top.endsWith(sep) ? top : top + sep);
@@ -187,38 +191,39 @@ export class Workspace {
   }
 }
 
-/** What lies there, links not followed; undefined where nothing does. */
-export async function lookAt(at: string): Promise<Stats | undefined> {
+/** Like `lstat`, but returns undefined if nothing exists there. */
+export async function lstatIfExists(at: string): Promise<Stats | undefined> {
   return lstat(at).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   });
 }
 
-export function missing(path: string): LoomError {
-  return new LoomError("tool_failed", `There is no ${quotePath(path)} in the workspace.`);
+export function pathNotFound(path: string): LoomError {
+  return new LoomError("tool_failed", `${quotePath(path)} does not exist in the workspace.`);
 }
 
-/** Words for what the system said. Its own message would name paths that are nobody's business. */
+/** Translates a system error. Its own message could reveal paths outside the workspace. */
 function explainFailure(error: unknown, path: string): unknown {
   if (error instanceof LoomError) return error;
   const code = codeOf(error);
   if (code === "") return error;
-  if (code === "ENOENT") return missing(path);
-  if (code === "ELOOP" || code === "ENOTDIR" || code === "ENXIO") return refusePath(path, "changed while it was used");
-  if (code === "ENAMETOOLONG") return refusePath(path, "has a name in it that is too long");
-  const why = REASONS[code] ?? `could not be used (${code})`;
+  if (code === "ENOENT") return pathNotFound(path);
+  if (code === "ELOOP" || code === "ENOTDIR" || code === "ENXIO")
+    return refusePath(path, "changed while it was in use");
+  if (code === "ENAMETOOLONG") return refusePath(path, "contains a name that is too long");
+  const why = REASONS[code] ?? `could not be accessed (${code})`;
   return new LoomError("tool_failed", `${quotePath(path)} ${why}.`, {}, { cause: error });
 }
 
 const REASONS: { readonly [code: string]: string } = {
-  EACCES: "may not be used: permission denied",
-  EPERM: "may not be used: permission denied",
-  EROFS: "may not be written: the disk is read-only",
+  EACCES: "could not be accessed: permission denied",
+  EPERM: "could not be accessed: permission denied",
+  EROFS: "could not be written: the disk is read-only",
   ENOSPC: "could not be written: the disk is full",
   EISDIR: "is a folder",
   ENOTEMPTY: "is a folder that is not empty",
-  EEXIST: "exists already",
+  EEXIST: "already exists",
   EMFILE: "could not be opened: too many files are open",
 };
 

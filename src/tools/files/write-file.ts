@@ -1,6 +1,4 @@
-/**
- * Puts a file into its place as a whole: readers see the old text or the new one, never a part, whatever is killed.
- */
+/** Writes a file atomically: readers see the old text or the new text, even after a crash. */
 import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
@@ -8,7 +6,7 @@ import type { OpenFolder } from "./workspace.ts";
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants;
 
-/** Replaces what has the name; a link of that name is replaced too, and never followed. */
+/** Replaces the file with this name. A link is replaced too, not followed. */
 export async function writeFile(
   folder: OpenFolder,
   name: string,

@@ -1,8 +1,8 @@
 /**
- * An MCP server as a program of its own, spoken to in lines of JSON. It has a group of its own, so that what it starts
- * ends with it; its environment is what it is given and no more; and whatever it prints has a limit. It knows no tool.
+ * Runs an MCP server as a child process and exchanges JSON lines with it. The child has its own process group, so that
+ * its descendants end with it, inherits only a few environment variables, and its output is limited.
  *
- * Invariant: `onclose` is called once, when the program is gone or has been given up.
+ * Invariant: `onclose` is called once, when the process has ended or was given up.
  */
 import { Buffer } from "node:buffer";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
@@ -16,24 +16,24 @@ import { forgetGroup, signalGroup, watchGroup } from "./kill-on-exit.ts";
 import type { StdioServerConfig } from "./read-mcp-config.ts";
 
 export interface ChildTransportOptions extends StdioServerConfig {
-  /** Reads a line; throws for what is no message. */
+  /** Parses a line. Throws if it is not a message. */
   readonly decode: (line: string) => JSONRPCMessage;
   readonly maxMessageBytes: number;
-  /** Lines that are no message. */
+  /** Limit for lines that are not messages. */
   readonly maxIgnoredLines: number;
   readonly onStderr: (text: string) => void;
-  /** How long the program has to end by itself, and again after it was asked to. */
+  /** Time the process has to exit after its input ends, and again after SIGTERM, in milliseconds. */
   readonly graceMs: number;
 }
 
-/** What a program needs to find its own, and nothing that could be a key. */
-const PASSED_ON =
+/** Variables the child inherits. None of them should contain a secret. */
+const INHERITED_VARIABLES =
   process.platform === "win32"
     ? ["PATH", "SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "HOMEDRIVE", "HOMEPATH"]
     : ["PATH", "HOME", "LANG"];
 
 const LINE_FEED = 0x0a;
-/** What is left in the pipes of a program that has ended is read for so long. */
+/** How long the pipes of an ended process are still read, in milliseconds. */
 const DRAIN_MS = 200;
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -59,7 +59,7 @@ export class ChildTransport implements Transport {
     return this.#ignoredLines;
   }
 
-  /** Why the program ended, where nobody had asked it to. */
+  /** Why the process ended, if it was not closed by `close`. */
   get ending(): string | undefined {
     return this.#ending;
   }
@@ -78,7 +78,7 @@ export class ChildTransport implements Transport {
     child.stdout.on("error", (error) => this.onerror?.(error));
     child.stderr.on("error", (error) => this.onerror?.(error));
     child.stdout.on("data", (chunk: Buffer) => this.#take(chunk));
-    // Always read, so that a program that complains a lot is not held up by it.
+    // Always read, so that a child that writes a lot does not block.
     const decoder = new StringDecoder("utf8");
     child.stderr.on("data", (chunk: Buffer) => this.#options.onStderr(decoder.write(chunk)));
     const { pid } = child;
@@ -98,14 +98,14 @@ export class ChildTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#child ?? {};
-    if (stdin === undefined || this.#isClosed || !stdin.writable)
-      throw new LoomError("mcp_failed", "it is not running");
-    // A program that does not read must not fill our memory.
-    if (stdin.writableLength > this.#options.maxMessageBytes) throw new LoomError("mcp_failed", "it does not read");
+    if (stdin === undefined || this.#isClosed || !stdin.writable) throw new LoomError("mcp_failed", "is not running");
+    // Limits memory if the child does not read its input.
+    if (stdin.writableLength > this.#options.maxMessageBytes)
+      throw new LoomError("mcp_failed", "does not read its input");
     stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Ends the program: by the end of its input, then by asking, then without asking. */
+  /** Ends the process: closes its input, then sends SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
     const child = this.#child;
     if (child === undefined || this.#isClosed) return this.#finish();
@@ -124,7 +124,7 @@ export class ChildTransport implements Transport {
     this.#finish();
   }
 
-  /** Ends it at once, for a fault of its own. */
+  /** Kills the process after a violation of a limit. */
   #giveUp(why: string): void {
     this.#ending ??= why;
     const pid = this.#child?.pid;
@@ -134,8 +134,8 @@ export class ChildTransport implements Transport {
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
-    if (!this.#isClosing) this.#ending ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-    // What it has started may hold its pipes open for ever.
+    if (!this.#isClosing) this.#ending ??= signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+    // Descendants may keep the pipes open.
     const pid = this.#child?.pid;
     if (pid !== undefined) signalGroup(pid, "SIGKILL");
     setTimeout(() => this.#finish(), DRAIN_MS).unref();
@@ -147,7 +147,7 @@ export class ChildTransport implements Transport {
     this.#line = [];
     const child = this.#child;
     if (child?.pid !== undefined) {
-      // Also what it left behind.
+      // Also ends remaining descendants.
       signalGroup(child.pid, "SIGKILL");
       forgetGroup(child.pid);
     }
@@ -158,7 +158,7 @@ export class ChildTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Cuts lines. A long one is gathered in parts and joined once. */
+  /** Splits the output into lines. A long line is collected in parts and joined once. */
   #take(chunk: Buffer): void {
     let from = 0;
     for (let at = chunk.indexOf(LINE_FEED); at >= 0 && !this.#isClosed; at = chunk.indexOf(LINE_FEED, from)) {
@@ -184,7 +184,7 @@ export class ChildTransport implements Transport {
     } catch {
       this.#ignoredLines += 1;
       if (this.#ignoredLines > this.#options.maxIgnoredLines)
-        this.#giveUp(`printed more than ${this.#options.maxIgnoredLines} lines that are no messages`);
+        this.#giveUp(`printed more than ${this.#options.maxIgnoredLines} lines that are not messages`);
       return;
     }
     this.onmessage?.(message);
@@ -196,7 +196,7 @@ function hasEnded({ exitCode, signalCode }: Child): boolean {
 }
 
 function makeEnvironment(given: StdioServerConfig["env"] = {}): NodeJS.ProcessEnv {
-  const passed = PASSED_ON.flatMap((name) => {
+  const passed = INHERITED_VARIABLES.flatMap((name) => {
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });

@@ -1,6 +1,6 @@
 /**
- * A tool of an MCP server as one of ours. What the server says about its tool is used, and bounded; whether the user must
- * agree is decided here, by its hints where they may be trusted.
+ * Creates a `Tool` from a tool of an MCP server. Limits what the server declares, and decides about approval by the
+ * hints of the tool or by the option.
  */
 import { isDeeperThan, isJsonObject, type JsonObject } from "../../protocol/index.ts";
 import { shorten } from "../describe-failure.ts";
@@ -9,18 +9,22 @@ import type { McpServer } from "./mcp-server.ts";
 import { readMcpResult } from "./read-mcp-result.ts";
 import { showImages } from "./show-images.ts";
 
-/** What a tool says about itself that matters for approval. */
+/** What a server declares about a tool, for decisions about approval. */
 export interface McpToolHints {
-  /** The server's name. */
+  /** Name of the server. */
   readonly server: string;
-  /** As the server calls it. */
+  /** Name of the tool on the server. */
   readonly tool: string;
+  /** True if the server declares that the tool changes nothing. */
   readonly readOnly: boolean;
-  /** True also where the server does not say. */
+  /** True unless the server declares otherwise. */
   readonly destructive: boolean;
 }
 
-/** When the user must agree. `by-hints`: unless the tool only reads, as its server says. */
+/**
+ * When the user must approve a call. `by-hints` requires approval unless the server declares the tool as read-only. A
+ * function receives the hints and the arguments.
+ */
 export type McpApproval =
   | "never"
   | "always"
@@ -37,14 +41,14 @@ export interface McpToolSettings {
 
 const MAX_SCHEMA_DEPTH = 64;
 const MAX_TOOL_NAME = 256;
-/** Characters of an image that is kept as a blob: 32 MiB in base64. */
-const MAX_KEPT_CHARACTERS = 45_000_000;
-/** What stands before the data in its address. */
+/** Base64 characters of an image saved as a blob: 32 MiB. */
+const MAX_BLOB_CHARACTERS = 45_000_000;
+/** Characters before the data in a data URL. */
 const MAX_DATA_PREFIX = 100;
-/** Reports of one call; progress may come as fast as the server can print. */
+/** Progress reports of one call; a server can send any number. */
 const MAX_REPORTS = 500;
 
-/** Undefined for what is declared in a way that no model could call. */
+/** Returns undefined if no model could call the declared tool. */
 export function createMcpTool(
   server: McpServer,
   declared: unknown,
@@ -56,43 +60,41 @@ export function createMcpTool(
   const inputSchema = readSchema(declared["inputSchema"], settings.maxSchemaCharacters);
   if (typeof tool !== "string" || tool === "" || tool.length > MAX_TOOL_NAME || inputSchema === undefined)
     return undefined;
-  // It answers only to those who come back later for the result.
+  // Tools that require MCP tasks are not supported.
   if (isJsonObject(execution) && execution["taskSupport"] === "required") return undefined;
-  const said = isJsonObject(annotations) ? annotations : {};
-  const called = [title, said["title"]].find(saysSomething);
-  const words = saysSomething(description) ? description : (called ?? tool);
+  const hinted = isJsonObject(annotations) ? annotations : {};
+  const displayTitle = [title, hinted["title"]].find(isNotBlank);
+  const text = isNotBlank(description) ? description : (displayTitle ?? tool);
   const hints: McpToolHints = {
     server: server.name,
     tool,
-    readOnly: said["readOnlyHint"] === true,
-    destructive: said["readOnlyHint"] !== true && said["destructiveHint"] !== false,
+    readOnly: hinted["readOnlyHint"] === true,
+    destructive: hinted["readOnlyHint"] !== true && hinted["destructiveHint"] !== false,
   };
   return {
     name: giveName(tool),
-    ...(called === undefined ? {} : { title: shorten(called, settings.maxDescriptionCharacters) }),
-    description: shorten(words, settings.maxDescriptionCharacters),
+    ...(displayTitle === undefined ? {} : { title: shorten(displayTitle, settings.maxDescriptionCharacters) }),
+    description: shorten(text, settings.maxDescriptionCharacters),
     inputSchema,
     timeoutMs: settings.timeoutMs,
-    // None is to be run twice, not even one that only reads: what it shows would be shown twice.
-    // The server knows its schema best, and says what is wrong.
+    // Never idempotent, not even if read-only: images would be shown twice.
+    // The server validates the arguments itself.
     validate: async (input) => ({ ok: true, value: input }),
     needsApproval: (input) => decide(settings.approval, hints, input as JsonObject),
     execute: async (input, { signal, report, show, ready, saveBlob }) => {
       const reportProgress = limitReports(report);
       const answer = await server.call({ name: tool, arguments: input as JsonObject }, signal, reportProgress);
       const { maxImageCharacters } = settings;
-      // Where large ones are kept, the answer itself is limit enough.
-      const limits = { maxImageCharacters: saveBlob === undefined ? maxImageCharacters : MAX_KEPT_CHARACTERS };
+      // With a blob store, only the size of the response limits an image.
+      const limits = { maxImageCharacters: saveBlob === undefined ? maxImageCharacters : MAX_BLOB_CHARACTERS };
       const { result, images } = readMcpResult(answer, limits, (text) => server.redact(text));
       const missed = await showImages(images, maxImageCharacters + MAX_DATA_PREFIX, { show, ready, saveBlob });
-      return missed === 0
-        ? result
-        : { ...result, text: `${result.text}\n[${missed} of the images could not be shown]` };
+      return missed === 0 ? result : { ...result, text: `${result.text}\n[${missed} images could not be shown]` };
     },
   };
 }
 
-function saysSomething(text: unknown): text is string {
+function isNotBlank(text: unknown): text is string {
   return typeof text === "string" && text.trim() !== "";
 }
 
@@ -110,7 +112,7 @@ function readSchema(value: unknown, maxCharacters: number): JsonObject | undefin
   return { ...schema, type: "object" };
 }
 
-/** Progress in percent, where the server says of how much; its words in any case. */
+/** Reports progress in percent if the server sends a total, and messages in any case. */
 function limitReports(
   report: (progress: number, message?: string) => void,
 ): (progress: number, total: number | undefined, message: string | undefined) => void {
@@ -120,12 +122,12 @@ function limitReports(
   return (progress, total, message) => {
     const share = total !== undefined && total > 0 ? (100 * progress) / total : last;
     const percent = Number.isFinite(share) ? Math.round(Math.min(100, Math.max(0, share))) : last;
-    const words = message === undefined ? undefined : shorten(message, 500);
-    const isNews = percent !== last || words !== lastMessage || reports === 0;
+    const text = message === undefined ? undefined : shorten(message, 500);
+    const isNews = percent !== last || text !== lastMessage || reports === 0;
     if (!isNews || reports >= MAX_REPORTS) return;
     reports += 1;
     last = percent;
-    lastMessage = words;
-    report(percent, words);
+    lastMessage = text;
+    report(percent, text);
   };
 }

@@ -1,9 +1,8 @@
 /**
- * Programs that must not outlive this one. While there are any, the end of the process is watched: also an end by a
- * signal that nobody else handles, which would otherwise come without a word.
+ * Kills child process groups when this process exits, also by a signal without another handler. Listeners are installed
+ * only while there are groups.
  */
 
-/** Ends of groups, by a way that cannot be refused. */
 const groups = new Set<number>();
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
@@ -22,10 +21,10 @@ export function forgetGroup(pid: number): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
-/** Sends a signal to a program and to all it has started. False where there is nobody left. */
+/** Sends a signal to a process and its descendants. Returns false if none is left. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): boolean {
   try {
-    // Windows has no groups.
+    // Windows has no process groups.
     return process.kill(process.platform === "win32" ? pid : -pid, signal);
   } catch {
     return false;
@@ -37,7 +36,7 @@ function killAll(): void {
 }
 
 function onSignal(signal: NodeJS.Signals): void {
-  // Somebody else decides what the signal means, and when the process ends.
+  // Another handler decides what the signal does.
   if (process.listenerCount(signal) > 1) return;
   killAll();
   process.off(signal, onSignal);

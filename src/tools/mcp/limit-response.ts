@@ -1,7 +1,4 @@
-/**
- * A `fetch` whose answers end: an answer as a whole, or a single event of a stream, may have so many bytes. The library
- * that reads them gathers whatever comes.
- */
+/** A `fetch` that limits the size of a response, or of one event in a stream. The MCP SDK buffers without a limit. */
 import { LoomError } from "../../protocol/index.ts";
 
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
@@ -9,21 +6,21 @@ export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** `onTooLong` is told, because the library does not tell those who wait when a stream breaks off. */
+/** `onTooLong` is called because the SDK does not report a broken stream to pending requests. */
 export function limitResponses(maxBytes: number, onTooLong: () => void, fetchIt: Fetch = fetch): Fetch {
   return async (url, init) => {
     const response = await fetchIt(url, init);
     if (response.body === null) return response;
     const isStream = (response.headers.get("content-type") ?? "").toLowerCase().startsWith("text/event-stream");
-    return remakeResponse(response, response.body.pipeThrough(limitBytes(maxBytes, isStream, onTooLong)));
+    return replaceBody(response, response.body.pipeThrough(limitBytes(maxBytes, isStream, onTooLong)));
   };
 }
 
-/** The same response with another body. */
-export function remakeResponse(response: Response, body: ReadableStream<Uint8Array>): Response {
+/** Returns a copy of the response with another body. */
+export function replaceBody(response: Response, body: ReadableStream<Uint8Array>): Response {
   const { status, statusText, headers } = response;
   const made = new Response(body, { status, statusText, headers });
-  // A made response has no address, and whoever judges redirects asks for it.
+  // A constructed response has no URL, but the SDK reads it to check redirects.
   Object.defineProperty(made, "url", { value: response.url });
   return made;
 }
@@ -47,7 +44,7 @@ function limitBytes(
   });
 }
 
-/** Where the last empty line is, which ends an event; -1 where there is none. A line may end in any of three ways. */
+/** Returns the position of the last blank line, which ends an event, or -1. Lines can end in LF, CR or CRLF. */
 function findLastBlank(chunk: Uint8Array, previous: number): number {
   for (let at = chunk.length - 1; at >= 0; at -= 1) {
     const [before, here] = [at === 0 ? previous : chunk[at - 1], chunk[at]];

@@ -1,17 +1,15 @@
-/**
- * What a server is told in confidence: values that no error may repeat to a model or a user.
- */
+/** Collects the secrets in a server configuration, so that they can be removed from error messages. */
 import { Buffer } from "node:buffer";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
-/** Shorter ones are no secrets, and taking them out would garble every text. */
-const SHORTEST = 6;
+/** Shorter values are unlikely to be secrets, and removing them would garble texts. */
+const MIN_SECRET_LENGTH = 6;
 
-/** The longest first: one may be a part of another. */
+/** Returns the secrets, longest first, because one can be part of another. */
 export function listSecrets(config: McpServerConfig): readonly string[] {
   const given = Object.values(("command" in config ? config.env : config.headers) ?? {});
   const words = given.flatMap((value) => [value, ...value.split(/\s+/)]);
-  // A user and a password are sent together, and each is a secret of its own.
+  // Basic credentials are sent encoded; user name and password are secrets too.
   const users = given.flatMap((value) =>
     /^basic /i.test(value) ? [Buffer.from(value.slice(6), "base64").toString()] : [],
   );
@@ -20,6 +18,6 @@ export function listSecrets(config: McpServerConfig): readonly string[] {
   const query = url?.search.slice(1).split("&") ?? [];
   words.push(...query.map((pair) => pair.slice(pair.indexOf("=") + 1)), ...(url?.searchParams.values() ?? []));
   return [...new Set(words)]
-    .filter((value) => value.length >= SHORTEST)
+    .filter((value) => value.length >= MIN_SECRET_LENGTH)
     .toSorted((one, other) => other.length - one.length);
 }

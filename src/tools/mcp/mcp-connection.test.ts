@@ -3,27 +3,36 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { call, closeAll, EVERYTHING, failure, findPort, type Heard, open, until } from "./mcp-trial.contract.ts";
+import {
+  call,
+  closeAll,
+  EVERYTHING,
+  failure,
+  findPort,
+  type RecordedOutput,
+  open,
+  until,
+} from "./mcp-fixture.contract.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
 afterEach(closeAll);
 
-describe("a real server over streamable HTTP", () => {
-  it("gives its tools, and they work; also after it was started anew", async () => {
+describe("a server over streamable HTTP", () => {
+  it("provides working tools, also after a restart", async () => {
     const port = await findPort();
     let server = await startEverything(port);
     try {
       const mcp = await open({ web: { type: "http", url: `http://127.0.0.1:${port}/mcp` } });
       expect(mcp.servers).toMatchObject([{ name: "web", state: "ready", tools: 12 }]);
       expect((await call(mcp, "web__echo", { message: "hi" })).text).toBe("Echo: hi");
-      const heard: Heard = { shown: [], reports: [] };
-      await call(mcp, "web__trigger-long-running-operation", { duration: 0.1, steps: 2 }, { heard });
-      expect(heard.reports.map(([progress]) => progress)).toEqual([50, 100]);
+      const recorded: RecordedOutput = { shown: [], reports: [] };
+      await call(mcp, "web__trigger-long-running-operation", { duration: 0.1, steps: 2 }, { recorded });
+      expect(recorded.reports.map(([progress]) => progress)).toEqual([50, 100]);
 
       await server.stop();
       expect(await failure(call(mcp, "web__echo", { message: "hi" }))).toMatchObject({ code: "mcp_failed" });
       server = await startEverything(port);
-      // The session is gone with the server; a new one is opened without a word.
+      // The session was lost with the server, and a new one is opened automatically.
       expect((await call(mcp, "web__echo", { message: "again" })).text).toBe("Echo: again");
     } finally {
       await server.stop();
@@ -49,7 +58,7 @@ async function startEverything(port: number): Promise<{ stop: () => Promise<void
   };
 }
 
-describe("hostile servers over HTTP", () => {
+describe("HTTP servers", () => {
   type Answer = (message: JsonObject, request: IncomingMessage, response: ServerResponse) => void;
 
   async function host(
@@ -92,7 +101,7 @@ describe("hostile servers over HTTP", () => {
     response.end(JSON.stringify({ jsonrpc: "2.0", id, result: results[method as string] }));
   };
 
-  it("get their headers, and keep them to themselves", async () => {
+  it("receive their headers, which do not appear in errors", async () => {
     const seen = new Set<string | undefined>();
     const web = await host(
       (message, request, response) => {
@@ -105,13 +114,13 @@ describe("hostile servers over HTTP", () => {
     const mcp = await open({ s: web.config });
     expect([...seen]).toEqual(["Bearer very-secret"]);
     const error = await failure(call(mcp, "s__say"));
-    expect(error.message).toBe("The MCP server s: answered with HTTP 500.");
+    expect(error.message).toBe("MCP server s: responded with HTTP 500.");
     web.stop();
   });
 
   it.each([
     [
-      "a huge answer",
+      "a huge response",
       (response: ServerResponse) =>
         response.writeHead(200, { "content-type": "application/json" }).end(`"${"x".repeat(300_000)}"`),
       "mcp_failed",
@@ -122,7 +131,7 @@ describe("hostile servers over HTTP", () => {
         response.writeHead(200, { "content-type": "text/event-stream" }).end(`data: ${"x".repeat(300_000)}\n\n`),
       "mcp_failed",
     ],
-    ["no answer", () => undefined, "tool_timeout"],
+    ["no response", () => undefined, "tool_timeout"],
     [
       "another type",
       (response: ServerResponse) => response.writeHead(200, { "content-type": "text/html" }).end("<p>"),
@@ -133,10 +142,10 @@ describe("hostile servers over HTTP", () => {
       (response: ServerResponse) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
       "mcp_failed",
     ],
-    ["an end", (response: ServerResponse) => response.destroy(), "mcp_failed"],
-    ["no more than a yes", (response: ServerResponse) => response.writeHead(202).end(), "mcp_failed"],
+    ["a closed connection", (response: ServerResponse) => response.destroy(), "mcp_failed"],
+    ["only status 202", (response: ServerResponse) => response.writeHead(202).end(), "mcp_failed"],
     [
-      "events without an answer",
+      "events without a response",
       (response: ServerResponse) =>
         response.writeHead(200, { "content-type": "text/event-stream" }).end("event: message\ndata: {}\n\n"),
       "mcp_failed",
@@ -150,7 +159,7 @@ describe("hostile servers over HTTP", () => {
       "mcp_failed",
     ],
     [
-      "an answer to somebody else",
+      "a response to another request",
       (response: ServerResponse) =>
         response
           .writeHead(200, { "content-type": "text/event-stream" })
@@ -162,7 +171,7 @@ describe("hostile servers over HTTP", () => {
       (response: ServerResponse) => response.writeHead(302, { location: "http://127.0.0.1:9/" }).end(),
       "mcp_failed",
     ],
-  ])("%s ends one call, and the next works", async (_, misbehave, code) => {
+  ])("fail one call and serve the next after %s", async (_, misbehave, code) => {
     let isBad = true;
     const web = await host((message, request, response) => {
       if (message["method"] === "tools/call" && isBad) misbehave(response);
@@ -182,7 +191,7 @@ describe("hostile servers over HTTP", () => {
     web.stop();
   });
 
-  it("are hung up on when a call is over before they answer", async () => {
+  it("are disconnected when a call ends before they respond", async () => {
     let waiting = 0;
     const web = await host((message, request, response) => {
       if (message["method"] !== "tools/call") return usual(message, request, response);
@@ -191,7 +200,7 @@ describe("hostile servers over HTTP", () => {
       const { kind } = (message["params"] as { arguments: { kind: string } }).arguments;
       if (kind === "headers") return;
       response.writeHead(200, { "content-type": "text/event-stream" });
-      // One that could be asked for the rest, and one that could not.
+      // One is resumable, the other is not.
       response.write(kind === "resumable" ? "id: 1\ndata:\n\n" : ": here I am\n\n");
     });
     const hasty = await open({ s: web.config }, { callTimeoutMs: 200 });
@@ -210,7 +219,7 @@ describe("hostile servers over HTTP", () => {
     web.stop();
   });
 
-  it("may go on elsewhere with an answer that broke off", async () => {
+  it("can continue an interrupted response on another stream", async () => {
     const gets: unknown[] = [];
     let id: unknown;
     const server = createServer((request, response) => {
@@ -237,7 +246,7 @@ describe("hostile servers over HTTP", () => {
     server.close();
   });
 
-  it("are tried again as long as they are away", async () => {
+  it("are tried again while they are unreachable", async () => {
     const port = await findPort();
     const start = async () => {
       const server = createServer((request, response) => {
@@ -261,7 +270,7 @@ describe("hostile servers over HTTP", () => {
     second.close();
   });
 
-  it("are told the user of their URL in a header, and nobody else is told", async () => {
+  it("receive the credentials of their URL in a header, which do not appear in errors", async () => {
     const seen = new Set<string | undefined>();
     const web = await host((message, request, response) => {
       seen.add(request.headers.authorization);
@@ -283,7 +292,7 @@ describe("hostile servers over HTTP", () => {
     expect((await failure(open({ s: both }))).message).not.toContain("p%40ssword");
   });
 
-  it("that have lost our session are asked for a new one, once", async () => {
+  it("that lost the session get a new one, once", async () => {
     let lost = 1;
     const methods: unknown[] = [];
     const web = await host((message, request, response) => {

@@ -1,19 +1,20 @@
 /**
- * One connection to an MCP server, from its start to its end. It is the only place that speaks the library's words, and
- * loads it when it is first needed. It starts nothing again: that is for the server that holds it.
+ * One connection to an MCP server. The only module that uses the MCP SDK, which is loaded on first use. It does not
+ * restart anything.
  *
- * Invariant: `onClose` is told once, with the reason, unless the connection never came about.
+ * Invariant: `onClose` is called once with the reason, unless the connection was never established or was closed by
+ * `close`.
  */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { untilAborted } from "../until-aborted.ts";
-import { answerRequests } from "./answer-requests.ts";
+import { settleRequests } from "./settle-requests.ts";
 import { ChildTransport } from "./child-transport.ts";
 import { limitResponses } from "./limit-response.ts";
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from "./read-mcp-config.ts";
 
-export interface ConnectionOptions {
+export interface McpConnectionOptions {
   readonly startTimeoutMs: number;
   readonly maxMessageBytes: number;
   readonly maxIgnoredLines: number;
@@ -22,28 +23,28 @@ export interface ConnectionOptions {
   readonly onClose: (reason: string) => void;
 }
 
-export interface RequestSettings {
+export interface McpRequestSettings {
   readonly timeoutMs: number;
-  /** Aborted: the server is told that nobody waits any more. */
+  /** Aborting it cancels the request on the server. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: number, total: number | undefined, message: string | undefined) => void;
 }
 
 export interface McpConnection {
   readonly ignoredLines: number;
-  /** The server's answer. Rejects with `mcp_failed`, `tool_timeout`, or the reason of the signal. */
-  request(method: string, params: JsonObject, settings: RequestSettings): Promise<JsonObject>;
+  /** Sends a request and returns the result. Rejects with `mcp_failed`, `tool_timeout`, or the reason of the signal. */
+  request(method: string, params: JsonObject, settings: McpRequestSettings): Promise<JsonObject>;
   close(): Promise<void>;
 }
 
-/** How long a server over HTTP may take to hear that its session is over. */
-const FAREWELL_MS = 1000;
+/** Time limit for ending the session of an HTTP server, in milliseconds. */
+const END_SESSION_MS = 1000;
 const CLOSED = "closed the connection";
 const NAME = "@modelcontextprotocol/sdk";
 
 export async function openMcpConnection(
   config: McpServerConfig,
-  options: ConnectionOptions,
+  options: McpConnectionOptions,
   signal: AbortSignal,
 ): Promise<McpConnection> {
   const sdk = await loadSdk();
@@ -51,13 +52,13 @@ export async function openMcpConnection(
   const client = new sdk.Client({ name: "loom-agent", version: "1" }, { capabilities: {} });
   const progress = listenToProgress(client, sdk);
   const opened = "command" in config ? openChild(config, options, sdk) : openHttp(config, options, sdk);
-  let life: "opening" | "open" | "closed" = "opening";
-  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- it has no other way
+  let state: "opening" | "open" | "closed" = "opening";
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other API
   client.onclose = () => {
-    if (life === "open") options.onClose(opened.describeEnd() ?? CLOSED);
-    life = "closed";
+    if (state === "open") options.onClose(opened.describeEnd() ?? CLOSED);
+    state = "closed";
   };
-  const hasEnded = (): boolean => life === "closed";
+  const hasEnded = (): boolean => state === "closed";
   try {
     const limit = { timeout: options.startTimeoutMs };
     await withTimeout(options.startTimeoutMs, signal, async (inner) =>
@@ -70,7 +71,7 @@ export async function openMcpConnection(
     await client.close().catch(() => undefined);
     throw failure;
   }
-  life = "open";
+  state = "open";
   return {
     get ignoredLines() {
       return opened.countIgnored();
@@ -83,8 +84,8 @@ export async function openMcpConnection(
             const sent = token === undefined ? params : { ...params, _meta: { progressToken: token } };
             const answer: unknown = await client.request({ method, params: sent }, sdk.ResultSchema, {
               signal: inner,
-              // Ours comes first, because it can tell time from abort.
-              timeout: timeoutMs + FAREWELL_MS,
+              // Longer than our own timeout, which can tell a timeout from an abort.
+              timeout: timeoutMs + END_SESSION_MS,
             });
             return isJsonObject(answer) ? answer : {};
           } finally {
@@ -97,17 +98,20 @@ export async function openMcpConnection(
       });
     },
     async close() {
-      life = "closed";
-      await opened.sayGoodbye();
+      state = "closed";
+      await opened.endSession();
       await opened.transport.close();
       await client.close();
     },
   };
 }
 
-type ProgressListener = NonNullable<RequestSettings["onProgress"]>;
+type ProgressListener = NonNullable<McpRequestSettings["onProgress"]>;
 
-/** The library's own listeners are gone when the answer comes, and with them the progress that came just before it. */
+/**
+ * Delivers progress notifications. The SDK removes its own listeners when the response arrives, and loses progress that
+ * came just before it.
+ */
 function listenToProgress(
   client: InstanceType<Sdk["Client"]>,
   { ProgressNotificationSchema }: Sdk,
@@ -127,25 +131,25 @@ function listenToProgress(
   };
 }
 
-/** Something that carries messages, and what can be asked of it. */
-interface Opened {
+/** A transport and its state. */
+interface OpenedTransport {
   readonly transport: Transport;
   describeEnd(): string | undefined;
   countIgnored(): number;
-  sayGoodbye(): Promise<void>;
+  endSession(): Promise<void>;
 }
 
-function openChild(config: StdioServerConfig, options: ConnectionOptions, sdk: Sdk): Opened {
+function openChild(config: StdioServerConfig, options: McpConnectionOptions, sdk: Sdk): OpenedTransport {
   const transport = new ChildTransport({ ...config, ...options, decode: sdk.deserializeMessage });
   return {
     transport,
     describeEnd: () => transport.ending,
     countIgnored: () => transport.ignoredLines,
-    sayGoodbye: async () => undefined,
+    endSession: async () => undefined,
   };
 }
 
-function openHttp({ url, headers = {} }: HttpServerConfig, options: ConnectionOptions, sdk: Sdk): Opened {
+function openHttp({ url, headers = {} }: HttpServerConfig, options: McpConnectionOptions, sdk: Sdk): OpenedTransport {
   let ending: string | undefined;
   const giveUp = (): void => {
     ending = `sent a message of more than ${options.maxMessageBytes} bytes`;
@@ -153,20 +157,20 @@ function openHttp({ url, headers = {} }: HttpServerConfig, options: ConnectionOp
   };
   const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers },
-    fetch: answerRequests(limitResponses(options.maxMessageBytes, giveUp)),
+    fetch: settleRequests(limitResponses(options.maxMessageBytes, giveUp)),
   });
   return {
     transport,
     describeEnd: () => ending,
     countIgnored: () => 0,
-    sayGoodbye: async () =>
-      untilAborted(transport.terminateSession(), AbortSignal.timeout(FAREWELL_MS)).catch(() => undefined),
+    endSession: async () =>
+      untilAborted(transport.terminateSession(), AbortSignal.timeout(END_SESSION_MS)).catch(() => undefined),
   };
 }
 
 /**
- * `details.is_lost`: the connection is of no use any more. `details.is_undone`: what was asked was not even looked at,
- * because the server does not know our session.
+ * Converts an SDK error. `details.is_lost`: the connection is unusable. `details.is_undone`: the server did not process
+ * the request, because it does not know the session.
  */
 function explain(error: unknown, ending: string | undefined): LoomError {
   if (error instanceof LoomError) return error;
@@ -177,9 +181,9 @@ function explain(error: unknown, ending: string | undefined): LoomError {
   const words = typeof message === "string" && message !== "" ? message : "failed";
   if (typeof code === "number" && code > 0) {
     const isSessionLost = code === 404 || (code === 400 && /session/i.test(words));
-    return fail(`answered with HTTP ${code}`, isSessionLost ? { is_lost: true, is_undone: true } : {});
+    return fail(`responded with HTTP ${code}`, isSessionLost ? { is_lost: true, is_undone: true } : {});
   }
-  // A network that fails says so in a cause; its own words are "fetch failed".
+  // Network errors have their code in `cause`; their message is only "fetch failed".
   const cause: unknown =
     error instanceof Error && error.cause instanceof Error && "code" in error.cause ? error.cause.code : "";
   return typeof cause === "string" && cause !== ""
@@ -187,18 +191,18 @@ function explain(error: unknown, ending: string | undefined): LoomError {
     : fail(words, {});
 }
 
-/** Rejects with `tool_timeout` when the time is over, with the reason of `outer` when that is aborted. */
+/** Rejects with `tool_timeout` after the timeout, or with the reason of `outer` if it aborts. */
 async function withTimeout<T>(
   timeoutMs: number,
   outer: AbortSignal | undefined,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   outer?.throwIfAborted();
-  // A signal of its own: the library leaves its listeners behind.
+  // A separate signal, because the SDK does not remove its listeners.
   const controller = new AbortController();
   const stop = (): void => controller.abort(outer?.reason);
   outer?.addEventListener("abort", stop, { once: true });
-  const late = new LoomError("tool_timeout", `did not answer within ${timeoutMs} ms`);
+  const late = new LoomError("tool_timeout", `did not respond within ${timeoutMs} ms`);
   const timer = setTimeout(() => controller.abort(late), timeoutMs);
   try {
     return await work(controller.signal);
@@ -221,7 +225,7 @@ async function importSdk() {
   return { Client, StreamableHTTPClientTransport, ProgressNotificationSchema, ResultSchema, deserializeMessage };
 }
 
-/** Throws `missing_package`. */
+/** Throws `missing_package` if the MCP SDK is not installed. */
 export function loadSdk(): Promise<Sdk> {
   return loadPackage(NAME, "to use MCP servers", importSdk);
 }

@@ -3,87 +3,85 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   call,
   closeAll,
-  DOOR,
+  MODULE_URL,
   failure,
   findPid,
-  type Heard,
+  type RecordedOutput,
   isAlive,
   open,
   runProgram,
   serve,
   until,
-} from "./mcp-trial.contract.ts";
+} from "./mcp-fixture.contract.ts";
 
 afterEach(closeAll);
 
 describe("calls", () => {
-  it("go on although the server prints what is no message", async () => {
+  it("work although the server prints lines that are not messages", async () => {
     const mcp = await open({ s: serve("garbage") });
     expect((await call(mcp, "s__say", { a: "é" })).text).toBe('said {"a":"é"}');
     expect(mcp.servers[0]?.ignoredLines).toBeGreaterThan(4);
   });
 
-  it("give what can be read of any answer", async () => {
+  it("return the readable parts of any response", async () => {
     const mcp = await open({ s: serve("good") }, { maxImageCharacters: 1000 });
-    const heard: Heard = { shown: [], reports: [] };
-    const result = await call(mcp, "s__parts", {}, { heard });
+    const recorded: RecordedOutput = { shown: [], reports: [] };
+    const result = await call(mcp, "s__parts", {}, { recorded });
     expect(result).toEqual({
       text: [
         "one",
         "[image/png, shown to the user]",
-        "[image/png, which cannot be shown]",
-        "[image/png, which cannot be shown]",
-        "[text/html, which cannot be shown]",
-        "[audio, which cannot be shown]",
+        "[image/png, cannot be shown]",
+        "[image/png, cannot be shown]",
+        "[text/html, cannot be shown]",
+        "[audio, cannot be shown]",
         "of a file",
-        "[file:///b, which is not a text]",
+        "[file:///b, not a text]",
         "[c: file:///c]",
-        "[something, which cannot be shown]",
+        "[unknown content, cannot be shown]",
       ].join("\n"),
       output: { a: [1] },
       isError: true,
     });
-    expect(heard.shown).toEqual([
+    expect(recorded.shown).toEqual([
       { type: "image", url: "data:image/png;base64,iVBORw0KGgo=", media_type: "image/png" },
     ]);
-    await call(mcp, "s__progress", {}, { heard });
-    expect(heard.reports.length).toBeLessThanOrEqual(500);
-    expect(heard.reports.every(([progress]) => progress >= 0 && progress <= 100)).toBe(true);
+    await call(mcp, "s__progress", {}, { recorded });
+    expect(recorded.reports.length).toBeLessThanOrEqual(500);
+    expect(recorded.reports.every(([progress]) => progress >= 0 && progress <= 100)).toBe(true);
   });
 
-  it("tell the model of an error, without what the server was told in confidence", async () => {
+  it("report errors without secrets of the server", async () => {
     const mcp = await open({ s: serve("good", { env: { TOKEN: "very-secret" } }) });
     const error = await failure(call(mcp, "s__fail"));
     expect(error.code).toBe("mcp_failed");
-    expect(error.message).toBe("The MCP server s: MCP error -32603: the disk is on fire, says •••.");
+    expect(error.message).toBe("MCP server s: MCP error -32603: the disk is on fire, says •••.");
     expect(mcp.servers[0]).toMatchObject({ state: "ready" });
     expect(await call(mcp, "s__told")).toEqual({
       text: "no such key: •••\nsorry",
       output: { keys: ["•••"] },
       isError: true,
     });
-    expect((await failure(call(mcp, "s__stack"))).message).toBe("The MCP server s: MCP error -32603: boom.");
+    expect((await failure(call(mcp, "s__stack"))).message).toBe("MCP server s: MCP error -32603: boom.");
     expect(await call(mcp, "s__silent")).toEqual({ text: "The tool failed and did not say why.", isError: true });
   });
 
-  it("start a server again that has died, with a limit", async () => {
+  it("restart a crashed server, up to a limit", async () => {
     const mcp = await open({ s: serve("good") }, { maxRestarts: 2, forgiveMs: 600 });
     const first = findPid(mcp);
     const error = await failure(call(mcp, "s__die"));
-    expect(error).toMatchObject({ code: "mcp_failed", message: "The MCP server s: ended with exit code 7." });
-    expect(mcp.servers[0]).toMatchObject({ state: "down", error: "ended with exit code 7" });
+    expect(error).toMatchObject({ code: "mcp_failed", message: "MCP server s: exited with code 7." });
+    expect(mcp.servers[0]).toMatchObject({ state: "down", error: "exited with code 7" });
     expect((await call(mcp, "s__say")).text).toBe("said {}");
     expect(mcp.servers[0]).toMatchObject({ state: "ready", restarts: 1 });
     expect(mcp.servers[0]?.stderr).toMatch(new RegExp(`pid ${first}\\npid \\d+`));
-    // A call that works forgives what was before.
+    // A successful call resets the failures.
     for (let death = 0; death < 3; death += 1) await failure(call(mcp, "s__die"));
     expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 3 });
     const last = await failure(call(mcp, "s__say"));
-    expect(last.message).toBe(
-      "The MCP server s: ended with exit code 7; it has failed 3 times and is left alone for 600 ms.",
-    );
+    expect(last.message).toBe("MCP server s: exited with code 7; failed 3 times, next attempt in 600 ms.");
     expect(mcp.servers[0]).toMatchObject({ restarts: 3 });
-    // Once it was left alone for so long it is tried again: once.
+    // After the pause it is started again, once.
     await sleep(600);
     await failure(call(mcp, "s__die"));
     expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 4 });
@@ -92,7 +90,7 @@ describe("calls", () => {
     expect(mcp.servers[0]).toMatchObject({ state: "ready", restarts: 5 });
   });
 
-  it("share one start when many come at once", async () => {
+  it("share one start", async () => {
     const mcp = await open({ s: serve("good") });
     await failure(call(mcp, "s__die"));
     const all = await Promise.all(Array.from({ length: 20 }, async (_, n) => call(mcp, "s__say", { n })));
@@ -100,14 +98,14 @@ describe("calls", () => {
     expect(mcp.servers[0]).toMatchObject({ restarts: 1 });
   });
 
-  it("end in time when the server hangs, and a server that is stuck is replaced", async () => {
+  it("time out if the server hangs, and replace a stuck server", async () => {
     const slow = await open({ s: serve("good") }, { callTimeoutMs: 400 });
     const late = await failure(call(slow, "s__hang"));
     expect(late).toMatchObject({
       code: "tool_timeout",
-      message: "The MCP server s: did not answer within 400 ms.",
+      message: "MCP server s: did not respond within 400 ms.",
     });
-    // It answers a ping, and stays.
+    // It answers a ping, so it is kept.
     expect((await call(slow, "s__say")).text).toBe("said {}");
     expect(slow.servers[0]).toMatchObject({ state: "ready", restarts: 0 });
     const mcp = await open({ s: serve("good") }, { callTimeoutMs: 50, pingTimeoutMs: 50 });
@@ -117,7 +115,7 @@ describe("calls", () => {
     await until(() => !isAlive(pid));
   });
 
-  it("tell the server when they are aborted, and leave no listener behind", async () => {
+  it("are cancelled on the server when aborted, and remove their listeners", async () => {
     const mcp = await open({ s: serve("good") });
     const controller = new AbortController();
     const add = vi.spyOn(controller.signal, "addEventListener");
@@ -135,20 +133,20 @@ describe("calls", () => {
     expect((await call(mcp, "s__say")).text).toBe("said {}");
   });
 
-  it("bound what a server writes to its standard error", async () => {
-    const heard: string[] = [];
+  it("limit what is kept of standard error", async () => {
+    const recorded: string[] = [];
     const mcp = await open(
       { s: serve("good") },
-      { maxStderrBytes: 6, onStderr: (server, text) => heard.push(`${server}: ${text}`) },
+      { maxStderrBytes: 6, onStderr: (server, text) => recorded.push(`${server}: ${text}`) },
     );
     await call(mcp, "s__wait", {}, { signal: AbortSignal.timeout(100) }).catch(() => undefined);
-    expect(heard.join("")).toHaveLength("s: ".length + 6);
+    expect(recorded.join("")).toHaveLength("s: ".length + 6);
     expect(mcp.servers[0]?.stderr).toHaveLength(6);
   });
 });
 
-describe("the end", () => {
-  it("takes a server along that will not go, and what it has started", async () => {
+describe("closing", () => {
+  it("kills a server that does not exit, and its descendants", async () => {
     const listeners = process.listenerCount("exit");
     const mcp = await open({ s: serve("stubborn") });
     const pids = [findPid(mcp), findPid(mcp, "grandchild")];
@@ -163,14 +161,17 @@ describe("the end", () => {
     await mcp.close();
   });
 
-  it.each(["process.exit(0)", "process.kill(process.pid, 'SIGTERM')"])("comes with the process: %s", async (end) => {
-    const program = `const { openMcpServers } = await import(${JSON.stringify(DOOR)});
+  it.each(["process.exit(0)", "process.kill(process.pid, 'SIGTERM')"])(
+    "happens when the process ends: %s",
+    async (end) => {
+      const program = `const { openMcpServers } = await import(${JSON.stringify(MODULE_URL)});
       const mcp = await openMcpServers(${JSON.stringify({ mcpServers: { s: serve("stubborn") } })});
       process.stdout.write(mcp.servers[0].stderr, () => { ${end} });`;
-    const { out, code, signal } = await runProgram(program);
-    expect(signal ?? code).toBe(/SIG\w+/.exec(end)?.[0] ?? 0);
-    const pids = [...out.matchAll(/\d+/g)].map(Number);
-    expect(pids).toHaveLength(2);
-    for (const pid of pids) await until(() => !isAlive(pid));
-  });
+      const { out, code, signal } = await runProgram(program);
+      expect(signal ?? code).toBe(/SIG\w+/.exec(end)?.[0] ?? 0);
+      const pids = [...out.matchAll(/\d+/g)].map(Number);
+      expect(pids).toHaveLength(2);
+      for (const pid of pids) await until(() => !isAlive(pid));
+    },
+  );
 });

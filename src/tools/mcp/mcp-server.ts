@@ -1,56 +1,69 @@
 /**
- * One MCP server over its whole life: started, listed, called, started again when it has died, closed. Whatever it does,
- * a call gets an answer or an error in time. It knows no agent and no model.
+ * Manages one MCP server: starts it, lists and calls its tools, restarts it after a crash, and closes it. Every call
+ * gets a result or an error within its timeout.
  *
- *     starting → ready ⇄ down (died; started again by the next call) ⇄ failed (too often; it rests), or closed
+ *     starting → ready ⇄ down (restarted by the next call) ⇄ failed (too many failures; paused), or closed
  *
- * Invariant: at most one connection is alive or under way.
+ * Invariant: there is at most one connection, open or opening.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { describeFailure, dropStack, shorten } from "../describe-failure.ts";
 import { untilAborted } from "../until-aborted.ts";
 import { listSecrets } from "./list-secrets.ts";
-import { type McpConnection, openMcpConnection, type RequestSettings } from "./mcp-connection.ts";
+import { type McpConnection, openMcpConnection, type McpRequestSettings } from "./mcp-connection.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
+/**
+ * `down`: restarted by the next call. `failed`: not restarted for `forgiveMs`, or unable to list its tools. `closed`: closed by
+ * `close`.
+ */
 export type McpServerState = "starting" | "ready" | "down" | "failed" | "closed";
 
+/** Current status of an MCP server. */
 export interface McpServerStatus {
   readonly name: string;
   readonly state: McpServerState;
-  /** Why it is not ready. */
+  /** Why the server is not ready. */
   readonly error?: string;
-  /** Tools that can be called. */
+  /** Number of tools that can be called. */
   readonly tools: number;
-  /** Tools that it has and that were left out: too many, or declared in a way nobody could call. */
+  /** Number of tools left out, because there were too many or their declaration is invalid. */
   readonly toolsLeftOut: number;
-  /** How often it was started again. */
+  /** Number of restarts. */
   readonly restarts: number;
-  /** Lines it printed where messages belong. */
+  /** Lines on standard output that are not messages. */
   readonly ignoredLines: number;
-  /** The last it wrote to its standard error. */
+  /** Last part of its standard error. */
   readonly stderr: string;
 }
 
+/** Limits for each MCP server. */
 export interface McpServerLimits {
-  /** For the start and for listing its tools. */
+  /** Time limit for starting a server, and for listing its tools, in milliseconds. Default: 20,000. */
   readonly startTimeoutMs: number;
-  /** Code `tool_timeout`. */
+  /** Time limit of a tool call, in milliseconds. Default: 60,000. Code `tool_timeout`. */
   readonly callTimeoutMs: number;
-  /** How long a server has to say that it lives, after a call it did not answer. */
+  /** Time a server has to answer a ping after a call timed out, in milliseconds. Default: 5,000. */
   readonly pingTimeoutMs: number;
-  /** Failures in a row after which a program is left alone for `forgiveMs`. Code `mcp_failed`. A URL is always tried. */
+  /**
+   * Consecutive failures after which a local server is not restarted for `forgiveMs`. Servers at a URL are always tried
+   * again. Default: 5. Code `mcp_failed`.
+   */
   readonly maxRestarts: number;
-  /** The pause before it is started again; doubles with every failure. */
+  /** Delay before the first restart, in milliseconds. Doubles with each failure. Default: 250. */
   readonly restartMs: number;
-  /** After so long without a failure, one is forgotten. */
+  /** Time without failures after which one failure is forgotten, in milliseconds. Default: 60,000. */
   readonly forgiveMs: number;
+  /** Maximum number of tools per server; further ones are left out. Default: 128. */
   readonly maxTools: number;
+  /** Maximum size of one message, in bytes. A longer one closes the connection. Default: 8,388,608. */
   readonly maxMessageBytes: number;
+  /** Lines on standard output that are not messages, after which the server is killed. Default: 10,000. */
   readonly maxIgnoredLines: number;
-  /** Of one start; what comes after is dropped. */
+  /** Maximum bytes of standard error read per start; the rest is dropped. Default: 1,048,576. */
   readonly maxStderrBytes: number;
+  /** Time a local server has to exit after its input ends, and again after SIGTERM, in milliseconds. Default: 500. */
   readonly graceMs: number;
 }
 
@@ -100,7 +113,7 @@ export class McpServer {
     };
   }
 
-  /** The tools as the server declares them, no more than are allowed. Never rejects: the status says what is wrong. */
+  /** Returns the declared tools, up to the limit. Never rejects: `status` has the error. */
   async list(): Promise<JsonObject[]> {
     const { maxTools, startTimeoutMs } = this.#limits;
     const found: JsonObject[] = [];
@@ -121,14 +134,14 @@ export class McpServer {
       }
     } catch (error) {
       const words = isLoomError(error) ? error.message : "did not list its tools in time";
-      if (this.#state === "ready") this.#error = this.#say(words);
+      if (this.#state === "ready") this.#error = this.#cleanMessage(words);
       if (found.length === 0) await this.#abandon();
     }
     this.#toolsLeftOut = leftOut;
     return found;
   }
 
-  /** Without tools nobody will ever call it. */
+  /** Closes a server without tools, because it will never be called. */
   async #abandon(): Promise<void> {
     if (this.#state === "closed") return;
     this.#state = "failed";
@@ -137,14 +150,18 @@ export class McpServer {
     await connection?.close().catch(() => undefined);
   }
 
-  /** Said by whoever made tools of the list. */
+  /** Records how many tools were created from the list. */
   setTools(count: number, leftOut: number): void {
     this.#tools = count;
     this.#toolsLeftOut += leftOut;
   }
 
   /** Calls a tool. Rejects with `mcp_failed`, `tool_timeout`, or the reason of the signal. */
-  async call(params: JsonObject, signal: AbortSignal, onProgress?: RequestSettings["onProgress"]): Promise<JsonObject> {
+  async call(
+    params: JsonObject,
+    signal: AbortSignal,
+    onProgress?: McpRequestSettings["onProgress"],
+  ): Promise<JsonObject> {
     const settings = {
       timeoutMs: this.#limits.callTimeoutMs,
       signal,
@@ -160,7 +177,7 @@ export class McpServer {
         signal.throwIfAborted();
         const isLost = isLoomError(error, "mcp_failed") && error.details["is_lost"] === true;
         if (isLost) this.#drop(connection, error.message);
-        // Nothing was done yet: a server over HTTP that was started anew asks only for a new session.
+        // The server did not process the call: a restarted HTTP server only needs a new session.
         if (isLost && error.details["is_undone"] === true && attempt === 0) continue;
         if (isLoomError(error, "tool_timeout")) void this.#ping(connection);
         throw this.#explain(error);
@@ -171,14 +188,14 @@ export class McpServer {
   async close(): Promise<void> {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#closing.abort(new LoomError("mcp_failed", `The MCP server ${this.name} is closed.`));
+    this.#closing.abort(new LoomError("mcp_failed", `MCP server ${this.name} is closed.`));
     const opening = await this.#opening?.catch(() => undefined);
     const connection = this.#connection ?? opening;
     this.#connection = undefined;
     await connection?.close();
   }
 
-  /** The living connection, or a new one. Several callers share the same start, and each may stop waiting for it. */
+  /** Returns the open connection, or opens one. Concurrent callers share one start, and each can stop waiting. */
   async #connect(signal: AbortSignal): Promise<McpConnection> {
     this.#closing.signal.throwIfAborted();
     if (this.#connection !== undefined) return this.#connection;
@@ -188,7 +205,7 @@ export class McpServer {
       this.#opening = this.#open().finally(() => {
         this.#opening = undefined;
       });
-      // Each caller may be gone by the time it fails.
+      // Prevents an unhandled rejection if all callers have stopped waiting.
       this.#opening.catch(() => undefined);
     }
     return untilAborted(this.#opening, signal).catch((error: unknown) => {
@@ -212,7 +229,7 @@ export class McpServer {
           onStderr: (text) => {
             const kept = text.slice(0, Math.max(0, room));
             room -= text.length;
-            if (kept !== "") this.#hear(kept);
+            if (kept !== "") this.#recordStderr(kept);
           },
           onClose: (reason) => {
             if (connection !== undefined) this.#drop(connection, reason);
@@ -232,7 +249,7 @@ export class McpServer {
     return connection;
   }
 
-  /** Gives up a connection; the next call opens another. */
+  /** Closes a connection. The next call opens another. */
   #drop(connection: McpConnection, reason: string): void {
     if (this.#connection !== connection) return;
     this.#connection = undefined;
@@ -247,45 +264,45 @@ export class McpServer {
     const forgiven = forgiveMs === 0 ? 0 : Math.floor((now - this.#failedAt) / forgiveMs);
     this.#failures = Math.max(0, this.#failures - forgiven) + 1;
     this.#failedAt = now;
-    this.#error = this.#say(reason);
-    // The first pause is short: most servers that die do it once.
+    this.#error = this.#cleanMessage(reason);
+    // The first delay is short, because most crashes happen only once.
     this.#retryAt = now + Math.min(MAX_PAUSE_MS, restartMs * 2 ** (this.#failures - 1));
     this.#state = "down";
-    // Asking a URL again costs nothing; it may be back at any time.
+    // Trying a URL again is cheap.
     if (this.#failures <= maxRestarts || !("command" in this.#config)) return;
     this.#state = "failed";
     this.#retryAt = now + forgiveMs;
-    this.#error = `${this.#error}; it has failed ${this.#failures} times and is left alone for ${forgiveMs} ms`;
+    this.#error = `${this.#error}; failed ${this.#failures} times, next attempt in ${forgiveMs} ms`;
   }
 
-  /** A server that did not answer a call may be slow, or stuck for good. */
+  /** Checks whether a server that did not answer a call is slow or stuck. */
   async #ping(connection: McpConnection): Promise<void> {
     if (this.#isPinging) return;
     this.#isPinging = true;
     try {
       await connection.request("ping", {}, { timeoutMs: this.#limits.pingTimeoutMs });
     } catch (error) {
-      // An answer of any kind is a sign of life.
+      // Any response shows that the server is alive.
       const isLost = isLoomError(error) && error.details["is_lost"] === true;
-      if (isLost || isLoomError(error, "tool_timeout")) this.#drop(connection, "does not answer any more");
+      if (isLost || isLoomError(error, "tool_timeout")) this.#drop(connection, "stopped responding");
     } finally {
       this.#isPinging = false;
     }
   }
 
-  #hear(text: string): void {
+  #recordStderr(text: string): void {
     this.#stderr = (this.#stderr + text).slice(-STDERR_TAIL);
     try {
       this.#onStderr(text);
     } catch {
-      // Whoever listens must not disturb the server.
+      // An error in the callback must not affect the server.
     }
   }
 
   #explain(error: unknown): unknown {
     if (!isLoomError(error, "mcp_failed", "tool_timeout")) return error;
-    const words = this.#say(error.message);
-    const message = words.startsWith("The MCP server") ? words : `The MCP server ${this.name}: ${words}`;
+    const words = this.#cleanMessage(error.message);
+    const message = words.startsWith(`MCP server ${this.name}`) ? words : `MCP server ${this.name}: ${words}`;
     return new LoomError(
       error.code,
       message.endsWith(".") ? message : `${message}.`,
@@ -294,13 +311,13 @@ export class McpServer {
     );
   }
 
-  /** A text without what the server was told in confidence. */
+  /** Removes the secrets of the server from a text. */
   redact(text: string): string {
-    return this.#secrets.reduce((said, secret) => said.replaceAll(secret, "•••"), text);
+    return this.#secrets.reduce((cleaned, secret) => cleaned.replaceAll(secret, "•••"), text);
   }
 
-  /** Words of a server: no secrets, no stack, one line, and not without end. */
-  #say(text: string): string {
+  /** Cleans a message of a server: no secrets, no stack, one line, limited length. */
+  #cleanMessage(text: string): string {
     return shorten(dropStack(this.redact(text)).replaceAll(/\s+/g, " ").trim(), MAX_ERROR);
   }
 }

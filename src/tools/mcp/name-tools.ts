@@ -1,23 +1,23 @@
 /**
- * Names for the tools of many servers, as every provider accepts them: at most 64 letters, digits, `_` and `-`, and no
- * two alike. A name that had to be changed ends in a sign of what it was, so that it is the same tomorrow.
+ * Assigns names to the tools of MCP servers that all model providers accept: unique, with at most 64 letters, digits,
+ * `_` and `-`. A changed name ends in a hash of the original, so that it stays the same between runs.
  */
 import { createHash } from "node:crypto";
 
 const MAX_LENGTH = 64;
-const SIGN_LENGTH = 8;
+const HASH_LENGTH = 8;
 
-/** Gives names one by one; none twice. */
+/** Assigns unique names. */
 export class ToolNames {
-  readonly #given = new Set<string>();
+  readonly #assigned = new Set<string>();
 
-  give(server: string, tool: string): string {
+  assign(server: string, tool: string): string {
     const whole = `${clean(server)}__${clean(tool)}`;
-    const isKept = whole === `${server}__${tool}` && whole.length <= MAX_LENGTH && !this.#given.has(whole);
-    let name = isKept ? whole : sign(whole, server, tool, 0);
-    // Two tools of one server may even have the same name.
-    for (let copy = 1; this.#given.has(name); copy += 1) name = sign(whole, server, tool, copy);
-    this.#given.add(name);
+    const isKept = whole === `${server}__${tool}` && whole.length <= MAX_LENGTH && !this.#assigned.has(whole);
+    let name = isKept ? whole : addHash(whole, server, tool, 0);
+    // Two tools of one server can have the same name.
+    for (let copy = 1; this.#assigned.has(name); copy += 1) name = addHash(whole, server, tool, copy);
+    this.#assigned.add(name);
     return name;
   }
 }
@@ -26,9 +26,9 @@ function clean(text: string): string {
   return text.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
 }
 
-function sign(whole: string, server: string, tool: string, copy: number): string {
+function addHash(whole: string, server: string, tool: string, copy: number): string {
   const hash = createHash("sha256")
     .update(JSON.stringify([server, tool, copy]))
     .digest("hex");
-  return `${whole.slice(0, MAX_LENGTH - SIGN_LENGTH - 1)}_${hash.slice(0, SIGN_LENGTH)}`;
+  return `${whole.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hash.slice(0, HASH_LENGTH)}`;
 }

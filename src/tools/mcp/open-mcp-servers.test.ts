@@ -4,23 +4,23 @@ import type { Tool } from "../tool.ts";
 import {
   call,
   closeAll,
-  DOOR,
+  MODULE_URL,
   EVERYTHING,
   failure,
   findPort,
-  type Heard,
+  type RecordedOutput,
   isAlive,
   open,
   runProgram,
   serve,
   until,
-} from "./mcp-trial.contract.ts";
+} from "./mcp-fixture.contract.ts";
 import type { McpOptions } from "./open-mcp-servers.ts";
 
 afterEach(closeAll);
 
-describe("a real server over stdio", () => {
-  it("gives its tools, and they work", async () => {
+describe("a server over stdio", () => {
+  it("provides working tools", async () => {
     vi.stubEnv("OPENAI_API_KEY", "sk-of-this-process");
     const mcp = await open({
       everything: { command: process.execPath, args: [EVERYTHING, "stdio"], env: { GIVEN: "to the server" } },
@@ -33,11 +33,11 @@ describe("a real server over stdio", () => {
     expect((await call(mcp, "everything__get-sum", { a: 2, b: 3 })).text).toBe("The sum of 2 and 3 is 5.");
     expect(await call(mcp, "everything__get-sum", { a: "2" })).toMatchObject({ isError: true });
 
-    const heard: Heard = { shown: [], reports: [] };
-    await call(mcp, "everything__get-tiny-image", {}, { heard });
-    expect(heard.shown).toMatchObject([{ type: "image", media_type: "image/png" }]);
-    await call(mcp, "everything__trigger-long-running-operation", { duration: 0.1, steps: 4 }, { heard });
-    expect(heard.reports.map(([progress]) => progress)).toEqual([25, 50, 75, 100]);
+    const recorded: RecordedOutput = { shown: [], reports: [] };
+    await call(mcp, "everything__get-tiny-image", {}, { recorded });
+    expect(recorded.shown).toMatchObject([{ type: "image", media_type: "image/png" }]);
+    await call(mcp, "everything__trigger-long-running-operation", { duration: 0.1, steps: 4 }, { recorded });
+    expect(recorded.reports.map(([progress]) => progress)).toEqual([25, 50, 75, 100]);
     const weather = await call(mcp, "everything__get-structured-content", { location: "New York" });
     expect(weather.output).toMatchObject({ conditions: "Cloudy" });
 
@@ -47,8 +47,8 @@ describe("a real server over stdio", () => {
   });
 });
 
-describe("servers that do not start", () => {
-  it("leave the others alone, and say why", async () => {
+describe("servers that fail to start", () => {
+  it("do not affect the others, and report an error", async () => {
     const mcp = await open(
       {
         none: { command: "/no/such/program" },
@@ -64,9 +64,9 @@ describe("servers that do not start", () => {
     const states = Object.fromEntries(mcp.servers.map(({ name, state, error }) => [name, error ?? state]));
     expect(states).toEqual({
       none: "could not be started (ENOENT)",
-      exit: "ended with exit code 3",
+      exit: "exited with code 3",
       endless: "sent a message of more than 1000000 bytes",
-      flood: "printed more than 2000 lines that are no messages",
+      flood: "printed more than 2000 lines that are not messages",
       "no-list": "MCP error -32601: Method not found",
       web: "could not be reached (ECONNREFUSED)",
       good: "ready",
@@ -75,27 +75,27 @@ describe("servers that do not start", () => {
     expect(mcp.tools.map(({ name }) => name)).toContain("good__say");
     expect(mcp.tools.every(({ name }) => name.startsWith("good__"))).toBe(true);
     expect((await call(mcp, "good__say", { a: 1 })).text).toBe('said {"a":1}');
-    // None of them is left running.
+    // None of them keeps running.
     for (const { name, stderr } of mcp.servers) {
       const pid = Number(/pid (\d+)/.exec(stderr)?.[1]);
       if (name !== "good" && !Number.isNaN(pid)) await until(() => !isAlive(pid));
     }
   });
 
-  it("are not waited for without end", async () => {
+  it("time out", async () => {
     const mcp = await open({ stuck: serve("stuck"), "slow-list": serve("slow-list") }, { startTimeoutMs: 500 });
     expect(mcp.tools).toEqual([]);
     expect(mcp.servers).toMatchObject([
-      { state: "failed", error: "did not answer within 500 ms" },
-      // On a busy machine it may not even come to the list.
+      { state: "failed", error: "did not respond within 500 ms" },
+      // On a busy machine it may not get as far as the list.
       {
         state: "failed",
-        error: expect.stringMatching(/^did not (list its tools in time|answer within 500 ms)$/) as string,
+        error: expect.stringMatching(/^did not (list its tools in time|respond within 500 ms)$/) as string,
       },
     ]);
   });
 
-  it("are too many, or none, or wrongly described", async () => {
+  it("reject an invalid configuration or too many servers", async () => {
     expect(await open({})).toMatchObject({ tools: [], servers: [] });
     const many = Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`s${n}`, serve("good")]));
     expect(await failure(open(many))).toMatchObject({ code: "mcp_failed" });
@@ -104,13 +104,13 @@ describe("servers that do not start", () => {
   });
 });
 
-describe("without the library", () => {
-  it("says what to install, and needs nothing where there are no servers", async () => {
+describe("without the MCP SDK", () => {
+  it("names the package to install, and works if there are no servers", async () => {
     const program = `import { registerHooks } from "node:module";
       const sdk = "@modelcontextprotocol/sdk";
       const missing = () => Object.assign(new Error("Cannot find package '" + sdk + "'"), { code: "ERR_MODULE_NOT_FOUND" });
       registerHooks({ resolve: (name, context, next) => { if (name.startsWith(sdk)) throw missing(); return next(name, context); } });
-      const { openMcpServers } = await import(${JSON.stringify(DOOR)});
+      const { openMcpServers } = await import(${JSON.stringify(MODULE_URL)});
       const open = (mcpServers) => openMcpServers({ mcpServers }).then(({ tools }) => tools, ({ code, message }) => ({ code, message }));
       process.stdout.write(JSON.stringify([await open({}), await open({ a: { command: "a" } })]));`;
     const { out } = await runProgram(program);
@@ -124,8 +124,8 @@ describe("without the library", () => {
   });
 });
 
-describe("tools that are declared in odd ways", () => {
-  it("get names and words that every provider takes, or are left out", async () => {
+describe("declared tools", () => {
+  it("get names and descriptions that all providers accept, or are left out", async () => {
     const mcp = await open({ "my server": serve("odd"), odd: serve("odd") }, { maxSchemaCharacters: 10_000 });
     const names = mcp.tools.map(({ name }) => name);
     for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
@@ -148,11 +148,11 @@ describe("tools that are declared in odd ways", () => {
     expect(find("odd__no-schema")).not.toHaveProperty("title");
     expect(find("odd__reads")).toMatchObject({ title: "Read it", description: "Reads, and says so." });
     expect(find("odd__kind")).toMatchObject({ title: "Be kind", description: "Be kind" });
-    // Each is called by the name its server gave it.
+    // Each is called by its name on the server.
     expect((await call(mcp, "odd__reads", { a: 1 })).text).toBe('said {"a":1}');
   });
 
-  it("are a thousand, or come without end", async () => {
+  it("are limited in number", async () => {
     const mcp = await open({ thousand: serve("thousand"), circle: serve("circle") });
     expect(mcp.servers).toMatchObject([
       { state: "ready", tools: 128, toolsLeftOut: 872 },
@@ -163,7 +163,7 @@ describe("tools that are declared in odd ways", () => {
     expect(few.tools.map(({ name }) => name)).toEqual(["thousand__t0", "thousand__t1", "thousand__t2"]);
   });
 
-  it("ask the user unless they only read, or as the option says", async () => {
+  it("require approval unless read-only, or as the option says", async () => {
     const asks = async (approval?: McpOptions["approval"]): Promise<boolean[]> => {
       const { tools } = await open({ odd: serve("odd") }, approval === undefined ? {} : { approval });
       const pick = ["odd__words", "odd__reads", "odd__kind"];
@@ -177,7 +177,7 @@ describe("tools that are declared in odd ways", () => {
     expect(await asks(({ destructive }) => destructive)).toEqual([true, false, false]);
   });
 
-  it("ask although an option is there and undefined, and a word that nobody knows is refused", async () => {
+  it("require approval if the option is undefined, and reject an unknown policy", async () => {
     const none = { approval: undefined, callTimeoutMs: undefined, startTimeoutMs: undefined, maxTools: undefined };
     const mcp = await open({ odd: serve("odd") }, none as unknown as McpOptions);
     const words = mcp.tools.find(({ name }) => name === "odd__words");
@@ -190,7 +190,7 @@ describe("tools that are declared in odd ways", () => {
       expect(await failure(open({}, wrong))).toMatchObject({ code: "mcp_failed" });
   });
 
-  it("are not run twice by themselves, not even those that only read", async () => {
+  it("are never idempotent", async () => {
     const { tools } = await open({ odd: serve("odd") });
     expect(tools.filter(({ idempotent }) => idempotent === true)).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * MCP servers, mounted as tools. All are started side by side; one that fails has its status say so, and takes nothing
- * down. The tools are those the servers had when they were opened: a model's tools do not change under its run.
+ * Opens MCP servers and provides their tools. Servers start in parallel; one that fails reports an error in its status
+ * and does not affect the others. The list of tools is fixed when the servers are opened.
  */
 import { describeValue, LoomError } from "../../protocol/index.ts";
 import { dropUndefined } from "../drop-undefined.ts";
@@ -11,25 +11,32 @@ import { McpServer, type McpServerLimits, type McpServerStatus } from "./mcp-ser
 import { ToolNames } from "./name-tools.ts";
 import { type McpConfig, parseMcpConfig } from "./read-mcp-config.ts";
 
+/** Options of `openMcpServers`. */
 export interface McpOptions extends Partial<McpServerLimits> {
-  /** When the user must agree; `by-hints` when absent: unless the tool only reads, as its server says. */
+  /** When the user must approve a call. Default: `by-hints`, unless the server declares the tool as read-only. */
   readonly approval?: McpApproval;
-  /** Told what a server writes to its standard error. */
+  /** Receives the standard error of servers. */
   readonly onStderr?: (server: string, text: string) => void;
-  /** Code `mcp_failed`. */
+  /** Maximum number of servers. Default: 32. Code `mcp_failed`. */
   readonly maxServers?: number;
+  /** Maximum length of a tool description, in characters; the rest is truncated. Default: 2,000. */
   readonly maxDescriptionCharacters?: number;
-  /** A tool with a larger schema is left out. */
+  /** Maximum length of a schema, in characters; tools with a longer one are left out. Default: 65,536. */
   readonly maxSchemaCharacters?: number;
-  /** Of one image, in base64; a larger one is not shown. */
+  /**
+   * Maximum length of an image in base64, in characters; a larger one is saved as a blob or not shown. Default:
+   * 524,288.
+   */
   readonly maxImageCharacters?: number;
 }
 
+/** Open MCP servers and their tools. */
 export interface McpServers extends AsyncDisposable {
+  /** Tools of all servers, with names of the form `server__tool`. */
   readonly tools: readonly Tool[];
-  /** How the servers are now. */
+  /** Current status of each server. */
   readonly servers: readonly McpServerStatus[];
-  /** Ends all servers and what they have started. */
+  /** Ends all servers and the processes they started. */
   close(): Promise<void>;
 }
 
@@ -55,12 +62,22 @@ const DEFAULT_SETTINGS: Omit<McpToolSettings, "timeoutMs"> = {
 };
 
 const MAX_SERVERS = 32;
-/** So that the server's own limits, which know more to say, come first. */
+/** Lets the limits of the server fire before the timeout of the tool, because their messages are more specific. */
 const GRACE_MS = 1000;
-/** A timer's longest is more than three of these. */
+/** Small enough that the sum of several limits is a valid timer delay. */
 const MAX_LIMIT = 2 ** 29;
 
-/** Rejects only for a configuration that is wrong (`mcp_failed`) and where the library is missing (`missing_package`). */
+/**
+ * Opens MCP servers and returns their tools, to pass to an agent. Close them when they are no longer needed.
+ *
+ * ```ts
+ * await using mcp = await openMcpServers(await readMcpConfig("mcp.json"));
+ * const helper = agent({ provider: "openai", model: "gpt-5", tools: mcp.tools });
+ * ```
+ *
+ * Rejects with `mcp_failed` if the configuration or an option is invalid, and with `missing_package` if the MCP SDK is
+ * not installed. A server that cannot be started does not reject; see `servers`.
+ */
 export async function openMcpServers(config: McpConfig, options: McpOptions = {}): Promise<McpServers> {
   const { onStderr, maxServers = MAX_SERVERS, ...others } = options;
   const given = dropUndefined(others);
@@ -70,7 +87,10 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
   assertSettings({ ...limits, ...settings, maxServers });
   const entries = Object.entries(parseMcpConfig(config).mcpServers);
   if (entries.length > maxServers)
-    throw new LoomError("mcp_failed", `There are ${entries.length} MCP servers; at most ${maxServers} are opened.`);
+    throw new LoomError(
+      "mcp_failed",
+      `${entries.length} MCP servers are configured; at most ${maxServers} are allowed.`,
+    );
   if (entries.length > 0) await loadSdk();
 
   const servers = entries.map(
@@ -80,7 +100,7 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
   const names = new ToolNames();
   const tools = servers.flatMap((server, index) => {
     const declared = lists[index] ?? [];
-    const giveName = (tool: string): string => names.give(server.name, tool);
+    const giveName = (tool: string): string => names.assign(server.name, tool);
     const made = declared.flatMap((one) => createMcpTool(server, one, giveName, settings) ?? []);
     server.setTools(made.length, declared.length - made.length);
     return made;
@@ -98,7 +118,7 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
   };
 }
 
-/** A word that nobody knows must not mean that nobody is asked, nor a number that is none that there is no limit. */
+/** An unknown policy must not disable approval, and an invalid number must not disable a limit. */
 function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimits & { maxServers: number }): void {
   if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
     throw new LoomError(
@@ -108,5 +128,5 @@ function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimi
   const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS, maxServers: 0 };
   for (const [name, value] of Object.entries(limits))
     if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
-      throw new LoomError("mcp_failed", `\`${name}\` must be a whole number from 0 to ${MAX_LIMIT}.`);
+      throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}.`);
 }

@@ -16,14 +16,14 @@ async function read(value: unknown, env: { readonly [name: string]: string } = {
 
 async function refusal(value: unknown, env = {}): Promise<LoomError> {
   const error: unknown = await read(value, env).catch((thrown: unknown) => thrown);
-  if (!(error instanceof LoomError)) throw new Error("not refused");
+  if (!(error instanceof LoomError)) throw new Error("not rejected");
   expect(error.code).toBe("mcp_failed");
   expect(error.message).toContain(path);
   return error;
 }
 
 describe("readMcpConfig", () => {
-  it("reads both kinds of servers, and leaves out what is disabled", async () => {
+  it("reads both kinds of servers, and skips disabled ones", async () => {
     const config = await read(
       {
         mcpServers: {
@@ -57,10 +57,10 @@ describe("readMcpConfig", () => {
     [{ mcpServers: { a: 1 } }, "mcpServers.a", "must be an object"],
     [{ mcpServers: { a: {} } }, "mcpServers.a.command", "is missing"],
     [{ mcpServers: { a: { command: "x", url: "http://a/" } } }, "mcpServers.a", "both"],
-    [{ mcpServers: { a: { command: "x", args: "y" } } }, "mcpServers.a.args", "must be a list"],
-    [{ mcpServers: { a: { command: "x", args: ["y", 1] } } }, "mcpServers.a.args[1]", "must be a text"],
+    [{ mcpServers: { a: { command: "x", args: "y" } } }, "mcpServers.a.args", "must be an array"],
+    [{ mcpServers: { a: { command: "x", args: ["y", 1] } } }, "mcpServers.a.args[1]", "must be a string"],
     [{ mcpServers: { a: { command: "x\0" } } }, "mcpServers.a.command", "NUL"],
-    [{ mcpServers: { a: { command: "x", env: { K: 1 } } } }, "mcpServers.a.env.K", "must be a text"],
+    [{ mcpServers: { a: { command: "x", env: { K: 1 } } } }, "mcpServers.a.env.K", "must be a string"],
     [{ mcpServers: { a: { command: "x", env: { K: "${NONE}" } } } }, "mcpServers.a.env.K", "NONE, which is not set"],
     [{ mcpServers: { a: { url: "ftp://a/" } } }, "mcpServers.a.url", "http"],
     [{ mcpServers: { a: { url: "nonsense" } } }, "mcpServers.a.url", "http"],
@@ -72,9 +72,9 @@ describe("readMcpConfig", () => {
     expect(error.message).toContain(words);
   });
 
-  it("says where a file is broken, and not what is in it", async () => {
+  it("reports the position of a syntax error, but no content", async () => {
     const error = await refusal('{\n  "mcpServers": { "a": { "env": { "KEY": "secret" }, } }\n}');
-    expect(error.message).toMatch(/is not JSON, from line 2 column \d+ on\.$/);
+    expect(error.message).toMatch(/is not valid JSON \(line 2 column \d+\)\.$/);
     await expect(readMcpConfig(join(folder, "none.json"))).rejects.toThrow(/none\.json cannot be read \(ENOENT\)/);
   });
 });

@@ -1,45 +1,54 @@
 /**
- * MCP servers as configuration files name them: an object `mcpServers` with one entry per server. What is wrong is said
- * with the file and the key, never with the value: values may be secret.
+ * Reads MCP server configuration: an object `mcpServers` with one entry per server. Error messages name the file and
+ * the key, but never a value, which may be secret.
  */
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 
-/** A program that is started, and spoken to over its standard input and output. */
+/** A server that is started as a child process and uses standard input and output. */
 export interface StdioServerConfig {
+  /** Program to start. */
   readonly command: string;
   readonly args?: readonly string[];
-  /** Added to the little that a server's environment has. */
+  /** Variables in addition to the few that are inherited. */
   readonly env?: { readonly [name: string]: string };
+  /** Working directory. Default: that of this process. */
   readonly cwd?: string;
 }
 
-/** A server that is reached by streamable HTTP. */
+/** A server that uses streamable HTTP. */
 export interface HttpServerConfig {
   readonly type?: "http" | "streamable-http";
-  /** A user name and password in it become the header `authorization`: a URL is shown where it fails. */
+  /**
+   * URL of the server. A user name and password in it are moved to the `authorization` header, because error messages
+   * can show the URL.
+   */
   readonly url: string;
+  /** Headers sent with every request. */
   readonly headers?: { readonly [name: string]: string };
 }
 
 export type McpServerConfig = StdioServerConfig | HttpServerConfig;
 
+/** MCP servers by name. */
 export interface McpConfig {
   readonly mcpServers: { readonly [name: string]: McpServerConfig };
 }
 
-/** Of a configuration file, in characters. */
+/** Maximum length of a configuration file, in characters. */
 const MAX_LENGTH = 1024 * 1024;
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
-type Environment = { readonly [name: string]: string | undefined };
+type ConfigVariables = { readonly [name: string]: string | undefined };
 
 /**
- * Reads a file of the usual shape. `${NAME}` in a text stands for that variable of the environment, `${NAME:-text}` for
- * the text where there is none. Throws `mcp_failed`, which names the file and the key.
+ * Reads an MCP configuration file. In strings, `${NAME}` is replaced by that environment variable, and `${NAME:-text}`
+ * by the text if the variable is not set.
+ *
+ * Throws `mcp_failed` with the file and the key if the configuration is invalid.
  */
-export async function readMcpConfig(path: string, env: Environment = process.env): Promise<McpConfig> {
+export async function readMcpConfig(path: string, env: ConfigVariables = process.env): Promise<McpConfig> {
   const text = await readFile(path, "utf8").catch((cause: unknown) => {
     const code = (cause as { readonly code?: unknown }).code;
     throw refuse(path, "", `cannot be read${typeof code === "string" ? ` (${code})` : ""}`);
@@ -50,42 +59,47 @@ export async function readMcpConfig(path: string, env: Environment = process.env
   );
 }
 
-/** A configuration that is in memory already; `place` is how messages call it. */
+/**
+ * Validates a configuration that is already in memory. `source` is its name in error messages, `expandText` is applied
+ * to each string.
+ *
+ * Throws `mcp_failed` with the key if the configuration is invalid.
+ */
 export function parseMcpConfig(
   value: unknown,
-  place = "The MCP configuration",
+  source = "The MCP configuration",
   expandText: (value: string, key: string) => string = (text) => text,
 ): McpConfig {
   const servers = isJsonObject(value) ? value["mcpServers"] : undefined;
-  if (!isJsonObject(servers)) throw refuse(place, "mcpServers", "must be an object with one entry per server");
+  if (!isJsonObject(servers)) throw refuse(source, "mcpServers", "must be an object with one entry per server");
   const read = Object.entries(servers).flatMap(([name, entry]): [string, McpServerConfig][] => {
     const key = `mcpServers.${name}`;
-    if (!isJsonObject(entry)) throw refuse(place, key, "must be an object");
+    if (!isJsonObject(entry)) throw refuse(source, key, "must be an object");
     if (entry["disabled"] === true) return [];
-    return [[name, readServer(entry, new Reader(place, key, entry, expandText))]];
+    return [[name, readServer(entry, new ServerEntryReader(source, key, entry, expandText))]];
   });
   return { mcpServers: Object.fromEntries(read) };
 }
 
-function readServer(entry: JsonObject, reader: Reader): McpServerConfig {
+function readServer(entry: JsonObject, reader: ServerEntryReader): McpServerConfig {
   const type = reader.text("type");
   if (entry["url"] !== undefined && entry["command"] !== undefined)
-    throw reader.refuse("", "has both `command` and `url`: it is one or the other");
+    throw reader.refuse("", "has both `command` and `url`; use only one");
   if (entry["url"] !== undefined) {
     if (type !== undefined && type !== "http" && type !== "streamable-http")
-      throw reader.refuse("type", `must be "http" or "streamable-http": no other transport over a URL is known here`);
+      throw reader.refuse("type", `must be "http" or "streamable-http"; other transports are not supported`);
     const url = reader.text("url") ?? "";
     const target = URL.parse(url);
     if (target?.protocol !== "http:" && target?.protocol !== "https:")
-      throw reader.refuse("url", "must be a URL with http or https");
+      throw reader.refuse("url", "must be an http or https URL");
     const headers = reader.texts("headers");
     if (target.username !== "" || target.password !== "")
-      return { type: type ?? "http", ...moveUser(target, headers, reader) };
+      return { type: type ?? "http", ...moveCredentials(target, headers, reader) };
     return { type: type ?? "http", url, ...(headers === undefined ? {} : { headers }) };
   }
   if (type !== undefined && type !== "stdio") throw reader.refuse("url", "is missing");
   const command = reader.text("command");
-  if (command === undefined || command === "") throw reader.refuse("command", "is missing: give `command` or `url`");
+  if (command === undefined || command === "") throw reader.refuse("command", "is missing; set `command` or `url`");
   const args = reader.list("args");
   const env = reader.texts("env");
   const cwd = reader.text("cwd");
@@ -97,28 +111,32 @@ function readServer(entry: JsonObject, reader: Reader): McpServerConfig {
   };
 }
 
-function moveUser(url: URL, headers: HttpServerConfig["headers"] = {}, reader: Reader): HttpServerConfig {
+function moveCredentials(
+  url: URL,
+  headers: HttpServerConfig["headers"] = {},
+  reader: ServerEntryReader,
+): HttpServerConfig {
   let user: string;
   try {
     user = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   } catch {
-    throw reader.refuse("url", "has a user name or password in it that is not well encoded");
+    throw reader.refuse("url", "has a malformed user name or password");
   }
   if (Object.keys(headers).some((name) => name.toLowerCase() === "authorization"))
-    throw reader.refuse("url", "has a user name or password in it, and `headers` has an authorization");
+    throw reader.refuse("url", "has a user name or password, but `headers` also has an authorization header");
   [url.username, url.password] = ["", ""];
   return { url: url.href, headers: { ...headers, authorization: `Basic ${Buffer.from(user).toString("base64")}` } };
 }
 
-/** Reads the fields of one entry. */
-class Reader {
-  readonly #place: string;
+/** Reads the fields of one server entry. */
+class ServerEntryReader {
+  readonly #source: string;
   readonly #key: string;
   readonly #entry: JsonObject;
   readonly #expand: (value: string, key: string) => string;
 
-  constructor(place: string, key: string, entry: JsonObject, expandText: (value: string, key: string) => string) {
-    this.#place = place;
+  constructor(source: string, key: string, entry: JsonObject, expandText: (value: string, key: string) => string) {
+    this.#source = source;
     this.#key = key;
     this.#entry = entry;
     this.#expand = expandText;
@@ -132,34 +150,34 @@ class Reader {
   list(field: string): string[] | undefined {
     const value = this.#entry[field];
     if (value === undefined || value === null) return undefined;
-    if (!Array.isArray(value)) throw this.refuse(field, "must be a list of texts");
+    if (!Array.isArray(value)) throw this.refuse(field, "must be an array of strings");
     return value.map((item, index) => this.#read(item, `${field}[${index}]`));
   }
 
   texts(field: string): { readonly [name: string]: string } | undefined {
     const value = this.#entry[field];
     if (value === undefined || value === null) return undefined;
-    if (!isJsonObject(value)) throw this.refuse(field, "must be an object of texts");
+    if (!isJsonObject(value)) throw this.refuse(field, "must be an object with string values");
     return Object.fromEntries(
       Object.entries(value).map(([name, item]) => [name, this.#read(item, `${field}.${name}`)]),
     );
   }
 
   refuse(field: string, why: string): LoomError {
-    return refuse(this.#place, field === "" ? this.#key : `${this.#key}.${field}`, why);
+    return refuse(this.#source, field === "" ? this.#key : `${this.#key}.${field}`, why);
   }
 
   #read(value: unknown, field: string): string {
-    if (typeof value !== "string") throw this.refuse(field, "must be a text");
-    if (value.includes("\0")) throw this.refuse(field, "has a NUL in it");
+    if (typeof value !== "string") throw this.refuse(field, "must be a string");
+    if (value.includes("\0")) throw this.refuse(field, "contains a NUL character");
     return this.#expand(value, `${this.#key}.${field}`);
   }
 }
 
-function expand(text: string, key: string, path: string, env: Environment): string {
+function expand(text: string, key: string, path: string, env: ConfigVariables): string {
   return text.replaceAll(VARIABLE, (_, name: string, otherwise?: string) => {
     const value = env[name] === "" ? otherwise : (env[name] ?? otherwise);
-    if (value === undefined) throw refuse(path, key, `names the variable ${name}, which is not set`);
+    if (value === undefined) throw refuse(path, key, `uses the environment variable ${name}, which is not set`);
     return value;
   });
 }
@@ -168,9 +186,9 @@ function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // The parser's message quotes the file, which may hold keys.
-    const place = /line \d+ column \d+/.exec(error instanceof Error ? error.message : "")?.[0];
-    throw refuse(path, "", `is not JSON${place === undefined ? "" : `, from ${place} on`}`);
+    // The message of the parser quotes the file, which may contain secrets.
+    const source = /line \d+ column \d+/.exec(error instanceof Error ? error.message : "")?.[0];
+    throw refuse(path, "", `is not valid JSON${source === undefined ? "" : ` (${source})`}`);
   }
 }
 

@@ -1,34 +1,34 @@
 /**
- * What an MCP server answered to a call, as a result of ours: its texts for the model, its data for programs, its images
- * for people. Nothing of the answer is taken on trust: every part may be missing, wrong or too large.
+ * Converts the response of an MCP server to a tool result: text for the model, data for programs, images for users.
+ * Every part of the response can be missing, invalid or too large.
  */
 import { isJsonObject, type ImageEvent, type Json, type JsonObject } from "../../protocol/index.ts";
 import { dropStack, shorten } from "../describe-failure.ts";
-import type { ToolResult } from "../tool.ts";
+import type { ToolCallResult } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
 
-export interface ReadResult {
-  readonly result: ToolResult;
+export interface McpCallResult {
+  readonly result: ToolCallResult;
   readonly images: readonly ImageEvent[];
 }
 
-export interface ResultLimits {
-  /** Characters of one image, in base64. */
+export interface McpResultLimits {
+  /** Maximum length of an image in base64, in characters. */
   readonly maxImageCharacters: number;
 }
 
 const MAX_PARTS = 1000;
-/** With the size each may have, no more than one call may show. */
+/** With the size limit of an image, this stays within what one call can show. */
 const MAX_IMAGES = 8;
 const IMAGE_TYPE = /^image\/[\w.+-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** `redact` takes out of an error what the server was told in confidence. */
+/** `redact` removes the secrets of the server from error texts. */
 export function readMcpResult(
   answer: JsonObject,
-  { maxImageCharacters }: ResultLimits,
+  { maxImageCharacters }: McpResultLimits,
   redact: (text: string) => string,
-): ReadResult {
+): McpCallResult {
   const parts = Array.isArray(answer["content"]) ? (answer["content"] as readonly unknown[]) : [];
   const images: ImageEvent[] = [];
   const texts = parts.slice(0, MAX_PARTS).map((part) => {
@@ -36,13 +36,13 @@ export function readMcpResult(
     if (part["type"] !== "image") return readPart(part);
     const image = images.length < MAX_IMAGES ? readImage(part, maxImageCharacters) : undefined;
     if (image !== undefined) images.push(image);
-    const kind = shorten(textOf(part, "mimeType") || "an image", 64);
-    return image === undefined ? `[${kind}, which cannot be shown]` : `[${kind}, shown to the user]`;
+    const kind = shorten(textOf(part, "mimeType") || "image", 64);
+    return image === undefined ? `[${kind}, cannot be shown]` : `[${kind}, shown to the user]`;
   });
   if (parts.length > MAX_PARTS) texts.push(`[and ${parts.length - MAX_PARTS} more parts]`);
   const isError = answer["isError"] === true;
-  const said = texts.filter((each) => each !== "").join("\n");
-  const text = isError ? redact(dropStack(said)) : said;
+  const joined = texts.filter((each) => each !== "").join("\n");
+  const text = isError ? redact(dropStack(joined)) : joined;
   const structured = answer["structuredContent"] ?? undefined;
   const output = isError && structured !== undefined ? redactTexts(structured, redact) : structured;
   return {
@@ -71,10 +71,10 @@ function readPart(part: JsonObject): string {
     case "resource": {
       const resource = isJsonObject(part["resource"]) ? part["resource"] : {};
       const text = textOf(resource, "text");
-      return text === "" ? `[${shorten(textOf(resource, "uri"), 2000)}, which is not a text]` : text;
+      return text === "" ? `[${shorten(textOf(resource, "uri"), 2000)}, not a text]` : text;
     }
     default:
-      return `[${shorten(type, 64) || "something"}, which cannot be shown]`;
+      return `[${shorten(type, 64) || "unknown content"}, cannot be shown]`;
   }
 }
 

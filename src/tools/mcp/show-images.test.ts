@@ -9,7 +9,7 @@ const imageOf = (bytes: Buffer): ImageEvent => ({
   media_type: "image/png",
 });
 
-it("keeps images that are too large for an event, and counts those that cannot be shown", async () => {
+it("saves images that are too large for an event, and counts those that cannot be shown", async () => {
   const shown: unknown[] = [];
   const context = { show: (event: unknown) => void shown.push(event), ready: async () => undefined };
   const small = imageOf(png.subarray(0, 20));

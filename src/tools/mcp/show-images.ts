@@ -1,10 +1,10 @@
-/** Shows the images an MCP server has answered with; those too large for an event are kept, and shown by where they are. */
+/** Shows the images in a response of an MCP server. Images that are too large for an event are saved as blobs. */
 import { Buffer } from "node:buffer";
 import { type ImageEvent, isLoomError } from "../../protocol/index.ts";
 import { sniffImage } from "../fetch/sniff-image.ts";
 import type { ToolContext } from "../tool.ts";
 
-/** How many could not be shown: the call itself has worked. */
+/** Returns the number of images that could not be shown. */
 export async function showImages(
   images: readonly ImageEvent[],
   maxCharacters: number,
@@ -22,7 +22,7 @@ export async function showImages(
 
 async function keep(image: ImageEvent, saveBlob: ToolContext["saveBlob"]): Promise<ImageEvent | undefined> {
   const bytes = Buffer.from(image.url.slice(image.url.indexOf(",") + 1), "base64");
-  // What the server calls an image need not be one.
+  // The type declared by the server may be wrong.
   const mediaType = sniffImage(bytes);
   if (mediaType === undefined || saveBlob === undefined) return undefined;
   try {

@@ -1,4 +1,4 @@
-/** Who is signed in, and the way out. Where nobody is asked who they are there is nothing to say. */
+/** Name of the signed-in user, with a sign-out button. Renders nothing if authentication is off. */
 import type { ReactNode } from "react";
 import { Icon, IconButton, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
@@ -6,7 +6,7 @@ import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";
 
 const selectName = ({ access }: PageState): string | undefined =>
-  access.phase === "in" ? (access.name ?? access.owner ?? "") : undefined;
+  access.phase === "signed-in" ? (access.name ?? access.owner ?? "") : undefined;
 
 export function Account(): ReactNode {
   const words = useWords(ACCESS_WORDS);
@@ -17,7 +17,7 @@ export function Account(): ReactNode {
     <div className="page-account">
       <Icon name="user" />
       <span className="loom-said">{words.signedIn} </span>
-      {/* Whatever it is written in, what stands beside it stays where it is. */}
+      {/* A right-to-left name must not reorder the text around it. */}
       <bdi className="page-account-name" title={name}>
         {name}
       </bdi>

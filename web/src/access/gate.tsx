@@ -1,4 +1,6 @@
-/** Who may see the page sees it; everybody else sees why not, and what to do. Nothing is shown before that is known. */
+/**
+ * Shows the page to users with access, and sign-in or an error to others. Nothing is rendered until access is known.
+ */
 import { type ReactNode, useEffect } from "react";
 import { Button, Spinner, useWords } from "loom-agent/react";
 import { useIsLate } from "../composer/use-is-late.ts";
@@ -11,34 +13,34 @@ import { ACCESS_WORDS } from "./access-words.ts";
 import { SignIn } from "./sign-in.tsx";
 
 const selectPhase = ({ access }: PageState): AccessPhase => access.phase;
-const selectIsTroubled = ({ access }: PageState): boolean => access.trouble !== undefined;
+const selectHasFailed = ({ access }: PageState): boolean => access.failure !== undefined;
 
 export function Gate(): ReactNode {
   const phase = usePageState(selectPhase);
   switch (phase) {
-    case "asking":
-      return <Asking />;
-    case "out":
+    case "checking":
+      return <CheckingAccess />;
+    case "signed-out":
       return (
-        <Porch>
+        <SignedOutPage>
           <SignIn />
-        </Porch>
+        </SignedOutPage>
       );
-    case "unlinked":
+    case "invalid-link":
       return (
-        <Porch>
-          <Unlinked />
-        </Porch>
+        <SignedOutPage>
+          <InvalidLink />
+        </SignedOutPage>
       );
     case "open":
-    case "in":
+    case "signed-in":
     case "shared":
       return <Shell />;
   }
 }
 
-/** What stands outside has the language and the colours of the page. */
-function Porch({ children }: { readonly children: ReactNode }): ReactNode {
+/** Layout of the sign-in and invalid-link screens, with the language and theme menus. */
+function SignedOutPage({ children }: { readonly children: ReactNode }): ReactNode {
   return (
     <div className="page-porch">
       <div className="page-porch-settings">
@@ -50,33 +52,33 @@ function Porch({ children }: { readonly children: ReactNode }): ReactNode {
   );
 }
 
-/** An answer that comes at once is not waited for. */
-const ASKING_MS = 500;
+/** Delay before "Connecting…" appears, so that it does not flash. */
+const CHECKING_MS = 500;
 
-function Asking(): ReactNode {
+function CheckingAccess(): ReactNode {
   const words = useWords(ACCESS_WORDS);
-  const isTroubled = usePageState(selectIsTroubled);
-  const isLate = useIsLate(ASKING_MS);
-  if (!isLate && !isTroubled) return null;
+  const hasFailed = usePageState(selectHasFailed);
+  const isLate = useIsLate(CHECKING_MS);
+  if (!isLate && !hasFailed) return null;
   return (
     <p className="page-loading page-asking" role="status">
-      <Spinner /> {isTroubled ? words.unreachable : words.asking}
+      <Spinner /> {hasFailed ? words.unreachable : words.connecting}
     </p>
   );
 }
 
-function Unlinked(): ReactNode {
+function InvalidLink(): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
   useEffect(() => {
-    document.title = `${words.unlinkedTitle} – Loom`;
+    document.title = `${words.invalidLinkTitle} – Loom`;
   }, [words]);
   return (
     <section className="page-sign-in" role="alert">
-      <h1>{words.unlinkedTitle}</h1>
-      <p>{words.unlinked}</p>
+      <h1>{words.invalidLinkTitle}</h1>
+      <p>{words.invalidLink}</p>
       <div>
-        <Button onClick={() => page.leaveLink()}>{words.elsewhere}</Button>
+        <Button onClick={() => page.leaveLink()}>{words.ownSessions}</Button>
       </div>
     </section>
   );

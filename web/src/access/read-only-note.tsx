@@ -1,4 +1,4 @@
-/** In the place of the box that messages are written in, where none may be. */
+/** Note shown in place of the composer for users who cannot send messages. */
 import type { ReactNode } from "react";
 import { Icon, useWords } from "loom-agent/react";
 import { usePageState } from "../shell/page-context.tsx";

@@ -1,4 +1,4 @@
-/** Links to a session: a new one, to be copied at once, and those there are, to be taken back. */
+/** Dialog that creates, lists and revokes the share links of a session. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button, CopyButton, Dialog, formatTime, Icon, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
@@ -12,16 +12,16 @@ type Lifetime = keyof typeof LIFETIMES;
 export function ShareDialog({ sharing }: { readonly sharing: SharingState }): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
-  const { made, isCopied, trouble } = sharing;
+  const { created, isCopied, failure } = sharing;
   return (
     <Dialog title={words.shareTitle} onClose={() => page.dispatch({ type: "sharing/closed" })}>
       <div className="page-share">
         <p className="page-soft">{words.shareText}</p>
-        <NewLink isMaking={sharing.isMaking} />
-        {made === undefined ? null : <MadeLink key={made.share_id} url={made.url} isCopied={isCopied} />}
-        {trouble === undefined || sharing.status === "failed" ? null : (
+        <NewLink isCreating={sharing.isCreating} />
+        {created === undefined ? null : <CreatedLink key={created.share_id} url={created.url} isCopied={isCopied} />}
+        {failure === undefined || sharing.status === "failed" ? null : (
           <p className="page-sign-in-error" role="alert">
-            {trouble.message} <code>{trouble.code}</code>
+            {failure.message} <code>{failure.code}</code>
           </p>
         )}
         <Links sharing={sharing} />
@@ -30,7 +30,7 @@ export function ShareDialog({ sharing }: { readonly sharing: SharingState }): Re
   );
 }
 
-function NewLink({ isMaking }: { readonly isMaking: boolean }): ReactNode {
+function NewLink({ isCreating }: { readonly isCreating: boolean }): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
   const id = useId();
@@ -50,14 +50,19 @@ function NewLink({ isMaking }: { readonly isMaking: boolean }): ReactNode {
           </option>
         ))}
       </select>
-      <Button look="primary" icon="link" disabled={isMaking} onClick={() => void page.createShare(LIFETIMES[lifetime])}>
-        {isMaking ? words.creating : words.create}
+      <Button
+        variant="primary"
+        icon="link"
+        disabled={isCreating}
+        onClick={() => void page.createShare(LIFETIMES[lifetime])}
+      >
+        {isCreating ? words.creating : words.create}
       </Button>
     </div>
   );
 }
 
-function MadeLink({ url, isCopied }: { readonly url: string; readonly isCopied: boolean }): ReactNode {
+function CreatedLink({ url, isCopied }: { readonly url: string; readonly isCopied: boolean }): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
@@ -67,7 +72,7 @@ function MadeLink({ url, isCopied }: { readonly url: string; readonly isCopied: 
   return (
     <div className="page-share-made">
       <span className="page-share-address">
-        <input ref={field} className="page-field" readOnly value={url} aria-label={words.address} spellCheck={false} />
+        <input ref={field} className="page-field" readOnly value={url} aria-label={words.newLink} spellCheck={false} />
         <CopyButton getText={() => url} label={words.copy} />
       </span>
       <p className="page-soft" role="status">
@@ -84,7 +89,7 @@ function Links({ sharing }: { readonly sharing: SharingState }): ReactNode {
   const title = useRef<HTMLHeadingElement>(null);
   const revoke = async (share: string): Promise<void> => {
     await page.revokeShare(share);
-    // What had the keyboard is gone.
+    // The focused button was removed with its link.
     title.current?.focus();
   };
   return (
@@ -128,16 +133,16 @@ interface LinkItemProps {
 function LinkItem({ link, isBusy, onRevoke }: LinkItemProps): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const { language } = useUi();
-  const made = formatTime(link.created_at, language);
+  const createdAt = formatTime(link.created_at, language);
   return (
     <li>
       <span className="page-share-link">
-        <span>{words.made(made)}</span>
+        <span>{words.created(createdAt)}</span>
         <span className="page-soft">
-          {link.expires_at === undefined ? words.endless : words.until(formatTime(link.expires_at, language))}
+          {link.expires_at === undefined ? words.neverExpires : words.expires(formatTime(link.expires_at, language))}
         </span>
       </span>
-      <Button look="danger" disabled={isBusy} aria-label={words.revokeOne(made)} onClick={onRevoke}>
+      <Button variant="danger" disabled={isBusy} aria-label={words.revokeOne(createdAt)} onClick={onRevoke}>
         {words.revoke}
       </Button>
     </li>

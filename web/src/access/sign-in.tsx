@@ -1,35 +1,36 @@
 /**
- * Where somebody says who they are, by a token. It is in the field until it is sent and nowhere else: not in the state of
- * the page, not in what the browser keeps for it.
+ * Sign-in form.
+ *
+ * Invariant: the token exists only in the input field until it is sent. It is not in the page state and not in browser
+ * storage.
  */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Spinner, useWords } from "loom-agent/react";
-import type { Failure } from "../api/api-error.ts";
+import type { ApiFailure } from "../api/api-error.ts";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import type { AccessState } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { ACCESS_WORDS } from "./access-words.ts";
 
 const selectAccess = ({ access }: PageState): AccessState => access;
-/** A JWT may be long. */
+/** Long enough for a JWT. */
 const MAX_CHARACTERS = 16_384;
 const COMMAND = "loom token create NAME";
 
 export function SignIn(): ReactNode {
   const words = useWords(ACCESS_WORDS);
   const page = usePage();
-  const { reason, isBusy, trouble } = usePageState(selectAccess);
+  const { reason, isBusy, failure } = usePageState(selectAccess);
   const [isEmpty, setEmpty] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => {
     document.title = `${words.title} – Loom`;
   }, [words]);
   useEffect(() => field.current?.focus(), []);
-  // What was wrong is typed over.
   useEffect(() => {
-    if (trouble !== undefined) field.current?.select();
-  }, [trouble]);
-  const error = isEmpty ? words.empty : trouble === undefined ? undefined : tellTrouble(trouble, words);
+    if (failure !== undefined) field.current?.select();
+  }, [failure]);
+  const error = isEmpty ? words.empty : failure === undefined ? undefined : describeSignInFailure(failure, words);
   return (
     <form
       className="page-sign-in"
@@ -61,21 +62,21 @@ export function SignIn(): ReactNode {
       <p id="page-sign-in-error" className="page-sign-in-error" role="alert">
         {error}
       </p>
-      <Button isSubmit look="primary" disabled={isBusy}>
+      <Button isSubmit variant="primary" disabled={isBusy}>
         {isBusy ? <Spinner /> : null}
-        {isBusy ? words.entering : words.enter}
+        {isBusy ? words.signingIn : words.signIn}
       </Button>
       <p id="page-sign-in-hint" className="page-soft">
         {words.hint} <code>{COMMAND}</code>
         <br />
-        {words.kept}
+        {words.cookieNote}
       </p>
     </form>
   );
 }
 
-function tellTrouble({ code, message, id }: Failure, words: (typeof ACCESS_WORDS)["en"]): string {
-  if (code === "unauthorized") return words.wrong;
-  if (code === "rate_limited") return words.tooOften;
+function describeSignInFailure({ code, message, id }: ApiFailure, words: (typeof ACCESS_WORDS)["en"]): string {
+  if (code === "unauthorized") return words.invalid;
+  if (code === "rate_limited") return words.rateLimited;
   return words.failed(id === undefined ? message : `${message} (${id})`);
 }

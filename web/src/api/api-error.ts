@@ -1,8 +1,8 @@
-/** What went wrong between the page and its server, with a code to tell it by. Its message is for people. */
+/** A failed request: an error code, a message for users, and the server's error ID if there is one. */
 export class ApiError extends Error {
-  /** The server's, or `connection_lost`, `aborted`, `bad_answer` of our own. */
+  /** Code of the server, or one of the page: `connection_lost`, `aborted`, `bad_answer`. */
   readonly code: string;
-  /** The server's name for this one refusal, to ask about it: its log has the rest. */
+  /** ID of this error in the server's log. */
   readonly id: string | undefined;
 
   constructor(code: string, message: string, { id, ...options }: ErrorOptions & { readonly id?: string } = {}) {
@@ -13,14 +13,14 @@ export class ApiError extends Error {
   }
 }
 
-export interface Failure {
+export interface ApiFailure {
   readonly code: string;
   readonly message: string;
   readonly id?: string;
 }
 
-/** Of whatever was thrown, what may be shown. */
-export function describeFailure(error: unknown): Failure {
+/** Converts any thrown value to a failure that can be shown. */
+export function describeFailure(error: unknown): ApiFailure {
   if (error instanceof ApiError) {
     const { code, message, id } = error;
     return { code, message, ...(id === undefined ? {} : { id }) };
@@ -28,13 +28,13 @@ export function describeFailure(error: unknown): Failure {
   return { code: "page_error", message: error instanceof Error ? error.message : String(error) };
 }
 
-/** In one line. */
-export function tellFailure(error: unknown): string {
+/** Formats any thrown value as one line. */
+export function formatFailure(error: unknown): string {
   const { message, id } = describeFailure(error);
   return id === undefined ? message : `${message} (${id})`;
 }
 
-/** The problem in the body of an answer that is none of 200 to 299. */
+/** Reads the problem details of an error response. */
 export function readApiError(status: number, text: string): ApiError {
   const body = parse(text);
   if (typeof body === "object" && body !== null) {
@@ -42,7 +42,7 @@ export function readApiError(status: number, text: string): ApiError {
     if (typeof code === "string" && typeof detail === "string")
       return new ApiError(code, detail, typeof id === "string" ? { id: id.slice(0, MAX_ID) } : {});
   }
-  // Not the words of our server, but of something before it.
+  // The response is from a proxy, not from our server.
   return new ApiError("bad_answer", `HTTP ${status}`);
 }
 

@@ -1,4 +1,4 @@
-/** The doors of the server that the page goes through, each with its types. It keeps nothing and shows nothing. */
+/** Typed client of the server endpoints that the page uses. It has no state. */
 import type {
   Agents,
   Auth,
@@ -15,11 +15,11 @@ import type {
 } from "loom-agent/server";
 import type { InspectorApi } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
-import { ask as askServer } from "./ask.ts";
+import { requestJson } from "./request.ts";
 import { readRunFrames } from "./read-run-frames.ts";
 import { upload, type UploadOptions } from "./upload.ts";
 
-export interface ListOptions {
+export interface SessionListRequest {
   readonly limit?: number;
   readonly after?: string | undefined;
   readonly q?: string;
@@ -27,23 +27,23 @@ export interface ListOptions {
 }
 
 export interface Api extends InspectorApi {
-  /** Who asks, and what they may do. */
+  /** Returns the caller and its scopes. */
   getAuth(): Promise<Auth>;
-  /** With a token, a JWT or the secret of a link: from then on the browser brings a cookie. */
+  /** Signs in with a token, a JWT or the secret of a share link. The server sets a cookie. */
   signIn(credential: string): Promise<Auth>;
   signOut(): Promise<void>;
-  /** For so long, or until it is taken back. */
+  /** `expiresInMs` undefined: valid until revoked. */
   createShare(session: string, expiresInMs: number | undefined): Promise<NewShare>;
   listShares(session: string): Promise<Shares>;
   deleteShare(session: string, share: string): Promise<void>;
-  listSessions(options?: ListOptions): Promise<SessionList>;
+  listSessions(options?: SessionListRequest): Promise<SessionList>;
   getSession(session: string, signal?: AbortSignal): Promise<SessionDetails>;
   createSession(session: string): Promise<Session>;
   renameSession(session: string, title: string): Promise<Session>;
   deleteSession(session: string): Promise<void>;
-  /** Shares all that was before the run; asked again with the same key it is the same fork. */
+  /** Forks the session before the run. The same key returns the same fork. */
   forkBefore(session: string, runId: string, key: string): Promise<ForkedSession>;
-  /** Shares all that is over. */
+  /** Duplicates the session with all its finished runs. The same key returns the same copy. */
   copySession(session: string, title: string, key: string): Promise<ForkedSession>;
   listAgents(): Promise<Agents>;
   listModels(): Promise<Models>;
@@ -54,49 +54,52 @@ export interface Api extends InspectorApi {
   deleteKnowledge(document: string): Promise<void>;
 }
 
-const at = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
+const sessionPath = (session: string): string => `/v1/sessions/${encodeURIComponent(session)}`;
 
-/** `onUnauthorized`: told where the server does not know who asks, whatever was asked; who asked is told as well. */
+/** `onUnauthorized` is called on every `unauthorized` response, before the request rejects. */
 export function createApi(onUnauthorized: () => void = () => undefined): Api {
-  const heed = (error: unknown): never => {
+  const reportUnauthorized = (error: unknown): never => {
     if (error instanceof ApiError && error.code === "unauthorized") onUnauthorized();
     throw error;
   };
-  const ask: typeof askServer = (path, question) => askServer<never>(path, question).catch(heed);
+  const request: typeof requestJson = (path, options) => requestJson<never>(path, options).catch(reportUnauthorized);
   return {
     async *readFrames(session, runId, request) {
       try {
         yield* readRunFrames(session, runId, request);
       } catch (error) {
-        heed(error);
+        reportUnauthorized(error);
       }
     },
-    // Whose answer it is to say so.
-    getAuth: () => askServer("/v1/auth"),
-    signIn: (credential) => askServer("/v1/auth/sign-in", { method: "POST", body: { credential } }),
-    signOut: () => askServer("/v1/auth/sign-out", { method: "POST" }),
+    // These endpoints return the access state themselves.
+    getAuth: () => requestJson("/v1/auth"),
+    signIn: (credential) => requestJson("/v1/auth/sign-in", { method: "POST", body: { credential } }),
+    signOut: () => requestJson("/v1/auth/sign-out", { method: "POST" }),
     createShare: (session, expiresInMs) =>
-      ask(`${at(session)}/shares`, {
+      request(`${sessionPath(session)}/shares`, {
         method: "POST",
         body: expiresInMs === undefined ? {} : { expires_in_ms: expiresInMs },
       }),
-    listShares: (session) => ask(`${at(session)}/shares`),
-    deleteShare: (session, share) => ask(`${at(session)}/shares/${encodeURIComponent(share)}`, { method: "DELETE" }),
-    listSessions: ({ limit, after, q, signal } = {}) => ask("/v1/sessions", { query: { limit, after, q }, signal }),
-    getSession: (session, signal) => ask(at(session), { signal }),
-    createSession: (session) => ask("/v1/sessions", { method: "POST", body: { session_id: session } }),
-    renameSession: (session, title) => ask(at(session), { method: "PATCH", body: { title } }),
-    deleteSession: (session) => ask(at(session), { method: "DELETE" }),
+    listShares: (session) => request(`${sessionPath(session)}/shares`),
+    deleteShare: (session, share) =>
+      request(`${sessionPath(session)}/shares/${encodeURIComponent(share)}`, { method: "DELETE" }),
+    listSessions: ({ limit, after, q, signal } = {}) => request("/v1/sessions", { query: { limit, after, q }, signal }),
+    getSession: (session, signal) => request(sessionPath(session), { signal }),
+    createSession: (session) => request("/v1/sessions", { method: "POST", body: { session_id: session } }),
+    renameSession: (session, title) => request(sessionPath(session), { method: "PATCH", body: { title } }),
+    deleteSession: (session) => request(sessionPath(session), { method: "DELETE" }),
     forkBefore: (session, runId, key) =>
-      ask(`${at(session)}/fork`, { method: "POST", body: { before_run: runId }, key }),
-    copySession: (session, title, key) => ask(`${at(session)}/fork`, { method: "POST", body: { title }, key }),
-    listAgents: () => ask("/v1/agents"),
-    listModels: () => ask("/v1/models"),
+      request(`${sessionPath(session)}/fork`, { method: "POST", body: { before_run: runId }, key }),
+    copySession: (session, title, key) =>
+      request(`${sessionPath(session)}/fork`, { method: "POST", body: { title }, key }),
+    listAgents: () => request("/v1/agents"),
+    listModels: () => request("/v1/models"),
     putBlob: (session, file, options) =>
-      upload<BlobInfo>(`${at(session)}/blobs`, { name: file.name }, file, options).catch(heed),
-    listKnowledge: (after) => ask("/v1/knowledge", { query: { after } }),
-    addKnowledge: (file, options) => upload("/v1/knowledge", { name: file.name }, file, options).catch(heed),
-    searchKnowledge: (query, signal) => ask("/v1/knowledge/search", { query: { q: query, limit: 20 }, signal }),
-    deleteKnowledge: (document) => ask(`/v1/knowledge/${encodeURIComponent(document)}`, { method: "DELETE" }),
+      upload<BlobInfo>(`${sessionPath(session)}/blobs`, { name: file.name }, file, options).catch(reportUnauthorized),
+    listKnowledge: (after) => request("/v1/knowledge", { query: { after } }),
+    addKnowledge: (file, options) =>
+      upload("/v1/knowledge", { name: file.name }, file, options).catch(reportUnauthorized),
+    searchKnowledge: (query, signal) => request("/v1/knowledge/search", { query: { q: query, limit: 20 }, signal }),
+    deleteKnowledge: (document) => request(`/v1/knowledge/${encodeURIComponent(document)}`, { method: "DELETE" }),
   };
 }

@@ -1,18 +1,18 @@
-/** The frames of one run as they are on the wire, each with its cursor. */
+/** Reads the frames of one run as sent, each with its cursor. */
 import { createSseDecoder, readFrames } from "loom-agent/framing";
-import type { FrameRequest, ReadFrame } from "../inspector/inspector-api.ts";
+import type { FrameRequest, WireFrame } from "../inspector/inspector-api.ts";
 import { ApiError } from "./api-error.ts";
-import { open } from "./ask.ts";
+import { requestStream } from "./request.ts";
 
-/** As server-sent events: their `id` is the cursor, also in dialects whose frames have no room for one. */
+/** Uses server-sent events: their `id` is the cursor, even in dialects whose frames have none. */
 export async function* readRunFrames(
   session: string,
   runId: string,
   { dialect, after, follow = false, signal }: FrameRequest,
-): AsyncGenerator<ReadFrame, void, undefined> {
-  const response = await open(`/v1/sessions/${encodeURIComponent(session)}/events`, {
+): AsyncGenerator<WireFrame, void, undefined> {
+  const response = await requestStream(`/v1/sessions/${encodeURIComponent(session)}/events`, {
     accept: "text/event-stream",
-    // All kinds of events: an inspector that leaves some out explains nothing.
+    // The inspector needs events of every mode.
     query: { run: runId, dialect, modes: "all", after, follow: follow ? "true" : undefined },
     signal,
   });

@@ -1,11 +1,11 @@
-// What becomes of a file that is sent: an answer, a refusal, or neither.
+// Uploads: success, refusal and invalid responses.
 import { afterEach, expect, it, vi } from "vitest";
 import { describeFailure } from "./api-error.ts";
 import { upload } from "./upload.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 
-/** Answers as soon as it is asked. */
+/** Responds as soon as the request is sent. */
 function answerWith(status: number, responseText: string): void {
   class Request extends EventTarget {
     readonly upload = new EventTarget();
@@ -23,7 +23,7 @@ function answerWith(status: number, responseText: string): void {
 
 const send = (): Promise<unknown> => upload("/v1/knowledge", { name: "a" }, new Blob(["x"])).catch(describeFailure);
 
-it("settles whatever the answer is", async () => {
+it("settles for every kind of response", async () => {
   answerWith(201, '{"blob_id":"b"}');
   expect(await send()).toEqual({ blob_id: "b" });
   answerWith(413, '{"code":"too_large","detail":"no"}');

@@ -1,6 +1,6 @@
-/** Sends a file as it is and tells how far it has come; `fetch` cannot say that of what goes up. */
+/** Uploads a file and reports progress. Uses XMLHttpRequest because `fetch` has no upload progress. */
 import { ApiError, readApiError } from "./api-error.ts";
-import { formatAddress } from "./ask.ts";
+import { formatUrl } from "./request.ts";
 
 export interface UploadOptions {
   readonly signal?: AbortSignal;
@@ -8,7 +8,7 @@ export interface UploadOptions {
   readonly onProgress?: (percent: number) => void;
 }
 
-/** So long without an answer once all is sent, and in all; a large file on a slow line takes its time. */
+/** Timeout of the whole upload, long enough for a large file on a slow connection. */
 const TIMEOUT_MS = 15 * 60_000;
 
 export function upload<T>(
@@ -21,28 +21,28 @@ export function upload<T>(
   const request = new XMLHttpRequest();
   const abort = (): void => request.abort();
   const fail = (code: string, message: string): void => reject(new ApiError(code, message));
-  request.open("POST", formatAddress(path, query));
+  request.open("POST", formatUrl(path, query));
   request.timeout = TIMEOUT_MS;
   request.setRequestHeader("accept", "application/json");
   request.setRequestHeader("content-type", file.type === "" ? "application/octet-stream" : file.type);
   request.upload.addEventListener("progress", ({ loaded, total }) => {
     if (total > 0) onProgress?.((100 * loaded) / total);
   });
-  request.addEventListener("error", () => fail("connection_lost", "the server does not answer"));
-  request.addEventListener("timeout", () => fail("connection_lost", "it took too long"));
-  request.addEventListener("abort", () => fail("aborted", "it is no longer wanted"));
+  request.addEventListener("error", () => fail("connection_lost", "No response from the server."));
+  request.addEventListener("timeout", () => fail("connection_lost", "Upload timed out."));
+  request.addEventListener("abort", () => fail("aborted", "Upload cancelled."));
   request.addEventListener("load", () => {
     if (request.status < 200 || request.status > 299) reject(readApiError(request.status, request.responseText));
     else
       try {
         resolve(JSON.parse(request.responseText) as T);
       } catch {
-        // A page of something before our server.
-        fail("bad_answer", "the answer is no JSON");
+        // The response is from a proxy, not from our server.
+        fail("bad_answer", "Invalid response from the server.");
       }
   });
   request.addEventListener("loadend", () => signal?.removeEventListener("abort", abort));
-  if (signal?.aborted === true) fail("aborted", "it is no longer wanted");
+  if (signal?.aborted === true) fail("aborted", "Upload cancelled.");
   else {
     signal?.addEventListener("abort", abort, { once: true });
     request.send(file);

@@ -1,4 +1,4 @@
-/** The files that come with a message, and how far each has come. */
+/** Attachments of the draft, with upload progress. */
 import type { ReactNode } from "react";
 import { formatBytes, Icon, IconButton, ProgressBar, useUi, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";

@@ -1,85 +1,82 @@
-/** The words around the box that messages are written in. */
+/** UI strings of the composer. */
 import { defineWords } from "loom-agent/react";
 
 export const COMPOSER_WORDS = defineWords({
   en: {
-    form: "Write a message",
-    placeholder: "Ask something…",
+    form: "New message",
+    placeholder: "Ask anything…",
     message: "Message",
     send: "Send",
     queue: "Queue",
-    queueHint: "It is sent when the run is over",
-    failedHint: "A file did not go up: try it again or remove it first",
+    queueHint: "Sent after the current run",
+    failedHint: "Retry or remove the failed file first",
     stop: "Stop",
     stopping: "Stopping…",
     attach: "Attach files",
     attachments: "Attached files",
     remove: (name: string) => `Remove ${name}`,
-    uploading: (name: string) => `${name} is going up`,
-    uploadAgain: (name: string) => `Try again: ${name}`,
+    uploading: (name: string) => `Uploading ${name}`,
+    uploadAgain: (name: string) => `Retry upload: ${name}`,
     agent: (name: string) => `Agent: ${name}`,
     model: (name: string) => `Model: ${name}`,
     offline: "Offline model",
-    offlineText:
-      "It answers by rules, without a network: good for a look around, not for real questions. For a language model, set one of these variables and start the server again:",
-    chooseModel:
-      "It answers by rules, without a network: good for a look around, not for real questions. For a language model, choose one above.",
-    noKeys: "It answers by rules, without a network. Start the server with another model to have real answers.",
-    waiting: "Messages that wait",
+    offlineText: "Rule-based demo model. To use a language model, set one of these variables and restart the server:",
+    chooseModel: "Rule-based demo model. Choose a language model above.",
+    noKeys: "Rule-based demo model. Restart the server with a language model for real answers.",
+    waiting: "Pending messages",
     sending: "Sending…",
-    queued: "Waits for its turn",
-    withdrawing: "Withdrawing…",
+    queued: "Queued",
+    withdrawing: "Removing…",
     failed: "Not sent",
-    withdraw: "Withdraw",
+    withdraw: "Remove",
     discard: "Discard",
     again: "Try again",
     react: "ReAct",
-    reactText: "Thinks, calls tools, answers",
+    reactText: "Thinks, calls tools and answers",
     tot: "Tree of thoughts",
-    totText: "Tries several ways, keeps the best, turns back from dead ends",
+    totText: "Explores several paths with backtracking",
     got: "Graph of thoughts",
-    gotText: "Divides the task, works side by side, brings it together",
+    gotText: "Splits the task, works in parallel, combines results",
     agot: "Adaptive graph",
-    agotText: "As the graph, and divides further what turns out to be hard",
+    agotText: "Graph of thoughts that splits hard steps further",
   },
   zh: {
-    form: "撰写消息",
-    placeholder: "想问点什么？",
+    form: "新消息",
+    placeholder: "输入你的问题…",
     message: "消息",
     send: "发送",
     queue: "排队",
-    queueHint: "本次运行结束后发送",
-    failedHint: "有文件未能上传：请先重试或移除",
+    queueHint: "当前运行结束后发送",
+    failedHint: "请先重试或移除上传失败的文件",
     stop: "停止",
     stopping: "正在停止…",
     attach: "添加文件",
     attachments: "已添加的文件",
     remove: (name: string) => `移除 ${name}`,
     uploading: (name: string) => `正在上传 ${name}`,
-    uploadAgain: (name: string) => `重试：${name}`,
+    uploadAgain: (name: string) => `重新上传 ${name}`,
     agent: (name: string) => `智能体：${name}`,
     model: (name: string) => `模型：${name}`,
     offline: "离线模型",
-    offlineText:
-      "它按规则回答，不联网：适合随便看看，不适合真正的问题。要使用语言模型，请设置以下任一环境变量并重启服务：",
-    chooseModel: "它按规则回答，不联网：适合随便看看，不适合真正的问题。要使用语言模型，请在上面选择一个。",
-    noKeys: "它按规则回答，不联网。换一个模型启动服务，才能得到真正的回答。",
-    waiting: "等待中的消息",
+    offlineText: "基于规则的演示模型。要使用语言模型，请设置以下任一环境变量并重启服务器：",
+    chooseModel: "基于规则的演示模型。可在上方选择语言模型。",
+    noKeys: "基于规则的演示模型。要获得真实回答，请使用语言模型重启服务器。",
+    waiting: "待处理消息",
     sending: "正在发送…",
     queued: "排队中",
-    withdrawing: "正在撤回…",
+    withdrawing: "正在移除…",
     failed: "未发送",
-    withdraw: "撤回",
+    withdraw: "移除",
     discard: "丢弃",
     again: "重试",
     react: "ReAct",
-    reactText: "思考、调用工具、作答",
+    reactText: "思考、调用工具并回答",
     tot: "思维树",
-    totText: "尝试多条思路，保留最好的，遇到死路就回头",
+    totText: "探索多条路径，支持回溯",
     got: "思维图",
-    gotText: "拆分任务，并行处理，再汇总结果",
+    gotText: "拆分任务，并行处理，汇总结果",
     agot: "自适应思维图",
-    agotText: "在思维图的基础上，继续拆分遇到的难题",
+    agotText: "可进一步拆分困难步骤的思维图",
   },
 });
 
@@ -87,12 +84,12 @@ const KINDS = ["react", "tot", "got", "agot"] as const;
 
 type KindWords = { readonly [K in (typeof KINDS)[number] | `${(typeof KINDS)[number]}Text`]: string };
 
-/** An agent of another kind is called what its server calls it. */
-export function nameKind(
+/** Returns the localized name and description of a built-in agent; other agents keep those of the server. */
+export function describeKind(
   words: KindWords,
-  choice: { readonly name: string; readonly kind: string; readonly description: string | undefined },
+  option: { readonly name: string; readonly kind: string; readonly description: string | undefined },
 ): { readonly label: string; readonly description: string | undefined } {
-  const kind = KINDS.find((one) => one === choice.kind);
-  if (kind === undefined || choice.name !== kind) return { label: choice.name, description: choice.description };
+  const kind = KINDS.find((one) => one === option.kind);
+  if (kind === undefined || option.name !== kind) return { label: option.name, description: option.description };
   return { label: words[kind], description: words[`${kind}Text`] };
 }

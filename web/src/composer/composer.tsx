@@ -1,12 +1,12 @@
 /**
- * Where messages are written: Enter sends, Shift+Enter begins a line, and neither while an input method is at work. Files
- * come by the button, by pasting, or dropped anywhere on the conversation.
+ * The composer. Enter sends and Shift+Enter inserts a line, except while an input method is composing. Files come from
+ * the button, the clipboard or drag and drop.
  */
 import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useLayoutEffect, useMemo, useRef } from "react";
 import type { SessionView } from "loom-agent/client";
 import { Button, IconButton, useSession, useWords } from "loom-agent/react";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
-import { type Draft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
+import { type ComposerDraft, findDraft, findWaiting, type WaitingMessage } from "../store/composing.ts";
 import { findLiveRun } from "../store/live-run.ts";
 import type { PageState } from "../store/page-state.ts";
 import { AttachmentChips } from "./attachment-chips.tsx";
@@ -16,7 +16,7 @@ import { WaitingList } from "./waiting-list.tsx";
 
 const selectStopping = ({ composing }: PageState): readonly string[] => composing.stopping;
 
-/** The run that is going, by its id. */
+/** Returns the ID of the live run. */
 function selectLiveRun(session: SessionView | undefined): string | undefined {
   const live = findLiveRun(session);
   return live?.runId ?? live?.key;
@@ -26,7 +26,7 @@ const selectHasRun = (session: SessionView | undefined): boolean => (session?.tu
 
 export interface ComposerProps {
   readonly session: string | undefined;
-  /** Who sends wants to see what comes of it. */
+  /** Called before the message is sent, to scroll to the end. */
   readonly onSend: () => void;
 }
 
@@ -36,7 +36,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const name = session ?? "";
   const [selectDraft, selectWaiting] = useMemo(
     () => [
-      ({ composing }: PageState): Draft => findDraft(composing, session),
+      ({ composing }: PageState): ComposerDraft => findDraft(composing, session),
       ({ composing }: PageState): readonly WaitingMessage[] => findWaiting(composing, session),
     ],
     [session],
@@ -51,7 +51,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
   const isLive = liveRun !== undefined;
   const isUploading = draft.attachments.some(({ blob, error }) => blob === undefined && error === undefined);
   const hasFailed = draft.attachments.some(({ error }) => error !== undefined);
-  // Also where one did not go up: whoever presses is told why nothing is sent.
+  // Stays enabled with failed uploads: sending then raises a notice that explains them.
   const isReady = !isUploading && (draft.text.trim() !== "" || draft.attachments.length > 0);
   const isBusy = isLive || waiting.some(({ status }) => status === "queued");
   const sendLabel = isBusy ? words.queue : words.send;
@@ -66,7 +66,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
       }}
     >
       <div className="page-composer-column">
-        {/* Where nothing was said yet, what is on its way stands in the place of the conversation. */}
+        {/* The first message of a session is shown in place of the conversation while it is sent. */}
         <WaitingList messages={hasRun ? waiting : waiting.filter(({ status }) => status !== "sending")} />
         <div className="page-composer-box">
           <AttachmentChips files={draft.attachments} />
@@ -100,7 +100,7 @@ export function Composer({ session, onSend }: ComposerProps): ReactNode {
               <Button
                 isSubmit
                 icon="send"
-                look="primary"
+                variant="primary"
                 disabled={!isReady}
                 title={hasFailed ? words.failedHint : isBusy ? words.queueHint : undefined}
               >
@@ -123,7 +123,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
     if (box.current !== null) fitHeight(box.current);
   }, [text]);
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>): void => {
-    // 229: some input methods tell only so that the key was theirs.
+    // Some input methods report their keys only as keyCode 229.
     // oxlint-disable-next-line typescript/no-deprecated
     const isComposing = event.nativeEvent.isComposing || event.keyCode === 229;
     if (event.key !== "Enter" || event.shiftKey || isComposing) return;
@@ -133,7 +133,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
   const onPaste = (event: ClipboardEvent): void => {
     const files = [...event.clipboardData.files];
     if (files.length === 0 || !mayAttach) return;
-    // What is copied from a table or a text program is a picture of it too; the text is meant.
+    // Spreadsheets and word processors put an image next to the copied text. Use the text.
     if (event.clipboardData.types.includes("text/plain")) return;
     event.preventDefault();
     page.attach(files);
@@ -155,7 +155,7 @@ function MessageBox({ name, text }: { readonly name: string; readonly text: stri
   );
 }
 
-/** As high as what stands in it; the styles say how high at most. */
+/** Grows the box with its text. CSS limits the height. */
 function fitHeight(box: HTMLTextAreaElement): void {
   box.style.height = "auto";
   box.style.height = `${box.scrollHeight}px`;

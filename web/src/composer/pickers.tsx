@@ -1,11 +1,11 @@
-/** Who answers: the way of working, and the model. Of the offline model it says what it is. */
+/** Menus that choose the agent kind and the model. */
 import { type ReactNode, useMemo } from "react";
 import { Badge, Icon, useWords } from "loom-agent/react";
 import { Menu } from "../shell/menu.tsx";
 import { usePage, usePageState } from "../shell/page-context.tsx";
-import { findAgent, listChoices } from "../store/agents.ts";
+import { findAgent, listAgentOptions } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
-import { COMPOSER_WORDS, nameKind } from "./composer-words.ts";
+import { COMPOSER_WORDS, describeKind } from "./composer-words.ts";
 
 const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectModels = ({ models }: PageState): PageState["models"] => models;
@@ -18,27 +18,27 @@ export function Pickers(): ReactNode {
   const agents = usePageState(selectAgents);
   const kind = usePageState(selectKind);
   const model = usePageState(selectModel);
-  const choices = useMemo(() => listChoices(agents), [agents]);
-  const chosen = findAgent(choices, kind, model);
+  const options = useMemo(() => listAgentOptions(agents), [agents]);
+  const chosen = findAgent(options, kind, model);
   if (chosen === undefined) return null;
-  const named = nameKind(words, chosen.choice);
+  const named = describeKind(words, chosen.option);
   return (
     <>
       <Menu
         label={words.agent(named.label)}
         side="above"
-        items={choices.map((choice) => ({
-          key: choice.name,
-          ...nameKind(words, choice),
-          isChosen: choice === chosen.choice,
-          onSelect: () => page.dispatch({ type: "agent/chosen", kind: choice.name }),
+        items={options.map((option) => ({
+          key: option.name,
+          ...describeKind(words, option),
+          isChosen: option === chosen.option,
+          onSelect: () => page.dispatch({ type: "agent/chosen", kind: option.name }),
         }))}
       >
         <Icon name="tree" />
         <span className="page-picker-name">{named.label}</span>
       </Menu>
       <ModelPicker
-        models={chosen.choice.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
+        models={chosen.option.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
         chosen={chosen.agent.model}
       />
     </>
@@ -81,7 +81,7 @@ function ModelPicker({
   );
 }
 
-/** Where there is no other model: how to have one. */
+/** Lists the API key variables that enable other models. */
 function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode {
   const words = useWords(COMPOSER_WORDS);
   const missing = (known?.providers ?? []).flatMap(({ key_variable, needs_key, has_key, in_use }) =>

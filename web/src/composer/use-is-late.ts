@@ -1,4 +1,6 @@
-/** Whether so much time has passed since the component came: what takes no longer need not be spoken of. */
+/**
+ * Returns true once the component has been mounted for this time. Used to delay spinners, so that they do not flash.
+ */
 import { useEffect, useState } from "react";
 
 export function useIsLate(ms: number): boolean {
@@ -10,5 +12,5 @@ export function useIsLate(ms: number): boolean {
   return isLate;
 }
 
-/** Most messages arrive before anybody could read that they are on their way. */
+/** Delay before "Sending…" appears. */
 export const SENDING_MS = 400;

@@ -1,4 +1,4 @@
-/** Messages that were sent and whose run has not begun. */
+/** List of sent messages whose run has not started. */
 import type { ReactNode } from "react";
 import { Badge, Button, Spinner, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";

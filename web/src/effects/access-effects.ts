@@ -1,66 +1,71 @@
 /**
- * Who is at the page: asked before anything is shown, and again whenever the server seems to see it otherwise. What they
- * sign in with goes to the server and is kept nowhere; the browser keeps a cookie that no script can read.
+ * Sign-in, sign-out and share links. Access is checked before anything is shown, and again when a request or a stream
+ * fails.
+ *
+ * Invariant: credentials go to the server and are stored nowhere. The browser keeps an HttpOnly cookie.
  */
 import type { Auth } from "loom-agent/server";
 import { describeFailure } from "../api/api-error.ts";
-import { isInside } from "../store/access.ts";
-import { attempt, type Kit } from "./kit.ts";
+import { hasAccess } from "../store/access.ts";
+import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface AccessEffects {
-  /** Who asks many times at once is answered once. */
+  /** Loads the access state. Concurrent calls share one request. */
   checkAccess(): Promise<void>;
-  /** With a token or a JWT. */
+  /** Signs in with a token or a JWT. */
   signIn(credential: string): Promise<void>;
   signOut(): Promise<void>;
-  /** With the secret of a link. */
+  /** Opens a share link by its secret. */
   openLink(secret: string): Promise<void>;
-  /** From what a link showed, or did not, to what there is otherwise. */
+  /** Leaves a shared session or an invalid link, and shows the user's own sessions. */
   leaveLink(): void;
 }
 
-export interface AccessPlace {
-  /** The session that the page shows by a link, where it does. */
+export interface AccessCallbacks {
+  /** Returns the ID of the shared session in the URL, if there is one. */
   findShared(): string | undefined;
-  /** The address names it so from now on; undefined: none. */
+  /** Writes the shared session to the URL; undefined removes it. */
   setShared(session: string | undefined): void;
-  /** There is something to see, for the first time or again. */
+  /** Called each time the user gains access. */
   onEnter(): void;
-  /** What is on the page is not for whoever is here now, nor what was written. */
+  /** Discards the page and its drafts, because another user signed in or the user signed out. */
   startOver(): void;
   reload(): void;
 }
 
-/** What the secret of a link begins with, and no other credential. */
+/** Prefix that only share secrets have. */
 const LINK_PREFIX = "loom_shr_";
-/** Before the server is asked again that did not answer. */
-const AGAIN_MS = 3000;
+/** Delay before an unanswered access check is repeated. */
+const RETRY_MS = 3000;
 
-export function createAccessEffects(kit: Kit, place: AccessPlace): AccessEffects {
-  const { api, store } = kit;
+export function createAccessEffects(context: EffectContext, callbacks: AccessCallbacks): AccessEffects {
+  const { api, store } = context;
   let checking: Promise<void> | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const take = (auth: Auth): void => {
+  const applyAuth = (auth: Auth): void => {
     const before = store.getSnapshot().access;
-    store.dispatch({ type: "access/told", auth, shared: place.findShared(), now: Date.now() });
+    store.dispatch({ type: "access/loaded", auth, shared: callbacks.findShared(), now: Date.now() });
     const now = store.getSnapshot().access;
-    if (!isInside(now)) return;
-    if (before.owner !== undefined && before.owner !== now.owner) place.startOver();
-    else if (!isInside(before)) place.onEnter();
+    if (!hasAccess(now)) return;
+    if (before.owner !== undefined && before.owner !== now.owner) callbacks.startOver();
+    else if (!hasAccess(before)) callbacks.onEnter();
   };
-  /** Until there is an answer: before the first there is nothing to show, and later ones may be that it is over. */
-  const insist = (error: unknown, again: () => void): void => {
-    if (store.getSnapshot().access.phase === "asking")
+  /**
+   * Retries until the server responds: before the first response nothing can be shown, and later ones may revoke
+   * access.
+   */
+  const retryLater = (error: unknown, again: () => void): void => {
+    if (store.getSnapshot().access.phase === "checking")
       store.dispatch({ type: "access/failed", failure: describeFailure(error) });
     clearTimeout(timer);
-    timer = setTimeout(again, AGAIN_MS);
+    timer = setTimeout(again, RETRY_MS);
   };
   const check = async (): Promise<void> => {
     try {
-      take(await api.getAuth());
+      applyAuth(await api.getAuth());
     } catch (error) {
-      insist(error, () => void checkAccess());
+      retryLater(error, () => void checkAccess());
     }
   };
   const checkAccess = (): Promise<void> => {
@@ -69,23 +74,23 @@ export function createAccessEffects(kit: Kit, place: AccessPlace): AccessEffects
   };
 
   const openLink = async (secret: string): Promise<void> => {
-    // Whoever makes an address must not sign somebody in by it.
+    // A crafted URL must not sign the user in with another credential.
     if (!secret.startsWith(LINK_PREFIX)) {
-      store.dispatch({ type: "access/unlinked" });
+      store.dispatch({ type: "access/link-invalid" });
       return;
     }
     try {
       const auth = await api.signIn(secret);
-      if (auth.session_id !== undefined) place.setShared(auth.session_id);
-      // Who opens one where something else was shown begins anew with it.
-      if (store.getSnapshot().access.phase === "asking") take(auth);
-      else place.reload();
+      if (auth.session_id !== undefined) callbacks.setShared(auth.session_id);
+      // The page shows something else already. Start over with the link.
+      if (store.getSnapshot().access.phase === "checking") applyAuth(auth);
+      else callbacks.reload();
     } catch (error) {
       const { code } = describeFailure(error);
-      // Nobody is asked who they are here, so nobody needs a link.
+      // Authentication is off: no link is needed.
       if (code === "unsupported") await checkAccess();
-      else if (code === "connection_lost") insist(error, () => void openLink(secret));
-      else store.dispatch({ type: "access/unlinked" });
+      else if (code === "connection_lost") retryLater(error, () => void openLink(secret));
+      else store.dispatch({ type: "access/link-invalid" });
     }
   };
 
@@ -93,24 +98,24 @@ export function createAccessEffects(kit: Kit, place: AccessPlace): AccessEffects
     checkAccess,
     openLink,
     leaveLink() {
-      place.setShared(undefined);
-      place.reload();
+      callbacks.setShared(undefined);
+      callbacks.reload();
     },
     async signIn(credential) {
       if (store.getSnapshot().access.isBusy) return;
-      store.dispatch({ type: "access/asked" });
+      store.dispatch({ type: "access/submitted" });
       try {
-        take(await api.signIn(credential));
+        applyAuth(await api.signIn(credential));
       } catch (error) {
         store.dispatch({ type: "access/failed", failure: describeFailure(error) });
       }
     },
     async signOut() {
-      const isDone = await attempt(kit, "sign-out", async () => {
+      const isDone = await attempt(context, "sign-out", async () => {
         await api.signOut();
         return true;
       });
-      if (isDone === true) place.startOver();
+      if (isDone === true) callbacks.startOver();
     },
   };
 }

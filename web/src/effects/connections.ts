@@ -1,18 +1,18 @@
-/** The sessions that are followed: the one that is shown, and those shown before it, as many as there is room for. */
+/** Open connections: the current session and the most recently shown ones, up to a limit. */
 import type { Connection } from "loom-agent/client";
 
 export interface ConnectionsOptions {
   connect(session: string): Connection;
-  /** Its place is needed: nothing of it is kept. */
+  /** Called when a connection is closed to stay within the limit, or by `close`. */
   onClose(session: string): void;
   readonly max: number;
-  /** Something of it is on its way: others make room first, up to as many again. */
+  /** Busy sessions are closed last. The limit may double while all are busy. */
   isBusy(session: string): boolean;
 }
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  /** In the order they were last asked for. */
+  /** In order of last use. */
   readonly #open = new Map<string, Connection>();
 
   constructor(options: ConnectionsOptions) {
@@ -27,7 +27,7 @@ export class Connections {
     return connection;
   }
 
-  /** The last is the one that was asked for. */
+  /** Never closes the last entry: it was just requested. */
   #makeRoom(): void {
     const { max } = this.#options;
     if (this.#open.size <= max) return;
@@ -49,7 +49,7 @@ export class Connections {
     this.#options.onClose(session);
   }
 
-  /** The line may be back: nobody needs to wait. */
+  /** Reconnects all sessions without waiting for their backoff. */
   retryAll(): void {
     for (const connection of this.#open.values()) connection.retry();
   }

@@ -1,58 +1,59 @@
-/** What is done with the knowledge base. Files go up one after the other: each is read and indexed as it comes. */
-import { tellFailure } from "../api/api-error.ts";
-import { attempt, type Kit } from "./kit.ts";
+/** Effects of the knowledge base. Files are uploaded one at a time; each is indexed before the next starts. */
+import { formatFailure } from "../api/api-error.ts";
+import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface KnowledgeEffects {
   loadKnowledge(): Promise<void>;
   loadMoreKnowledge(): Promise<void>;
   addKnowledge(files: readonly File[]): void;
-  /** One that did not go in, once more. */
+  /** Repeats a failed upload. */
   retryKnowledge(id: string): void;
   searchKnowledge(query: string): void;
   deleteKnowledge(document: string): Promise<void>;
 }
 
 const TYPING_MS = 200;
-/** At once; the others are told to come again. */
+/** Files per upload. A notice reports the rest. */
 const MAX_FILES = 100;
 
-export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
-  const { api, store } = kit;
-  const line: { readonly id: string; readonly file: File }[] = [];
-  /** As long as they are shown, which is until others are added. */
+export function createKnowledgeEffects(context: EffectContext): KnowledgeEffects {
+  const { api, store } = context;
+  const queue: { readonly id: string; readonly file: File }[] = [];
+  /** Failed files, kept until the next upload. */
   const failed = new Map<string, File>();
   let isSending = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let searching = new AbortController();
 
-  /** What was deleted here: an answer to a question from before it does not know that. */
+  /** Counts deletions: a list requested before a deletion is stale and is requested again. */
   let changes = 0;
   const load = async (after?: string): Promise<void> => {
-    store.dispatch({ type: "knowledge/asked" });
-    const asked = changes;
+    store.dispatch({ type: "knowledge/loading" });
+    const before = changes;
     try {
       const page = await api.listKnowledge(after);
-      if (asked === changes) store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
+      if (before === changes) store.dispatch({ type: "knowledge/listed", page, isMore: after !== undefined });
       else await load(after);
     } catch (error) {
-      store.dispatch({ type: "knowledge/failed", error: tellFailure(error) });
+      store.dispatch({ type: "knowledge/failed", error: formatFailure(error) });
     }
   };
 
   const sendAll = async (): Promise<void> => {
     if (isSending) return;
     isSending = true;
-    for (let next = line.shift(); next !== undefined; next = line.shift()) {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { id, file } = next;
-      store.dispatch({ type: "upload/told", id, told: { status: "sending" } });
+      store.dispatch({ type: "upload/updated", id, changes: { status: "sending" } });
       try {
         await api.addKnowledge(file, {
-          onProgress: (percent) => store.dispatch({ type: "upload/told", id, told: { progress: Math.round(percent) } }),
+          onProgress: (percent) =>
+            store.dispatch({ type: "upload/updated", id, changes: { progress: Math.round(percent) } }),
         });
-        store.dispatch({ type: "upload/told", id, told: { status: "done", progress: 100 } });
+        store.dispatch({ type: "upload/updated", id, changes: { status: "done", progress: 100 } });
       } catch (error) {
         failed.set(id, file);
-        store.dispatch({ type: "upload/told", id, told: { status: "failed", error: tellFailure(error) } });
+        store.dispatch({ type: "upload/updated", id, changes: { status: "failed", error: formatFailure(error) } });
       }
     }
     isSending = false;
@@ -77,7 +78,7 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
       if (next !== undefined) await load(next);
     },
     addKnowledge(files) {
-      const taken = files.slice(0, MAX_FILES - line.length).map((file) => ({ id: kit.createId(), file }));
+      const taken = files.slice(0, MAX_FILES - queue.length).map((file) => ({ id: context.createId(), file }));
       if (taken.length < files.length)
         store.dispatch({ type: "notice/raised", task: "upload", code: "too_many", message: String(MAX_FILES) });
       store.dispatch({ type: "uploads/cleared" });
@@ -86,15 +87,15 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
         type: "uploads/added",
         uploads: taken.map(({ id, file }) => ({ id, name: file.name, progress: 0, status: "waiting" })),
       });
-      line.push(...taken);
+      queue.push(...taken);
       void sendAll();
     },
     retryKnowledge(id) {
       const file = failed.get(id);
       if (file === undefined) return;
       failed.delete(id);
-      store.dispatch({ type: "upload/told", id, told: { status: "waiting", progress: 0 } });
-      line.push({ id, file });
+      store.dispatch({ type: "upload/updated", id, changes: { status: "waiting", progress: 0 } });
+      queue.push({ id, file });
       void sendAll();
     },
     searchKnowledge(query) {
@@ -104,7 +105,7 @@ export function createKnowledgeEffects(kit: Kit): KnowledgeEffects {
       if (query.trim() !== "") timer = setTimeout(() => void find(query), TYPING_MS);
     },
     async deleteKnowledge(document) {
-      const isDone = await attempt(kit, "knowledge", async () => {
+      const isDone = await attempt(context, "knowledge", async () => {
         await api.deleteKnowledge(document);
         return true;
       });

@@ -1,47 +1,47 @@
 /**
- * What is said in sessions: messages, and what is asked of their runs. A message is on the page from the moment it is
- * sent; it leaves the list of those that wait when its run is seen, is withdrawn, or is given up.
+ * Sends messages and controls their runs. A message is shown as pending from the moment it is sent until its run
+ * appears or it is removed.
  */
-import type { CommandOutcome, TurnView } from "loom-agent/client";
-import type { ApprovalAnswer, TodoChange } from "loom-agent/react";
+import type { CommandResult, TurnView } from "loom-agent/client";
+import type { ApprovalResponse, TodoChange } from "loom-agent/react";
 import { may } from "../store/access.ts";
-import { findAgent, listChoices } from "../store/agents.ts";
+import { findAgent, listAgentOptions } from "../store/agents.ts";
 import { findDraft, type MessageFile, type WaitingMessage } from "../store/composing.ts";
-import type { PageState, Task } from "../store/page-state.ts";
-import { attempt, type Kit } from "./kit.ts";
+import type { PageState, PageTask } from "../store/page-state.ts";
+import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface MessageEffects {
-  /** What stands in the composer of the session that is shown; whole, or not at all. */
+  /** Sends the draft of the current session with all its files, or nothing. */
   sendDraft(): void;
-  /** To the session that is shown, answered by this way of working. */
-  sendPrompt(text: string, choice: string): void;
-  /** A waiting message that did not arrive, once more: it is the same message. */
+  /** Sends a prompt to the current session, answered by an agent of this kind. */
+  sendPrompt(text: string, kind: string): void;
+  /** Sends a failed message again. It keeps its IDs, so the server handles it once. */
   resend(message: WaitingMessage): void;
   withdraw(message: WaitingMessage): Promise<void>;
-  /** The run that is going. */
+  /** Stops the live run of the current session. */
   stop(): Promise<void>;
   retryTurn(turn: TurnView): void;
-  /** Whether it was sent. */
+  /** Forks the session before the run and sends the new text there. Resolves to whether it was sent. */
   editTurn(turn: TurnView, text: string): Promise<boolean>;
-  approve(answer: ApprovalAnswer): Promise<CommandOutcome>;
-  changeTodo(change: TodoChange): Promise<CommandOutcome>;
-  /** The stream of the session that is shown, at once. */
+  approve(answer: ApprovalResponse): Promise<CommandResult>;
+  changeTodo(change: TodoChange): Promise<CommandResult>;
+  /** Reconnects the current session now. */
   retryStream(): void;
 }
 
-/** A run that has begun is seen within this; if not, it is the stream that has trouble, and says so. */
+/** A started run appears within this time. If not, the stream has failed and its status says so. */
 const SEEN_MS = 3000;
 
-/** The page has words of its own for it; the message names the files. */
+/** Has its own UI string; the message lists the file names. */
 const FAILED_FILE = "failed_file";
-const NO_SESSION: CommandOutcome = { kind: "refused", code: "unknown_session", message: "no session is open" };
+const NO_SESSION: CommandResult = { kind: "refused", code: "unknown_session", message: "No session is open." };
 
-export function createMessageEffects(kit: Kit): MessageEffects {
-  const { store } = kit;
+export function createMessageEffects(context: EffectContext): MessageEffects {
+  const { store } = context;
 
   const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
     const { commandId, runId, text, agent, files } = message;
-    const outcome = await kit.connectionTo(session).run({
+    const outcome = await context.connectionTo(session).run({
       id: commandId,
       message: text,
       run_id: runId,
@@ -49,12 +49,12 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       ...(agent === undefined ? {} : { agent }),
       ...(files.length === 0 ? {} : { attachments: files }),
     });
-    if (outcome.kind === "accepted") store.dispatch({ type: "message/told", session, runId, status: "queued" });
+    if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
     else if (outcome.kind === "done")
-      setTimeout(() => store.dispatch({ type: "message/gone", session, runIds: [runId] }), SEEN_MS);
+      setTimeout(() => store.dispatch({ type: "message/removed", session, runIds: [runId] }), SEEN_MS);
     else
       store.dispatch({
-        type: "message/told",
+        type: "message/updated",
         session,
         runId,
         status: "failed",
@@ -69,8 +69,8 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     { clearsDraft = false }: { readonly clearsDraft?: boolean } = {},
   ): void => {
     const message: WaitingMessage = {
-      commandId: kit.createId(),
-      runId: kit.createId(),
+      commandId: context.createId(),
+      runId: context.createId(),
       text,
       ...(agent === undefined ? {} : { agent }),
       files,
@@ -81,7 +81,7 @@ export function createMessageEffects(kit: Kit): MessageEffects {
   };
 
   const current = (): string | undefined => store.getSnapshot().sessions.current;
-  const trouble = (task: Task, outcome: CommandOutcome): void => {
+  const reportFailure = (task: PageTask, outcome: CommandResult): void => {
     if (outcome.kind === "refused" || outcome.kind === "lost")
       store.dispatch({ type: "notice/raised", task, code: outcome.code, message: outcome.message });
   };
@@ -91,32 +91,32 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       const state = store.getSnapshot();
       const { current: session } = state.sessions;
       const draft = findDraft(state.composing, session);
-      // What did not go up, or is still going up, would be lost.
+      // Failed and unfinished uploads would be missing from the message.
       const failed = draft.attachments.flatMap(({ name, error }) => (error === undefined ? [] : [name]));
       if (failed.length > 0) {
         store.dispatch({ type: "notice/raised", task: "send", code: FAILED_FILE, message: failed.join(", ") });
         return;
       }
-      // By the name it has here: to the server, the same bytes under two names are one.
+      // The server stores identical bytes once, under their first name.
       const files = draft.attachments.flatMap(({ name, blob }) =>
         blob === undefined ? [] : [{ blob_id: blob.blob_id, ...(name === "" ? {} : { name }) }],
       );
       if (files.length < draft.attachments.length) return;
       if (draft.text.trim() === "" && files.length === 0) return;
-      // What was said of it is no longer so.
+      // The notice about failed uploads no longer applies.
       for (const { id, code } of state.notices) if (code === FAILED_FILE) store.dispatch({ type: "notice/closed", id });
-      const made = session ?? kit.createId();
-      if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: made });
-      send(made, { text: draft.text, files, ...nameAgent(state) }, { clearsDraft: true });
-      kit.open(made, { isUnmade: true });
+      const target = session ?? context.createId();
+      if (session === undefined) store.dispatch({ type: "draft/moved", from: "", to: target });
+      send(target, { text: draft.text, files, ...chooseAgent(state) }, { clearsDraft: true });
+      context.open(target, { isNew: true });
     },
-    sendPrompt(text, choice) {
-      const session = current() ?? kit.createId();
-      // What is asked next is asked of the same.
-      if (listChoices(store.getSnapshot().agents).some(({ name }) => name === choice))
-        store.dispatch({ type: "agent/chosen", kind: choice });
-      send(session, { text, files: [], ...nameAgent(store.getSnapshot(), choice) });
-      kit.open(session, { isUnmade: true });
+    sendPrompt(text, kind) {
+      const session = current() ?? context.createId();
+      // Later messages use the same agent.
+      if (listAgentOptions(store.getSnapshot().agents).some(({ name }) => name === kind))
+        store.dispatch({ type: "agent/chosen", kind });
+      send(session, { text, files: [], ...chooseAgent(store.getSnapshot(), kind) });
+      context.open(session, { isNew: true });
     },
     resend(message) {
       const session = current();
@@ -129,50 +129,50 @@ export function createMessageEffects(kit: Kit): MessageEffects {
       const session = current();
       if (session === undefined) return;
       if (status === "failed") {
-        store.dispatch({ type: "message/gone", session, runIds: [runId] });
-        // It may have arrived all the same, or arrive yet.
-        if (isLost === true) await kit.connectionTo(session).cancel({ run_id: runId });
+        store.dispatch({ type: "message/removed", session, runIds: [runId] });
+        // The command may have arrived, or may still arrive.
+        if (isLost === true) await context.connectionTo(session).cancel({ run_id: runId });
         return;
       }
-      store.dispatch({ type: "message/told", session, runId, status: "withdrawing" });
-      const outcome = await kit.connectionTo(session).cancel({ run_id: runId });
-      trouble("withdraw", outcome);
-      if (outcome.kind === "done") store.dispatch({ type: "message/gone", session, runIds: [runId] });
-      else store.dispatch({ type: "message/told", session, runId, status: "queued" });
+      store.dispatch({ type: "message/updated", session, runId, status: "withdrawing" });
+      const outcome = await context.connectionTo(session).cancel({ run_id: runId });
+      reportFailure("withdraw", outcome);
+      if (outcome.kind === "done") store.dispatch({ type: "message/removed", session, runIds: [runId] });
+      else store.dispatch({ type: "message/updated", session, runId, status: "queued" });
     },
     async stop() {
       const session = current();
       if (session === undefined || !may(store.getSnapshot().access, "run")) return;
-      const turns = kit.receiver.session(session).getSnapshot()?.turns;
+      const turns = context.receiver.session(session).getSnapshot()?.turns;
       const latest = turns?.at(-1);
       if (latest?.status !== "running" || latest.runId === undefined) return;
       const { runId } = latest;
       if (store.getSnapshot().composing.stopping.includes(runId)) return;
       store.dispatch({ type: "run/stopping", runId });
-      const outcome = await kit.connectionTo(session).cancel({ run_id: runId });
+      const outcome = await context.connectionTo(session).cancel({ run_id: runId });
       if (outcome.kind === "done" || outcome.kind === "accepted") return;
-      trouble("stop", outcome);
+      reportFailure("stop", outcome);
       store.dispatch({ type: "run/stopped", runId });
     },
     retryTurn(turn) {
       const session = current();
-      if (session !== undefined) send(session, readAsked(turn));
+      if (session !== undefined) send(session, readQuestion(turn));
     },
     async editTurn(turn, text) {
       const session = current();
       const { runId } = turn;
       if (session === undefined || runId === undefined) return false;
-      const made = await attempt(kit, "edit", () => kit.api.forkBefore(session, runId, kit.createId()));
-      if (made === undefined) return false;
-      send(made.session_id, { ...readAsked(turn), text });
-      // Who has gone elsewhere meanwhile is not called back.
-      if (current() === session) kit.open(made.session_id);
+      const created = await attempt(context, "edit", () => context.api.forkBefore(session, runId, context.createId()));
+      if (created === undefined) return false;
+      send(created.session_id, { ...readQuestion(turn), text });
+      // Do not navigate if the user opened another session meanwhile.
+      if (current() === session) context.open(created.session_id);
       return true;
     },
     async approve({ callId, runId, decision, digest, arguments: given, reason }) {
       const session = current();
       if (session === undefined) return NO_SESSION;
-      return kit.connectionTo(session).approve({
+      return context.connectionTo(session).approve({
         call_id: callId,
         decision,
         ...(runId === undefined ? {} : { run_id: runId }),
@@ -184,31 +184,31 @@ export function createMessageEffects(kit: Kit): MessageEffects {
     async changeTodo({ listId, itemId, completed }) {
       const session = current();
       if (session === undefined) return NO_SESSION;
-      return kit.connectionTo(session).todo({ list_id: listId, item_id: itemId, completed });
+      return context.connectionTo(session).todo({ list_id: listId, item_id: itemId, completed });
     },
     retryStream() {
       const session = current();
-      if (session !== undefined) kit.connectionTo(session).retry();
+      if (session !== undefined) context.connectionTo(session).retry();
     },
   };
 }
 
-/** As it was chosen in the composer, or by this way of working and the model chosen there. */
-function nameAgent({ agents, settings }: PageState, choice = settings.kind): { readonly agent?: string } {
-  const chosen = findAgent(listChoices(agents), choice, settings.model);
+/** Returns the agent of this kind with the chosen model. */
+function chooseAgent({ agents, settings }: PageState, kind = settings.kind): { readonly agent?: string } {
+  const chosen = findAgent(listAgentOptions(agents), kind, settings.model);
   return chosen === undefined ? {} : { agent: chosen.agent.name };
 }
 
-/** What the user asked of a run, to be asked again. */
-function readAsked(turn: TurnView): {
+/** Returns the user's message of a run, to send it again. */
+function readQuestion(turn: TurnView): {
   readonly text: string;
   readonly files: readonly MessageFile[];
   readonly agent?: string;
 } {
-  const asked = turn.messages.find(({ role }) => role === "user");
-  const files = (asked?.attachments ?? []).map(({ blob_id, name }) => ({
+  const question = turn.messages.find(({ role }) => role === "user");
+  const files = (question?.attachments ?? []).map(({ blob_id, name }) => ({
     blob_id,
     ...(name === undefined ? {} : { name }),
   }));
-  return { text: asked?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };
+  return { text: question?.mainContent ?? "", files, ...(turn.agent === undefined ? {} : { agent: turn.agent }) };
 }

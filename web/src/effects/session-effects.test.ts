@@ -1,8 +1,8 @@
-// What is done with sessions as a whole.
+// Effects on whole sessions.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ApiError } from "../api/api-error.ts";
 import { findRow } from "../store/sessions.ts";
-import { createFakeKit } from "./fake-kit.contract.ts";
+import { createFakeContext } from "./fake-context.contract.ts";
 import { createSessionEffects } from "./session-effects.ts";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -20,150 +20,150 @@ const row = (id: string, title: string, updatedAt = 1) => ({
 });
 
 function setUp(answer?: (what: string, ...values: unknown[]) => unknown) {
-  const kit = createFakeKit(answer);
-  const effects = createSessionEffects(kit);
-  const titleOf = (session: string) => findRow(kit.store.getSnapshot().sessions, session)?.title;
-  return { kit, effects, titleOf };
+  const context = createFakeContext(answer);
+  const effects = createSessionEffects(context);
+  const titleOf = (session: string) => findRow(context.store.getSnapshot().sessions, session)?.title;
+  return { context, effects, titleOf };
 }
 
-describe("the list", () => {
-  it("is asked for once by those who ask at once, and says when it cannot be had", async () => {
-    const { kit, effects } = setUp(() => {
+describe("the session list", () => {
+  it("is requested once for concurrent calls, and reports a failure", async () => {
+    const { context, effects } = setUp(() => {
       throw new ApiError("connection_lost", "no");
     });
     effects.refresh();
     effects.refresh();
     await vi.advanceTimersByTimeAsync(1000);
-    expect(kit.asked).toHaveLength(1);
-    expect(kit.store.getSnapshot().sessions.list.status).toBe("failed");
+    expect(context.calls).toHaveLength(1);
+    expect(context.store.getSnapshot().sessions.list.status).toBe("failed");
   });
 
-  it("is searched when one stops typing", async () => {
-    const { kit, effects } = setUp(() => ({ sessions: [row("a", "graph")] }));
+  it("is searched after a pause in typing", async () => {
+    const { context, effects } = setUp(() => ({ sessions: [row("a", "graph")] }));
     for (const query of ["g", "gr", "gra "]) effects.search(query);
     await vi.advanceTimersByTimeAsync(1000);
-    expect(kit.asked).toMatchObject([["listSessions", { q: "gra" }]]);
-    expect(kit.store.getSnapshot().sessions.found.rows).toHaveLength(1);
+    expect(context.calls).toMatchObject([["listSessions", { q: "gra" }]]);
+    expect(context.store.getSnapshot().sessions.found.rows).toHaveLength(1);
   });
 
-  it("is gone through up and down", () => {
-    const { kit, effects } = setUp();
+  it("is stepped through in both directions", () => {
+    const { context, effects } = setUp();
     const sessions = [row("a", "", 3), row("b", "", 2), row("c", "", 1)];
-    kit.store.dispatch({ type: "sessions/listed", page: { sessions }, isMore: false });
+    context.store.dispatch({ type: "sessions/listed", page: { sessions }, isMore: false });
     effects.step(1);
     effects.step(1);
     effects.step(-1);
     effects.step(-1);
-    kit.open(undefined);
+    context.open(undefined);
     effects.step(-1);
-    expect(kit.opened).toEqual(["a", "b", "a", undefined, "c"]);
+    expect(context.opened).toEqual(["a", "b", "a", undefined, "c"]);
   });
 });
 
 describe("a session", () => {
-  it("has its new title at once, and the old one back where the server says no", async () => {
+  it("shows its new title at once, and the old one if the rename fails", async () => {
     let isRefused = false;
-    const { kit, effects, titleOf } = setUp((_what, _session, title) => {
+    const { context, effects, titleOf } = setUp((_what, _session, title) => {
       if (isRefused) throw new ApiError("forbidden", "no");
       return row("a", title as string);
     });
-    kit.store.dispatch({ type: "session/told", session: row("a", "old") });
+    context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     const renamed = effects.rename("a", "new");
     expect(titleOf("a")).toBe("new");
     await renamed;
     isRefused = true;
     await effects.rename("a", "third");
-    expect([titleOf("a"), kit.store.getSnapshot().notices.length]).toEqual(["new", 1]);
+    expect([titleOf("a"), context.store.getSnapshot().notices.length]).toEqual(["new", 1]);
     await effects.rename("a", "  ");
-    expect(kit.asked).toHaveLength(2);
+    expect(context.calls).toHaveLength(2);
   });
 
-  it("that was deleted is left, also where somebody else was quicker", async () => {
-    const { kit, effects } = setUp(() => {
+  it("is closed after deletion, also if another client deleted it first", async () => {
+    const { context, effects } = setUp(() => {
       throw new ApiError("unknown_session", "gone");
     });
-    kit.open("a");
-    kit.store.dispatch({ type: "session/told", session: row("a", "old") });
+    context.open("a");
+    context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     await effects.remove("a");
-    const { sessions, notices } = kit.store.getSnapshot();
+    const { sessions, notices } = context.store.getSnapshot();
     expect([sessions.current, sessions.list.rows, notices]).toEqual([undefined, [], []]);
-    expect(kit.asked.at(-1)).toEqual(["disconnect", "a"]);
+    expect(context.calls.at(-1)).toEqual(["disconnect", "a"]);
   });
 
-  it("that cannot be deleted stays, and it is said", async () => {
-    const { kit, effects, titleOf } = setUp(() => {
+  it("stays with a notice if it cannot be deleted", async () => {
+    const { context, effects, titleOf } = setUp(() => {
       throw new ApiError("forbidden", "no");
     });
-    kit.store.dispatch({ type: "session/told", session: row("a", "old") });
+    context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     await effects.remove("a");
-    expect([titleOf("a"), kit.store.getSnapshot().notices[0]?.task]).toEqual(["old", "delete"]);
+    expect([titleOf("a"), context.store.getSnapshot().notices[0]?.task]).toEqual(["old", "delete"]);
   });
 
-  it("is copied, and the copy is opened", async () => {
-    const { kit, effects } = setUp(() => row("b", "Copy of old"));
+  it("is duplicated, and the copy is opened", async () => {
+    const { context, effects } = setUp(() => row("b", "Copy of old"));
     await effects.fork("a", "Copy of old");
-    expect(kit.asked[0]?.slice(0, 3)).toEqual(["copySession", "a", "Copy of old"]);
-    expect(kit.opened).toEqual(["b"]);
+    expect(context.calls[0]?.slice(0, 3)).toEqual(["copySession", "a", "Copy of old"]);
+    expect(context.opened).toEqual(["b"]);
   });
 
-  it("is copied without calling back who has gone elsewhere", async () => {
-    const { kit, effects, titleOf } = setUp(() => row("b", "Copy of old"));
-    kit.open("a");
+  it("is duplicated without navigating away from another session", async () => {
+    const { context, effects, titleOf } = setUp(() => row("b", "Copy of old"));
+    context.open("a");
     const copied = effects.fork("a", "Copy of old");
-    kit.open("c");
+    context.open("c");
     await copied;
-    expect([kit.store.getSnapshot().sessions.current, titleOf("b")]).toEqual(["c", "Copy of old"]);
+    expect([context.store.getSnapshot().sessions.current, titleOf("b")]).toEqual(["c", "Copy of old"]);
   });
 
-  it("that was deleted does not come back by an answer from before", async () => {
+  it("is not restored by a list requested before its deletion", async () => {
     const answers = [[row("a", "old")], []].map((sessions) => ({ page: { sessions }, ...Promise.withResolvers() }));
     let lists = 0;
-    const { kit, effects, titleOf } = setUp((what) =>
+    const { context, effects, titleOf } = setUp((what) =>
       what === "listSessions" ? answers[lists++]?.promise : undefined,
     );
-    kit.store.dispatch({ type: "session/told", session: row("a", "old") });
+    context.store.dispatch({ type: "session/updated", session: row("a", "old") });
     effects.refresh();
     await vi.advanceTimersByTimeAsync(300);
     await effects.remove("a");
     for (const { page, resolve } of answers) resolve(page);
     await vi.advanceTimersByTimeAsync(300);
-    expect([lists, titleOf("a"), kit.store.getSnapshot().sessions.list.status]).toEqual([2, undefined, "ready"]);
+    expect([lists, titleOf("a"), context.store.getSnapshot().sessions.list.status]).toEqual([2, undefined, "ready"]);
   });
 
-  it("is asked about once by those who ask at once", async () => {
-    const { kit, effects } = setUp((what) => (what === "listSessions" ? { sessions: [] } : row("a", "t")));
+  it("has its details requested once for concurrent calls", async () => {
+    const { context, effects } = setUp((what) => (what === "listSessions" ? { sessions: [] } : row("a", "t")));
     for (let batch = 0; batch < 20; batch++) effects.refresh("a");
     await vi.advanceTimersByTimeAsync(1000);
-    expect(kit.asked.map(([what]) => what)).toEqual(["listSessions", "getSession"]);
+    expect(context.calls.map(([what]) => what)).toEqual(["listSessions", "getSession"]);
   });
 
-  it("keeps a message that was sent while it was asked what waits, and asks again", async () => {
+  it("keeps a message sent while details load, and loads them again", async () => {
     const details = (...runIds: string[]) => {
       const queued = runIds.map((id) => ({ command_id: `c-${id}`, run_id: id, message: id, created_at: 0 }));
       return { ...row("a", "t"), runs: [], is_busy: true, queued };
     };
     const answers = [details("gone"), details("new")];
     const first = Promise.withResolvers();
-    const { kit, effects } = setUp((what) => {
+    const { context, effects } = setUp((what) => {
       if (what === "listSessions") return { sessions: [] };
       return answers.length === 2 ? first.promise.then(() => answers.shift()) : answers[0];
     });
     const loaded = effects.loadDetails("a");
     const message = { commandId: "c-new", runId: "new", text: "new", files: [], status: "queued" } as const;
-    kit.store.dispatch({ type: "message/sent", session: "a", message, clearsDraft: false });
+    context.store.dispatch({ type: "message/sent", session: "a", message, clearsDraft: false });
     first.resolve(undefined);
     await loaded;
     const waiting = () =>
-      kit.store
+      context.store
         .getSnapshot()
         .composing.waiting.get("a")
         ?.map(({ runId }) => runId);
     expect(waiting()).toEqual(["new"]);
     await vi.advanceTimersByTimeAsync(1000);
-    expect([waiting(), kit.asked.filter(([what]) => what === "getSession").length]).toEqual([["new"], 2]);
+    expect([waiting(), context.calls.filter(([what]) => what === "getSession").length]).toEqual([["new"], 2]);
   });
 
-  it("takes the answer to the last question alone", async () => {
+  it("uses only the latest details response", async () => {
     const answers = ["old", "new"].map((title) => ({ title, ...Promise.withResolvers() }));
     let asked = 0;
     const { effects, titleOf } = setUp(() => answers[asked++]?.promise);
@@ -173,10 +173,10 @@ describe("a session", () => {
     expect(titleOf("a")).toBe("new");
   });
 
-  it("tells what waits in it", async () => {
+  it("lists its queued messages", async () => {
     const queued = [{ command_id: "c", run_id: "r", message: "later", created_at: 0 }];
-    const { kit, effects } = setUp(() => ({ ...row("a", "t"), runs: [], is_busy: true, queued }));
+    const { context, effects } = setUp(() => ({ ...row("a", "t"), runs: [], is_busy: true, queued }));
     await effects.loadDetails("a");
-    expect(kit.store.getSnapshot().composing.waiting.get("a")).toMatchObject([{ text: "later", status: "queued" }]);
+    expect(context.store.getSnapshot().composing.waiting.get("a")).toMatchObject([{ text: "later", status: "queued" }]);
   });
 });

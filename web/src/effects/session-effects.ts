@@ -1,58 +1,61 @@
-/** What is done with sessions as a whole: list, search, rename, delete, fork, and go from one to the next. */
+/** Lists, searches, renames, deletes and duplicates sessions, and steps through the list. */
 import { ApiError } from "../api/api-error.ts";
 import { may } from "../store/access.ts";
 import { findWaiting } from "../store/composing.ts";
 import { findRow, type SessionsAction } from "../store/sessions.ts";
-import { attempt, type Kit } from "./kit.ts";
+import { attempt, type EffectContext } from "./effect-context.ts";
 
 export interface SessionEffects {
-  /** The first page anew, and what is known of this session, in a moment: who asks many times is answered once. */
+  /**
+   * Reloads the first page, and the details of a session, after a short delay. Calls within the delay share one
+   * request.
+   */
   refresh(session?: string): void;
   loadMore(): Promise<void>;
   search(query: string): void;
   searchMore(): Promise<void>;
-  /** What the server knows of the session: its title, and what waits in it. */
+  /** Loads the title and the queued messages of a session. */
   loadDetails(session: string): Promise<void>;
   rename(session: string, title: string): Promise<void>;
   remove(session: string): Promise<void>;
-  /** Goes to a copy of it, which is called so. */
+  /** Duplicates a session under this title and opens the copy. */
   fork(session: string, title: string): Promise<void>;
-  /** 1: the one below in the list, -1: the one above. */
+  /** 1: the next session in the list, -1: the previous one. */
   step(by: 1 | -1): void;
 }
 
-const PAGE = 50;
+const PAGE_SIZE = 50;
 const REFRESH_MS = 250;
 const TYPING_MS = 200;
 
-export function createSessionEffects(kit: Kit): SessionEffects {
-  const { api, store } = kit;
+export function createSessionEffects(context: EffectContext): SessionEffects {
+  const { api, store } = context;
   let refreshTimer: ReturnType<typeof setTimeout> | undefined;
   let searchTimer: ReturnType<typeof setTimeout> | undefined;
   let searching = new AbortController();
 
-  /** Sessions to look at with the next refresh. */
+  /** Sessions whose details the next refresh loads. */
   const changed = new Set<string>();
-  /** The last question about each session that is not answered. */
-  const asks = new Map<string, symbol>();
-  /** Being deleted: nothing is asked about them any more. */
-  const leaving = new Set<string>();
-  /** What was done to the list here: an answer to a question from before it knows nothing of that. */
+  /** Latest pending details request of each session. */
+  const requests = new Map<string, symbol>();
+  /** Sessions being deleted; their details are no longer loaded. */
+  const deleting = new Set<string>();
+  /** Counts local changes: a list requested before a change is stale and is requested again. */
   let changes = 0;
-  const note = (action: SessionsAction): void => {
+  const change = (action: SessionsAction): void => {
     changes++;
     store.dispatch(action);
   };
 
   const list = async (after?: string): Promise<void> => {
     try {
-      for (let asked = -1; asked !== changes;) {
-        asked = changes;
-        const page = await api.listSessions({ limit: PAGE, after });
-        if (asked === changes) store.dispatch({ type: "sessions/listed", page, isMore: after !== undefined });
+      for (let loadedAt = -1; loadedAt !== changes;) {
+        loadedAt = changes;
+        const page = await api.listSessions({ limit: PAGE_SIZE, after });
+        if (loadedAt === changes) store.dispatch({ type: "sessions/listed", page, isMore: after !== undefined });
       }
     } catch {
-      // Said in the list itself, with a button to try again.
+      // The list shows the failure itself, with a retry button.
       store.dispatch({ type: "sessions/failed" });
     }
   };
@@ -61,7 +64,7 @@ export function createSessionEffects(kit: Kit): SessionEffects {
     searching = new AbortController();
     const { signal } = searching;
     try {
-      const page = await api.listSessions({ limit: PAGE, q: query.trim(), after, signal });
+      const page = await api.listSessions({ limit: PAGE_SIZE, q: query.trim(), after, signal });
       store.dispatch({ type: "search/found", query, page, isMore: after !== undefined });
     } catch {
       if (!signal.aborted) store.dispatch({ type: "search/failed", query });
@@ -71,9 +74,9 @@ export function createSessionEffects(kit: Kit): SessionEffects {
   const refresh = (session?: string): void => {
     if (session !== undefined) changed.add(session);
     if (refreshTimer !== undefined) return;
-    // Whoever has a link to one session sees no others.
+    // Users of a share link have no session list.
     const mayList = may(store.getSnapshot().access, "read");
-    if (mayList) store.dispatch({ type: "sessions/asked" });
+    if (mayList) store.dispatch({ type: "sessions/loading" });
     refreshTimer = setTimeout(() => {
       refreshTimer = undefined;
       if (mayList) void list();
@@ -82,24 +85,24 @@ export function createSessionEffects(kit: Kit): SessionEffects {
     }, REFRESH_MS);
   };
 
-  /** Only the answer to the last question counts, and of what waits only where nothing was sent or taken back since. */
+  /** Only the latest response counts. Its queue is ignored if messages were sent or removed meanwhile. */
   const loadDetails = async (session: string): Promise<void> => {
-    if (leaving.has(session)) return;
-    const ask = Symbol(session);
-    asks.set(session, ask);
+    if (deleting.has(session)) return;
+    const request = Symbol(session);
+    requests.set(session, request);
     const waiting = findWaiting(store.getSnapshot().composing, session);
     try {
       const details = await api.getSession(session);
-      if (asks.get(session) !== ask) return;
-      store.dispatch({ type: "session/told", session: details });
+      if (requests.get(session) !== request) return;
+      store.dispatch({ type: "session/updated", session: details });
       if (findWaiting(store.getSnapshot().composing, session) === waiting)
-        store.dispatch({ type: "queue/told", session, queued: details.queued ?? [] });
+        store.dispatch({ type: "queue/loaded", session, queued: details.queued ?? [] });
       else refresh(session);
     } catch (error) {
-      // One that its first message will make, or that is gone: the stream tells which.
+      // The session does not exist yet, or was deleted. Its stream reports which.
       if (!(error instanceof ApiError)) throw error;
     } finally {
-      if (asks.get(session) === ask) asks.delete(session);
+      if (requests.get(session) === request) requests.delete(session);
     }
   };
 
@@ -124,45 +127,45 @@ export function createSessionEffects(kit: Kit): SessionEffects {
       store.dispatch({ type: "session/renaming", session: undefined });
       const before = findRow(store.getSnapshot().sessions, session);
       if (title.trim() === "" || title === before?.title) return;
-      // At once, and back where the server says no.
-      if (before !== undefined) note({ type: "session/told", session: { ...before, title } });
-      const told = await attempt(kit, "rename", () => api.renameSession(session, title.trim()));
-      const now = told ?? before;
-      if (now !== undefined) note({ type: "session/told", session: now });
+      // Optimistic update, reverted if the request fails.
+      if (before !== undefined) change({ type: "session/updated", session: { ...before, title } });
+      const renamed = await attempt(context, "rename", () => api.renameSession(session, title.trim()));
+      const now = renamed ?? before;
+      if (now !== undefined) change({ type: "session/updated", session: now });
     },
     async remove(session) {
-      leaving.add(session);
-      const isDone = await attempt(kit, "delete", async () => {
+      deleting.add(session);
+      const isDone = await attempt(context, "delete", async () => {
         try {
           await api.deleteSession(session);
         } catch (error) {
-          // Somebody else was quicker.
+          // Another client deleted it first.
           if (!(error instanceof ApiError) || error.code !== "unknown_session") throw error;
         }
         return true;
       });
-      leaving.delete(session);
+      deleting.delete(session);
       if (isDone !== true) return;
       changed.delete(session);
-      if (store.getSnapshot().sessions.current === session) kit.open(undefined);
-      kit.disconnect(session);
-      asks.delete(session);
-      note({ type: "session/deleted", session });
+      if (store.getSnapshot().sessions.current === session) context.open(undefined);
+      context.disconnect(session);
+      requests.delete(session);
+      change({ type: "session/deleted", session });
     },
     async fork(session, title) {
       const before = store.getSnapshot().sessions.current;
-      const made = await attempt(kit, "fork", () => api.copySession(session, title, kit.createId()));
-      if (made === undefined) return;
-      note({ type: "session/told", session: made });
-      // Who has gone elsewhere meanwhile is not called back.
-      if (store.getSnapshot().sessions.current === before) kit.open(made.session_id);
+      const created = await attempt(context, "fork", () => api.copySession(session, title, context.createId()));
+      if (created === undefined) return;
+      change({ type: "session/updated", session: created });
+      // Do not navigate if the user opened another session meanwhile.
+      if (store.getSnapshot().sessions.current === before) context.open(created.session_id);
     },
     step(by) {
       const { current, query, list: all, found } = store.getSnapshot().sessions;
       const { rows } = query.trim() === "" ? all : found;
       const at = rows.findIndex(({ session_id }) => session_id === current);
       const next = rows[at === -1 ? (by === 1 ? 0 : rows.length - 1) : at + by];
-      if (next !== undefined) kit.open(next.session_id);
+      if (next !== undefined) context.open(next.session_id);
     },
   };
 }

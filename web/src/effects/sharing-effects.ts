@@ -1,16 +1,16 @@
-/** Links to a session: made, copied, listed and taken back. */
+/** Creates, copies, lists and revokes share links. */
 import { describeFailure } from "../api/api-error.ts";
-import type { Kit } from "./kit.ts";
+import type { EffectContext } from "./effect-context.ts";
 
 export interface SharingEffects {
-  /** Opens the window in which the links of a session are. */
+  /** Opens the share dialog and loads the links. */
   openSharing(session: string): void;
-  /** For so long, or until it is taken back. It is copied, where the browser lets the page. */
+  /** Creates a link and copies it if the browser allows. `expiresInMs` undefined: valid until revoked. */
   createShare(expiresInMs: number | undefined): Promise<void>;
   revokeShare(share: string): Promise<void>;
 }
 
-export function createSharingEffects({ api, store }: Pick<Kit, "api" | "store">): SharingEffects {
+export function createSharingEffects({ api, store }: Pick<EffectContext, "api" | "store">): SharingEffects {
   const list = async (session: string): Promise<void> => {
     try {
       const { shares: links } = await api.listShares(session);
@@ -26,12 +26,12 @@ export function createSharingEffects({ api, store }: Pick<Kit, "api" | "store">)
     },
     async createShare(expiresInMs) {
       const { sharing } = store.getSnapshot();
-      if (sharing === undefined || sharing.isMaking) return;
+      if (sharing === undefined || sharing.isCreating) return;
       const { session } = sharing;
-      store.dispatch({ type: "sharing/making" });
+      store.dispatch({ type: "sharing/creating" });
       try {
         const link = await api.createShare(session, expiresInMs);
-        store.dispatch({ type: "sharing/made", session, link, isCopied: await copy(link.url) });
+        store.dispatch({ type: "sharing/created", session, link, isCopied: await copy(link.url) });
       } catch (error) {
         store.dispatch({ type: "sharing/failed", session, failure: describeFailure(error), isList: false });
       }
@@ -46,7 +46,7 @@ export function createSharingEffects({ api, store }: Pick<Kit, "api" | "store">)
         store.dispatch({ type: "sharing/revoked", session, share });
       } catch (error) {
         const failure = describeFailure(error);
-        // Somebody else was quicker.
+        // Another client revoked it first.
         if (failure.code === "not_found") store.dispatch({ type: "sharing/revoked", session, share });
         else store.dispatch({ type: "sharing/failed", session, failure, isList: false });
       }
@@ -54,7 +54,7 @@ export function createSharingEffects({ api, store }: Pick<Kit, "api" | "store">)
   };
 }
 
-/** A page that came by plain HTTP from elsewhere has no clipboard. */
+/** The clipboard is missing on plain-HTTP pages outside localhost. */
 async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,10 +1,12 @@
-/** Hands frames to the browser as a file: one per line, as a server sends them as NDJSON. */
+/** Downloads frames as NDJSON, one frame per line. */
 
-/** Lines that are joined before they go into the file: many small pieces are slow, one large text is memory twice. */
-const PIECE = 1000;
+/** Lines joined per blob part. Many small parts are slow; one large string needs twice the memory. */
+const LINES_PER_PIECE = 1000;
 
-/** A name that every file system takes: what is not a letter, a digit or one of `.-_` becomes a hyphen. */
-export function nameFile(session: string, runId: string, dialect: string): string {
+/**
+ * Returns a file name that is valid on every system: other characters than letters, digits and `.-_` become hyphens.
+ */
+export function formatFileName(session: string, runId: string, dialect: string): string {
   const clean = (name: string): string =>
     name
       .replaceAll(/[^\p{L}\p{N}._-]+/gu, "-")
@@ -13,18 +15,18 @@ export function nameFile(session: string, runId: string, dialect: string): strin
   return `${[session, runId, dialect].map(clean).filter(Boolean).join("_")}.ndjson`;
 }
 
-export function makeFile(textAt: (index: number) => string | undefined, count: number): Blob {
+export function buildFile(textAt: (index: number) => string | undefined, count: number): Blob {
   const pieces: string[] = [];
-  for (let from = 0; from < count; from += PIECE) {
+  for (let from = 0; from < count; from += LINES_PER_PIECE) {
     let piece = "";
-    for (let i = from; i < Math.min(from + PIECE, count); i++) piece += `${textAt(i) ?? ""}\n`;
+    for (let i = from; i < Math.min(from + LINES_PER_PIECE, count); i++) piece += `${textAt(i) ?? ""}\n`;
     pieces.push(piece);
   }
   return new Blob(pieces, { type: "application/x-ndjson" });
 }
 
-/** The address of the file is let go when the browser has surely taken it. */
-const KEPT_MS = 60_000;
+/** Delay before the object URL is revoked. The download has started by then. */
+const REVOKE_MS = 60_000;
 
 export function downloadFile(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
@@ -32,5 +34,5 @@ export function downloadFile(file: Blob, name: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+  setTimeout(() => URL.revokeObjectURL(url), REVOKE_MS);
 }

@@ -1,9 +1,9 @@
-// Tokens along a run, drawn.
+// Token usage as a step chart.
 import { describe, expect, it } from "vitest";
 import { drawUsage } from "./draw-usage.ts";
 
-describe("the drawing of tokens", () => {
-  it("rises to the whole, and has no more steps than can be seen", () => {
+describe("drawUsage", () => {
+  it("rises to the total with a bounded number of steps", () => {
     expect(drawUsage([], 10)).toBe("");
     const step = { callId: undefined, prompt: 1, completion: 1, total: 2 };
     expect(

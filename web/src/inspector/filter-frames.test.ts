@@ -1,32 +1,32 @@
-// Which frames are listed.
+// Filtering of frames.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createLongRun } from "../../../test/page/long-run.ts";
 import { countTypes, filterFrames, isFiltering, type ListedFrame, NO_FILTER } from "./filter-frames.ts";
 import { findType } from "./wire-frames.ts";
 
-describe("filtering frames", () => {
-  const place = { turn: "t", kind: "part", key: "1" } as const;
+describe("filterFrames", () => {
+  const target = { turn: "t", kind: "part", key: "1" } as const;
   const frames: ListedFrame[] = [
-    { type: "a", text: "One", place },
+    { type: "a", text: "One", target },
     { type: "b", text: "two" },
-    { type: "a", text: "oNe more", place: { ...place, key: "2" } },
+    { type: "a", text: "oNe more", target: { ...target, key: "2" } },
   ];
   const frameAt = (index: number): ListedFrame | undefined => frames[index];
 
-  it("looks at type, text and element", () => {
+  it("filters by type, text and element", () => {
     const find = (filter: Partial<typeof NO_FILTER>): number[] => filterFrames(frameAt, 3, { ...NO_FILTER, ...filter });
     expect([
       find({}),
       find({ type: "a" }),
       find({ text: " ONE" }),
-      find({ place }),
+      find({ target }),
       find({ type: "b", text: "one" }),
     ]).toEqual([[0, 1, 2], [0, 2], [0, 2], [0], []]);
     expect([
       isFiltering(NO_FILTER),
       isFiltering({ ...NO_FILTER, text: " " }),
-      isFiltering({ ...NO_FILTER, place }),
+      isFiltering({ ...NO_FILTER, target }),
     ]).toEqual([false, false, true]);
     expect(countTypes(frameAt, 3)).toEqual([
       ["a", 2],
@@ -34,7 +34,7 @@ describe("filtering frames", () => {
     ]);
   });
 
-  it("finds the same in steps as at once", () => {
+  it("finds the same incrementally as at once", () => {
     const { texts } = createLongRun(300);
     const all = (index: number): ListedFrame => ({ type: findType(texts[index] ?? ""), text: texts[index] ?? "" });
     const filter = { ...NO_FILTER, type: "message_chunk" };

@@ -1,29 +1,29 @@
-/** Which frames are listed: those of a type, of an element, and with a text in them. */
-import type { ElementPlace } from "loom-agent/react";
+/** Filters frames by type, element and text. */
+import type { ElementTarget } from "loom-agent/react";
 
 export interface FrameFilter {
-  /** Empty for all. */
+  /** Empty: all types. */
   readonly type: string;
-  /** Anywhere in the frame, in whatever case; empty for all. */
+  /** Matched anywhere in the frame, ignoring case. Empty: all frames. */
   readonly text: string;
-  readonly place?: ElementPlace | undefined;
+  readonly target?: ElementTarget | undefined;
 }
 
 export interface ListedFrame {
   readonly text: string;
   readonly type: string;
-  readonly place?: ElementPlace | undefined;
+  readonly target?: ElementTarget | undefined;
 }
 
 export const NO_FILTER: FrameFilter = { type: "", text: "" };
 
-export function isFiltering({ type, text, place }: FrameFilter): boolean {
-  return type !== "" || text.trim() !== "" || place !== undefined;
+export function isFiltering({ type, text, target }: FrameFilter): boolean {
+  return type !== "" || text.trim() !== "" || target !== undefined;
 }
 
 /**
- * The places of the frames that pass, in order. What was found before among the first `done` frames by the same filter
- * is not looked at again.
+ * Returns the indices of matching frames in order. `found` are the matches among the first `done` frames, which are not
+ * tested again.
  */
 export function filterFrames(
   frameAt: (index: number) => ListedFrame | undefined,
@@ -33,15 +33,15 @@ export function filterFrames(
   done = 0,
 ): number[] {
   const passes = createTest(filter);
-  const places = [...found];
+  const indices = [...found];
   for (let i = done; i < count; i++) {
     const frame = frameAt(i);
-    if (frame !== undefined && passes(frame)) places.push(i);
+    if (frame !== undefined && passes(frame)) indices.push(i);
   }
-  return places;
+  return indices;
 }
 
-/** How many there are of each type, the most frequent first. */
+/** Counts the frames of each type, most frequent first. */
 export function countTypes(
   frameAt: (index: number) => ListedFrame | undefined,
   count: number,
@@ -54,10 +54,10 @@ export function countTypes(
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
 
-function createTest({ type, text, place }: FrameFilter): (frame: ListedFrame) => boolean {
+function createTest({ type, text, target }: FrameFilter): (frame: ListedFrame) => boolean {
   const wanted = text.trim().toLowerCase();
   return (frame) =>
     (type === "" || frame.type === type) &&
-    (place === undefined || (frame.place?.kind === place.kind && frame.place.key === place.key)) &&
+    (target === undefined || (frame.target?.kind === target.kind && frame.target.key === target.key)) &&
     (wanted === "" || frame.text.toLowerCase().includes(wanted));
 }

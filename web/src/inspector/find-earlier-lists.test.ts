@@ -1,9 +1,9 @@
-// Lists that were there before a run.
+// To-do lists that existed before a run.
 import { describe, expect, it } from "vitest";
 import { findEarlierLists } from "./find-earlier-lists.ts";
 
-describe("lists of earlier runs", () => {
-  it("are those that neither this run nor a later one has made", () => {
+describe("findEarlierLists", () => {
+  it("returns lists that neither this run nor a later one created", () => {
     const todo = (listId: string) => ({ parts: [{ type: "todo", key: "1", listId }] });
     const session = {
       todoLists: ["a", "b", "c"].map((listId) => ({ listId, items: [] })),

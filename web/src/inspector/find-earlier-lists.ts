@@ -1,7 +1,7 @@
-/** To-do lists that were there before a run. */
+/** Finds the to-do lists that existed before a run. */
 import type { SessionView, TodoList } from "loom-agent/client";
 
-/** Those that neither this run nor one after it has made. */
+/** Returns the lists that neither this run nor a later one created. */
 export function findEarlierLists(session: SessionView | undefined, turnKey: string): TodoList[] {
   if (session === undefined || session.todoLists.length === 0) return [];
   const from = session.turns.findLastIndex(({ key }) => key === turnKey);

@@ -1,8 +1,8 @@
-/** How large a frame is on the wire, in bytes: a Chinese character has three of them. */
-import { formatBytes, type Language } from "loom-agent/react";
+/** Formats the size of a frame in UTF-8 bytes. */
+import { formatBytes, type UiLanguage } from "loom-agent/react";
 
 const utf8 = new TextEncoder();
 
-export function formatSize(text: string, language: Language): string {
+export function formatSize(text: string, language: UiLanguage): string {
   return formatBytes(utf8.encode(text).length, language);
 }

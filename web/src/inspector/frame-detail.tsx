@@ -1,6 +1,6 @@
-/** One frame, whole: what it says, where it is on the page, and a copy of it. */
+/** One frame in full, with buttons to copy it, filter by its element and show the element in the conversation. */
 import type { ReactNode } from "react";
-import { Badge, Button, CopyButton, type ElementPlace, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Badge, Button, CopyButton, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
 import type { ListedFrame } from "./filter-frames.ts";
 import { formatOffset } from "./format-offset.ts";
 import { formatSize } from "./format-size.ts";
@@ -9,20 +9,20 @@ import { JsonText } from "./json-text.tsx";
 
 export interface FrameDetailProps {
   readonly frame: ListedFrame;
-  /** From 1. */
+  /** Counted from 1. */
   readonly number: number;
   readonly time: number | undefined;
-  /** The list shows only frames of the same element. */
-  readonly isAlone: boolean;
-  readonly onShowElement: (place: ElementPlace) => void;
-  readonly onNarrow: (place: ElementPlace | undefined) => void;
+  /** The list is filtered by this frame's element. */
+  readonly isFiltered: boolean;
+  readonly onShowElement: (target: ElementTarget) => void;
+  readonly onFilter: (target: ElementTarget | undefined) => void;
 }
 
 export function FrameDetail(props: FrameDetailProps): ReactNode {
-  const { frame, number, time, isAlone, onShowElement, onNarrow } = props;
+  const { frame, number, time, isFiltered, onShowElement, onFilter } = props;
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
-  const { place, text, type } = frame;
+  const { target, text, type } = frame;
   return (
     <section className="page-inspector-frame" aria-label={words.frames}>
       <header className="page-inspector-frame-head">
@@ -32,14 +32,14 @@ export function FrameDetail(props: FrameDetailProps): ReactNode {
           {[...(time === undefined ? [] : [formatOffset(time, language)]), formatSize(text, language)].join(" · ")}
         </span>
         <span className="page-inspector-frame-actions">
-          {place === undefined ? null : (
+          {target === undefined ? null : (
             <>
-              {place.kind === "turn" ? null : (
-                <Button icon="list" aria-pressed={isAlone} onClick={() => onNarrow(isAlone ? undefined : place)}>
+              {target.kind === "turn" ? null : (
+                <Button icon="list" aria-pressed={isFiltered} onClick={() => onFilter(isFiltered ? undefined : target)}>
                   {words.onlyThis}
                 </Button>
               )}
-              <Button icon="search" onClick={() => onShowElement(place)}>
+              <Button icon="search" onClick={() => onShowElement(target)}>
                 {words.showOnPage}
               </Button>
             </>

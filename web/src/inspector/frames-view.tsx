@@ -1,7 +1,7 @@
-/** The frames of the run as they are on the wire, in any dialect: listed, filtered, and one of them read. */
+/** List of the run's frames in any dialect, with filters and the selected frame. */
 import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
-import { Button, type ElementPlace, formatNumber, useUi, useWords } from "loom-agent/react";
+import { Button, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
 import {
   countTypes,
   filterFrames,
@@ -16,28 +16,28 @@ import { FrameDetail } from "./frame-detail.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";
 
-/** Whatever holds frames. */
-export interface FrameBook {
+/** A source of listed frames. */
+export interface FrameList {
   frameAt(index: number): ListedFrame | undefined;
   timeAt?(index: number): number | undefined;
 }
 
 export interface FramesViewProps {
-  readonly book: FrameBook;
+  readonly frames: FrameList;
   readonly count: number;
   readonly dialect: DialectName;
   readonly onDialect: (dialect: DialectName) => void;
-  /** More may come: then nothing is said aloud of how many there are. */
+  /** More frames may arrive. The count is not announced then. */
   readonly isGrowing: boolean;
-  /** The frame one looks at; -1 for none. */
+  /** Index of the selected frame, or -1. */
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
-  readonly onShowElement: (place: ElementPlace) => void;
-  /** How the reading stands, where there is something to say. */
+  readonly onShowElement: (target: ElementTarget) => void;
+  /** Loading status and further buttons. */
   readonly note?: ReactNode;
 }
 
-/** Named here, since the list of them would bring all their encoders with it. None can be forgotten. */
+/** Listed here because importing the dialects would load all their encoders. The type makes the list complete. */
 const DIALECTS: { readonly [N in DialectName]: true } = {
   loom: true,
   export: true,
@@ -47,18 +47,18 @@ const DIALECTS: { readonly [N in DialectName]: true } = {
 };
 
 export function FramesView(props: FramesViewProps): ReactNode {
-  const { book, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, note } = props;
+  const { frames, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, note } = props;
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
   const [filter, setFilter] = useState(NO_FILTER);
-  const found = useFiltered(book, count, useDeferredValue(filter));
-  const types = useMemo(() => countTypes((index) => book.frameAt(index), count), [book, count]);
+  const found = useFiltered(frames, count, useDeferredValue(filter));
+  const types = useMemo(() => countTypes((index) => frames.frameAt(index), count), [frames, count]);
   const number = (value: number): string => formatNumber(value, language);
   const shown = found?.length ?? count;
   const frameOf = (row: number): number => (found === undefined ? row : (found[row] ?? -1));
-  const selected = frame < 0 ? -1 : found === undefined ? frame : findPlace(found, frame);
-  const current = book.frameAt(frame);
-  const { place } = filter;
+  const selected = frame < 0 ? -1 : found === undefined ? frame : findRow(found, frame);
+  const current = frames.frameAt(frame);
+  const { target } = filter;
   return (
     <div className="page-inspector-frames">
       <div className="page-inspector-frames-tools">
@@ -101,7 +101,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
           onChange={(event) => setFilter({ ...filter, text: event.target.value })}
           onKeyDown={(event) => {
             if (event.key !== "Escape" || event.nativeEvent.isComposing) return;
-            // Emptied first, then left.
+            // The first Escape clears the field, the second leaves it.
             if (filter.text === "") return event.currentTarget.blur();
             event.preventDefault();
             event.stopPropagation();
@@ -127,8 +127,8 @@ export function FramesView(props: FramesViewProps): ReactNode {
           onSelect={(row) => onSelect(frameOf(row))}
           renderRow={(row) => {
             const index = frameOf(row);
-            const { type, text } = book.frameAt(index) ?? { type: "", text: "" };
-            const time = book.timeAt?.(index);
+            const { type, text } = frames.frameAt(index) ?? { type: "", text: "" };
+            const time = frames.timeAt?.(index);
             return (
               <div className="page-inspector-frames-row">
                 <span className="page-inspector-frames-number">{number(index + 1)}</span>
@@ -136,7 +136,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
                   {time === undefined ? "" : formatOffset(time, language)}
                 </span>
                 <span className="page-inspector-frames-type">{type === "" ? words.unreadable : type}</span>
-                <span className="page-inspector-frames-text">{showPart(text)}</span>
+                <span className="page-inspector-frames-text">{formatPreview(text)}</span>
                 <span className="page-inspector-frames-size">{formatSize(text, language)}</span>
               </div>
             );
@@ -149,32 +149,32 @@ export function FramesView(props: FramesViewProps): ReactNode {
         <FrameDetail
           frame={current}
           number={frame + 1}
-          time={book.timeAt?.(frame)}
-          isAlone={place !== undefined && place.key === current.place?.key && place.kind === current.place.kind}
+          time={frames.timeAt?.(frame)}
+          isFiltered={target !== undefined && target.key === current.target?.key && target.kind === current.target.kind}
           onShowElement={onShowElement}
-          onNarrow={(only) => setFilter({ ...NO_FILTER, place: only })}
+          onFilter={(only) => setFilter({ ...NO_FILTER, target: only })}
         />
       )}
     </div>
   );
 }
 
-/** Undefined for all. While frames come, those that were looked at are not looked at again. */
-function useFiltered(book: FrameBook, count: number, filter: FrameFilter): readonly number[] | undefined {
-  const last = useRef<{ book: FrameBook; filter: FrameFilter; done: number; found: number[] }>(undefined);
+/** Returns undefined without a filter. When frames are added, only the new ones are tested. */
+function useFiltered(frames: FrameList, count: number, filter: FrameFilter): readonly number[] | undefined {
+  const last = useRef<{ frames: FrameList; filter: FrameFilter; done: number; found: number[] }>(undefined);
   return useMemo(() => {
     if (!isFiltering(filter)) return undefined;
     const before = last.current;
-    const goesOn = before?.book === book && before.filter === filter && before.done <= count;
+    const goesOn = before?.frames === frames && before.filter === filter && before.done <= count;
     const [known, done] = goesOn ? [before.found, before.done] : [[], 0];
-    const found = filterFrames((index) => book.frameAt(index), count, filter, known, done);
-    last.current = { book, filter, done: count, found };
+    const found = filterFrames((index) => frames.frameAt(index), count, filter, known, done);
+    last.current = { frames, filter, done: count, found };
     return found;
-  }, [book, count, filter]);
+  }, [frames, count, filter]);
 }
 
-/** Where a frame stands among those found; -1 where it is not. */
-function findPlace(found: readonly number[], frame: number): number {
+/** Returns the row of a frame in the filtered list, or -1. */
+function findRow(found: readonly number[], frame: number): number {
   let [low, high] = [0, found.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -184,13 +184,13 @@ function findPlace(found: readonly number[], frame: number): number {
   return found[low] === frame ? low : -1;
 }
 
-const PART = 160;
-/** What all frames of a run begin with says nothing in a list. */
+const PREVIEW_LENGTH = 160;
+/** Envelope fields are the same in most frames. The preview leaves them out. */
 const ENVELOPE = /"(?:session_id|run_id|node_id|event_id|prev_event_id|ts|type)":(?:"(?:[^"\\]|\\.)*"|[\d.]+),?/g;
 
-function showPart(text: string): string {
+function formatPreview(text: string): string {
   return text
-    .slice(0, 3 * PART)
+    .slice(0, 3 * PREVIEW_LENGTH)
     .replaceAll(ENVELOPE, "")
-    .slice(0, PART);
+    .slice(0, PREVIEW_LENGTH);
 }

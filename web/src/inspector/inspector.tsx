@@ -1,14 +1,13 @@
 /**
- * The run inspector: when each thing happened, the frames it was made of, what it used, and the run as it stood at any of
- * its frames. One place in the run is looked at, by all of its sides at once. It records the run for itself and changes
- * nothing of the page.
+ * The run inspector: timeline, replay, frames, tokens and graph state of one run. All tabs share one position in the
+ * run. It makes its own recording of the run and does not change the page.
  */
 import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import type { Receiver, SessionView } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
-import { createTurnSelector, type ElementPlace, IconButton, useSession, useWords } from "loom-agent/react";
-import { downloadFile, makeFile, nameFile } from "./download-frames.ts";
-import { findShownPlace } from "./find-shown-place.ts";
+import { createTurnSelector, type ElementTarget, IconButton, useSession, useWords } from "loom-agent/react";
+import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
+import { findShownTarget } from "./find-shown-target.ts";
 import { FramesView } from "./frames-view.tsx";
 import type { InspectorApi } from "./inspector-api.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
@@ -26,18 +25,18 @@ import { WireView } from "./wire-view.tsx";
 
 export interface InspectorProps {
   readonly session: string;
-  /** Undefined where the stream names none: then there is nothing to ask for. */
+  /** Undefined: the stream has no run ID, and the frames cannot be requested. */
   readonly runId: string | undefined;
-  /** The run in the view of the page. */
+  /** Key of the turn in the page's view. */
   readonly turnKey: string;
-  /** The same object from one rendering to the next. */
+  /** Must keep its identity between renders. */
   readonly api: InspectorApi;
-  /** What the page shows: asked whether the run goes on, and once for the lists that were there before it. */
+  /** The page's receiver. It tells whether the run is live, and which to-do lists existed before it. */
   readonly receiver: Receiver;
-  /** Something of the run whose first frame is wanted. Give another object to ask again for the same. */
-  readonly focus?: ElementPlace | undefined;
-  /** Scrolls the page to an element of the run. */
-  readonly onShowElement: (place: ElementPlace) => void;
+  /** Element whose first frame is shown. A new object repeats the request. */
+  readonly focus?: ElementTarget | undefined;
+  /** Scrolls the conversation to an element of the run. */
+  readonly onShowElement: (target: ElementTarget) => void;
   readonly onClose: () => void;
 }
 
@@ -52,8 +51,8 @@ export function Inspector({ runId, ...rest }: InspectorProps): ReactNode {
   );
 }
 
-const SIDES = ["timeline", "replay", "frames", "tokens", "state"] as const;
-type Side = (typeof SIDES)[number];
+const TABS = ["timeline", "replay", "frames", "tokens", "state"] as const;
+type InspectorTab = (typeof TABS)[number];
 
 function RunInspector(props: InspectorProps & { readonly runId: string }): ReactNode {
   const { session, runId, turnKey, api, receiver, focus, onShowElement, onClose } = props;
@@ -65,11 +64,11 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
   );
   const { recording, view, retry } = useRecording({ session, runId, api, isLive }, turnKey, receiver);
   const { count, turn, usageCount } = view;
-  const [side, setSide] = useState<Side>("timeline");
+  const [tab, setTab] = useState<InspectorTab>("timeline");
   const [dialect, setDialect] = useState<DialectName>("loom");
-  // Whoever is sent to a frame sees it, whatever was filtered before.
+  // Resets the filters of the frame list.
   const [visit, setVisit] = useState(0);
-  // Undefined is the latest frame, also when another comes.
+  // Undefined: follow the latest frame.
   const [chosen, setChosen] = useState<number>();
   const position = Math.min(chosen ?? count, count);
   const move = useCallback(
@@ -83,21 +82,21 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
     setChosen(frame + 1);
   };
   const goTo = useCallback(
-    (place: ElementPlace): boolean => {
-      const frame = recording.index.findFrame(place);
+    (target: ElementTarget): boolean => {
+      const frame = recording.index.findFrame(target);
       if (frame === undefined) return false;
       stop();
       setChosen(frame + 1);
       setDialect("loom");
       setVisit((count) => count + 1);
-      setSide("frames");
+      setTab("frames");
       return true;
     },
     [recording],
   );
   const root = useRef<HTMLElement>(null);
   useFocus(focus, count, goTo, root);
-  const replay = useReplay(recording, side === "replay" || side === "state" ? position : undefined);
+  const replay = useReplay(recording, tab === "replay" || tab === "state" ? position : undefined);
   const frame = position - 1;
 
   return (
@@ -110,39 +109,39 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
           disabled={count === 0}
           onClick={() =>
             downloadFile(
-              makeFile((index) => recording.frameAt(index)?.text, recording.count),
-              nameFile(session, runId, "loom"),
+              buildFile((index) => recording.frameAt(index)?.text, recording.count),
+              formatFileName(session, runId, "loom"),
             )
           }
         />
       </InspectorHead>
       <Scrubber recording={recording} count={count} position={position} onMove={move} playback={playback} />
-      <Tabs<Side>
-        label={words.sides}
-        tabs={SIDES.map((name) => ({ name, title: words[name] }))}
-        shown={side}
-        onShow={setSide}
+      <Tabs<InspectorTab>
+        label={words.tabs}
+        tabs={TABS.map((name) => ({ name, title: words[name] }))}
+        shown={tab}
+        onShow={setTab}
       >
-        {side === "timeline" ? (
+        {tab === "timeline" ? (
           <TimelineView recording={recording} view={view} turnKey={turnKey} frame={frame} onSelect={select} />
         ) : null}
-        {side === "frames" && dialect === "loom" ? (
+        {tab === "frames" && dialect === "loom" ? (
           <FramesView
             key={visit}
-            book={recording}
+            frames={recording}
             count={count}
             dialect={dialect}
             onDialect={setDialect}
             frame={frame}
             isGrowing={view.status === "reading"}
             onSelect={select}
-            onShowElement={(place) => onShowElement(findShownPlace(turn, place))}
+            onShowElement={(target) => onShowElement(findShownTarget(turn, target))}
           />
         ) : null}
-        {side === "frames" && dialect !== "loom" ? (
-          <WireView asked={{ session, runId, api, isLive }} dialect={dialect} onDialect={setDialect} />
+        {tab === "frames" && dialect !== "loom" ? (
+          <WireView run={{ session, runId, api, isLive }} dialect={dialect} onDialect={setDialect} />
         ) : null}
-        {side === "tokens" ? (
+        {tab === "tokens" ? (
           <TokensView
             recording={recording}
             count={count}
@@ -152,14 +151,14 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
             onSelect={select}
           />
         ) : null}
-        {side === "state" && replay !== undefined ? (
+        {tab === "state" && replay !== undefined ? (
           <StateView recording={recording} turn={turn} receiver={replay} frame={frame} onSelect={select} />
         ) : null}
-        {side === "replay" && replay !== undefined ? (
+        {tab === "replay" && replay !== undefined ? (
           <ReplayView
             recording={recording}
             receiver={replay}
-            place={recording.frameAt(frame)?.place}
+            target={recording.frameAt(frame)?.target}
             time={recording.frameAt(frame)?.record?.envelope.ts}
             onInspect={goTo}
           />
@@ -174,24 +173,24 @@ function createLiveTest(turnKey: string): (session: SessionView | undefined) => 
   return (session) => findTurn(session)?.status === "running";
 }
 
-/** What the page asks for is looked at as soon as its frame is there, and then no more. */
+/** Goes to the requested element once its frame has arrived. */
 function useFocus(
-  focus: ElementPlace | undefined,
+  focus: ElementTarget | undefined,
   count: number,
-  goTo: (place: ElementPlace) => boolean,
+  goTo: (target: ElementTarget) => boolean,
   root: RefObject<HTMLElement | null>,
 ): void {
   const [pending, setPending] = useState(focus);
-  const [asked, setAsked] = useState(focus);
-  if (focus !== asked) {
-    setAsked(focus);
+  const [requested, setRequested] = useState(focus);
+  if (focus !== requested) {
+    setRequested(focus);
     setPending(focus);
   }
   useEffect(() => {
-    // The run itself is what is shown anyway.
+    // The inspector shows the run already.
     if (pending === undefined || !(pending.kind === "turn" || goTo(pending))) return;
     setPending(undefined);
-    // Whoever asked for it by keyboard goes on from here.
+    // Keyboard users continue in the inspector.
     root.current?.focus({ preventScroll: true });
   }, [pending, count, goTo, root]);
 }

@@ -1,4 +1,4 @@
-/** A frame or a value, laid out in lines and coloured. What is very long is shown in part. */
+/** Formatted and highlighted JSON. Long texts are cut. */
 import { memo, type ReactNode, useMemo } from "react";
 import { formatNumber, useUi, useWords } from "loom-agent/react";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";

@@ -1,10 +1,10 @@
-// JSON laid out and cut into tokens.
+// Formatting and tokens of JSON.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { layOutJson, readJsonTokens } from "./json-tokens.ts";
 
-describe("JSON for people", () => {
-  it("is the same text in tokens", () => {
+describe("readJsonTokens", () => {
+  it("keeps the text", () => {
     fc.assert(
       fc.property(fc.json(), fc.nat(200), (json, limit) => {
         const text = layOutJson(json);
@@ -15,7 +15,7 @@ describe("JSON for people", () => {
     );
   });
 
-  it("tells keys from strings, and leaves what is no JSON", () => {
+  it("distinguishes keys from strings, and leaves other text unchanged", () => {
     const { tokens } = readJsonTokens('{"a\\"": "b", "n": -1.5e3, "t": [true, null]}');
     expect(tokens.filter(({ kind }) => kind !== "plain").map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       'key "a\\""',
@@ -29,7 +29,7 @@ describe("JSON for people", () => {
     expect(layOutJson("[DONE")).toBe("[DONE");
   });
 
-  it("is not slow for a string that never ends", () => {
+  it("is fast for an unterminated string", () => {
     const begun = performance.now();
     readJsonTokens(`"${"\\".repeat(99_999)}`);
     expect(performance.now() - begun).toBeLessThan(5000);

@@ -1,4 +1,4 @@
-/** A frame as people read it: laid out in lines, and cut into tokens that can be coloured. */
+/** Formats JSON and splits it into tokens for highlighting. */
 
 export type JsonTokenKind = "key" | "string" | "number" | "word" | "plain";
 
@@ -7,16 +7,16 @@ export interface JsonToken {
   readonly text: string;
 }
 
-/** Longer ones are shown in part: a browser lays out every character, seen or not. */
+/** Browsers lay out every character, visible or not. */
 const MAX_SHOWN = 100_000;
 
 export interface ShownJson {
   readonly tokens: readonly JsonToken[];
-  /** Characters that are not shown. */
+  /** Number of characters that are not shown. */
   readonly hidden: number;
 }
 
-/** In lines where it is JSON, else as it is. */
+/** Returns indented JSON, or the text itself if it is not JSON. */
 export function layOutJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2);
@@ -27,7 +27,7 @@ export function layOutJson(text: string): string {
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|(-?\d[\d.eE+-]*)|(true|false|null)/g;
 
-/** Joined again the tokens are the text, as far as it is shown. */
+/** Splits the text into tokens. Joined, they are the first `limit` characters. */
 export function readJsonTokens(text: string, limit: number = MAX_SHOWN): ShownJson {
   const shown = text.slice(0, limit);
   const tokens: JsonToken[] = [];

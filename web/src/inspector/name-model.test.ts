@@ -7,6 +7,6 @@ it.each([
   ["a/ab", "a/ab"],
   ["a/a/a", "a/a/a"],
   ["m", "m"],
-])("calls %s %s", (model, name) => {
+])("shortens %s to %s", (model, name) => {
   expect(nameModel(model)).toBe(name);
 });

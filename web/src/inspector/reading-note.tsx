@@ -1,4 +1,4 @@
-/** How the reading of a run's frames stands: going on, failed, or more than could be kept. */
+/** Loading status of a run's frames: loading, failed, or frames omitted. */
 import type { ReactNode } from "react";
 import { Badge, Button, formatNumber, Spinner, useUi, useWords } from "loom-agent/react";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
@@ -6,7 +6,7 @@ import type { ReadingStatus } from "./record-run.ts";
 
 export interface ReadingNoteProps {
   readonly view: { readonly status: ReadingStatus; readonly error: string | undefined; readonly omitted: number };
-  /** The run goes on; otherwise what is read is the past. */
+  /** The run is live, so loading continues until it ends. */
   readonly isLive: boolean;
   readonly retry: () => void;
 }

@@ -1,15 +1,15 @@
-// Reading a run to its end: what is cut is asked for again from where it was cut, and not for ever.
+// Reading a run to its end: broken streams are continued, with a limited number of retries.
 import { describe, expect, it } from "vitest";
-import type { FrameRequest, InspectorApi, ReadFrame } from "./inspector-api.ts";
+import type { FrameRequest, InspectorApi, WireFrame } from "./inspector-api.ts";
 import { createLongRun } from "../../../test/page/long-run.ts";
 import { recordRun, RETRY_MS } from "./record-run.ts";
 import { RunRecording } from "./run-recording.ts";
 
 const RUN = createLongRun(30);
 
-type Answer = (request: FrameRequest) => AsyncGenerator<ReadFrame>;
+type Answer = (request: FrameRequest) => AsyncGenerator<WireFrame>;
 
-/** Answers each question in turn; the last answer again and again. */
+/** Returns one response per request, then repeats the last. */
 function createStage(...answers: readonly Answer[]) {
   const recording = new RunRecording({ session: RUN.session, runId: RUN.runId, turnKey: RUN.runId });
   const asked: (string | undefined)[] = [];
@@ -43,15 +43,15 @@ function give(from: number, to: number, error?: Error): Answer {
 
 const lost = (): Error => Object.assign(new Error("gone"), { code: "connection_lost" });
 
-describe("reading a run", () => {
-  it("is whole when the stream ends politely", async () => {
+describe("recordRun", () => {
+  it("completes when the stream ends", async () => {
     const { recording, run, asked } = createStage(give(0, 30));
     await run();
     expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
     expect(asked).toEqual([undefined]);
   });
 
-  it("goes on after the last frame that came", async () => {
+  it("continues after the last frame", async () => {
     const { recording, run, asked, waited } = createStage(give(0, 10, lost()), give(10, 10, lost()), give(10, 30));
     await run();
     expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole" });
@@ -59,7 +59,7 @@ describe("reading a run", () => {
     expect(waited).toEqual([500, 1000]);
   });
 
-  it("gives up after some tries that brought nothing, and can be asked anew", async () => {
+  it("fails after several attempts without a frame, and can be restarted", async () => {
     const stage = createStage(give(0, 5, lost()), ...RETRY_MS.map(() => give(5, 5, lost())), give(5, 30));
     await stage.run();
     expect(stage.recording.getSnapshot()).toMatchObject({ count: 5, status: "failed", error: "gone" });
@@ -68,7 +68,7 @@ describe("reading a run", () => {
     expect(stage.recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", error: undefined });
   });
 
-  it("is not whole when a live run is left politely in its middle", async () => {
+  it("does not complete if the stream of a live run ends early", async () => {
     const { recording, run, asked } = createStage(give(0, 10), give(10, 30));
     await run();
     expect(recording.getSnapshot()).toMatchObject({ count: 30, status: "whole", turn: { status: "completed" } });
@@ -79,7 +79,7 @@ describe("reading a run", () => {
     expect(cut.waited).toEqual(RETRY_MS);
   });
 
-  it("does not ask again whoever said no", async () => {
+  it("does not retry a refusal", async () => {
     const refused = Object.assign(new Error("no such run"), { code: "unknown_run" });
     const { recording, run, asked } = createStage(give(0, 0, refused));
     await run();
@@ -87,7 +87,7 @@ describe("reading a run", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("stops when it is told to, and says nothing", async () => {
+  it("stops when aborted, without an error", async () => {
     const stage = createStage(async function* ({ signal }) {
       yield { text: RUN.texts[0] as string };
       stage.stop.abort();

@@ -1,43 +1,43 @@
 /**
- * Reads the frames of a run to its end, in any dialect: what is live is followed, what is cut is asked for again from
- * where it was cut. It gives up after so many tries in a row that brought nothing.
+ * Reads the frames of a run to its end, in any dialect. It follows live runs, and continues a broken stream after its
+ * last cursor. It fails after several attempts in a row without a new frame.
  */
 import type { DialectName } from "loom-agent/dialects";
-import type { InspectorApi, ReadFrame } from "./inspector-api.ts";
+import type { InspectorApi, WireFrame } from "./inspector-api.ts";
 
-/** How long it waits before each try; after the last of them it fails. */
+/** Delay before each retry. After the last one, reading fails. */
 export const RETRY_MS: readonly number[] = [500, 1000, 2000, 4000, 8000];
-/** So many frames are taken in before the page gets its turn. */
+/** Frames read before the browser may render. */
 const BATCH = 500;
 
-/** reading: frames come; whole: it is over; failed: the rest did not come. */
+/** `whole`: all frames were read; `failed`: the rest could not be read. */
 export type ReadingStatus = "reading" | "whole" | "failed";
 
-/** Whoever keeps the frames of a run. */
-export interface FrameKeeper {
+/** Collects the frames of a run. */
+export interface FrameCollector {
   readonly session: string;
   readonly runId: string;
   readonly dialect: DialectName;
   readonly count: number;
-  /** Where to go on after all that came. */
+  /** Cursor of the last frame. */
   readonly cursor: string | undefined;
-  /** Whether the end of the run is among them, where that can be told. */
+  /** Whether the run has ended; undefined if unknown. */
   readonly isOver?: boolean | undefined;
-  add(frame: ReadFrame): void;
+  add(frame: WireFrame): void;
   setStatus(status: ReadingStatus, error?: string): void;
 }
 
 export interface RecordOptions {
   readonly api: InspectorApi;
   readonly signal: AbortSignal;
-  /** Whether the run goes on: only then is waited for more than there is. */
+  /** Whether the run is live. Only then the stream is followed. */
   readonly isLive: () => boolean;
   readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Resolves when nothing more will come; the keeper's status says why. Never rejects. */
+/** Resolves when reading ends; the collector's status tells how. Never rejects. */
 export async function recordRun(
-  recording: FrameKeeper,
+  recording: FrameCollector,
   { api, signal, isLive, wait = sleep }: RecordOptions,
 ): Promise<void> {
   const { session, runId, dialect } = recording;
@@ -53,15 +53,15 @@ export async function recordRun(
         if (++taken % BATCH === 0) await wait(0, signal);
       }
       if (signal.aborted) return;
-      // A server that goes down ends its streams in good order, too.
-      if (request.follow && !(recording.isOver ?? !isLive())) throw new Error("the stream ended before the run did");
+      // A server that shuts down also ends its streams normally.
+      if (request.follow && !(recording.isOver ?? !isLive())) throw new Error("The stream ended before the run.");
       recording.setStatus("whole");
       return;
     } catch (error) {
       if (signal.aborted) return;
       if (recording.count > before) tries = 0;
       const delay = RETRY_MS[tries];
-      if (delay === undefined || !mayHelpAgain(error)) {
+      if (delay === undefined || !isRetryable(error)) {
         recording.setStatus("failed", error instanceof Error ? error.message : String(error));
         return;
       }
@@ -71,8 +71,8 @@ export async function recordRun(
   }
 }
 
-/** A server that says no says it again; what has no code, or was lost on the way, may come the next time. */
-function mayHelpAgain(error: unknown): boolean {
+/** A refusal is final. Lost connections and errors without a code may be temporary. */
+function isRetryable(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code !== "string" || code === "connection_lost" || code === "bad_answer";
 }

@@ -1,12 +1,12 @@
 /**
- * The run as it was at the frame one looks at, by the components that show it on the page. Nothing can be done to it but
- * to look for the frame of something. What the frame changed is marked and in sight.
+ * The run at the current position, rendered with the components of the conversation. Its only action is to find the
+ * frame of an element. The element that the frame changed is marked and scrolled into view.
  */
 import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import type { Receiver } from "loom-agent/client";
 import {
-  type ElementPlace,
-  KeptStatesProvider,
+  type ElementTarget,
+  UiStateCacheProvider,
   RunItem,
   type UiActions,
   UiProvider,
@@ -20,15 +20,15 @@ import type { RunRecording } from "./run-recording.ts";
 export interface ReplayViewProps {
   readonly recording: RunRecording;
   readonly receiver: Receiver;
-  /** What the frame changed. */
-  readonly place: ElementPlace | undefined;
-  /** When it was sent, where frames tell times. */
+  /** Element that the frame changed. */
+  readonly target: ElementTarget | undefined;
+  /** Timestamp of the frame, if it has one. */
   readonly time: number | undefined;
-  /** Goes to the frame that made something. */
-  readonly onInspect: (place: ElementPlace) => void;
+  /** Goes to the frame that created an element. */
+  readonly onInspect: (target: ElementTarget) => void;
 }
 
-export function ReplayView({ recording, receiver, place, time, onInspect }: ReplayViewProps): ReactNode {
+export function ReplayView({ recording, receiver, target, time, onInspect }: ReplayViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const ui = useUi();
   const scroller = useRef<HTMLDivElement>(null);
@@ -37,9 +37,9 @@ export function ReplayView({ recording, receiver, place, time, onInspect }: Repl
   const actions = useMemo((): UiActions => ({ inspect: onInspect }), [onInspect]);
   useEffect(() => {
     let marked: Element | undefined;
-    // What the receiver was fed a moment ago is there with the next frame of the screen.
+    // The receiver's update is rendered in the next animation frame.
     const request = requestAnimationFrame(() => {
-      marked = place === undefined ? undefined : findShown(scroller.current, place);
+      marked = target === undefined ? undefined : findShown(scroller.current, target);
       marked?.setAttribute("data-now", "");
       if (marked !== undefined && scroller.current !== null) reveal(scroller.current, marked);
     });
@@ -58,19 +58,19 @@ export function ReplayView({ recording, receiver, place, time, onInspect }: Repl
     >
       {hasBegun ? null : <p className="page-inspector-note">{words.before}</p>}
       <UiProvider {...ui} actions={actions} isQuiet now={() => time ?? Date.now()}>
-        <KeptStatesProvider>
+        <UiStateCacheProvider>
           <RunItem receiver={receiver} sessionId={session} turnKey={runId} position={1} count={1} />
-        </KeptStatesProvider>
+        </UiStateCacheProvider>
       </UiProvider>
     </div>
   );
 }
 
-function findShown(root: Element | null, { kind, key }: ElementPlace): Element | undefined {
+function findShown(root: Element | null, { kind, key }: ElementTarget): Element | undefined {
   return root?.querySelector(kind === "turn" ? "[data-turn]" : `[data-${kind}="${CSS.escape(key)}"]`) ?? undefined;
 }
 
-/** The end of it comes into sight: what is new of something that grows is there. */
+/** Scrolls to the end of the element, where growing content changes. */
 function reveal(scroller: Element, element: Element): void {
   const box = scroller.getBoundingClientRect();
   const { bottom } = element.getBoundingClientRect();

@@ -1,6 +1,6 @@
 /**
- * The run as it stood after some of its frames, in a receiver of its own. Forward it is fed what is missing; back it
- * begins anew, since decoded records are replayed at many thousands in the time of one frame of the screen.
+ * Replays a run up to any frame in its own receiver. Going forward feeds the missing records; going back starts over,
+ * which is fast because the records are already decoded.
  */
 import { createLoomReceiver, type Receiver, type Source } from "loom-agent/client";
 import type { RunRecording } from "./run-recording.ts";
@@ -16,12 +16,15 @@ export class Replay {
     [this.#receiver, this.#source] = open(recording);
   }
 
-  /** After so many frames. */
+  /** Number of frames replayed. */
   get position(): number {
     return this.#position;
   }
 
-  /** The receiver that stands there: the same one forward, another one back. Its listeners are told at once. */
+  /**
+   * Returns the receiver at this position: the same one when going forward, a new one when going back. Notifies its
+   * listeners.
+   */
   goTo(position: number): Receiver {
     const target = Math.max(0, Math.min(position, this.#recording.count));
     if (target < this.#position) {
@@ -35,7 +38,7 @@ export class Replay {
   }
 }
 
-/** Not told at once of each record: many are fed at a time. */
+/** Does not notify per record, because many are fed at once. */
 function open({ session }: RunRecording): [Receiver, Source] {
   const receiver = createLoomReceiver({ notify: "frame" });
   return [receiver, receiver.open({ dialect: "loom", session })];

@@ -1,6 +1,6 @@
 /**
- * A long list of rows of one height, of which one is chosen. Only what can be seen is there. It is one stop of the
- * keyboard: arrows, Page Up and Down, Home and End go from row to row.
+ * Virtualized list of rows with equal height and one selection. It is one tab stop: arrow keys, Page Up, Page Down,
+ * Home and End move the selection.
  */
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef } from "react";
 import { useVirtualizer } from "loom-agent/react";
@@ -8,15 +8,15 @@ import { useVirtualizer } from "loom-agent/react";
 export interface RowListProps {
   readonly label: string;
   readonly count: number;
-  /** -1 for none. */
+  /** -1: none. */
   readonly selected: number;
   readonly onSelect: (index: number) => void;
   readonly renderRow: (index: number) => ReactNode;
-  /** Changes when another list is shown, which then begins at its selected row. */
+  /** Changes when other rows are shown. The list then scrolls to the selected row. */
   readonly listKey?: string;
 }
 
-/** The same as in the style sheet. */
+/** Same value as in inspector.css. */
 const ROW_PX = 30;
 const PAGE_ROWS = 12;
 
@@ -31,7 +31,7 @@ export function RowList({ label, count, selected, onSelect, renderRow, listKey }
   });
   useEffect(() => {
     if (selected >= 0 && selected < count) virtualizer.scrollToIndex(selected, { align: "auto" });
-    // Only when another row is chosen: who has scrolled away stays there while the list grows.
+    // Only when the selection changes: growing the list must not scroll it.
   }, [virtualizer, selected, listKey]);
   const onKeyDown = (event: KeyboardEvent): void => {
     const target = findTarget(event.key, selected, count);

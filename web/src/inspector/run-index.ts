@@ -1,26 +1,26 @@
 /**
- * Which frame made what: fed with the view after each frame, it notes where every element of the run first appeared and
- * which element each frame changed. It knows views, not frames; identities tell what changed.
+ * Index of a run: the frame that created each element, and the element that each frame changed. It compares the view
+ * before and after each frame and knows nothing about frame contents.
  *
- * Invariant: what a frame costs grows with the lists it changed, which the view has copied for it, and with nothing else.
+ * Invariant: the cost of a frame depends only on the lists that it changed.
  */
 import type { MessagePart, TurnView } from "loom-agent/client";
-import type { ElementPlace } from "loom-agent/react";
+import type { ElementTarget } from "loom-agent/react";
 
-/** A tool call in the order of the turn's `toolCalls`. */
+/** A tool call, in the order of the turn's `toolCalls`. */
 export interface IndexedTool {
   readonly partKey: string;
   readonly nodeKey: string | undefined;
   readonly frame: number;
 }
 
-/** A model call in the order of the turn's `modelCalls`. */
+/** A model call, in the order of the turn's `modelCalls`. */
 export interface IndexedCall {
   readonly nodeKey: string | undefined;
   readonly frame: number;
 }
 
-interface Entry {
+interface IndexedElement {
   readonly key?: string;
   readonly id?: string;
 }
@@ -30,27 +30,27 @@ const NO_PARTS: readonly MessagePart[] = [];
 export class RunIndex {
   readonly tools: IndexedTool[] = [];
   readonly calls: IndexedCall[] = [];
-  /** The frame of each checkpoint and each compression, in the order of the turn's lists. */
+  /** Frame of each checkpoint and each compression, in the order of the turn's lists. */
   readonly checkpoints: number[] = [];
   readonly compressions: number[] = [];
   readonly #turnKey: string;
-  readonly #places = new Map<string, { readonly place: ElementPlace; readonly frame: number }>();
-  /** The latest node run of each node_id, for calls of models, which name no node run in the view. */
+  readonly #targets = new Map<string, { readonly target: ElementTarget; readonly frame: number }>();
+  /** Latest node run of each node_id. Model calls have no node run in the view. */
   readonly #nodeKeys = new Map<string, string>();
   #before: TurnView | undefined;
 
-  /** `turnKey` is the run's in the view of the page: what is found here is shown there. */
+  /** `turnKey`: key of the turn in the page's view, so that targets can be shown there. */
   constructor(turnKey: string) {
     this.#turnKey = turnKey;
   }
 
-  /** The frame that first made an element, counted from 0; undefined where it is not known. */
-  findFrame({ kind, key }: Pick<ElementPlace, "kind" | "key">): number | undefined {
-    return this.#places.get(nameOf(kind, key))?.frame;
+  /** Returns the frame that created an element, counted from 0; undefined if unknown. */
+  findFrame({ kind, key }: Pick<ElementTarget, "kind" | "key">): number | undefined {
+    return this.#targets.get(formatKey(kind, key))?.frame;
   }
 
-  /** Takes the turn as it is after a frame, and returns the element that the frame changed. */
-  note(frame: number, turn: TurnView, nodeId: string | undefined): ElementPlace | undefined {
+  /** Records the turn after a frame and returns the element that the frame changed. */
+  record(frame: number, turn: TurnView, nodeId: string | undefined): ElementTarget | undefined {
     const before = this.#before;
     if (turn === before) return undefined;
     this.#before = turn;
@@ -66,34 +66,34 @@ export class RunIndex {
     for (let i = this.calls.length; i < turn.modelCalls.length; i++) this.calls.push({ nodeKey, frame });
     for (let i = this.checkpoints.length; i < turn.checkpoints.length; i++) this.checkpoints.push(frame);
     for (let i = this.compressions.length; i < turn.compressions.length; i++) this.compressions.push(frame);
-    // An end closes whatever was open; what it is about is the run.
-    if (isTurn) return this.#place("turn", "");
+    // A status change also closes open elements. The frame is about the run.
+    if (isTurn) return this.#find("turn", "");
     const backtrack = before.tree?.backtracks === turn.tree?.backtracks ? undefined : turn.tree?.backtracks.at(-1);
     const cause = backtrack?.to ?? backtrack?.from;
-    return (cause === undefined ? undefined : this.#place("thought", cause)) ?? node ?? thought ?? graphNode ?? part;
+    return (cause === undefined ? undefined : this.#find("thought", cause)) ?? node ?? thought ?? graphNode ?? part;
   }
 
-  /** Notes what is new in a list; the first that is, or else the last that changed, is what the frame is about. */
+  /** Indexes new elements of a list. Returns the first new element, else the last changed one. */
   #compare(
     frame: number,
-    kind: ElementPlace["kind"],
-    before: readonly Entry[] | undefined,
-    after: readonly Entry[] | undefined,
-  ): ElementPlace | undefined {
+    kind: ElementTarget["kind"],
+    before: readonly IndexedElement[] | undefined,
+    after: readonly IndexedElement[] | undefined,
+  ): ElementTarget | undefined {
     if (after === undefined || after === before) return undefined;
     const length = before?.length ?? 0;
-    let made: ElementPlace | undefined;
+    let added: ElementTarget | undefined;
     for (let i = Math.min(length, after.length); i < after.length; i++) {
-      const entry = after[i] as Entry;
+      const entry = after[i] as IndexedElement;
       const key = keyOf(entry);
-      if (this.#places.has(nameOf(kind, key))) continue;
-      const place = this.#add(frame, kind, key);
-      made ??= place;
+      if (this.#targets.has(formatKey(kind, key))) continue;
+      const target = this.#add(frame, kind, key);
+      added ??= target;
       if (kind === "part") this.#addTool(frame, entry as MessagePart);
     }
-    if (made !== undefined) return made;
+    if (added !== undefined) return added;
     for (let i = after.length - 1; i >= 0; i--)
-      if (after[i] !== before?.[i]) return this.#place(kind, keyOf(after[i] as Entry));
+      if (after[i] !== before?.[i]) return this.#find(kind, keyOf(after[i] as IndexedElement));
     return undefined;
   }
 
@@ -101,26 +101,26 @@ export class RunIndex {
     if (part.type === "tool") this.tools.push({ partKey: part.key, nodeKey: part.nodeKey, frame });
   }
 
-  #add(frame: number, kind: ElementPlace["kind"], key: string): ElementPlace {
-    const place: ElementPlace = { turn: this.#turnKey, kind, key };
-    this.#places.set(nameOf(kind, key), { place, frame });
-    return place;
+  #add(frame: number, kind: ElementTarget["kind"], key: string): ElementTarget {
+    const target: ElementTarget = { turn: this.#turnKey, kind, key };
+    this.#targets.set(formatKey(kind, key), { target, frame });
+    return target;
   }
 
-  #place(kind: ElementPlace["kind"], key: string): ElementPlace | undefined {
-    return this.#places.get(nameOf(kind, key))?.place;
+  #find(kind: ElementTarget["kind"], key: string): ElementTarget | undefined {
+    return this.#targets.get(formatKey(kind, key))?.target;
   }
 }
 
-function keyOf({ key, id }: Entry): string {
+function keyOf({ key, id }: IndexedElement): string {
   return key ?? id ?? "";
 }
 
-function nameOf(kind: ElementPlace["kind"], key: string): string {
+function formatKey(kind: ElementTarget["kind"], key: string): string {
   return `${kind}:${key}`;
 }
 
-/** The user's own message is the turn's: its parts have keys of their own. */
+/** Parts of the user's message have separate keys. */
 function partsOf(turn: TurnView | undefined): readonly MessagePart[] {
   const message = turn?.messages.at(-1);
   return message?.role === "assistant" ? message.parts : NO_PARTS;

@@ -1,9 +1,9 @@
-// A run is recorded frame by frame: each element is found by the frame that made it, and the run is played to any frame.
+// Recording of a run: the frame that created each element, and replay to any frame.
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { createLoomReceiver, type TurnView } from "loom-agent/client";
 import type { JsonObject } from "loom-agent/protocol";
-import type { ElementPlace } from "loom-agent/react";
+import type { ElementTarget } from "loom-agent/react";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Replay } from "./replay.ts";
 import { createLongRun } from "../../../test/page/long-run.ts";
@@ -18,7 +18,7 @@ interface Golden {
   readonly texts: readonly string[];
 }
 
-/** Every run of the golden streams that has a name, each with its whole stream around it. */
+/** Every run of the golden streams that has an ID, with its whole stream. */
 const GOLDEN = readdirSync(RUNS).flatMap((file): Golden[] => {
   const vector = JSON.parse(readFileSync(new URL(file, RUNS), "utf8")) as {
     readonly name: string;
@@ -41,7 +41,7 @@ function record({ session, runId, texts }: Omit<Golden, "name">): RunRecording {
   return recording;
 }
 
-/** The run after no frame, after one, and so on to the last, by a receiver that is fed the texts. */
+/** The run after each number of frames, from a receiver that is fed the texts. */
 function receiveAll({ session, runId, texts }: Omit<Golden, "name">): (TurnView | undefined)[] {
   const receiver = createLoomReceiver({ notify: "sync" });
   const source = receiver.open({ dialect: "loom", session });
@@ -59,7 +59,7 @@ function play(replay: Replay, { session, runId }: Omit<Golden, "name">, position
 }
 
 /** Every element of a turn that the page can point to. */
-function listPlaces(turn: TurnView | undefined): Pick<ElementPlace, "kind" | "key">[] {
+function listTargets(turn: TurnView | undefined): Pick<ElementTarget, "kind" | "key">[] {
   if (turn === undefined) return [];
   const message = turn.messages.at(-1);
   return [
@@ -76,32 +76,32 @@ describe.each(GOLDEN)("the golden run $name", (golden) => {
   const received = receiveAll(golden);
   const { length } = golden.texts;
 
-  it("is played to each of its frames as a receiver shows it there", () => {
+  it("replays to each frame as a receiver shows it", () => {
     const replay = new Replay(recording);
     for (let position = 0; position <= length; position++)
       expect(play(replay, golden, position)).toEqual(received[position]);
     expect(recording.getSnapshot().turn).toEqual(received[length]);
   });
 
-  it("knows the frame that made each element: it is there after it, and was not before", () => {
-    const seen = received.map((turn) => new Set(listPlaces(turn).map(({ kind, key }) => `${kind}:${key}`)));
-    for (const place of listPlaces(received[length])) {
-      const frame = recording.index.findFrame(place) ?? -1;
-      const name = `${place.kind}:${place.key}`;
+  it("knows the frame that created each element", () => {
+    const seen = received.map((turn) => new Set(listTargets(turn).map(({ kind, key }) => `${kind}:${key}`)));
+    for (const target of listTargets(received[length])) {
+      const frame = recording.index.findFrame(target) ?? -1;
+      const name = `${target.kind}:${target.key}`;
       expect([name, seen[frame]?.has(name), seen[frame + 1]?.has(name)]).toEqual([name, false, true]);
     }
   });
 
-  it("says of a frame no element that a later one made", () => {
+  it("never assigns a frame an element that a later frame created", () => {
     for (let i = 0; i < length; i++) {
-      const place = recording.frameAt(i)?.place;
-      if (place === undefined) continue;
-      expect(place.turn).toBe(golden.runId);
-      expect(recording.index.findFrame(place)).toBeLessThanOrEqual(i);
+      const target = recording.frameAt(i)?.target;
+      if (target === undefined) continue;
+      expect(target.turn).toBe(golden.runId);
+      expect(recording.index.findFrame(target)).toBeLessThanOrEqual(i);
     }
   });
 
-  it("has one place for each tool, model call, checkpoint and compression", () => {
+  it("has one entry for each tool call, model call, checkpoint and compression", () => {
     const { turn } = recording.getSnapshot();
     const { tools, calls, checkpoints, compressions } = recording.index;
     expect(tools.map(({ partKey }) => partKey)).toEqual(
@@ -117,8 +117,8 @@ describe.each(GOLDEN)("the golden run $name", (golden) => {
   });
 });
 
-describe("playing", () => {
-  it("comes to the same wherever it comes from", () => {
+describe("replay", () => {
+  it("reaches the same state from any position", () => {
     const golden = GOLDEN.find(({ name }) => name.startsWith("agent-tot-backtrack")) as Golden;
     const recording = record(golden);
     const received = receiveAll(golden);
@@ -135,7 +135,7 @@ describe("playing", () => {
     );
   });
 
-  it("keeps the receiver forward, and takes another back", () => {
+  it("keeps the receiver when going forward, and replaces it when going back", () => {
     const replay = new Replay(record(createLongRun(50)));
     const first = replay.goTo(10);
     expect(replay.goTo(30)).toBe(first);
@@ -144,13 +144,13 @@ describe("playing", () => {
 });
 
 describe("a recording", () => {
-  it("names what a frame is about", () => {
+  it("assigns each frame its element", () => {
     const run = createLongRun(60);
     const recording = record(run);
     const kinds = new Map<string, Set<string | undefined>>();
     for (let i = 0; i < recording.count; i++) {
-      const { type, place } = recording.frameAt(i) ?? {};
-      kinds.set(type ?? "", (kinds.get(type ?? "") ?? new Set()).add(place?.kind));
+      const { type, target } = recording.frameAt(i) ?? {};
+      kinds.set(type ?? "", (kinds.get(type ?? "") ?? new Set()).add(target?.kind));
     }
     expect(Object.fromEntries([...kinds].map(([type, found]) => [type, [...found]]))).toEqual({
       run_start: ["turn"],
@@ -169,7 +169,7 @@ describe("a recording", () => {
     });
   });
 
-  it("works with twenty thousand frames", () => {
+  it("handles twenty thousand frames", () => {
     const run = createLongRun(20_000);
     const recording = record(run);
     expect(recording.count).toBe(20_000);
@@ -180,20 +180,20 @@ describe("a recording", () => {
     expect(recording.findUsage(0)).toBeUndefined();
   });
 
-  it("is not held up by a frame that is missing", () => {
+  it("is not blocked by a missing frame", () => {
     const run = createLongRun(40);
     const holed = { ...run, texts: run.texts.filter((_, i) => i !== 7) };
     expect(record(holed).getSnapshot().turn?.status).toBe("completed");
   });
 
-  it("keeps a frame that cannot be read, and goes on", () => {
+  it("keeps an unreadable frame and continues", () => {
     const { texts, ...run } = createLongRun(20);
-    const recording = record({ ...run, texts: [...texts.slice(0, 5), "no frame", ...texts.slice(5)] });
-    expect(recording.frameAt(5)).toEqual({ text: "no frame", record: undefined, type: "", place: undefined });
+    const recording = record({ ...run, texts: [...texts.slice(0, 5), "not a frame", ...texts.slice(5)] });
+    expect(recording.frameAt(5)).toEqual({ text: "not a frame", record: undefined, type: "", target: undefined });
     expect(recording.getSnapshot()).toMatchObject({ count: 21, turn: { status: "completed" } });
   });
 
-  it.each([{ maxFrames: 10 }, { maxCharacters: 1300 }])("keeps what fits, without a hole: %o", (limits) => {
+  it.each([{ maxFrames: 10 }, { maxCharacters: 1300 }])("keeps frames up to the limit, without gaps: %o", (limits) => {
     const { session, runId, texts } = createLongRun(40);
     const recording = new RunRecording({ session, runId, turnKey: runId, limits });
     for (const text of texts) recording.add({ text });
@@ -204,7 +204,7 @@ describe("a recording", () => {
     expect(turn).toEqual(receiveAll({ session, runId, texts })[count]);
   });
 
-  it("says where to go on: the cursor that came, or the number of the record", () => {
+  it("returns the last cursor, or the number of the last record", () => {
     const { session, runId, texts } = createLongRun(3);
     const recording = new RunRecording({ session, runId, turnKey: runId });
     expect(recording.cursor).toBeUndefined();
@@ -214,7 +214,7 @@ describe("a recording", () => {
     expect(recording.cursor).toBe("1.abc.102");
   });
 
-  it("counts parts as the page does, where a list of an earlier run is written again", () => {
+  it("counts parts as the page does when a list of an earlier run is updated", () => {
     const items = [{ id: "i", text: "do", completed: false }];
     const frames = [
       { type: "run_start", run_id: "a", contiguous: true },
@@ -233,7 +233,7 @@ describe("a recording", () => {
     expect(play(new Replay(recording), { session: "s", runId: "b", texts: frames }, 3)).toEqual(page);
   });
 
-  it("tells its listeners of many frames at once", () => {
+  it("notifies listeners once for many frames", () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const { session, runId, texts } = createLongRun(30);

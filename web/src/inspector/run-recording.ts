@@ -1,54 +1,53 @@
 /**
- * The frames of one run, as they came, with what each of them made: recorded beside the page's own view, which knows
- * nothing of it. Each frame is decoded once and shown to a receiver of its own, whose view before and after tells what
- * changed; the records are kept, so that the run can be played again to any of them without decoding anything twice.
+ * The recorded frames of one run. Each frame is decoded once and fed to a private receiver, whose view before and after
+ * shows what changed. The records are kept, so the run can be replayed to any frame without decoding it again. The
+ * page's own view is not involved.
  *
- * Invariant: frames lie in the order they came, and nothing of one changes once it is there. What is over a limit is
- * counted and not kept.
+ * Invariant: frames are in order of arrival and never change. Frames beyond the limits are counted but not kept.
  */
 import {
   createLoomReceiver,
   type Receiver,
   type Source,
-  type Store,
+  type ReadableStore,
   type TodoList,
   type TurnView,
 } from "loom-agent/client";
 import { type Decoder, LOOM_DECODING } from "loom-agent/dialects";
 import type { EventOf, EventRecord } from "loom-agent/protocol";
-import type { ElementPlace } from "loom-agent/react";
-import type { ReadFrame } from "./inspector-api.ts";
-import type { FrameKeeper, ReadingStatus } from "./record-run.ts";
+import type { ElementTarget } from "loom-agent/react";
+import type { WireFrame } from "./inspector-api.ts";
+import type { FrameCollector, ReadingStatus } from "./record-run.ts";
 import { RunIndex } from "./run-index.ts";
 
 export interface RecordedFrame {
   readonly text: string;
-  /** Absent where it could not be read. */
+  /** Undefined if the frame is unreadable. */
   readonly record: EventRecord | undefined;
-  /** Empty where it could not be read. */
+  /** Empty if the frame is unreadable. */
   readonly type: string;
-  /** The element it made or changed. */
-  readonly place: ElementPlace | undefined;
+  /** Element that the frame created or changed. */
+  readonly target: ElementTarget | undefined;
 }
 
-/** What a model call used, at the frame that told it. */
+/** Token usage reported by one frame. */
 export interface UsageStep {
   readonly frame: number;
   readonly callId: string | undefined;
   readonly prompt: number;
   readonly completion: number;
   readonly total: number;
-  /** All of the run up to here. */
+  /** Total of the run up to this frame. */
   readonly sum: number;
 }
 
-export interface RecordingView {
-  /** How many frames there are. */
+export interface RecordingState {
+  /** Number of frames. */
   readonly count: number;
-  /** Frames that came and were not kept. */
+  /** Frames received but not kept. */
   readonly omitted: number;
   readonly status: ReadingStatus;
-  /** Why it failed. */
+  /** Why reading failed. */
   readonly error: string | undefined;
   /** The run after the last frame. */
   readonly turn: TurnView | undefined;
@@ -58,9 +57,9 @@ export interface RecordingView {
 export interface RecordingOptions {
   readonly session: string;
   readonly runId: string;
-  /** The run in the view of the page. */
+  /** Key of the turn in the page's view. */
   readonly turnKey: string;
-  /** Lists of runs before it: a list that is known already makes no part, and the keys of parts must agree. */
+  /** To-do lists of earlier runs. Updates of a known list create no part, and part keys must match the page's. */
   readonly earlierLists?: readonly TodoList[];
   readonly limits?: Partial<RecordingLimits>;
 }
@@ -72,10 +71,10 @@ export interface RecordingLimits {
 
 export const RECORDING_LIMITS: RecordingLimits = { maxFrames: 200_000, maxCharacters: 64 * 1024 * 1024 };
 
-/** Listeners are told so long after the first change they do not know of. */
-const TELL_MS = 60;
+/** Listeners are notified this long after a change. */
+const NOTIFY_MS = 60;
 
-export class RunRecording implements Store<RecordingView>, FrameKeeper {
+export class RunRecording implements ReadableStore<RecordingState>, FrameCollector {
   readonly runId: string;
   readonly session: string;
   readonly dialect = "loom";
@@ -92,8 +91,8 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
   #isFull = false;
   #lastId: number | undefined;
   #cursor: string | undefined;
-  #view: RecordingView;
-  #pending: Partial<RecordingView> | undefined;
+  #view: RecordingState;
+  #pending: Partial<RecordingState> | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor({ session, runId, turnKey, earlierLists = [], limits }: RecordingOptions) {
@@ -110,7 +109,7 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     return this.#frames.length;
   }
 
-  /** Where to go on after all that came. */
+  /** Cursor of the last frame. */
   get cursor(): string | undefined {
     return this.#cursor;
   }
@@ -124,21 +123,21 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     return this.#frames[index];
   }
 
-  add({ text, cursor }: ReadFrame): void {
+  add({ text, cursor }: WireFrame): void {
     const record = this.#chain(this.#decoder.decode(text).records[0]);
     const id = record?.envelope.event_id;
     this.#cursor = cursor ?? (id === undefined ? this.#cursor : String(id));
     const { maxFrames, maxCharacters } = this.#limits;
-    // Once full it stays so: a recording with a hole would replay what never was.
+    // Later frames are not kept either: a recording with a gap would replay wrong states.
     this.#isFull ||= this.count >= maxFrames || this.#characters + text.length > maxCharacters;
     if (this.#isFull) {
       this.#set({ omitted: (this.#pending?.omitted ?? this.#view.omitted) + 1 });
       return;
     }
     this.#characters += text.length;
-    if (this.count === 0) prime(this.#source, this.#earlierLists, this.session, id);
-    const place = record === undefined ? undefined : this.#show(record);
-    this.#frames.push({ text, record, type: record?.event.type ?? "", place });
+    if (this.count === 0) pushEarlierLists(this.#source, this.#earlierLists, this.session, id);
+    const target = record === undefined ? undefined : this.#show(record);
+    this.#frames.push({ text, record, type: record?.event.type ?? "", target });
     this.#set({ count: this.count, usageCount: this.usage.length });
   }
 
@@ -147,23 +146,23 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     this.flush();
   }
 
-  /** Feeds the first frames to another receiver; `from` are there already. */
+  /** Feeds the frames `from` to `to` to another receiver. */
   replay(source: Source, from: number, to: number): void {
-    if (from === 0 && to > 0) prime(source, this.#earlierLists, this.session, this.#firstId);
+    if (from === 0 && to > 0) pushEarlierLists(source, this.#earlierLists, this.session, this.#firstId);
     for (let i = from; i < to; i++) {
       const record = this.#frames[i]?.record;
       if (record !== undefined) source.pushRecord(record);
     }
   }
 
-  /** Milliseconds from the first frame to this one; undefined where they tell no times. */
+  /** Milliseconds from the first frame to this one; undefined without timestamps. */
   timeAt(index: number): number | undefined {
     const start = this.#frames[0]?.record?.envelope.ts;
     const ts = this.#frames[index]?.record?.envelope.ts;
     return start === undefined || ts === undefined ? undefined : ts - start;
   }
 
-  /** What was used up to this frame, itself included. */
+  /** Returns the usage up to and including this frame. */
   findUsage(index: number): UsageStep | undefined {
     let [low, high] = [0, this.usage.length];
     while (low < high) {
@@ -182,12 +181,12 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     };
   }
 
-  /** As listeners were last told. */
-  getSnapshot(): RecordingView {
+  /** State of the last notification. */
+  getSnapshot(): RecordingState {
     return this.#view;
   }
 
-  /** Tells listeners now. */
+  /** Notifies listeners now. */
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -198,9 +197,9 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     for (const listener of this.#listeners) listener();
   }
 
-  #set(changed: Partial<RecordingView>): void {
+  #set(changed: Partial<RecordingState>): void {
     this.#pending = { ...this.#pending, ...changed };
-    this.#timer ??= setTimeout(() => this.flush(), TELL_MS);
+    this.#timer ??= setTimeout(() => this.flush(), NOTIFY_MS);
   }
 
   get #firstId(): number | undefined {
@@ -212,7 +211,7 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     return turns.find(({ runId }) => runId === this.runId);
   }
 
-  /** A frame that was left out on the way must not keep those after it waiting: each follows the one that came before. */
+  /** Links each record to the one before it, so that a missing frame does not block later ones. */
   #chain(record: EventRecord | undefined): EventRecord | undefined {
     const { event_id, prev_event_id } = record?.envelope ?? {};
     if (record === undefined || event_id === undefined) return record;
@@ -222,14 +221,14 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
     return { ...record, envelope: { ...record.envelope, prev_event_id: last } };
   }
 
-  #show(record: EventRecord): ElementPlace | undefined {
+  #show(record: EventRecord): ElementTarget | undefined {
     const { envelope, event } = record;
     this.#source.pushRecord(record);
     const isOwn = envelope.run_id === undefined || envelope.run_id === this.runId;
     const turn = isOwn ? this.#turn : undefined;
     if (turn === undefined) return undefined;
     if (event.type === "usage" && envelope.run_id !== undefined) this.#use(event as EventOf<"usage">);
-    return this.index.note(this.count, turn, envelope.node_id);
+    return this.index.record(this.count, turn, envelope.node_id);
   }
 
   #use({
@@ -243,8 +242,13 @@ export class RunRecording implements Store<RecordingView>, FrameKeeper {
   }
 }
 
-/** Lists that were there before the run, right before its first record. Their items are as they are now. */
-function prime(source: Source, lists: readonly TodoList[], session: string, firstId: number | undefined): void {
+/** Feeds the to-do lists of earlier runs before the first record. Their items have the current state. */
+function pushEarlierLists(
+  source: Source,
+  lists: readonly TodoList[],
+  session: string,
+  firstId: number | undefined,
+): void {
   if (firstId === undefined || firstId <= lists.length) return;
   for (const [i, { listId, title, items }] of lists.entries()) {
     const event_id = firstId - lists.length + i;

@@ -1,4 +1,4 @@
-/** Goes through the run: a slider over its frames, steps, and a button that plays them. */
+/** Playback controls: a slider over the frames, step buttons and speed. */
 import type { ReactNode } from "react";
 import { formatDuration, formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
@@ -9,7 +9,7 @@ import type { Playback } from "./use-playback.ts";
 export interface ScrubberProps {
   readonly recording: RunRecording;
   readonly count: number;
-  /** Frames that have happened. */
+  /** Number of frames replayed. */
   readonly position: number;
   readonly onMove: (position: number) => void;
   readonly playback: Playback;
@@ -25,7 +25,7 @@ export function Scrubber({ recording, count, position, onMove, playback }: Scrub
   };
   const time = recording.timeAt(position - 1);
   const at =
-    position === 0 ? words.before : words.placeOf(formatNumber(position, language), formatNumber(count, language));
+    position === 0 ? words.before : words.positionOf(formatNumber(position, language), formatNumber(count, language));
   const when = time === undefined ? "" : formatDuration(time, language);
   const type = recording.frameAt(position - 1)?.type ?? "";
   return (
@@ -47,7 +47,7 @@ export function Scrubber({ recording, count, position, onMove, playback }: Scrub
         <IconButton
           icon={isPlaying ? "pause" : "play"}
           label={isPlaying ? words.pause : words.play}
-          look="primary"
+          variant="primary"
           disabled={count === 0}
           onClick={toggle}
         />

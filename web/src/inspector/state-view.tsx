@@ -1,4 +1,4 @@
-/** The state of the graph at the frame one looks at, and the checkpoints that were kept of it. */
+/** Graph state at the current position, and the run's checkpoints. */
 import { type ReactNode, useState } from "react";
 import type { Receiver, TurnView } from "loom-agent/client";
 import { Badge, Button, CopyButton, formatNumber, useRun, useUi, useWords } from "loom-agent/react";
@@ -10,7 +10,7 @@ import type { RunRecording } from "./run-recording.ts";
 export interface StateViewProps {
   readonly recording: RunRecording;
   readonly turn: TurnView | undefined;
-  /** The run at the frame one looks at. */
+  /** Receiver of the run at the current position. */
   readonly receiver: Receiver;
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
@@ -21,7 +21,7 @@ const PAGE = 100;
 export function StateView({ recording, turn, receiver, frame, onSelect }: StateViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
-  const [most, setMost] = useState(PAGE);
+  const [limit, setLimit] = useState(PAGE);
   const values = useRun(receiver, recording.session, recording.runId)?.values;
   const text = values === undefined ? undefined : JSON.stringify(values);
   const checkpoints = turn?.checkpoints ?? [];
@@ -42,12 +42,12 @@ export function StateView({ recording, turn, receiver, frame, onSelect }: StateV
         <h3 className="page-inspector-heading">{words.checkpoints}</h3>
         {checkpoints.length === 0 ? <p className="page-inspector-note">{words.noCheckpoints}</p> : null}
         <ol className="page-inspector-list">
-          {checkpoints.slice(0, most).map(({ id, step, ns, timestamp }, i) => {
-            const made = recording.index.checkpoints[i] ?? 0;
-            const time = recording.timeAt(made);
+          {checkpoints.slice(0, limit).map(({ id, step, ns, timestamp }, i) => {
+            const checkpointFrame = recording.index.checkpoints[i] ?? 0;
+            const time = recording.timeAt(checkpointFrame);
             return (
-              <li key={`${id} ${i}`} data-ahead={made > frame}>
-                <button type="button" className="page-inspector-link" onClick={() => onSelect(made)}>
+              <li key={`${id} ${i}`} data-ahead={checkpointFrame > frame}>
+                <button type="button" className="page-inspector-link" onClick={() => onSelect(checkpointFrame)}>
                   {words.step(formatNumber(step, language))}
                 </button>
                 {ns === "" ? null : <Badge>{ns}</Badge>}
@@ -59,7 +59,7 @@ export function StateView({ recording, turn, receiver, frame, onSelect }: StateV
             );
           })}
         </ol>
-        {checkpoints.length > most ? <Button onClick={() => setMost(most + PAGE)}>{words.more}</Button> : null}
+        {checkpoints.length > limit ? <Button onClick={() => setLimit(limit + PAGE)}>{words.more}</Button> : null}
       </section>
     </div>
   );

@@ -1,4 +1,4 @@
-/** Several sides of one thing, one of them shown. Arrows go from one to the next. */
+/** Tab list with arrow-key navigation. */
 import { type KeyboardEvent, type ReactNode, useId } from "react";
 
 export interface TabsProps<N extends string> {

@@ -1,17 +1,17 @@
-/** The run on an axis of time: a bar for each node run, tool and model call, and a line where one looks. */
+/** Timeline of the run: a bar for each node run, tool call and model call, and a line at the current position. */
 import { type ReactNode, useMemo } from "react";
-import { Icon, type IconName, type Language, useUi, useWords } from "loom-agent/react";
+import { Icon, type IconName, type UiLanguage, useUi, useWords } from "loom-agent/react";
 import { formatSpan } from "./format-offset.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { RowList } from "./row-list.tsx";
-import type { RecordingView, RunRecording } from "./run-recording.ts";
-import { findExtent, makeTicks, makeTimeline, type TimelineRow } from "./timeline.ts";
+import type { RecordingState, RunRecording } from "./run-recording.ts";
+import { findExtent, listTicks, buildTimeline, type TimelineRow } from "./timeline.ts";
 
 export interface TimelineViewProps {
   readonly recording: RunRecording;
-  readonly view: RecordingView;
+  readonly view: RecordingState;
   readonly turnKey: string;
-  /** The frame one looks at; -1 before the first. */
+  /** Current frame; -1 before the first. */
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
 }
@@ -22,7 +22,7 @@ const ICONS: { readonly [K in TimelineRow["kind"]]: IconName } = {
   tool: "tool",
   call: "think",
 };
-const MOST_TICKS = 4;
+const MAX_TICKS = 4;
 
 export function TimelineView({ recording, view, turnKey, frame, onSelect }: TimelineViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
@@ -32,7 +32,7 @@ export function TimelineView({ recording, view, turnKey, frame, onSelect }: Time
   const extent = useMemo(() => findExtent(rows, lastTime), [rows, lastTime]);
   const now = recording.timeAt(frame);
   const share = (ms: number): string => `${Math.max(0, Math.min(100, (ms / extent) * 100))}%`;
-  // The latest that had begun where one looks.
+  // The last row that started before the current position.
   const selected = useMemo(() => findSelected(rows, frame), [rows, frame]);
   if (view.turn === undefined) return null;
   return (
@@ -40,7 +40,7 @@ export function TimelineView({ recording, view, turnKey, frame, onSelect }: Time
       <div className="page-inspector-timeline-head" aria-hidden="true">
         <span />
         <span className="page-inspector-timeline-axis">
-          {makeTicks(extent, MOST_TICKS).map((tick) => (
+          {listTicks(extent, MAX_TICKS).map((tick) => (
             <span key={tick} className="page-inspector-timeline-tick" style={{ insetInlineStart: share(tick) }}>
               {formatSpan(tick, language)}
             </span>
@@ -65,7 +65,7 @@ export function TimelineView({ recording, view, turnKey, frame, onSelect }: Time
                 <span className="loom-said">{words[row.kind]} </span>
                 <span className="page-inspector-timeline-label">{row.label === "" ? words.run : row.label}</span>
                 <span className="loom-said">
-                  {describe(row, words, (ms) => formatSpan(ms, language)).map((said) => `, ${said}`)}
+                  {describe(row, words, (ms) => formatSpan(ms, language)).map((text) => `, ${text}`)}
                 </span>
               </span>
               <span className="page-inspector-timeline-track" aria-hidden="true">
@@ -93,14 +93,14 @@ interface BarProps {
   readonly row: TimelineRow;
   readonly extent: number;
   readonly lastTime: number;
-  /** When it was first heard of, for what has not begun. */
+  /** Time of the first mention, for rows without a start. */
   readonly firstTime: number | undefined;
-  readonly language: Language;
-  /** What is said of one that has no end. */
+  readonly language: UiLanguage;
+  /** Label of rows without an end. */
   readonly openWord: string;
 }
 
-/** What takes more of the axis than this has its time written on it, and others beside them. */
+/** Bars wider than this share of the axis have their duration inside, others beside them. */
 const WIDE = 0.7;
 
 function Bar({ row, extent, lastTime, firstTime, language, openWord }: BarProps): ReactNode {
@@ -129,11 +129,11 @@ function Bar({ row, extent, lastTime, firstTime, language, openWord }: BarProps)
   );
 }
 
-/** Made anew when one of the lists it is made of did, not with every token. */
-function useRows(recording: RunRecording, { turn }: RecordingView, turnKey: string): TimelineRow[] {
+/** Rebuilt when one of its lists changes, not with every token. */
+function useRows(recording: RunRecording, { turn }: RecordingState, turnKey: string): TimelineRow[] {
   const toolCalls = turn?.messages.at(-1)?.toolCalls;
   return useMemo(
-    () => (turn === undefined ? [] : makeTimeline(turn, recording.index, turnKey)),
+    () => (turn === undefined ? [] : buildTimeline(turn, recording.index, turnKey)),
     [recording, turnKey, turn?.nodes, turn?.modelCalls, toolCalls, turn?.status, turn?.startedAt],
   );
 }

@@ -1,9 +1,9 @@
-// What happened when, as rows on an axis.
+// Rows and axis of the timeline.
 import fc from "fast-check";
 import type { TurnView } from "loom-agent/client";
 import { describe, expect, it } from "vitest";
 import { RunRecording } from "./run-recording.ts";
-import { findExtent, makeTicks, makeTimeline } from "./timeline.ts";
+import { findExtent, listTicks, buildTimeline } from "./timeline.ts";
 
 function record(events: readonly { readonly type: string; readonly node_id?: string; readonly ts: number }[]) {
   const recording = new RunRecording({ session: "s", runId: "r", turnKey: "page" });
@@ -27,9 +27,9 @@ describe("the timeline", () => {
     { type: "node_exit", ts: 1100, node_id: "a", id: "think", result: "Ok" },
     { type: "node_enter", ts: 1110, node_id: "d", id: "answer" },
   ] as never);
-  const rows = makeTimeline(turn, recording.index, "page");
+  const rows = buildTimeline(turn, recording.index, "page");
 
-  it("has a row for the run, each node run, tool and model call, nested and in the order they began", () => {
+  it("has a row for the run and for each node run, tool and model call, nested and in order", () => {
     expect(
       rows.map(({ kind, label, depth, start, end, status, frame }) => [kind, label, depth, start, end, status, frame]),
     ).toEqual([
@@ -40,19 +40,19 @@ describe("the timeline", () => {
       ["node", "inner", 2, 50, 90, "bad", 5],
       ["node", "answer", 1, 110, undefined, "running", 10],
     ]);
-    expect(rows.map(({ place }) => place?.turn).filter(Boolean)).toEqual(["page", "page", "page", "page", "page"]);
+    expect(rows.map(({ target }) => target?.turn).filter(Boolean)).toEqual(["page", "page", "page", "page", "page"]);
   });
 
-  it("is as long as the longest of them, and has round times on its axis", () => {
+  it("ends with the longest row and has round ticks", () => {
     expect(findExtent(rows, 110)).toBe(110);
-    expect(makeTicks(110, 4)).toEqual([0, 50]);
-    expect(makeTicks(80, 4)).toEqual([0, 20, 40]);
-    expect(makeTicks(9500, 4)).toEqual([0, 5000]);
-    expect(makeTicks(100_000, 4)).toEqual([0, 30_000, 60_000]);
-    expect(makeTicks(400_000, 4)).toEqual([0, 120_000, 240_000]);
+    expect(listTicks(110, 4)).toEqual([0, 50]);
+    expect(listTicks(80, 4)).toEqual([0, 20, 40]);
+    expect(listTicks(9500, 4)).toEqual([0, 5000]);
+    expect(listTicks(100_000, 4)).toEqual([0, 30_000, 60_000]);
+    expect(listTicks(400_000, 4)).toEqual([0, 120_000, 240_000]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 2, max: 9 }), (extent, most) => {
-        const ticks = makeTicks(extent, most);
+        const ticks = listTicks(extent, most);
         expect(ticks.length).toBeLessThanOrEqual(most + 1);
         expect(ticks.at(-1)).toBeLessThanOrEqual(0.7 * extent);
         if (most > 3 && extent >= most) expect(ticks.length).toBeGreaterThan(1);
@@ -60,14 +60,14 @@ describe("the timeline", () => {
     );
   });
 
-  it("lays out node runs however deep they nest", () => {
+  it("handles deeply nested node runs", () => {
     const nodes = Array.from({ length: 9000 }, (_, i) => ({
       key: `n${i}`,
       name: "n",
       status: "ok" as const,
       ...(i === 0 ? {} : { parentKey: `n${i - 1}` }),
     }));
-    const deep = makeTimeline({ ...turn, nodes }, recording.index, "page");
+    const deep = buildTimeline({ ...turn, nodes }, recording.index, "page");
     expect(Math.max(...deep.map(({ depth }) => depth))).toBe(9000);
   });
 });

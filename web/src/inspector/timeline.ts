@@ -1,9 +1,6 @@
-/**
- * What happened when: the run, its node runs as they nest, and the tools and model calls in them, as bars on one axis of
- * time. It draws nothing.
- */
+/** Builds the rows of the timeline: the run, its nested node runs, and their tool and model calls. It draws nothing. */
 import type { TurnView } from "loom-agent/client";
-import type { ElementPlace } from "loom-agent/react";
+import type { ElementTarget } from "loom-agent/react";
 import { nameModel } from "./name-model.ts";
 import type { RunIndex } from "./run-index.ts";
 
@@ -15,21 +12,24 @@ export interface TimelineRow {
   readonly kind: "run" | "node" | "tool" | "call";
   readonly label: string;
   readonly depth: number;
-  /** Milliseconds from the run's start; undefined where nobody told. */
+  /** Milliseconds from the start of the run; undefined if unknown. */
   readonly start: number | undefined;
-  /** Undefined while it goes on, or where nobody told. */
+  /** Undefined while it is running, or if unknown. */
   readonly end: number | undefined;
   readonly status: TimelineStatus;
-  /** The frame that made it, from 0. */
+  /** Frame that created it, counted from 0. */
   readonly frame: number;
-  /** Where the page shows it, if it does. */
-  readonly place: ElementPlace | undefined;
+  /** Element in the conversation, if it is shown there. */
+  readonly target: ElementTarget | undefined;
 }
 
-type Sides = Pick<TurnView, "key" | "agent" | "status" | "startedAt" | "endedAt" | "nodes" | "modelCalls" | "messages">;
+type TimelineTurn = Pick<
+  TurnView,
+  "key" | "agent" | "status" | "startedAt" | "endedAt" | "nodes" | "modelCalls" | "messages"
+>;
 
-/** In the order one reads them: what is inside another thing follows it, and what began earlier stands higher. */
-export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): TimelineRow[] {
+/** Depth-first: children follow their parent, earlier ones first. */
+export function buildTimeline(turn: TimelineTurn, index: RunIndex, turnKey: string): TimelineRow[] {
   const zero = turn.startedAt;
   const since = (ts: number | undefined): number | undefined =>
     ts === undefined || zero === undefined ? undefined : ts - zero;
@@ -44,8 +44,8 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
     key !== undefined && known.has(key) ? nodeRow(key) : undefined;
 
   for (const { key, parentKey, name, status, startedAt, endedAt } of turn.nodes) {
-    const place: ElementPlace = { turn: turnKey, kind: "node", key };
-    const frame = index.findFrame(place) ?? 0;
+    const target: ElementTarget = { turn: turnKey, kind: "node", key };
+    const frame = index.findFrame(target) ?? 0;
     const [start, end] = [since(startedAt), since(endedAt)];
     put(within(parentKey), {
       key: nodeRow(key),
@@ -55,7 +55,7 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
       end,
       status: NODE[status],
       frame,
-      place,
+      target,
     });
   }
   for (const [i, { model, status, startedAt, durationMs, id }] of turn.modelCalls.entries()) {
@@ -68,12 +68,12 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
       ...span,
       status: NODE[status],
       frame,
-      place: undefined,
+      target: undefined,
     });
   }
   for (const [i, { toolName, status, startedAt, durationMs }] of (turn.messages.at(-1)?.toolCalls ?? []).entries()) {
     const { partKey, nodeKey, frame = 0 } = index.tools[i] ?? {};
-    const place: ElementPlace | undefined =
+    const target: ElementTarget | undefined =
       partKey === undefined ? undefined : { turn: turnKey, kind: "part", key: partKey };
     const span = spanOf(since(startedAt), durationMs);
     put(within(nodeKey), {
@@ -83,11 +83,11 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
       ...span,
       status: TOOL[status],
       frame,
-      place,
+      target,
     });
   }
 
-  const place: ElementPlace = { turn: turnKey, kind: "turn", key: "" };
+  const target: ElementTarget = { turn: turnKey, kind: "turn", key: "" };
   const rows: TimelineRow[] = [
     {
       key: "run",
@@ -97,33 +97,33 @@ export function makeTimeline(turn: Sides, index: RunIndex, turnKey: string): Tim
       start: zero === undefined ? undefined : 0,
       end: since(turn.endedAt),
       status: RUN[turn.status],
-      frame: index.findFrame(place) ?? 0,
-      place,
+      frame: index.findFrame(target) ?? 0,
+      target,
     },
   ];
   layOut(rows, inside);
   return rows;
 }
 
-/** When the last of it was over, so far. */
+/** Returns the end of the axis: the latest time so far. */
 export function findExtent(rows: readonly TimelineRow[], lastTime: number): number {
   let extent = Math.max(lastTime, 1);
   for (const { start = 0, end = start } of rows) if (end > extent) extent = end;
   return extent;
 }
 
-/** Of the axis. What is written at a time later than this would run over its end. */
-const LATEST = 0.7;
+/** Share of the axis. Labels of later ticks would overflow its end. */
+const MAX_TICK = 0.7;
 
 const HALF_MINUTE = 30_000;
 
-/** Round times along an axis, at most so many: in seconds, and where it is long in minutes. */
-export function makeTicks(extent: number, most: number): number[] {
+/** Returns round times along the axis, at most `most`: in seconds, or in minutes if it is long. */
+export function listTicks(extent: number, most: number): number[] {
   const step = findStep(extent / most);
-  return Array.from({ length: Math.floor((extent * LATEST) / step) + 1 }, (_, i) => i * step);
+  return Array.from({ length: Math.floor((extent * MAX_TICK) / step) + 1 }, (_, i) => i * step);
 }
 
-/** The next round time that is no less. */
+/** Returns the next round time that is at least `least`. */
 function findStep(least: number): number {
   if (least > 20_000 && least <= HALF_MINUTE) return HALF_MINUTE;
   const unit = least > HALF_MINUTE ? 2 * HALF_MINUTE : 1;
@@ -133,7 +133,7 @@ function findStep(least: number): number {
 
 const nodeRow = (key: string): string => `node:${key}`;
 
-/** Not by recursion: node runs may nest as deep as they like. */
+/** Iterative, because node runs may nest to any depth. */
 function layOut(rows: TimelineRow[], inside: Map<string | undefined, Omit<TimelineRow, "depth">[]>): void {
   const open = [{ list: sortRows(inside.get(undefined)), at: 0, depth: 1 }];
   for (let top = open.at(-1); top !== undefined; top = open.at(-1)) {

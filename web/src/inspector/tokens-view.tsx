@@ -1,4 +1,4 @@
-/** What the models used: per call, and all together along the run; and where what they read was made shorter. */
+/** Token usage per model call and over the run, and context compressions. */
 import { type ReactNode, useState } from "react";
 import type { TurnView } from "loom-agent/client";
 import { Button, formatNumber, useUi, useWords } from "loom-agent/react";
@@ -12,7 +12,7 @@ export interface TokensViewProps {
   readonly count: number;
   readonly turn: TurnView | undefined;
   readonly usageCount: number;
-  /** The frame one looks at; -1 before the first. */
+  /** Current frame; -1 before the first. */
   readonly frame: number;
   readonly onSelect: (frame: number) => void;
 }
@@ -22,9 +22,9 @@ const PAGE = 100;
 export function TokensView({ recording, count, turn, usageCount, frame, onSelect }: TokensViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const { language } = useUi();
-  const [most, setMost] = useState(PAGE);
+  const [limit, setLimit] = useState(PAGE);
   const number = (value: number): string => formatNumber(value, language);
-  const steps = recording.usage.slice(0, Math.min(most, usageCount));
+  const steps = recording.usage.slice(0, Math.min(limit, usageCount));
   const models = new Map(turn?.modelCalls.map(({ id, model }) => [id, model]));
   const compressions = turn?.compressions ?? [];
   const total = recording.usage[usageCount - 1]?.sum ?? turn?.usage.totalTokens ?? 0;
@@ -72,14 +72,14 @@ export function TokensView({ recording, count, turn, usageCount, frame, onSelect
               </tbody>
             </table>
           </div>
-          {usageCount > most ? <Button onClick={() => setMost(most + PAGE)}>{words.more}</Button> : null}
+          {usageCount > limit ? <Button onClick={() => setLimit(limit + PAGE)}>{words.more}</Button> : null}
         </>
       )}
       {compressions.length === 0 ? null : (
         <section>
           <h3 className="page-inspector-heading">{words.compressions}</h3>
           <ul className="page-inspector-list">
-            {compressions.slice(0, most).map(({ beforeTokens, afterTokens, method }, i) => (
+            {compressions.slice(0, limit).map(({ beforeTokens, afterTokens, method }, i) => (
               <li key={i}>
                 <button
                   type="button"
@@ -110,7 +110,7 @@ interface UsageDrawingProps {
   readonly frame: number;
 }
 
-/** All used so far, frame by frame. The table below says the same in numbers. */
+/** Cumulative usage by frame. The table has the same numbers. */
 function UsageDrawing({ steps, count, frame }: UsageDrawingProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   return (

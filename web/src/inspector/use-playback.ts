@@ -1,4 +1,4 @@
-/** Plays a run in a component: frame after frame at the pace it happened, until its end or until it is stopped. */
+/** Plays a run at its original pace until it ends or playback is stopped. */
 import { useEffect, useRef, useState } from "react";
 import { advancePlayback, type Speed } from "./playback.ts";
 import type { RunRecording } from "./run-recording.ts";
@@ -14,13 +14,13 @@ export interface Playback {
 export interface PlaybackOptions {
   readonly recording: RunRecording;
   readonly position: number;
-  /** More frames may come: at the end they are waited for. */
+  /** More frames may arrive. Playback waits for them at the end. */
   readonly isGrowing: boolean;
   readonly onMove: (position: number) => void;
 }
 
-/** A page that was asleep does not catch up. */
-const LONGEST_TICK_MS = 100;
+/** After the page was suspended, playback does not jump ahead. */
+const MAX_TICK_MS = 100;
 
 export function usePlayback({ recording, position, isGrowing, onMove }: PlaybackOptions): Playback {
   const [isPlaying, setPlaying] = useState(false);
@@ -33,7 +33,7 @@ export function usePlayback({ recording, position, isGrowing, onMove }: Playback
     let before = performance.now();
     const tick = (now: number): void => {
       request = requestAnimationFrame(tick);
-      const ms = Math.min(now - before, LONGEST_TICK_MS) * speed;
+      const ms = Math.min(now - before, MAX_TICK_MS) * speed;
       before = now;
       const { position: at } = latest.current;
       const next = advancePlayback((index) => recording.timeAt(index), recording.count, { position: at, left }, ms);
@@ -45,7 +45,7 @@ export function usePlayback({ recording, position, isGrowing, onMove }: Playback
     return () => cancelAnimationFrame(request);
   }, [isPlaying, speed, recording]);
   const toggle = (): void => {
-    // At its end it is played from its beginning.
+    // At the end, start over.
     if (!isPlaying && position >= recording.count) onMove(0);
     setPlaying(!isPlaying);
   };

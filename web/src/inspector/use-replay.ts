@@ -1,18 +1,15 @@
-/** The run as it stood after some of its frames, in a component. */
+/** Replays a run to a position. */
 import { useDeferredValue, useLayoutEffect, useMemo, useState } from "react";
 import type { Receiver } from "loom-agent/client";
 import { Replay } from "./replay.ts";
 import type { RunRecording } from "./run-recording.ts";
 
-/**
- * Comes a moment after what asks for it: whoever drags a slider is not held up by what is drawn. Nothing is played while
- * nobody looks.
- */
+/** Deferred, so that dragging the slider stays fast. `position` undefined: nothing is replayed. */
 export function useReplay(recording: RunRecording, position: number | undefined): Receiver | undefined {
   const replay = useMemo(() => new Replay(recording), [recording]);
   const wanted = useDeferredValue(position);
   const [receiver, setReceiver] = useState<Receiver>();
-  // Not while rendering: whoever shows the receiver is told of what it is fed.
+  // Replaying notifies the components that show the receiver, which is not allowed while rendering.
   useLayoutEffect(() => {
     if (wanted !== undefined) setReceiver(replay.goTo(wanted));
   }, [replay, wanted]);

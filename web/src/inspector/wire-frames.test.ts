@@ -1,19 +1,19 @@
-// Frames of other dialects, as they are.
+// Frames of other dialects.
 import { describe, expect, it } from "vitest";
 import { findType, WireFrames } from "./wire-frames.ts";
 
-describe("frames of other dialects", () => {
+describe("WireFrames", () => {
   it.each([
     ['{"type":"token","n":1}', "token"],
     ['{"Messages":{"x":1}}', "Messages"],
     ["[DONE]", ""],
     ["[1]", ""],
     ["{}", ""],
-  ])("%s is called %s", (text, type) => {
+  ])("the type of %s is %s", (text, type) => {
     expect(findType(text)).toBe(type);
   });
 
-  it("are kept with the cursor to go on after", () => {
+  it("keeps frames and the last cursor", () => {
     const wire = new WireFrames("s", "r", "engine");
     wire.add({ text: "{}", cursor: "1" });
     wire.add({ text: "{}" });

@@ -1,26 +1,26 @@
 /**
- * The frames of a run in some other dialect, to be looked at as they are: nothing is made of them. What is over a limit
- * is counted and not kept.
+ * Collects the frames of a run in another dialect, without decoding them. Frames beyond the limits are counted but not
+ * kept.
  */
-import type { Store } from "loom-agent/client";
+import type { ReadableStore } from "loom-agent/client";
 import type { DialectName } from "loom-agent/dialects";
 import { isJsonObject } from "loom-agent/protocol";
 import type { ListedFrame } from "./filter-frames.ts";
-import type { ReadFrame } from "./inspector-api.ts";
-import type { FrameKeeper, ReadingStatus } from "./record-run.ts";
+import type { WireFrame } from "./inspector-api.ts";
+import type { FrameCollector, ReadingStatus } from "./record-run.ts";
 import { RECORDING_LIMITS } from "./run-recording.ts";
 
-export interface WireView {
+export interface WireFramesState {
   readonly count: number;
   readonly omitted: number;
   readonly status: ReadingStatus;
   readonly error: string | undefined;
 }
 
-/** Listeners are told so long after the first change they do not know of. */
-const TELL_MS = 60;
+/** Listeners are notified this long after a change. */
+const NOTIFY_MS = 60;
 
-export class WireFrames implements Store<WireView>, FrameKeeper {
+export class WireFrames implements ReadableStore<WireFramesState>, FrameCollector {
   readonly session: string;
   readonly runId: string;
   readonly dialect: DialectName;
@@ -29,8 +29,8 @@ export class WireFrames implements Store<WireView>, FrameKeeper {
   readonly #listeners = new Set<() => void>();
   #characters = 0;
   #isFull = false;
-  #next: WireView = { count: 0, omitted: 0, status: "reading", error: undefined };
-  #view: WireView = this.#next;
+  #next: WireFramesState = { count: 0, omitted: 0, status: "reading", error: undefined };
+  #view: WireFramesState = this.#next;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(session: string, runId: string, dialect: DialectName) {
@@ -47,7 +47,7 @@ export class WireFrames implements Store<WireView>, FrameKeeper {
     return this.#frames[index];
   }
 
-  add({ text, cursor }: ReadFrame): void {
+  add({ text, cursor }: WireFrame): void {
     this.cursor = cursor ?? this.cursor;
     const { maxFrames, maxCharacters } = RECORDING_LIMITS;
     this.#isFull ||= this.count >= maxFrames || this.#characters + text.length > maxCharacters;
@@ -62,7 +62,7 @@ export class WireFrames implements Store<WireView>, FrameKeeper {
 
   setStatus(status: ReadingStatus, error?: string): void {
     this.#set({ status, error });
-    this.#tell();
+    this.#notify();
   }
 
   subscribe(listener: () => void): () => void {
@@ -73,16 +73,16 @@ export class WireFrames implements Store<WireView>, FrameKeeper {
     };
   }
 
-  getSnapshot(): WireView {
+  getSnapshot(): WireFramesState {
     return this.#view;
   }
 
-  #set(changed: Partial<WireView>): void {
+  #set(changed: Partial<WireFramesState>): void {
     this.#next = { ...this.#next, ...changed };
-    this.#timer ??= setTimeout(() => this.#tell(), TELL_MS);
+    this.#timer ??= setTimeout(() => this.#notify(), NOTIFY_MS);
   }
 
-  #tell(): void {
+  #notify(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#view = this.#next;
@@ -90,7 +90,7 @@ export class WireFrames implements Store<WireView>, FrameKeeper {
   }
 }
 
-/** What a frame calls itself: its `type`, or, where the type is the name of its only field, that. */
+/** Returns the type of a frame: its `type` field, else the name of its first field. */
 export function findType(text: string): string {
   try {
     const frame: unknown = JSON.parse(text);

@@ -1,27 +1,29 @@
-/** The frames of the run in another dialect than our own. They have no place in the page; the scrubber is not theirs. */
+/**
+ * Frames of the run in a dialect other than `loom`. They have no elements in the conversation and ignore the scrubber.
+ */
 import { type ReactNode, useState } from "react";
 import type { DialectName } from "loom-agent/dialects";
 import { IconButton, useWords } from "loom-agent/react";
-import { downloadFile, makeFile, nameFile } from "./download-frames.ts";
+import { downloadFile, buildFile, formatFileName } from "./download-frames.ts";
 import { FramesView } from "./frames-view.tsx";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { ReadingNote } from "./reading-note.tsx";
-import { type AskedRun, useWireFrames } from "./use-recording.ts";
+import { type InspectedRun, useWireFrames } from "./use-recording.ts";
 
 export interface WireViewProps {
-  readonly asked: AskedRun;
+  readonly run: InspectedRun;
   readonly dialect: DialectName;
   readonly onDialect: (dialect: DialectName) => void;
 }
 
-export function WireView({ asked, dialect, onDialect }: WireViewProps): ReactNode {
+export function WireView({ run, dialect, onDialect }: WireViewProps): ReactNode {
   const words = useWords(INSPECTOR_WORDS);
   const [chosen, setChosen] = useState({ dialect, frame: 0 });
-  const { wire, view, retry } = useWireFrames(asked, dialect);
+  const { wire, view, retry } = useWireFrames(run, dialect);
   const frame = chosen.dialect === dialect ? chosen.frame : 0;
   return (
     <FramesView
-      book={wire}
+      frames={wire}
       count={view.count}
       dialect={dialect}
       onDialect={onDialect}
@@ -31,15 +33,15 @@ export function WireView({ asked, dialect, onDialect }: WireViewProps): ReactNod
       onShowElement={() => undefined}
       note={
         <>
-          <ReadingNote view={view} retry={retry} isLive={asked.isLive} />
+          <ReadingNote view={view} retry={retry} isLive={run.isLive} />
           <IconButton
             icon="download"
             label={words.download(dialect)}
             disabled={view.count === 0}
             onClick={() =>
               downloadFile(
-                makeFile((index) => wire.frameAt(index)?.text, wire.count),
-                nameFile(asked.session, asked.runId, dialect),
+                buildFile((index) => wire.frameAt(index)?.text, wire.count),
+                formatFileName(run.session, run.runId, dialect),
               )
             }
           />

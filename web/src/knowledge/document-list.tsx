@@ -1,4 +1,4 @@
-/** The documents of the knowledge base. */
+/** List of the documents in the knowledge base. */
 import { memo, type ReactNode, useRef, useState } from "react";
 import {
   Button,
@@ -15,7 +15,7 @@ import { useMay, usePage } from "../shell/page-context.tsx";
 import type { KnowledgeDocument, KnowledgeState } from "../store/knowledge.ts";
 import { KNOWLEDGE_WORDS } from "./knowledge-words.ts";
 
-/** The heading above them. */
+/** ID of the heading above the list. */
 export const DOCUMENTS_TITLE = "page-documents-title";
 
 export function DocumentList({ knowledge }: { readonly knowledge: KnowledgeState }): ReactNode {
@@ -58,7 +58,7 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
   };
   const remove = async (): Promise<void> => {
     await page.deleteKnowledge(id);
-    // What had the keyboard is gone.
+    // The focused button was removed with its document.
     window.document.getElementById(DOCUMENTS_TITLE)?.focus();
   };
   const { document_id: id, name, title, bytes, passages, indexed_at: indexedAt } = document;
@@ -78,7 +78,7 @@ const DocumentItem = memo(function DocumentItem({ document }: { readonly documen
       </span>
       {!mayChange ? null : isAsking ? (
         <span className="page-document-question" role="group" aria-label={words.really(title)}>
-          <Button look="danger" autoFocus onClick={() => void remove()}>
+          <Button variant="danger" autoFocus onClick={() => void remove()}>
             {words.yes}
           </Button>
           <Button onClick={keep}>{words.no}</Button>

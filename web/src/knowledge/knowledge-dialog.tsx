@@ -1,4 +1,4 @@
-/** The knowledge base: what is in it, what goes in, what is found in it, and what goes. */
+/** Knowledge base dialog: upload, search, list and delete documents. */
 import { type DragEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Button, Dialog, formatBytes, formatNumber, useUi, useWords } from "loom-agent/react";
 import { Notices } from "../shell/notices.tsx";
@@ -39,7 +39,7 @@ export function KnowledgeDialog({ onClose }: { readonly onClose: () => void }): 
           <DocumentList knowledge={knowledge} />
         </section>
       </div>
-      {/* Those of the page are behind this window. */}
+      {/* The notices of the page are behind the dialog. */}
       <Notices />
     </Dialog>
   );
@@ -66,7 +66,7 @@ function UploadArea({ accepts }: { readonly accepts: readonly string[] }): React
         page.addKnowledge([...event.dataTransfer.files]);
       }}
     >
-      <Button icon="upload" look="primary" onClick={() => picker.current?.click()}>
+      <Button icon="upload" variant="primary" onClick={() => picker.current?.click()}>
         {words.upload}
       </Button>
       <span>{words.drop}</span>

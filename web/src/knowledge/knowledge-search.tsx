@@ -1,4 +1,4 @@
-/** Looks into the documents as an agent would. */
+/** Searches the documents as an agent does. */
 import type { ReactNode } from "react";
 import { Icon, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
@@ -9,7 +9,7 @@ export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeSt
   const words = useWords(KNOWLEDGE_WORDS);
   const page = usePage();
   const { query, hits, searching } = knowledge;
-  const said = { idle: "", loading: "", failed: words.searchFailed, ready: describe(hits.length) }[searching];
+  const status = { idle: "", loading: "", failed: words.searchFailed, ready: describe(hits.length) }[searching];
   function describe(count: number): string {
     return count === 0 ? words.notFound : words.found(count);
   }
@@ -28,7 +28,7 @@ export function KnowledgeSearch({ knowledge }: { readonly knowledge: KnowledgeSt
         />
       </div>
       <p className="page-soft" role="status">
-        {said}
+        {status}
       </p>
       <ol className="page-hits">
         {hits.map((hit) => (

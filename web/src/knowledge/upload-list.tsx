@@ -1,4 +1,4 @@
-/** Files on their way into the knowledge base, each with how far it has come, or why it did not. */
+/** Uploads to the knowledge base, with progress and errors. */
 import type { ReactNode } from "react";
 import { Badge, IconButton, ProgressBar, useWords } from "loom-agent/react";
 import { usePage } from "../shell/page-context.tsx";
@@ -28,7 +28,7 @@ function UploadState({ upload }: { readonly upload: KnowledgeUpload }): ReactNod
     case "waiting":
       return <Badge>{words.waiting}</Badge>;
     case "sending":
-      // All is sent, and being read: how long that takes nobody knows.
+      // All bytes are sent and the server is indexing. Its progress is unknown.
       return (
         <>
           <ProgressBar value={progress < 100 ? progress : undefined} label={words.progress(name)} />

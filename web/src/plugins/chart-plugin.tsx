@@ -1,48 +1,48 @@
 /**
- * Charts of the page: computed beside it from a Vega-Lite specification, drawn here in the colours of the theme. Nothing
- * heavy comes with it: the worker is loaded when the first chart is there to be seen.
+ * Chart plugin. A worker computes the chart from a Vega-Lite specification; the page draws it in the colors of the
+ * theme. The worker and its libraries are loaded with the first chart.
  */
 import { type PointerEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import type { JsonObject } from "loom-agent/protocol";
 import { type ChartProps, defineWords, Spinner, useUi, useWords } from "loom-agent/react";
 import { buildSvg } from "./chart/build-svg.ts";
 import { type ChartResult, createChartQueue } from "./chart/chart-queue.ts";
-import { readLook } from "./chart/chart-look.ts";
+import { readChartStyle } from "./chart/chart-style.ts";
 import { createChartWorker } from "./chart/create-chart-worker.ts";
-import type { LeftOut } from "./chart/harden-specification.ts";
+import type { OmittedPart } from "./chart/harden-specification.ts";
 import { useTheme } from "./chart/use-theme.ts";
 import { useWidth } from "./chart/use-width.ts";
 
 const WORDS = defineWords({
   en: {
-    drawing: "The chart is being drawn",
-    fetch: "Data or images of elsewhere were left out: nothing is fetched.",
-    link: "Links were left out.",
-    generate: "Rows that were to be made up were left out: there were too many.",
-    too_large: "its specification is too large.",
-    too_many: "there is more to draw than can be seen. All numbers are below.",
-    no_data: "its data is elsewhere, and nothing is fetched.",
-    timeout: "it took too long.",
-    unavailable: "what draws charts could not be loaded.",
-    invalid: (why: string) => `its specification is not valid${why === "" ? "" : ` (${why})`}.`,
+    drawing: "Drawing chart…",
+    fetch: "External data and images were removed.",
+    link: "Links were removed.",
+    generate: "Generated data was removed: too many rows.",
+    too_large: "the specification is too large.",
+    too_many: "too many elements. See the data below.",
+    no_data: "external data is not loaded.",
+    timeout: "drawing timed out.",
+    unavailable: "the chart library failed to load.",
+    invalid: (why: string) => `invalid specification${why === "" ? "" : ` (${why})`}.`,
   },
   zh: {
-    drawing: "正在绘制图表",
-    fetch: "已忽略外部数据或图片：页面不会从外部获取内容。",
-    link: "已忽略其中的链接。",
-    generate: "已忽略自动生成的数据：行数过多。",
+    drawing: "正在绘制图表…",
+    fetch: "已移除外部数据和图片。",
+    link: "已移除链接。",
+    generate: "已移除自动生成的数据：行数过多。",
     too_large: "图表定义过大。",
-    too_many: "要绘制的内容过多，全部数据见下方表格。",
-    no_data: "数据位于外部，页面不会从外部获取内容。",
-    timeout: "绘制耗时过长。",
-    unavailable: "绘图组件加载失败。",
+    too_many: "元素过多，请查看下方数据。",
+    no_data: "不加载外部数据。",
+    timeout: "绘制超时。",
+    unavailable: "图表库加载失败。",
     invalid: (why: string) => `图表定义无效${why === "" ? "" : `（${why}）`}。`,
   },
 });
 
 const queue = createChartQueue({ createWorker: createChartWorker });
 
-/** By specification, so that a chart that is scrolled out of sight and back is there at once. */
+/** Results by specification, so that a chart scrolled back into view is drawn at once. */
 const drawn = new WeakMap<JsonObject, { readonly key: string; readonly result: ChartResult }>();
 
 export function Chart(props: ChartProps): ReactNode {
@@ -62,18 +62,18 @@ export function Chart(props: ChartProps): ReactNode {
 
   useEffect(() => {
     if (frame.current === null || width === 0) return undefined;
-    const withdrawal = new AbortController();
-    const look = readLook(frame.current, width, language);
-    const key = JSON.stringify(look);
+    const controller = new AbortController();
+    const style = readChartStyle(frame.current, width, language);
+    const key = JSON.stringify(style);
     const known = drawn.get(data);
     if (known?.key === key) setResult(known.result);
     else
-      queue.request({ specification: data, look }, withdrawal.signal, (next) => {
-        // What could not be loaded now may be later.
+      queue.request({ specification: data, style }, controller.signal, (next) => {
+        // Loading may succeed later.
         if (!("failure" in next) || next.failure !== "unavailable") drawn.set(data, { key, result: next });
         setResult(next);
       });
-    return () => withdrawal.abort();
+    return () => controller.abort();
   }, [data, width, theme, language]);
 
   useLayoutEffect(() => {
@@ -92,33 +92,33 @@ export function Chart(props: ChartProps): ReactNode {
           <Spinner /> {words.drawing}
         </p>
       ) : null}
-      <Hints>
+      <ChartHints>
         <div role="img" aria-label={title} ref={canvas} className="loom-chart-canvas" />
-      </Hints>
-      {result !== undefined && "leftOut" in result ? <Notes leftOut={result.leftOut} /> : null}
+      </ChartHints>
+      {result !== undefined && "omitted" in result ? <Notes omitted={result.omitted} /> : null}
     </div>
   );
 }
 
-function Notes({ leftOut }: { readonly leftOut: readonly LeftOut[] }): ReactNode {
+function Notes({ omitted }: { readonly omitted: readonly OmittedPart[] }): ReactNode {
   const words = useWords(WORDS);
-  return leftOut.map((what) => (
+  return omitted.map((what) => (
     <p key={what} className="loom-data-note">
       {words[what]}
     </p>
   ));
 }
 
-interface Hint {
+interface ChartHint {
   readonly text: string;
   readonly x: number;
   readonly y: number;
   readonly isLeft: boolean;
 }
 
-/** Says of the mark under the pointer what it stands for; the table beside the chart says it to everybody else. */
-function Hints({ children }: { readonly children: ReactNode }): ReactNode {
-  const [hint, setHint] = useState<Hint>();
+/** Shows the values of the mark under the pointer. Without a pointer, the table has the same values. */
+function ChartHints({ children }: { readonly children: ReactNode }): ReactNode {
+  const [hint, setHint] = useState<ChartHint>();
   const point = (event: PointerEvent<HTMLDivElement>): void => {
     const mark = event.target instanceof Element ? event.target.closest<SVGElement>("[data-said]") : null;
     const text = mark?.dataset["said"];

@@ -1,4 +1,4 @@
-/** The languages code can be coloured in, by every name people write behind a fence. Known without loading anything. */
+/** Names and aliases of the languages that can be highlighted, known without loading the highlighter. */
 const NAMES =
   "arduino ino bash sh zsh c h cpp cc c++ h++ hpp hh hxx cxx csharp cs c# css diff patch go golang graphql gql ini toml " +
   "java jsp javascript js jsx mjs cjs json jsonc json5 kotlin kt kts less lua pluto makefile mk mak make markdown md mkdown " +
@@ -12,5 +12,5 @@ export function isKnownLanguage(name: string): boolean {
   return names.has(name.toLowerCase());
 }
 
-/** For those who check that each of them can be coloured. */
+/** Exported for tests. */
 export const LANGUAGE_NAMES: readonly string[] = [...names];

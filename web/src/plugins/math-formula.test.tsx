@@ -1,4 +1,4 @@
-// Formulas as elements: only MathML that is on the list, and nothing that leads or loads elsewhere.
+// Formulas as elements: only listed MathML, without links or loads.
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
 import { buildFormula } from "./math-formula.tsx";
@@ -11,7 +11,7 @@ describe("a formula", () => {
     expect(show("x", true)).toContain('display="block"');
   });
 
-  it("keeps tables, colours and text", () => {
+  it("keeps tables, colors and text", () => {
     const shown = show(String.raw`\begin{pmatrix}1&2\\3&4\end{pmatrix} \color{red}{x} \text{if } y`, true);
     expect(shown).toContain("<mtable");
     expect(shown).toContain("color:#ff0000");
@@ -28,7 +28,7 @@ describe("a formula", () => {
     String.raw`\text{<img src=x onerror=alert(1)>}`,
     String.raw`\htmlData{x=y}{z}`,
     String.raw`\color{url(https://evil.example)}{x}`,
-  ])("has no address, no code and no foreign element: %s", (source) => {
+  ])("has no URL, code or foreign element: %s", (source) => {
     let shown = "";
     try {
       shown = show(source);
@@ -39,7 +39,7 @@ describe("a formula", () => {
     expect(shown).not.toMatch(/<[^>]*(?:\s(?:href|src|id|on\w+|xlink)=|url\()/);
   });
 
-  it("is refused where it is none", () => {
+  it("is refused if it is not LaTeX", () => {
     expect(() => show(String.raw`\frac{a`)).toThrow("end of input");
     expect(() => show("{".repeat(5000))).toThrow(/./);
   });

@@ -1,6 +1,6 @@
 /**
- * LaTeX as MathML. The tree that temml builds becomes elements of React one by one, from a list of tags, attributes and
- * styles: no text of it is ever read as markup. Heavy: only ever loaded when needed.
+ * Renders LaTeX as MathML. The tree built by temml is converted to React elements through allowlists of tags,
+ * attributes and styles; no text is parsed as markup. Loaded on demand because of its size.
  */
 import { createElement, type ReactNode, useMemo } from "react";
 import temml from "temml";
@@ -13,7 +13,7 @@ const TAGS: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** As they are written in MathML. None of them takes an address or code. */
+/** MathML attribute names. None takes a URL or code. */
 const ATTRIBUTES: ReadonlySet<string> = new Set(
   (
     "accent accentunder columnalign columnlines columnspacing depth dir display displaystyle fence form height largeop " +
@@ -29,10 +29,10 @@ const STYLES: ReadonlySet<string> = new Set(
 );
 const VALUE = /^[\w #.,%()-]{1,60}$/;
 
-/** Deeper than this nothing is drawn: the source is shown instead. */
-const DEEPEST = 200;
+/** Deeper formulas are shown as source. */
+const MAX_DEPTH = 200;
 
-/** What temml gives: elements, fragments without a type, and texts. */
+/** Tree built by temml: elements, fragments without a type, and texts. */
 interface MathNode {
   readonly type?: string;
   readonly text?: string;
@@ -42,12 +42,12 @@ interface MathNode {
   readonly children?: readonly MathNode[];
 }
 
-// Its types describe the module, not what the module exports by default.
+// The types of temml describe the module, not its default export.
 const { __renderToMathMLTree: buildTree } = temml as unknown as {
   readonly __renderToMathMLTree: (source: string, options: temml.Options) => MathNode;
 };
 
-/** What is no LaTeX is shown as it was written. */
+/** Shows the source if it is not valid LaTeX. */
 export function Formula({ source, isBlock }: MathProps): ReactNode {
   return useMemo(() => {
     try {
@@ -58,14 +58,14 @@ export function Formula({ source, isBlock }: MathProps): ReactNode {
   }, [source, isBlock]);
 }
 
-/** Throws where the source is no LaTeX. */
+/** Throws if the source is not valid LaTeX. */
 export function buildFormula(source: string, isBlock: boolean): ReactNode {
   const options = { displayMode: isBlock, throwOnError: true, trust: false, maxExpand: 500 };
   return buildNode(buildTree(source, options), 0, 0);
 }
 
 function buildNode(node: MathNode, key: number, depth: number): ReactNode {
-  if (depth > DEEPEST) throw new RangeError("nested too deep");
+  if (depth > MAX_DEPTH) throw new RangeError("nested too deeply");
   if (typeof node.text === "string" && node.children === undefined) return node.text;
   const children = (node.children ?? []).map((child, index) => buildNode(child, index, depth + 1));
   if (node.type === undefined || !TAGS.has(node.type)) return children;

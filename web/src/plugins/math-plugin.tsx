@@ -1,4 +1,4 @@
-/** Formulas. What draws them is loaded with the first. */
+/** Math plugin. The renderer is loaded with the first formula. */
 import { lazy, type ReactNode } from "react";
 import type { MathProps } from "loom-agent/react";
 

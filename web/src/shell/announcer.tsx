@@ -1,4 +1,4 @@
-/** The one place that speaks to those who listen: that an answer is complete, not what it says. */
+/** Live region for screen readers. It announces that an answer is complete, not its text. */
 import type { ReactNode } from "react";
 import { useWords } from "loom-agent/react";
 import type { PageState } from "../store/page-state.ts";
@@ -9,14 +9,14 @@ const selectAnnouncement = ({ announcement }: PageState): PageState["announcemen
 
 export function Announcer(): ReactNode {
   const words = useWords(SHELL_WORDS);
-  const said = usePageState(selectAnnouncement);
+  const announcement = usePageState(selectAnnouncement);
   const mayApprove = useMay("approve");
-  const what = said?.what === "approval" && !mayApprove ? "approvalByOthers" : said?.what;
-  const text = what === undefined ? "" : words[what];
+  const kind = announcement?.kind === "approval" && !mayApprove ? "approvalByOthers" : announcement?.kind;
+  const text = kind === undefined ? "" : words[kind];
   return (
     <div className="loom-said" role="status" aria-live="polite">
-      {/* A new element for each, so that the same said twice is heard twice. */}
-      <span key={said?.count}>{typeof text === "string" ? text : text(said?.detail ?? "")}</span>
+      {/* A new element each time, so that screen readers repeat an identical text. */}
+      <span key={announcement?.count}>{typeof text === "string" ? text : text(announcement?.detail ?? "")}</span>
     </div>
   );
 }

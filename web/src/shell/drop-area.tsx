@@ -1,4 +1,4 @@
-/** Files dropped anywhere within are attached; while they hover it says so. */
+/** Attaches files that are dropped on the conversation. */
 import { type DragEvent, type ReactNode, useEffect, useState } from "react";
 import { Icon, useWords } from "loom-agent/react";
 import { useMay, usePage } from "./page-context.tsx";
@@ -7,7 +7,7 @@ import { SHELL_WORDS } from "./shell-words.ts";
 export interface DropAreaProps {
   readonly className: string;
   readonly children: ReactNode;
-  /** It is behind something. */
+  /** Covered by a panel. */
   readonly isInert: boolean;
 }
 
@@ -17,7 +17,7 @@ export function DropArea({ className, children, isInert }: DropAreaProps): React
   const [mayWrite, mayRun] = [useMay("write"), useMay("run")];
   const mayAttach = mayWrite && mayRun;
   const [isOver, setOver] = useState(false);
-  // Elsewhere the browser would leave the page to show the file.
+  // Otherwise the browser would leave the page to open the file.
   useEffect(() => {
     const refuse = (event: globalThis.DragEvent): void => {
       if (event.defaultPrevented || event.dataTransfer?.types.includes("Files") !== true) return;
@@ -42,7 +42,7 @@ export function DropArea({ className, children, isInert }: DropAreaProps): React
         setOver(true);
       }}
       onDragLeave={(event) => {
-        // Going over to a child is no leaving.
+        // Entering a child element is not leaving.
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
       }}
       onDrop={(event) => {

@@ -1,4 +1,4 @@
-/** Above the conversation: what it is called, whether what is shown can be trusted, and what else can be looked at. */
+/** Page header: session title, connection status, inspector button and settings. */
 import { type ReactNode, useEffect, useMemo } from "react";
 import type { SessionView, StreamState } from "loom-agent/client";
 import { IconButton, StreamStatus, useSession, useWords } from "loom-agent/react";
@@ -12,7 +12,7 @@ import { LanguageMenu, ThemeMenu } from "./theme-menu.tsx";
 export interface HeaderProps {
   readonly session: string | undefined;
   readonly isListShown: boolean;
-  /** Undefined: there is no list. */
+  /** Undefined: there is no session list. */
   readonly onToggleList: (() => void) | undefined;
 }
 
@@ -57,7 +57,7 @@ export function Header({ session, isListShown, onToggleList }: HeaderProps): Rea
   );
 }
 
-/** Also that of the document, where a mark tells that a run is going. */
+/** Also sets the document title, with a mark during a run. */
 function Title({ session }: { readonly session: string | undefined }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const page = usePage();
@@ -85,7 +85,7 @@ function Status({ session }: { readonly session: string | undefined }): ReactNod
   const state = useSession(page.receiver, session ?? "", selectState);
   const hasRun = useSession(page.receiver, session ?? "", selectHasRun);
   if (session === undefined || state === undefined) return null;
-  // A session that its first message makes is not there yet: no trouble, and nothing to vouch for.
+  // The first message creates the session. Until then there is no status to show.
   const isYetToCome = !hasRun && (state.reason?.code === "unknown_session" || state.status === "live");
   if (isYetToCome) return null;
   return (

@@ -1,6 +1,5 @@
 /**
- * A button that opens a short list of things to do or to choose. The browser keeps it above everything, closes it on
- * Escape and on a press elsewhere; the arrow keys go through it.
+ * Button with a popover menu. The browser closes it on Escape or an outside click; arrow keys move through the items.
  */
 import { type KeyboardEvent, type ReactNode, type ToggleEvent, useEffect, useId, useRef, useState } from "react";
 import { Icon, type IconName } from "loom-agent/react";
@@ -10,22 +9,22 @@ export interface MenuItem {
   readonly label: string;
   readonly description?: string | undefined;
   readonly icon?: IconName;
-  /** Of a choice: whether it is the one. */
+  /** Whether this option is selected; undefined for actions. */
   readonly isChosen?: boolean;
   readonly isDanger?: boolean;
   onSelect(): void;
 }
 
 export interface MenuProps {
-  /** What the button is called. */
+  /** Accessible name of the button. */
   readonly label: string;
   readonly items: readonly MenuItem[];
-  /** Within the button. */
+  /** Content of the button. */
   readonly children: ReactNode;
-  /** Below the items. */
+  /** Shown below the items. */
   readonly note?: ReactNode;
   readonly className?: string;
-  /** Which way it opens where there is room. */
+  /** Preferred side. */
   readonly side?: "above" | "below";
 }
 
@@ -49,7 +48,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
     const items = menu.querySelectorAll<HTMLElement>("[role^=menuitem]");
     (menu.querySelector<HTMLElement>("[aria-checked=true]") ?? items[0])?.focus();
   };
-  // What it hangs on has moved.
+  // The button has moved.
   useEffect(() => {
     if (!isOpen) return undefined;
     const hide = (): void => list.current?.hidePopover();
@@ -62,7 +61,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
     const at = all.indexOf(document.activeElement as HTMLElement);
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
     if (event.key === "Tab") list.current?.hidePopover();
-    // The Escape that closes it stops nothing else.
+    // Escape must only close the menu.
     if (event.key === "Escape") event.stopPropagation();
     if (next === undefined) return;
     event.preventDefault();
@@ -94,7 +93,7 @@ export function Menu({ label, items, children, note, className = "", side = "bel
         className="page-menu"
         onKeyDown={move}
         onBeforeToggle={({ newState }) => {
-          // When it closes its items stay for the moment: the focus goes back to the button from one of them.
+          // Items stay until the menu is closed, because the browser restores focus from one of them.
           if (newState === "open") setOpen(true);
         }}
         onToggle={onToggle}
@@ -138,7 +137,7 @@ function MenuEntry({ item, onClose }: { readonly item: MenuItem; readonly onClos
   );
 }
 
-/** Beside its button, within the window. */
+/** Positions the menu beside its button, inside the window. */
 function place(menu: HTMLElement, at: DOMRect, side: "above" | "below"): void {
   const { offsetWidth: width, offsetHeight: height } = menu;
   const above = at.top - height - EDGE_PX / 2;

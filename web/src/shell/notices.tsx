@@ -1,4 +1,4 @@
-/** What went wrong, until it is dismissed. */
+/** Failure notices, shown until dismissed. */
 import type { ReactNode } from "react";
 import { Icon, IconButton, useWords } from "loom-agent/react";
 import type { PageState } from "../store/page-state.ts";

@@ -1,11 +1,11 @@
-/** What fails within is said in its place, with a way to go on; the rest of the page stays. React tells it only to a class. */
+/** Error boundary: shows a failure in place of its children. The rest of the page keeps working. */
 import { Component, type ReactNode } from "react";
 import { Button, useWords } from "loom-agent/react";
 import { SHELL_WORDS } from "./shell-words.ts";
 
 export interface PageBoundaryProps {
   readonly children: ReactNode;
-  /** Where it can be done without; else the page has to be loaded again. */
+  /** Closes the failed part; undefined if it cannot be closed. */
   readonly onClose?: () => void;
 }
 
@@ -22,11 +22,15 @@ export class PageBoundary extends Component<PageBoundaryProps, BoundaryState> {
 
   override render(): ReactNode {
     const { failure } = this.state;
-    return failure === undefined ? this.props.children : <Failure message={failure} onClose={this.props.onClose} />;
+    return failure === undefined ? (
+      this.props.children
+    ) : (
+      <FailureMessage message={failure} onClose={this.props.onClose} />
+    );
   }
 }
 
-function Failure({
+function FailureMessage({
   message,
   onClose,
 }: {
@@ -41,7 +45,7 @@ function Failure({
       <code>{message}</code>
       <div className="page-dialog-buttons">
         {onClose === undefined ? null : <Button onClick={onClose}>{words.dismiss}</Button>}
-        <Button icon="retry" look="primary" onClick={() => location.reload()}>
+        <Button icon="retry" variant="primary" onClick={() => location.reload()}>
           {words.reload}
         </Button>
       </div>

@@ -1,30 +1,36 @@
-/** The page in its components: what they read of its state, and what they call. */
+/** React context of the page controller. */
 import { createContext, type ReactNode, use } from "react";
 import { useStore } from "loom-agent/react";
 import type { Scope } from "loom-agent/server";
-import type { Page } from "../effects/create-page.ts";
+import type { PageController } from "../effects/create-page-controller.ts";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 
-const PageContext = createContext<Page | undefined>(undefined);
+const PageContext = createContext<PageController | undefined>(undefined);
 
-export function PageProvider({ page, children }: { readonly page: Page; readonly children: ReactNode }): ReactNode {
+export function PageProvider({
+  page,
+  children,
+}: {
+  readonly page: PageController;
+  readonly children: ReactNode;
+}): ReactNode {
   return <PageContext value={page}>{children}</PageContext>;
 }
 
-/** The same for as long as the page is open. */
-export function usePage(): Page {
+/** Returns the page controller. It never changes. */
+export function usePage(): PageController {
   const page = use(PageContext);
-  if (page === undefined) throw new Error("a component of the page stands outside it");
+  if (page === undefined) throw new Error("usePage must be called inside PageProvider");
   return page;
 }
 
-/** Renders anew when what is selected became something else; give a function that stays the same. */
+/** Rerenders when the selected value changes. `select` must keep its identity. */
 export function usePageState<S>(select: (state: PageState) => S): S {
   return useStore(usePage().store, select);
 }
 
-/** Whether whoever is here may do this; what they may not is not offered. */
+/** Whether the user has this scope. */
 export function useMay(scope: Scope): boolean {
   return may(usePageState(selectAccess), scope);
 }

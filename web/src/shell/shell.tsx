@@ -1,10 +1,10 @@
-/** How the page is laid out: sessions, conversation, inspector; side by side where there is room, else above each other. */
+/** Page layout: session list, conversation and inspector, side by side on wide screens and stacked on narrow ones. */
 import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useMemo, useRef } from "react";
 import type { SessionView, TurnView } from "loom-agent/client";
 import {
   type ConversationHandle,
   createTurnSelector,
-  type ElementPlace,
+  type ElementTarget,
   Spinner,
   useSession,
   useWords,
@@ -17,14 +17,14 @@ import type { PageState } from "../store/page-state.ts";
 import { Announcer } from "./announcer.tsx";
 import { DropArea } from "./drop-area.tsx";
 import { Header } from "./header.tsx";
-import { Middle } from "./middle.tsx";
+import { ConversationPane } from "./conversation-pane.tsx";
 import { Notices } from "./notices.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { useMay, usePage, usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
 import { ShortcutsDialog } from "./shortcuts-dialog.tsx";
 import { NARROW, NO_PANEL, useMedia } from "./use-media.ts";
-import { useReturnedFocus } from "./use-returned-focus.ts";
+import { useRestoreFocus } from "./use-restore-focus.ts";
 import { focusConversation, focusSoon, useShortcuts } from "./use-shortcuts.ts";
 
 const Inspector = lazy(async () => ({ default: (await import("../inspector/inspector.tsx")).Inspector }));
@@ -52,7 +52,7 @@ export function Shell(): ReactNode {
   const hasNoPanel = useMedia(NO_PANEL);
   const conversation = useRef<ConversationHandle>(null);
   const mayRun = useMay("run");
-  // One session is all there is.
+  // A share link gives access to one session, so there is no list.
   const isShared = usePageState(selectIsShared);
   const isListShown = !isShared && (isNarrow ? isDrawerOpen : hasSidebar);
   const isSheet = inspector !== undefined && hasNoPanel;
@@ -63,7 +63,7 @@ export function Shell(): ReactNode {
   const showList = (): void => {
     if (!isListShown) toggleList();
   };
-  useShortcuts(page, { toggleList, showList, isCovered: isSheet });
+  useShortcuts(page, { toggleList, showList, isInspectorOnTop: isSheet });
   useDrawerFocus(isNarrow && isDrawerOpen);
   useEffect(() => focusConversation(), []);
 
@@ -91,7 +91,7 @@ export function Shell(): ReactNode {
       )}
       <DropArea className="page-main" isInert={(isNarrow && isDrawerOpen) || isSheet}>
         <Header session={session} isListShown={isListShown} onToggleList={isShared ? undefined : toggleList} />
-        <Middle session={session} handle={conversation} />
+        <ConversationPane session={session} handle={conversation} />
         {mayRun ? <Composer session={session} onSend={() => conversation.current?.toEnd()} /> : <ReadOnlyNote />}
       </DropArea>
       {inspector === undefined || session === undefined ? null : (
@@ -111,7 +111,7 @@ function SkipLink(): ReactNode {
       className="page-skip"
       href="#page-message"
       onClick={(event) => {
-        // The address names the session.
+        // The URL fragment is the session route.
         event.preventDefault();
         focusSoon("page-message");
       }}
@@ -123,7 +123,7 @@ function SkipLink(): ReactNode {
 
 interface InspectorPanelProps {
   readonly session: string;
-  readonly focus: ElementPlace | undefined;
+  readonly focus: ElementTarget | undefined;
   readonly isSheet: boolean;
   readonly conversation: RefObject<ConversationHandle | null>;
 }
@@ -132,9 +132,9 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
   const words = useWords(SHELL_WORDS);
   const page = usePage();
   const panel = useRef<HTMLElement>(null);
-  useReturnedFocus(panel, isSheet);
+  useRestoreFocus(panel, isSheet);
   const focusedTurn = focus?.turn;
-  // A text, so that a token that comes renders nothing here.
+  // A string, so that new tokens do not rerender this component.
   const found = useSession(
     page.receiver,
     session,
@@ -162,7 +162,7 @@ function InspectorPanel({ session, focus, isSheet, conversation }: InspectorPane
             turnKey={turnKey}
             focus={focus}
             onShowElement={(place) => {
-              // On a small screen what is to be seen is behind it.
+              // On small screens the inspector covers the conversation.
               if (isSheet) close();
               requestAnimationFrame(() => conversation.current?.show(place));
             }}
@@ -192,7 +192,7 @@ function Dialogs(): ReactNode {
   return null;
 }
 
-/** Into the list when it opens, and back to where one was. */
+/** Moves focus into the list when it opens, and back when it closes. */
 function useDrawerFocus(isOpen: boolean): void {
   useEffect(() => {
     if (!isOpen) return undefined;

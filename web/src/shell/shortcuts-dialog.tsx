@@ -1,34 +1,34 @@
-/** The keys of the page: those that work anywhere, and those of a place on it. */
+/** Dialog that lists the keyboard shortcuts. */
 import type { ReactNode } from "react";
 import { defineWords, Dialog, useWords } from "loom-agent/react";
 import { may } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { usePageState } from "./page-context.tsx";
 import { SHELL_WORDS } from "./shell-words.ts";
-import { isOffered, SHORTCUT_KEYS } from "./shortcuts.ts";
+import { isAvailable, SHORTCUT_KEYS } from "./shortcuts.ts";
 
 const WORDS = defineWords({
   en: {
-    helpTyping: "The same, also while you write",
-    send: "In the message box: send",
-    line: "In the message box: a new line",
-    resend: "In a message that you change: send",
-    move: "In trees, graphs, lists and menus: go on",
-    open: "In trees and graphs: open",
-    zoom: "In an image that is open: larger, smaller, fit",
+    helpTyping: "Keyboard shortcuts (while typing)",
+    send: "Send message",
+    line: "New line",
+    resend: "Send edited message",
+    move: "Move in trees, graphs, lists and menus",
+    open: "Open thought or step",
+    zoom: "Zoom image in, out or to fit",
   },
   zh: {
-    helpTyping: "同上，输入文字时也可用",
-    send: "在消息框中：发送",
-    line: "在消息框中：换行",
-    resend: "修改消息时：发送",
-    move: "在树、图、列表和菜单中：移动",
-    open: "在树和图中：打开",
-    zoom: "在打开的图片中：放大、缩小、适应窗口",
+    helpTyping: "键盘快捷键（输入时）",
+    send: "发送消息",
+    line: "换行",
+    resend: "发送编辑后的消息",
+    move: "在树、图、列表和菜单中移动",
+    open: "打开想法或步骤",
+    zoom: "放大、缩小或适应图片",
   },
 });
 
-/** In the order they are shown. */
+/** In display order. */
 const LOCAL_KEYS: readonly (readonly [keyof (typeof WORDS)["en"], readonly string[]])[] = [
   ["helpTyping", ["Alt", "/"]],
   ["send", ["Enter"]],
@@ -39,8 +39,8 @@ const LOCAL_KEYS: readonly (readonly [keyof (typeof WORDS)["en"], readonly strin
   ["zoom", ["+", "−", "0"]],
 ];
 
-/** Those that only who may run an agent has a use for. */
-const FOR_WRITERS: ReadonlySet<string> = new Set(["send", "line", "resend"]);
+/** Shortcuts that need the scope `run`. */
+const NEEDS_RUN_SCOPE: ReadonlySet<string> = new Set(["send", "line", "resend"]);
 
 const selectAccess = ({ access }: PageState): PageState["access"] => access;
 
@@ -52,10 +52,10 @@ export function ShortcutsDialog({ onClose }: { readonly onClose: () => void }): 
   return (
     <Dialog title={words.shortcuts} onClose={onClose}>
       <dl className="page-shortcuts">
-        {SHORTCUT_KEYS.filter(([shortcut]) => isOffered(access, shortcut)).map(([shortcut, keys]) => (
+        {SHORTCUT_KEYS.filter(([shortcut]) => isAvailable(access, shortcut)).map(([shortcut, keys]) => (
           <Row key={shortcut} label={words.key(shortcut)} keys={keys} />
         ))}
-        {LOCAL_KEYS.filter(([name]) => mayWrite || !FOR_WRITERS.has(name)).map(([name, keys]) => (
+        {LOCAL_KEYS.filter(([name]) => mayWrite || !NEEDS_RUN_SCOPE.has(name)).map(([name, keys]) => (
           <Row key={name} label={local[name]} keys={keys} />
         ))}
       </dl>

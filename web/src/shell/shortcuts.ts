@@ -1,8 +1,8 @@
 /**
- * What the keyboard does anywhere on the page. Those with Alt work while one types; they go by the place of the key, as
- * what Alt writes differs from keyboard to keyboard.
+ * Keyboard shortcuts of the page. Shortcuts with Alt also work while typing. They use the physical key, because the
+ * character that Alt types depends on the keyboard layout.
  *
- * Invariant: Escape in a field stops no run, except where messages are written: the button that stops stands there.
+ * Invariant: Escape in an input field does not stop a run, except in the message box.
  */
 import { type AccessState, may } from "../store/access.ts";
 
@@ -26,7 +26,7 @@ export interface KeyPress {
   readonly metaKey: boolean;
   readonly shiftKey: boolean;
   readonly isComposing: boolean;
-  /** Something is being written where the key was pressed: a message, or what a field is for. */
+  /** Where the user is typing: the message box, another field, or neither. */
   readonly isTyping: false | "message" | "field";
 }
 
@@ -42,7 +42,7 @@ const WITH_ALT: { readonly [code: string]: Shortcut } = {
   Slash: "help",
 };
 
-/** In the order they are shown. */
+/** In display order. */
 export const SHORTCUT_KEYS: readonly (readonly [Shortcut, readonly string[]])[] = [
   ["new", ["Alt", "N"]],
   ["compose", ["Alt", "C"]],
@@ -64,24 +64,24 @@ export function findShortcut(press: KeyPress): Shortcut | undefined {
   return key === "?" && isTyping === false ? "help" : undefined;
 }
 
-export interface Covers {
+export interface OpenOverlays {
   readonly isDrawerOpen: boolean;
-  /** The inspector lies over the conversation. */
-  readonly isCovered: boolean;
+  /** The inspector covers the conversation. */
+  readonly isInspectorOnTop: boolean;
 }
 
-/** What lies over the conversation goes first; undefined where Escape is the field's alone. */
+/** Closes overlays first. Returns undefined if Escape belongs to the focused field. */
 export function findEscape(
   { isTyping }: Pick<KeyPress, "isTyping">,
-  { isDrawerOpen, isCovered }: Covers,
+  { isDrawerOpen, isInspectorOnTop }: OpenOverlays,
 ): "close-drawer" | "close-inspector" | "stop" | undefined {
   if (isDrawerOpen) return "close-drawer";
-  if (isCovered) return "close-inspector";
+  if (isInspectorOnTop) return "close-inspector";
   return isTyping === "field" ? undefined : "stop";
 }
 
-/** What there is for whoever is here: of a session that is shared, the conversation alone. */
-export function isOffered(access: AccessState, shortcut: Shortcut): boolean {
+/** Whether the user's scopes allow the shortcut. */
+export function isAvailable(access: AccessState, shortcut: Shortcut): boolean {
   switch (shortcut) {
     case "new":
     case "compose":

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system is; and the language. */
+/** Theme and language menus. */
 import type { ReactNode } from "react";
 import { Icon, useUi, useWords } from "loom-agent/react";
 import type { PageState } from "../store/page-state.ts";
@@ -31,7 +31,7 @@ export function ThemeMenu({ side = "below" }: { readonly side?: "above" | "below
   );
 }
 
-/** Each language is named in itself: whoever cannot read the page finds theirs. */
+/** Each language is listed in its own script, so that every user can find theirs. */
 export function LanguageMenu({ side = "below" }: { readonly side?: "above" | "below" }): ReactNode {
   const words = useWords(SHELL_WORDS);
   const { language } = useUi();

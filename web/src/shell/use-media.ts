@@ -1,4 +1,4 @@
-/** Whether a condition on the screen holds, for what styles alone cannot do. */
+/** Returns whether a media query matches. */
 import { useMemo, useSyncExternalStore } from "react";
 
 export function useMedia(query: string): boolean {
@@ -15,6 +15,6 @@ export function useMedia(query: string): boolean {
   return useSyncExternalStore(subscribe, read);
 }
 
-/** As in shell.css: no room for the list of sessions beside the conversation; none for the inspector either. */
+/** Breakpoints of shell.css: too narrow for the session list, and for the inspector. */
 export const NARROW = "(max-width: 59.99rem)";
 export const NO_PANEL = "(max-width: 79.99rem)";

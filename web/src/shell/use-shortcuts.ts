@@ -1,33 +1,33 @@
-/** Carries out what the keyboard asks for, wherever the focus is. */
+/** Handles the keyboard shortcuts of the page. */
 import { useEffect } from "react";
-import type { Page } from "../effects/create-page.ts";
-import { type Covers, findEscape, findShortcut, isOffered, type KeyPress, type Shortcut } from "./shortcuts.ts";
+import type { PageController } from "../effects/create-page-controller.ts";
+import { type OpenOverlays, findEscape, findShortcut, isAvailable, type KeyPress, type Shortcut } from "./shortcuts.ts";
 
 export interface ShortcutTargets {
   readonly toggleList: () => void;
-  /** Makes the list of sessions visible, so that something in it can be focused. */
+  /** Shows the session list, so that its elements can be focused. */
   readonly showList: () => void;
-  readonly isCovered: Covers["isCovered"];
+  readonly isInspectorOnTop: OpenOverlays["isInspectorOnTop"];
 }
 
 const MESSAGE_BOX = "page-message";
 
-export function useShortcuts(page: Page, targets: ShortcutTargets): void {
+export function useShortcuts(page: PageController, targets: ShortcutTargets): void {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       if (event.defaultPrevented) return;
       const press = readPress(event);
       const shortcut = findShortcut(press);
-      // A window above the page has the keyboard to itself.
+      // Open dialogs and menus handle keys themselves.
       if (shortcut === undefined || document.querySelector("dialog[open], :popover-open") !== null) return;
-      if (!isOffered(page.store.getSnapshot().access, shortcut)) return;
+      if (!isAvailable(page.store.getSnapshot().access, shortcut)) return;
       if (shortcut === "escape") {
-        // A key that is held has been answered: by a field, say, that it was left with.
-        if (!event.repeat) answerEscape(page, press, targets);
+        // A repeated Escape may be the one that has just left a field.
+        if (!event.repeat) handleEscape(page, press, targets);
         return;
       }
       event.preventDefault();
-      carryOut(page, targets, shortcut);
+      runShortcut(page, targets, shortcut);
     };
     addEventListener("keydown", onKeyDown);
     return () => removeEventListener("keydown", onKeyDown);
@@ -41,9 +41,9 @@ function readPress(event: KeyboardEvent): KeyPress {
   return { key, code, altKey, ctrlKey, metaKey, shiftKey, isComposing, isTyping };
 }
 
-function answerEscape(page: Page, press: KeyPress, { isCovered }: ShortcutTargets): void {
+function handleEscape(page: PageController, press: KeyPress, { isInspectorOnTop }: ShortcutTargets): void {
   const { isDrawerOpen } = page.store.getSnapshot();
-  switch (findEscape(press, { isDrawerOpen, isCovered })) {
+  switch (findEscape(press, { isDrawerOpen, isInspectorOnTop })) {
     case "close-drawer":
       page.dispatch({ type: "drawer/toggled", isOpen: false });
       return;
@@ -58,7 +58,11 @@ function answerEscape(page: Page, press: KeyPress, { isCovered }: ShortcutTarget
   }
 }
 
-function carryOut(page: Page, { toggleList, showList }: ShortcutTargets, shortcut: Exclude<Shortcut, "escape">): void {
+function runShortcut(
+  page: PageController,
+  { toggleList, showList }: ShortcutTargets,
+  shortcut: Exclude<Shortcut, "escape">,
+): void {
   const { inspector } = page.store.getSnapshot();
   switch (shortcut) {
     case "help":
@@ -95,12 +99,12 @@ function carryOut(page: Page, { toggleList, showList }: ShortcutTargets, shortcu
   }
 }
 
-/** When what was asked for has been rendered. */
+/** Focuses an element after the next render. */
 export function focusSoon(id: string): void {
   requestAnimationFrame(() => document.getElementById(id)?.focus());
 }
 
-/** Where one writes; without a keyboard of its own a screen would be half covered by one, so there where one reads. */
+/** Focuses the message box, or the conversation on touch devices, where the on-screen keyboard would cover it. */
 export function focusConversation(): void {
   if (matchMedia("(hover: hover)").matches) focusSoon(MESSAGE_BOX);
   else requestAnimationFrame(() => document.querySelector<HTMLElement>(".loom-conversation-scroller")?.focus());

@@ -1,12 +1,12 @@
-// Days, and the words that were searched for.
+// Grouping by day, and highlighting of matches.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/sessions.ts";
 import { groupByDay } from "./group-by-day.ts";
 import { markMatch } from "./mark-match.ts";
 
 const NOW = new Date(2026, 2, 30, 0, 30).getTime();
-const row = (updatedAt: number): SessionRow => ({
+const row = (updatedAt: number): SessionListRow => ({
   session_id: String(updatedAt),
   updated_at: updatedAt,
   created_at: 0,
@@ -17,7 +17,7 @@ const row = (updatedAt: number): SessionRow => ({
 });
 
 describe("groupByDay", () => {
-  it("goes by the days of the calendar", () => {
+  it("uses calendar days", () => {
     const at = (day: number, hour: number, month = 2): number => new Date(2026, month, day, hour).getTime();
     const rows = [NOW, at(29, 23), at(29, 0), at(28, 23), at(23, 0), at(22, 23), at(5, 0, 1), at(4, 0, 1)];
     const groups = groupByDay(rows.map(row), NOW);
@@ -30,7 +30,7 @@ describe("groupByDay", () => {
     ]);
   });
 
-  it("loses nothing and names nothing twice", () => {
+  it("keeps every row once", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: NOW + 1e9 })), (times) => {
         const groups = groupByDay(times.map(row), NOW);
@@ -55,9 +55,9 @@ describe("markMatch", () => {
     ["知识库与图", "图", "知识库与[图]"],
     ["1 + 1 (.*)", "(.*)", "1 + 1 [(.*)]"],
     ["nothing", " ", "nothing"],
-  ])("%j for %j is %j", (text, query, expected) => expect(mark(text, query)).toBe(expected));
+  ])("marks %j for %j as %j", (text, query, expected) => expect(mark(text, query)).toBe(expected));
 
-  it("keeps the text, whatever is searched for", () => {
+  it("keeps the text for any query", () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (text, query) => {
         expect(

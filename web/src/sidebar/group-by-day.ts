@@ -1,12 +1,12 @@
-/** Sessions under the day they last changed on: near ones by name, older ones by month. */
-import type { SessionRow } from "../store/sessions.ts";
+/** Groups sessions by the day of their last change: recent days by name, older ones by month. */
+import type { SessionListRow } from "../store/sessions.ts";
 
 export type DayName = "today" | "yesterday" | "week" | "month";
 
 export interface DayGroup {
   /** A name, or the first day of a month. */
   readonly day: DayName | Date;
-  readonly rows: readonly SessionRow[];
+  readonly rows: readonly SessionListRow[];
 }
 
 const NEAR: readonly (readonly [DayName, days: number])[] = [
@@ -16,10 +16,10 @@ const NEAR: readonly (readonly [DayName, days: number])[] = [
   ["month", 30],
 ];
 
-/** Days are those of the clock on the wall. Rows keep their order; each group stands once. */
-export function groupByDay(rows: readonly SessionRow[], now: number): readonly DayGroup[] {
+/** Groups by local calendar days. Rows keep their order, and each group appears once. */
+export function groupByDay(rows: readonly SessionListRow[], now: number): readonly DayGroup[] {
   const limits = NEAR.map(([name, days]) => [name, startOfDay(now, days)] as const);
-  const groups = new Map<string, { day: DayName | Date; rows: SessionRow[] }>();
+  const groups = new Map<string, { day: DayName | Date; rows: SessionListRow[] }>();
   for (const row of rows) {
     const [name] = limits.find(([, start]) => row.updated_at >= start) ?? [];
     const date = new Date(row.updated_at);
@@ -32,7 +32,7 @@ export function groupByDay(rows: readonly SessionRow[], now: number): readonly D
   return [...groups.values()];
 }
 
-/** By the calendar: a day may have 23 or 25 hours. */
+/** Uses the calendar, because a day may have 23 or 25 hours. */
 function startOfDay(now: number, daysAgo: number): number {
   const date = new Date(now);
   return new Date(date.getFullYear(), date.getMonth(), date.getDate() - daysAgo).getTime();

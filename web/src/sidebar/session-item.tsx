@@ -1,4 +1,4 @@
-/** One session in the list: where it leads, and what can be done with it. */
+/** One session of the list, with its menu. */
 import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef } from "react";
 import { Icon, Spinner, useWords } from "loom-agent/react";
 import { Menu, type MenuItem } from "../shell/menu.tsx";
@@ -6,21 +6,21 @@ import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { mayShare } from "../store/access.ts";
 import type { PageState } from "../store/page-state.ts";
 import { formatRoute } from "../store/route.ts";
-import type { SessionRow } from "../store/sessions.ts";
+import type { SessionListRow } from "../store/sessions.ts";
 import { markMatch } from "./mark-match.ts";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
 
 export interface SessionItemProps {
-  readonly row: SessionRow;
+  readonly row: SessionListRow;
   readonly isCurrent: boolean;
   readonly isLive: boolean;
   readonly isRenaming: boolean;
-  /** What was searched for, where it was. */
+  /** Search query, or empty. */
   readonly query: string;
-  readonly onRemove: (row: SessionRow) => void;
+  readonly onRemove: (row: SessionListRow) => void;
 }
 
-const PLACES = { title: "inTitle", message: "inMessage", answer: "inAnswer" } as const;
+const MATCH_LABELS = { title: "inTitle", message: "inMessage", answer: "inAnswer" } as const;
 
 export const SessionItem = memo(function SessionItem(props: SessionItemProps): ReactNode {
   const { row, isCurrent, isLive, isRenaming, query, onRemove } = props;
@@ -31,7 +31,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
   const link = useRef<HTMLAnchorElement>(null);
   const wasRenaming = useRef(false);
   useEffect(() => {
-    // The field that had the keyboard is gone.
+    // The focused field was removed.
     if (wasRenaming.current && !isRenaming && document.activeElement === document.body) link.current?.focus();
     wasRenaming.current = isRenaming;
   }, [isRenaming]);
@@ -45,7 +45,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
         aria-current={isCurrent ? "page" : undefined}
         title={title}
         onClick={(event) => {
-          // With a modifier it is the browser's: a new tab, a download.
+          // With a modifier key the browser opens a tab or a download.
           if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
           event.preventDefault();
           page.open(session);
@@ -57,7 +57,7 @@ export const SessionItem = memo(function SessionItem(props: SessionItemProps): R
         </span>
         {match === undefined || match.where === "title" ? null : (
           <span className="page-session-snippet">
-            <span className="page-session-where">{words[PLACES[match.where]]}</span>{" "}
+            <span className="page-session-where">{words[MATCH_LABELS[match.where]]}</span>{" "}
             <Marked text={match.snippet} query={query} />
           </span>
         )}
@@ -118,12 +118,12 @@ function SessionMenu({ row, title, onRemove }: SessionMenuProps): ReactNode {
 function Marked({ text, query }: { readonly text: string; readonly query: string }): ReactNode {
   if (query.trim() === "") return text;
   return markMatch(text, query).map((piece, index) =>
-    // Pieces of a text that is rendered whole: their place is what they are.
+    // Pieces are rendered together, so the index is a stable key.
     piece.isMatch ? <mark key={index}>{piece.text}</mark> : piece.text,
   );
 }
 
-/** Enter and leaving it keep the new title, Escape the old. */
+/** Enter and blur save the title; Escape keeps the old one. */
 function RenameField({ session, title }: { readonly session: string; readonly title: string }): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
@@ -154,7 +154,7 @@ function RenameField({ session, title }: { readonly session: string; readonly ti
   );
 }
 
-/** The menu that led here gives the focus back to its button first. */
+/** Runs after the menu has returned focus to its button. */
 function selectAll(input: HTMLInputElement | null): void {
   if (input === null) return;
   input.focus();

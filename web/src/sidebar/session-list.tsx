@@ -1,10 +1,10 @@
-/** The sessions by day, or those that were found. */
+/** Sessions by day, or the search results. */
 import { memo, type ReactNode, useState } from "react";
-import { Button, Dialog, type Language, Spinner, useUi, useWords } from "loom-agent/react";
+import { Button, Dialog, type UiLanguage, Spinner, useUi, useWords } from "loom-agent/react";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
 import type { PageState } from "../store/page-state.ts";
-import type { SessionPage, SessionRow, SessionsState } from "../store/sessions.ts";
+import type { SessionPage, SessionListRow, SessionsState } from "../store/sessions.ts";
 import { type DayGroup, groupByDay } from "./group-by-day.ts";
 import { SessionItem } from "./session-item.tsx";
 import { SIDEBAR_WORDS } from "./sidebar-words.ts";
@@ -16,11 +16,11 @@ export const SessionList = memo(function SessionList(): ReactNode {
   const page = usePage();
   const { language } = useUi();
   const sessions = usePageState(selectSessions);
-  const [removing, setRemoving] = useState<SessionRow>();
+  const [removing, setRemoving] = useState<SessionListRow>();
   const { current, list, found, query, live, renaming } = sessions;
   const isSearch = query.trim() !== "";
   const shown = isSearch ? found : list;
-  const show = (row: SessionRow): ReactNode => (
+  const show = (row: SessionListRow): ReactNode => (
     <SessionItem
       key={row.session_id}
       row={row}
@@ -40,8 +40,8 @@ export const SessionList = memo(function SessionList(): ReactNode {
         <ul>{found.rows.map(show)}</ul>
       ) : (
         groupByDay(list.rows, Date.now()).map((group) => (
-          <section key={nameDay(group, "en", "")}>
-            <h2>{nameDay(group, language, typeof group.day === "string" ? words[group.day] : "")}</h2>
+          <section key={formatDay(group, "en", "")}>
+            <h2>{formatDay(group, language, typeof group.day === "string" ? words[group.day] : "")}</h2>
             <ul>{group.rows.map(show)}</ul>
           </section>
         ))
@@ -51,21 +51,21 @@ export const SessionList = memo(function SessionList(): ReactNode {
         <RemoveDialog
           row={removing}
           onClose={() => setRemoving(undefined)}
-          onRemove={(id) => void page.remove(id).then(keepKeyboard)}
+          onRemove={(id) => void page.remove(id).then(restoreFocus)}
         />
       )}
     </div>
   );
 });
 
-/** The row had it, and is gone. */
-function keepKeyboard(): void {
+/** The focused row was removed. */
+function restoreFocus(): void {
   requestAnimationFrame(() => {
     if (document.activeElement === document.body) focusConversation();
   });
 }
 
-/** What comes after the rows: more of them, none, or trouble. */
+/** End of the list: load more, empty or failed. */
 function ListEnd({ shown, isSearch }: { readonly shown: SessionPage; readonly isSearch: boolean }): ReactNode {
   const words = useWords(SIDEBAR_WORDS);
   const page = usePage();
@@ -101,7 +101,7 @@ function RemoveDialog({
   onClose,
   onRemove,
 }: {
-  readonly row: SessionRow;
+  readonly row: SessionListRow;
   readonly onClose: () => void;
   readonly onRemove: (session: string) => void;
 }): ReactNode {
@@ -112,7 +112,7 @@ function RemoveDialog({
       <div className="page-dialog-buttons">
         <Button onClick={onClose}>{words.cancel}</Button>
         <Button
-          look="danger"
+          variant="danger"
           icon="remove"
           onClick={() => {
             onClose();
@@ -126,11 +126,11 @@ function RemoveDialog({
   );
 }
 
-function nameDay({ day }: DayGroup, language: Language, name: string): string {
+function formatDay({ day }: DayGroup, language: UiLanguage, name: string): string {
   if (typeof day === "string") return name === "" ? day : name;
   return formatMonth(day, language);
 }
 
-function formatMonth(day: Date, language: Language): string {
+function formatMonth(day: Date, language: UiLanguage): string {
   return new Intl.DateTimeFormat(language === "zh" ? "zh-CN" : "en", { year: "numeric", month: "long" }).format(day);
 }

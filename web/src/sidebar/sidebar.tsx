@@ -1,4 +1,4 @@
-/** Beside the conversation: a new session, the search, the sessions there are, and what belongs to all of them. */
+/** Sidebar: new session, search, session list, account and settings. */
 import type { KeyboardEvent, ReactNode } from "react";
 import { Button, Icon, IconButton, useWords } from "loom-agent/react";
 import { Account } from "../access/account.tsx";
@@ -21,7 +21,7 @@ export function Sidebar(): ReactNode {
         {mayRun ? (
           <Button
             icon="add"
-            look="primary"
+            variant="primary"
             onClick={() => {
               page.open(undefined);
               page.dispatch({ type: "drawer/toggled", isOpen: false });

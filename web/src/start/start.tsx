@@ -1,16 +1,16 @@
-/** What is shown before anything was said: what this is, and what could be asked. */
+/** Empty session: introduction and suggested prompts. */
 import type { ReactNode } from "react";
 import { useUi, useWords } from "loom-agent/react";
-import { COMPOSER_WORDS, nameKind } from "../composer/composer-words.ts";
+import { COMPOSER_WORDS, describeKind } from "../composer/composer-words.ts";
 import { useMay, usePage, usePageState } from "../shell/page-context.tsx";
 import { focusConversation } from "../shell/use-shortcuts.ts";
-import { listChoices } from "../store/agents.ts";
+import { listAgentOptions } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
 import { PROMPTS, START_WORDS } from "./start-words.ts";
 
-/** Undefined until the server has told. */
+/** Undefined until the agents are loaded. */
 const selectNames = ({ agents }: PageState): readonly string[] | undefined =>
-  agents.length === 0 ? undefined : listChoices(agents).map(({ name }) => name);
+  agents.length === 0 ? undefined : listAgentOptions(agents).map(({ name }) => name);
 
 export function Start(): ReactNode {
   const words = useWords(START_WORDS);
@@ -33,14 +33,14 @@ export function Start(): ReactNode {
                 className="page-prompt"
                 onClick={() => {
                   page.sendPrompt(text, agent);
-                  // The button goes with all that is here.
+                  // The clicked button is removed.
                   focusConversation();
                 }}
               >
                 <span className="page-prompt-title">
                   {title}
                   <span className="page-prompt-agent">
-                    {nameKind(kinds, { name: agent, kind: agent, description: undefined }).label}
+                    {describeKind(kinds, { name: agent, kind: agent, description: undefined }).label}
                   </span>
                 </span>
                 <span className="page-prompt-text">{text}</span>

@@ -1,9 +1,9 @@
-// Who is at the page, by what the server tells.
+// Access state from server responses.
 import type { Auth, Scope } from "loom-agent/server";
 import { describe, expect, it } from "vitest";
-import { type AccessState, isInside, may, mayShare, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
+import { type AccessState, hasAccess, may, mayShare, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
 
-const NOBODY: Auth = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
+const SIGNED_OUT: Auth = { mode: "required", signed_in: false, scopes: [], shared_session_ids: [] };
 const ANN: Auth = {
   mode: "required",
   signed_in: true,
@@ -17,26 +17,26 @@ const ANN: Auth = {
 const OPEN: Auth = { mode: "open", signed_in: false, scopes: [], shared_session_ids: [] };
 
 const tell = (state: AccessState, auth: Auth, { shared, now = 0 }: { shared?: string; now?: number } = {}) =>
-  reduceAccess(state, { type: "access/told", auth, shared, now });
+  reduceAccess(state, { type: "access/loaded", auth, shared, now });
 
 describe("access", () => {
   it.each([
-    ["nobody is asked", OPEN, undefined, "open"],
-    ["somebody has to sign in", NOBODY, undefined, "out"],
-    ["somebody has", ANN, undefined, "in"],
-    ["somebody opened a link", { ...NOBODY, shared_session_ids: ["s"] }, "s", "shared"],
-    ["a link is for another session", { ...NOBODY, shared_session_ids: ["s"] }, "other", "unlinked"],
-    ["the one who signed in has a link, too", ANN, "theirs", "shared"],
-    ["the one who signed in has no link to this", ANN, "other", "unlinked"],
-  ] as const)("where %s", (_what, auth, shared, phase) => {
+    ["authentication is off", OPEN, undefined, "open"],
+    ["the user is signed out", SIGNED_OUT, undefined, "signed-out"],
+    ["the user is signed in", ANN, undefined, "signed-in"],
+    ["a share link was opened", { ...SIGNED_OUT, shared_session_ids: ["s"] }, "s", "shared"],
+    ["the link is for another session", { ...SIGNED_OUT, shared_session_ids: ["s"] }, "other", "invalid-link"],
+    ["a signed-in user has the link", ANN, "theirs", "shared"],
+    ["a signed-in user does not have the link", ANN, "other", "invalid-link"],
+  ] as const)("if %s", (_what, auth, shared, phase) => {
     const state = tell(UNKNOWN_ACCESS, auth, shared === undefined ? {} : { shared });
-    expect([state.phase, isInside(state)]).toEqual([phase, ["open", "in", "shared"].includes(phase)]);
+    expect([state.phase, hasAccess(state)]).toEqual([phase, ["open", "signed-in", "shared"].includes(phase)]);
   });
 
-  it("stays the same object while nothing changes, so that nothing is rendered", () => {
+  it("keeps its identity while nothing changes", () => {
     for (const [auth, options] of [
       [OPEN, {}],
-      [NOBODY, {}],
+      [SIGNED_OUT, {}],
       [ANN, {}],
       [ANN, { shared: "theirs" }],
     ] as const) {
@@ -48,16 +48,24 @@ describe("access", () => {
     expect(tell(state, { ...ANN, scopes: ["read"] }).scopes).toEqual(["read"]);
   });
 
-  it("tells why somebody who was in is out, and remembers whose the page was", () => {
+  it("tells why the user was signed out, and remembers the owner", () => {
     const inside = tell(UNKNOWN_ACCESS, ANN);
-    expect(tell(inside, NOBODY, { now: 999 })).toMatchObject({ phase: "out", reason: "ended", owner: "ann" });
-    expect(tell(inside, NOBODY, { now: 1000 })).toMatchObject({ phase: "out", reason: "expired" });
-    expect(tell(UNKNOWN_ACCESS, NOBODY).reason).toBeUndefined();
-    expect(tell(tell(UNKNOWN_ACCESS, OPEN), NOBODY).reason).toBeUndefined();
-    expect(tell(tell(inside, NOBODY), ANN)).toMatchObject({ phase: "in", reason: undefined, trouble: undefined });
+    expect(tell(inside, SIGNED_OUT, { now: 999 })).toMatchObject({
+      phase: "signed-out",
+      reason: "ended",
+      owner: "ann",
+    });
+    expect(tell(inside, SIGNED_OUT, { now: 1000 })).toMatchObject({ phase: "signed-out", reason: "expired" });
+    expect(tell(UNKNOWN_ACCESS, SIGNED_OUT).reason).toBeUndefined();
+    expect(tell(tell(UNKNOWN_ACCESS, OPEN), SIGNED_OUT).reason).toBeUndefined();
+    expect(tell(tell(inside, SIGNED_OUT), ANN)).toMatchObject({
+      phase: "signed-in",
+      reason: undefined,
+      failure: undefined,
+    });
   });
 
-  it("lets everybody do what their scopes say, and with a link nothing", () => {
+  it("allows what the scopes allow, and nothing with a link", () => {
     const all: readonly Scope[] = ["read", "write", "run", "approve", "knowledge"];
     const allowed = (state: AccessState): readonly Scope[] => all.filter((scope) => may(state, scope));
     const admin = { ...ANN, scopes: ["admin"] };
@@ -65,8 +73,8 @@ describe("access", () => {
     expect(allowed(tell(UNKNOWN_ACCESS, ANN))).toEqual(["read", "run"]);
     expect(allowed(tell(UNKNOWN_ACCESS, admin))).toEqual(all);
     expect(allowed(tell(UNKNOWN_ACCESS, admin, { shared: "theirs" }))).toEqual([]);
-    expect(allowed(tell(tell(UNKNOWN_ACCESS, admin), NOBODY))).toEqual([]);
-    // Where nobody is asked there is nothing to share.
+    expect(allowed(tell(tell(UNKNOWN_ACCESS, admin), SIGNED_OUT))).toEqual([]);
+    // With authentication off there is nothing to share.
     expect([OPEN, ANN, admin].map((auth) => mayShare(tell(UNKNOWN_ACCESS, auth)))).toEqual([false, false, true]);
   });
 });

@@ -1,106 +1,104 @@
-/**
- * Who is at the page, and what they may do: everybody where nobody is asked, somebody who signed in, or somebody with a
- * link to one session. What they may not do is not offered; it is the server that does not let them.
- */
+/** Access state: who uses the page and what they may do. The UI hides what is not allowed; the server enforces it. */
 import type { Auth, Scope } from "loom-agent/server";
-import type { Failure } from "../api/api-error.ts";
+import type { ApiFailure } from "../api/api-error.ts";
 
 /**
- * - `asking`: nobody knows yet.
- * - `open`: nobody is asked who they are.
- * - `out`: whoever is here has to sign in.
- * - `in`: they have.
- * - `shared`: they have a link, and see that one session.
- * - `unlinked`: they had one, or what they have is none.
+ * - `checking`: not known yet.
+ * - `open`: authentication is off.
+ * - `signed-out`: the user must sign in.
+ * - `signed-in`: the user is signed in.
+ * - `shared`: a share link gives access to one session.
+ * - `invalid-link`: the share link is invalid, expired or revoked.
  */
-export type AccessPhase = "asking" | "open" | "out" | "in" | "shared" | "unlinked";
+export type AccessPhase = "checking" | "open" | "signed-out" | "signed-in" | "shared" | "invalid-link";
 
 export interface AccessState {
   readonly phase: AccessPhase;
-  /** Of who signed in, or was the last to. */
+  /** Name and owner of the current or last token. */
   readonly name: string | undefined;
   readonly owner: string | undefined;
   readonly scopes: readonly string[];
-  /** When they will have to sign in again, in milliseconds since 1970. */
-  readonly endsAt: number | undefined;
-  /** The one a link is for. */
+  /** End of the sign-in, in milliseconds since 1970. */
+  readonly expiresAt: number | undefined;
+  /** Session of the share link. */
   readonly session: string | undefined;
-  /** Why somebody who was in is out: the time was up, or what they came with was taken back. */
+  /** Why the user was signed out: the sign-in expired, or it was revoked or ended elsewhere. */
   readonly reason: "expired" | "ended" | undefined;
-  /** An answer to who they are is on its way. */
+  /** A sign-in request is pending. */
   readonly isBusy: boolean;
-  /** Why the last try came to nothing. */
-  readonly trouble: Failure | undefined;
+  /** Failure of the last sign-in or access check. */
+  readonly failure: ApiFailure | undefined;
 }
 
 export type AccessAction =
-  /** `shared`: of a page that shows one session by a link, which. */
-  | { readonly type: "access/told"; readonly auth: Auth; readonly shared: string | undefined; readonly now: number }
-  | { readonly type: "access/asked" }
-  | { readonly type: "access/failed"; readonly failure: Failure }
-  | { readonly type: "access/unlinked" };
+  /** `shared`: session in the URL of a share link. */
+  | { readonly type: "access/loaded"; readonly auth: Auth; readonly shared: string | undefined; readonly now: number }
+  | { readonly type: "access/submitted" }
+  | { readonly type: "access/failed"; readonly failure: ApiFailure }
+  | { readonly type: "access/link-invalid" };
 
 export const UNKNOWN_ACCESS: AccessState = {
-  phase: "asking",
+  phase: "checking",
   name: undefined,
   owner: undefined,
   scopes: [],
-  endsAt: undefined,
+  expiresAt: undefined,
   session: undefined,
   reason: undefined,
   isBusy: false,
-  trouble: undefined,
+  failure: undefined,
 };
 
 export function reduceAccess(state: AccessState, action: AccessAction): AccessState {
   switch (action.type) {
-    case "access/told":
-      return takeAuth(state, action);
-    case "access/asked":
-      return { ...state, isBusy: true, trouble: undefined };
+    case "access/loaded":
+      return applyAuth(state, action);
+    case "access/submitted":
+      return { ...state, isBusy: true, failure: undefined };
     case "access/failed":
-      return { ...state, isBusy: false, trouble: action.failure };
-    case "access/unlinked":
-      return { ...UNKNOWN_ACCESS, phase: "unlinked" };
-    // What concerns others.
+      return { ...state, isBusy: false, failure: action.failure };
+    case "access/link-invalid":
+      return { ...UNKNOWN_ACCESS, phase: "invalid-link" };
+    // Actions of other slices.
     default:
       return state;
   }
 }
 
-function takeAuth(
+function applyAuth(
   state: AccessState,
-  { auth, shared, now }: Extract<AccessAction, { readonly type: "access/told" }>,
+  { auth, shared, now }: Extract<AccessAction, { readonly type: "access/loaded" }>,
 ): AccessState {
-  const { mode, signed_in, name, owner, scopes, shared_session_ids, expires_at: endsAt } = auth;
+  const { mode, signed_in, name, owner, scopes, shared_session_ids, expires_at: expiresAt } = auth;
   if (mode === "open") return state.phase === "open" ? state : { ...UNKNOWN_ACCESS, phase: "open" };
   if (shared !== undefined) {
-    const phase = shared_session_ids.includes(shared) ? "shared" : "unlinked";
+    const phase = shared_session_ids.includes(shared) ? "shared" : "invalid-link";
     return state.phase === phase && state.session === shared ? state : { ...UNKNOWN_ACCESS, phase, session: shared };
   }
   if (signed_in) {
-    const isSame = state.phase === "in" && state.owner === owner && state.name === name && state.endsAt === endsAt;
-    // Nobody who asked only to be sure is to see the whole page rendered anew.
+    const isSame =
+      state.phase === "signed-in" && state.owner === owner && state.name === name && state.expiresAt === expiresAt;
+    // Keep the same object, so that a repeated check renders nothing.
     if (isSame && state.scopes.join() === scopes.join()) return state;
-    return { ...UNKNOWN_ACCESS, phase: "in", name, owner, scopes, endsAt };
+    return { ...UNKNOWN_ACCESS, phase: "signed-in", name, owner, scopes, expiresAt };
   }
-  if (state.phase === "out") return state;
-  const isOver = state.endsAt !== undefined && state.endsAt <= now;
-  const reason = state.phase !== "in" ? undefined : isOver ? "expired" : "ended";
-  return { ...UNKNOWN_ACCESS, phase: "out", name: state.name, owner: state.owner, reason };
+  if (state.phase === "signed-out") return state;
+  const isOver = state.expiresAt !== undefined && state.expiresAt <= now;
+  const reason = state.phase !== "signed-in" ? undefined : isOver ? "expired" : "ended";
+  return { ...UNKNOWN_ACCESS, phase: "signed-out", name: state.name, owner: state.owner, reason };
 }
 
-/** There is something for them to see. */
-export function isInside({ phase }: AccessState): boolean {
-  return phase === "open" || phase === "in" || phase === "shared";
+/** Whether the page may be shown. */
+export function hasAccess({ phase }: AccessState): boolean {
+  return phase === "open" || phase === "signed-in" || phase === "shared";
 }
 
 export function may({ phase, scopes }: AccessState, scope: Scope): boolean {
   if (phase === "open") return true;
-  return phase === "in" && (scopes.includes(scope) || scopes.includes("admin"));
+  return phase === "signed-in" && (scopes.includes(scope) || scopes.includes("admin"));
 }
 
-/** Where nobody is asked who they are, everybody sees everything already. */
+/** Not available if authentication is off: every session is public then. */
 export function mayShare(access: AccessState): boolean {
-  return access.phase === "in" && may(access, "write");
+  return access.phase === "signed-in" && may(access, "write");
 }

@@ -1,9 +1,9 @@
-// Two choices, how and by which model, name one agent.
+// Kind and model select one agent.
 import { describe, expect, it } from "vitest";
-import { findAgent, listChoices } from "./agents.ts";
-import type { AgentInfo } from "./page-state.ts";
+import { findAgent, listAgentOptions } from "./agents.ts";
+import type { ListedAgent } from "./page-state.ts";
 
-const agent = (name: string, kind: string, model?: string, more: Partial<AgentInfo> = {}): AgentInfo => ({
+const agent = (name: string, kind: string, model?: string, more: Partial<ListedAgent> = {}): ListedAgent => ({
   name,
   kind,
   ...(model === undefined ? {} : { model }),
@@ -22,8 +22,8 @@ const AGENTS = [
 ];
 
 describe("agents", () => {
-  it("are listed by their way of working, the models together", () => {
-    const choices = listChoices(AGENTS);
+  it("are grouped by kind, with their models", () => {
+    const choices = listAgentOptions(AGENTS);
     expect(choices.map(({ name, kind, agents }) => [name, kind, agents.length])).toEqual([
       ["react", "react", 2],
       ["tot", "tot", 2],
@@ -38,14 +38,14 @@ describe("agents", () => {
     ["tot", "openai/gpt-5", "tot:openai/gpt-5"],
     ["got", "openai/gpt-5", "got"],
     ["gone", "gone", "react"],
-  ])("%s by %s is %s", (name, model, expected) => {
-    expect(findAgent(listChoices(AGENTS), name, model)?.agent.name).toBe(expected);
+  ])("%s with %s selects %s", (name, model, expected) => {
+    expect(findAgent(listAgentOptions(AGENTS), name, model)?.agent.name).toBe(expected);
   });
 
-  it("of one's own keep their names, also where they are alike", () => {
+  it("with custom names stay separate, even if they are alike", () => {
     const own = [agent("support", "react", "a/b"), agent("sales", "react", "a/b"), agent("x:y", "react", "z")];
-    expect(listChoices(own).map(({ name }) => name)).toEqual(["support", "sales", "x:y"]);
-    expect(findAgent(listChoices(own), undefined, undefined)?.agent.name).toBe("support");
+    expect(listAgentOptions(own).map(({ name }) => name)).toEqual(["support", "sales", "x:y"]);
+    expect(findAgent(listAgentOptions(own), undefined, undefined)?.agent.name).toBe("support");
     expect(findAgent([], "react", undefined)).toBeUndefined();
   });
 });

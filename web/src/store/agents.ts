@@ -1,52 +1,52 @@
 /**
- * Who can answer, in two choices: how it goes about a question, and by which model. A server names an agent of a further
- * model `react:openai/gpt-5`; what stands before the model is the same way of working.
+ * Agents as two choices: kind and model. The server names an agent of an additional model `react:openai/gpt-5`; the
+ * part before the model is the kind.
  */
-import type { AgentInfo } from "./page-state.ts";
+import type { ListedAgent } from "./page-state.ts";
 
-/** One way of working, with all that can do it. */
-export interface AgentChoice {
+/** One kind of agent, with its agents per model. */
+export interface AgentOption {
   readonly name: string;
-  /** `react`, `tot`, `got`, `agot`, or another that only its own words describe. */
+  /** `react`, `tot`, `got`, `agot`, or a custom kind. */
   readonly kind: string;
   readonly description: string | undefined;
-  readonly agents: readonly AgentInfo[];
+  readonly agents: readonly ListedAgent[];
 }
 
 export interface ChosenAgent {
-  readonly choice: AgentChoice;
-  readonly agent: AgentInfo;
+  readonly option: AgentOption;
+  readonly agent: ListedAgent;
 }
 
-export function listChoices(agents: readonly AgentInfo[]): readonly AgentChoice[] {
-  const choices = new Map<string, AgentChoice>();
+export function listAgentOptions(agents: readonly ListedAgent[]): readonly AgentOption[] {
+  const options = new Map<string, AgentOption>();
   for (const agent of agents) {
-    const name = cutModel(agent);
-    const before = choices.get(name);
+    const name = stripModel(agent);
+    const before = options.get(name);
     const { description } = agent;
-    choices.set(name, {
+    options.set(name, {
       name,
       kind: agent.kind === "got" && agent.is_adaptive === true ? "agot" : agent.kind,
       description: before?.description ?? description,
       agents: [...(before?.agents ?? []), agent],
     });
   }
-  return [...choices.values()];
+  return [...options.values()];
 }
 
-/** What was chosen, as far as it is there; else the server's first. */
+/** Returns the chosen agent, or the default if the choice does not exist. */
 export function findAgent(
-  choices: readonly AgentChoice[],
+  options: readonly AgentOption[],
   name: string | undefined,
   model: string | undefined,
 ): ChosenAgent | undefined {
-  const byDefault = choices.find(({ agents }) => agents.some(({ is_default }) => is_default));
-  const choice = choices.find((one) => one.name === name) ?? byDefault ?? choices[0];
-  const agent = choice?.agents.find((one) => one.model === model) ?? choice?.agents[0];
-  return choice === undefined || agent === undefined ? undefined : { choice, agent };
+  const byDefault = options.find(({ agents }) => agents.some(({ is_default }) => is_default));
+  const option = options.find((one) => one.name === name) ?? byDefault ?? options[0];
+  const agent = option?.agents.find((one) => one.model === model) ?? option?.agents[0];
+  return option === undefined || agent === undefined ? undefined : { option, agent };
 }
 
-function cutModel({ name, model }: AgentInfo): string {
+function stripModel({ name, model }: ListedAgent): string {
   const suffix = `:${model ?? ""}`;
   return model !== undefined && name.endsWith(suffix) && name.length > suffix.length
     ? name.slice(0, -suffix.length)

@@ -1,4 +1,4 @@
-// Drafts, files and messages on their way.
+// Drafts, attachments and pending messages.
 import { describe, expect, it } from "vitest";
 import {
   type ComposingAction,
@@ -7,13 +7,13 @@ import {
   findWaiting,
   MAX_ATTACHMENTS,
   NO_DRAFT,
-  NOTHING_COMPOSED,
-  NOTHING_WAITS,
+  EMPTY_COMPOSING,
+  NO_WAITING_MESSAGES,
   reduceComposing,
   type WaitingMessage,
 } from "./composing.ts";
 
-const run = (actions: readonly ComposingAction[], from: ComposingState = NOTHING_COMPOSED): ComposingState =>
+const run = (actions: readonly ComposingAction[], from: ComposingState = EMPTY_COMPOSING): ComposingState =>
   actions.reduce(reduceComposing, from);
 
 const message = (runId: string, status: WaitingMessage["status"] = "sending"): WaitingMessage => ({
@@ -32,7 +32,7 @@ const sent = (runId: string, status?: WaitingMessage["status"]): ComposingAction
 });
 
 const queued = (...runIds: string[]): ComposingAction => ({
-  type: "queue/told",
+  type: "queue/loaded",
   session: "s",
   queued: runIds.map((runId) => ({ command_id: `c-${runId}`, run_id: runId, message: runId, created_at: 0 })),
 });
@@ -40,54 +40,54 @@ const queued = (...runIds: string[]): ComposingAction => ({
 const file = { name: "a.png", bytes: 1, mediaType: "image/png", progress: 0 };
 
 describe("drafts", () => {
-  it("are kept by session, and go with the session that was made for them", () => {
+  it("are kept per session, and move to a created session", () => {
     const typed = run([{ type: "draft/typed", session: "", text: "hi" }]);
     const moved = run([{ type: "draft/moved", from: "", to: "s" }], typed);
     expect([...moved.drafts]).toEqual([["s", { text: "hi", attachments: [] }]]);
   });
 
-  it("are gone when they are sent, and when nothing is left of them", () => {
+  it("are removed when sent or emptied", () => {
     const typed = run([{ type: "draft/typed", session: "s", text: "hi" }]);
     expect(run([{ type: "draft/typed", session: "s", text: "" }], typed).drafts.size).toBe(0);
     const after = run([{ type: "message/sent", session: "s", message: message("r"), clearsDraft: true }], typed);
     expect([after.drafts.size, after.waiting.get("s")?.length]).toEqual([0, 1]);
   });
 
-  it("are of so many sessions, whatever these are called", () => {
+  it("are bounded, and work for any session ID", () => {
     const names = ["constructor", "__proto__", "0", "toString"];
-    expect(names.map((session) => findDraft(NOTHING_COMPOSED, session))).toEqual(names.map(() => NO_DRAFT));
-    expect(names.map((session) => findWaiting(NOTHING_COMPOSED, session))).toEqual(names.map(() => NOTHING_WAITS));
+    expect(names.map((session) => findDraft(EMPTY_COMPOSING, session))).toEqual(names.map(() => NO_DRAFT));
+    expect(names.map((session) => findWaiting(EMPTY_COMPOSING, session))).toEqual(names.map(() => NO_WAITING_MESSAGES));
     const all = [...Array.from({ length: 80 }, (_, index) => `${80 - index}`), ...names];
     const { drafts } = run(all.map((session) => ({ type: "draft/typed", session, text: "x" })));
     expect([...drafts.keys()]).toEqual(all.slice(-50));
   });
 
-  it("hold so many files, each told of by itself", () => {
+  it("have a bounded number of attachments, each updated separately", () => {
     const files = Array.from({ length: 30 }, (_, index) => ({ ...file, id: `f${index}` }));
     const added = run([
       { type: "attachments/added", session: "s", files },
-      { type: "attachment/told", session: "s", id: "f1", told: { progress: 40 } },
+      { type: "attachment/updated", session: "s", id: "f1", changes: { progress: 40 } },
       { type: "attachment/removed", session: "s", id: "f0" },
     ]);
-    const held = added.drafts.get("s")?.attachments ?? [];
-    expect(held).toHaveLength(MAX_ATTACHMENTS - 1);
-    expect(held[0]).toMatchObject({ id: "f1", progress: 40 });
+    const attached = added.drafts.get("s")?.attachments ?? [];
+    expect(attached).toHaveLength(MAX_ATTACHMENTS - 1);
+    expect(attached[0]).toMatchObject({ id: "f1", progress: 40 });
   });
 
-  it("know nothing of a file that was taken away while it went up", () => {
-    expect(run([{ type: "attachment/told", session: "s", id: "f", told: { progress: 9 } }]).drafts.size).toBe(0);
+  it("ignore updates of a removed attachment", () => {
+    expect(run([{ type: "attachment/updated", session: "s", id: "f", changes: { progress: 9 } }]).drafts.size).toBe(0);
   });
 });
 
-describe("messages on their way", () => {
-  it("leave when their run is seen", () => {
-    const state = run([sent("r1"), sent("r2"), { type: "message/gone", session: "s", runIds: ["r1"] }]);
+describe("pending messages", () => {
+  it("are removed when their run appears", () => {
+    const state = run([sent("r1"), sent("r2"), { type: "message/removed", session: "s", runIds: ["r1"] }]);
     expect(state.waiting.get("s")?.map(({ runId }) => runId)).toEqual(["r2"]);
-    expect(run([{ type: "message/gone", session: "s", runIds: ["r2"] }], state).waiting.size).toBe(0);
+    expect(run([{ type: "message/removed", session: "s", runIds: ["r2"] }], state).waiting.size).toBe(0);
   });
 
-  it("are as the server says, and those it has not heard of stay", () => {
-    const state = run([sent("mine"), sent("lost", "failed"), sent("taken back elsewhere", "queued"), queued("old")]);
+  it("follow the server's queue, and unconfirmed ones stay", () => {
+    const state = run([sent("mine"), sent("lost", "failed"), sent("removed elsewhere", "queued"), queued("old")]);
     expect(state.waiting.get("s")?.map(({ runId, status }) => [runId, status])).toEqual([
       ["old", "queued"],
       ["mine", "sending"],
@@ -100,7 +100,7 @@ describe("messages on their way", () => {
       ["lost", "failed"],
     ]);
     expect(run([queued("old", "mine")], after)).toBe(after);
-    // It had arrived all the same.
+    // It was delivered after all.
     expect(
       run([queued("lost")], after)
         .waiting.get("s")
@@ -108,21 +108,24 @@ describe("messages on their way", () => {
     ).toEqual(["queued"]);
   });
 
-  it("tell why they failed, and no longer when they are sent again", () => {
-    const failed = run([sent("r"), { type: "message/told", session: "s", runId: "r", status: "failed", error: "no" }]);
+  it("keep their error until they are sent again", () => {
+    const failed = run([
+      sent("r"),
+      { type: "message/updated", session: "s", runId: "r", status: "failed", error: "no" },
+    ]);
     expect(failed.waiting.get("s")?.[0]).toMatchObject({ status: "failed", error: "no" });
-    const again = run([{ type: "message/told", session: "s", runId: "r", status: "queued" }], failed);
+    const again = run([{ type: "message/updated", session: "s", runId: "r", status: "queued" }], failed);
     expect(again.waiting.get("s")?.[0]).not.toHaveProperty("error");
   });
 
-  it("are gone with their session", () => {
+  it("are removed with their session", () => {
     const state = run([sent("r"), { type: "draft/typed", session: "s", text: "x" }]);
-    expect(run([{ type: "session/deleted", session: "s" }], state)).toEqual(NOTHING_COMPOSED);
+    expect(run([{ type: "session/deleted", session: "s" }], state)).toEqual(EMPTY_COMPOSING);
   });
 });
 
-describe("runs that are told to stop", () => {
-  it("are so until they have", () => {
+describe("stopping runs", () => {
+  it("are listed until they stop", () => {
     const state = run([
       { type: "run/stopping", runId: "r" },
       { type: "run/stopping", runId: "r" },

@@ -1,6 +1,6 @@
 /**
- * What people are about to say: drafts with the files that come with them, and messages that were sent and whose run has
- * not begun. Kept by session; that of a session yet to be made has the empty name.
+ * Composer state: drafts with their attachments, and sent messages whose run has not started. Stored per session; a
+ * session without an ID uses the empty key.
  */
 import type { Blob as BlobInfo, SessionDetails } from "loom-agent/server";
 
@@ -9,13 +9,13 @@ export interface Attachment {
   readonly name: string;
   readonly bytes: number;
   readonly mediaType: string;
-  /** 0 to 100 while it goes up. */
+  /** Upload progress, 0 to 100. */
   readonly progress: number;
   readonly blob?: BlobInfo;
   readonly error?: string;
 }
 
-export interface Draft {
+export interface ComposerDraft {
   readonly text: string;
   readonly attachments: readonly Attachment[];
 }
@@ -25,29 +25,29 @@ export interface MessageFile {
   readonly name?: string;
 }
 
-/** A message on its way. */
+/** A sent message whose run has not started. */
 export interface WaitingMessage {
   readonly commandId: string;
   readonly runId: string;
   readonly text: string;
   readonly agent?: string;
   readonly files: readonly MessageFile[];
-  /** sending: nobody has answered; queued: its turn will come; failed: it did not arrive, or was refused. */
+  /** `sending`: not confirmed; `queued`: waits for a run to end; `failed`: not delivered or refused. */
   readonly status: "sending" | "queued" | "withdrawing" | "failed";
   readonly error?: string;
-  /** Of one that failed: whether it arrived is not known. */
+  /** The message failed, but may have been delivered. */
   readonly isLost?: true;
 }
 
 export interface ComposingState {
-  /** Maps, as a session may have any name: that of something every object has, or a number. */
-  readonly drafts: ReadonlyMap<string, Draft>;
+  /** Maps, because a session ID may be any string, such as `constructor` or a number. */
+  readonly drafts: ReadonlyMap<string, ComposerDraft>;
   readonly waiting: ReadonlyMap<string, readonly WaitingMessage[]>;
-  /** Runs that were told to stop and have not. */
+  /** Runs that were asked to stop and have not ended. */
   readonly stopping: readonly string[];
 }
 
-/** What it says; of one without a word what comes with it. */
+/** Returns the text of a message, or its file names if it has no text. */
 export function describeMessage({ text, files }: WaitingMessage): string {
   return text === "" ? files.map(({ name }) => name).join(", ") : text;
 }
@@ -57,14 +57,14 @@ export type ComposingAction =
   | { readonly type: "draft/moved"; readonly from: string; readonly to: string }
   | { readonly type: "attachments/added"; readonly session: string; readonly files: readonly Attachment[] }
   | {
-      readonly type: "attachment/told";
+      readonly type: "attachment/updated";
       readonly session: string;
       readonly id: string;
-      readonly told: Partial<Attachment>;
+      readonly changes: Partial<Attachment>;
     }
   | { readonly type: "attachment/retried"; readonly session: string; readonly id: string }
   | { readonly type: "attachment/removed"; readonly session: string; readonly id: string }
-  /** `clearsDraft`: it is what the draft was. */
+  /** `clearsDraft`: the message is the draft of the session. */
   | {
       readonly type: "message/sent";
       readonly session: string;
@@ -72,38 +72,38 @@ export type ComposingAction =
       readonly clearsDraft: boolean;
     }
   | {
-      readonly type: "message/told";
+      readonly type: "message/updated";
       readonly session: string;
       readonly runId: string;
       readonly status: WaitingMessage["status"];
       readonly error?: string;
       readonly isLost?: true;
     }
-  /** Its run has begun, or it was taken back. */
-  | { readonly type: "message/gone"; readonly session: string; readonly runIds: readonly string[] }
-  | { readonly type: "queue/told"; readonly session: string; readonly queued: SessionDetails["queued"] }
+  /** The run started, or the message was removed. */
+  | { readonly type: "message/removed"; readonly session: string; readonly runIds: readonly string[] }
+  | { readonly type: "queue/loaded"; readonly session: string; readonly queued: SessionDetails["queued"] }
   | { readonly type: "run/stopping"; readonly runId: string }
   | { readonly type: "run/stopped"; readonly runId: string }
   | { readonly type: "session/deleted"; readonly session: string }
-  /** Somebody else will write here. */
-  | { readonly type: "composing/forgotten" };
+  /** Another user takes over the page. */
+  | { readonly type: "composing/cleared" };
 
 export const MAX_ATTACHMENTS = 20;
-/** Sessions whose drafts, or whose waiting messages, are kept. */
+/** Sessions whose drafts or pending messages are kept. */
 const MAX_SESSIONS = 50;
 const MAX_STOPPING = 20;
 
-export const NO_DRAFT: Draft = { text: "", attachments: [] };
-export const NOTHING_WAITS: readonly WaitingMessage[] = [];
-export const NOTHING_COMPOSED: ComposingState = { drafts: new Map(), waiting: new Map(), stopping: [] };
+export const NO_DRAFT: ComposerDraft = { text: "", attachments: [] };
+export const NO_WAITING_MESSAGES: readonly WaitingMessage[] = [];
+export const EMPTY_COMPOSING: ComposingState = { drafts: new Map(), waiting: new Map(), stopping: [] };
 
-/** `session` undefined: the one that is yet to be made. */
-export function findDraft({ drafts }: ComposingState, session: string | undefined): Draft {
+/** `session` undefined: the new session. */
+export function findDraft({ drafts }: ComposingState, session: string | undefined): ComposerDraft {
   return drafts.get(session ?? "") ?? NO_DRAFT;
 }
 
 export function findWaiting({ waiting }: ComposingState, session: string | undefined): readonly WaitingMessage[] {
-  return waiting.get(session ?? "") ?? NOTHING_WAITS;
+  return waiting.get(session ?? "") ?? NO_WAITING_MESSAGES;
 }
 
 export function reduceComposing(state: ComposingState, action: ComposingAction): ComposingState {
@@ -120,15 +120,15 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         ...draft,
         attachments: [...draft.attachments, ...action.files].slice(0, MAX_ATTACHMENTS),
       }));
-    case "attachment/told":
+    case "attachment/updated":
       return changeDraft(state, action.session, (draft) => ({
         ...draft,
-        attachments: draft.attachments.map((file) => (file.id === action.id ? { ...file, ...action.told } : file)),
+        attachments: draft.attachments.map((file) => (file.id === action.id ? { ...file, ...action.changes } : file)),
       }));
     case "attachment/retried":
       return changeDraft(state, action.session, (draft) => ({
         ...draft,
-        attachments: draft.attachments.map((file) => (file.id === action.id ? beginAgain(file) : file)),
+        attachments: draft.attachments.map((file) => (file.id === action.id ? resetUpload(file) : file)),
       }));
     case "attachment/removed":
       return changeDraft(state, action.session, (draft) => ({
@@ -142,16 +142,16 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         action.message,
       ]);
     }
-    case "message/told":
+    case "message/updated":
       return changeWaiting(state, action.session, (waiting) =>
-        waiting.map((message) => (message.runId === action.runId ? tell(message, action) : message)),
+        waiting.map((message) => (message.runId === action.runId ? setStatus(message, action) : message)),
       );
-    case "message/gone":
+    case "message/removed":
       return changeWaiting(state, action.session, (waiting) =>
         waiting.filter(({ runId }) => !action.runIds.includes(runId)),
       );
-    case "queue/told":
-      return changeWaiting(state, action.session, (waiting) => takeQueue(waiting, action.queued));
+    case "queue/loaded":
+      return changeWaiting(state, action.session, (waiting) => mergeQueue(waiting, action.queued));
     case "run/stopping":
       if (state.stopping.includes(action.runId)) return state;
       return { ...state, stopping: [...state.stopping, action.runId].slice(-MAX_STOPPING) };
@@ -164,45 +164,49 @@ export function reduceComposing(state: ComposingState, action: ComposingAction):
         drafts: setBounded(state.drafts, action.session, undefined),
         waiting: setBounded(state.waiting, action.session, undefined),
       };
-    case "composing/forgotten":
-      return NOTHING_COMPOSED;
-    // What concerns others.
+    case "composing/cleared":
+      return EMPTY_COMPOSING;
+    // Actions of other slices.
     default:
       return state;
   }
 }
 
-function tell(
+function setStatus(
   { error: _error, isLost: _isLost, ...message }: WaitingMessage,
   { status, error, isLost }: Pick<WaitingMessage, "status" | "error" | "isLost">,
 ): WaitingMessage {
   return { ...message, status, ...(error === undefined ? {} : { error }), ...(isLost === true ? { isLost } : {}) };
 }
 
-function beginAgain({ error: _error, ...file }: Attachment): Attachment {
+function resetUpload({ error: _error, ...file }: Attachment): Attachment {
   return { ...file, progress: 0 };
 }
 
-/** The server knows what waits; of what it has not heard of, the page does. */
-function takeQueue(waiting: readonly WaitingMessage[], queued: SessionDetails["queued"]): readonly WaitingMessage[] {
+/** Takes over the server's queue. Messages it does not list stay if they are unconfirmed or failed. */
+function mergeQueue(waiting: readonly WaitingMessage[], queued: SessionDetails["queued"]): readonly WaitingMessage[] {
   const known = new Map(waiting.map((message) => [message.runId, message]));
-  const told = queued.map(({ command_id, run_id, message, agent }): WaitingMessage => {
+  const loaded = queued.map(({ command_id, run_id, message, agent }): WaitingMessage => {
     const before = known.get(run_id);
     if (before?.status === "queued" || before?.status === "withdrawing") return before;
     const named = agent === undefined ? {} : { agent };
     return before === undefined
       ? { commandId: command_id, runId: run_id, text: message, ...named, files: [], status: "queued" }
-      : tell(before, { status: "queued" });
+      : setStatus(before, { status: "queued" });
   });
-  const ids = new Set(told.map(({ runId }) => runId));
-  const unheard = waiting.filter(
+  const ids = new Set(loaded.map(({ runId }) => runId));
+  const unconfirmed = waiting.filter(
     ({ runId, status }) => !ids.has(runId) && (status === "sending" || status === "failed"),
   );
-  const next = [...told, ...unheard];
+  const next = [...loaded, ...unconfirmed];
   return next.length === waiting.length && next.every((message, index) => message === waiting[index]) ? waiting : next;
 }
 
-function changeDraft(state: ComposingState, session: string, change: (draft: Draft) => Draft): ComposingState {
+function changeDraft(
+  state: ComposingState,
+  session: string,
+  change: (draft: ComposerDraft) => ComposerDraft,
+): ComposingState {
   const before = findDraft(state, session);
   const draft = change(before);
   const isEmpty = draft.text === "" && draft.attachments.length === 0;
@@ -220,7 +224,7 @@ function changeWaiting(
   return { ...state, waiting: setBounded(state.waiting, session, waiting.length === 0 ? undefined : waiting) };
 }
 
-/** What was changed last is kept, the rest as far as there is room. */
+/** Keeps the most recently changed sessions. */
 function setBounded<T>(all: ReadonlyMap<string, T>, session: string, value: T | undefined): ReadonlyMap<string, T> {
   const others = [...all].filter(([name]) => name !== session);
   return new Map(value === undefined ? others : [...others.slice(-MAX_SESSIONS + 1), [session, value]]);

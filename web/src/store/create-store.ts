@@ -1,7 +1,7 @@
-/** A store that a pure reducer drives: what happened goes in, the state comes out. It knows neither the page nor React. */
-import type { Store } from "loom-agent/client";
+/** Store driven by a pure reducer. It depends on neither the page nor React. */
+import type { ReadableStore } from "loom-agent/client";
 
-export interface ReducerStore<S, A> extends Store<S> {
+export interface ReducerStore<S, A> extends ReadableStore<S> {
   dispatch(action: A): void;
 }
 

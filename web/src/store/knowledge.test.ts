@@ -1,4 +1,4 @@
-// The knowledge base as the page knows it.
+// State of the knowledge base.
 import { describe, expect, it } from "vitest";
 import { type KnowledgeAction, type KnowledgeDocument, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 
@@ -28,18 +28,18 @@ const listed = (ids: readonly string[], isMore: boolean): KnowledgeAction => ({
 const run = (...actions: KnowledgeAction[]) => actions.reduce(reduceKnowledge, NO_KNOWLEDGE);
 
 describe("the knowledge base", () => {
-  it("is listed page by page, and anew", () => {
+  it("is listed page by page, and reloaded", () => {
     const state = run(listed(["a"], false), listed(["b"], true));
     expect(state.documents.map(({ name }) => name)).toEqual(["a", "b"]);
     expect(run(listed(["a"], false), listed(["b"], false)).documents).toHaveLength(1);
-    // Asked for twice.
+    // The page was requested twice.
     expect(reduceKnowledge(state, listed(["b"], true)).documents).toHaveLength(2);
     const left = reduceKnowledge(state, { type: "knowledge/deleted", document: "a" });
     expect([left.documents.length, left.totals]).toEqual([1, { documents: 8, passages: 8, bytes: 8 }]);
     expect(reduceKnowledge(left, { type: "knowledge/deleted", document: "a" }).totals).toEqual(left.totals);
   });
 
-  it("tells of each file, and clears those that are over", () => {
+  it("updates each upload, and clears finished ones", () => {
     const upload = { name: "n", progress: 0, status: "waiting" } as const;
     const state = run(
       {
@@ -49,13 +49,13 @@ describe("the knowledge base", () => {
           { ...upload, id: "2" },
         ],
       },
-      { type: "upload/told", id: "1", told: { status: "failed", error: "no" } },
+      { type: "upload/updated", id: "1", changes: { status: "failed", error: "no" } },
     );
     expect(state.uploads.map(({ status }) => status)).toEqual(["failed", "waiting"]);
     expect(reduceKnowledge(state, { type: "uploads/cleared" }).uploads.map(({ id }) => id)).toEqual(["2"]);
   });
 
-  it("heeds only the answer to what was typed last", () => {
+  it("uses only results of the latest query", () => {
     const typed = run({ type: "knowledge/typed", query: "b" });
     expect(reduceKnowledge(typed, { type: "knowledge/found", query: "a", hits: [] })).toBe(typed);
     expect(reduceKnowledge(typed, { type: "knowledge/search-failed", query: "b" }).searching).toBe("failed");

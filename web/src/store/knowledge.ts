@@ -1,11 +1,11 @@
-/** The knowledge base as the page knows it: its documents, what goes up, and what was looked for. */
+/** State of the knowledge base: documents, uploads and search. */
 import type { KnowledgeDocuments, KnowledgeHits } from "loom-agent/server";
-import type { Loading } from "./sessions.ts";
+import type { LoadStatus } from "./sessions.ts";
 
 export interface KnowledgeUpload {
   readonly id: string;
   readonly name: string;
-  /** 0 to 100 of what is sent; at 100 it is read and indexed. */
+  /** 0 to 100 of the bytes sent. At 100 the server indexes the file. */
   readonly progress: number;
   readonly status: "waiting" | "sending" | "done" | "failed";
   readonly error?: string;
@@ -15,31 +15,31 @@ export type KnowledgeDocument = KnowledgeDocuments["documents"][number];
 
 export interface KnowledgeState {
   readonly documents: readonly KnowledgeDocument[];
-  /** Of the whole base, whatever of it is listed; how names of files may end. */
+  /** Totals of the whole base, also if only a part is listed, and the accepted file extensions. */
   readonly totals: KnowledgeDocuments["totals"] | undefined;
   readonly accepts: readonly string[];
   readonly next: string | undefined;
-  readonly status: Loading;
+  readonly status: LoadStatus;
   readonly error: string | undefined;
   readonly uploads: readonly KnowledgeUpload[];
   readonly query: string;
   readonly hits: KnowledgeHits["hits"];
-  readonly searching: Loading;
+  readonly searching: LoadStatus;
 }
 
 export type KnowledgeAction =
-  | { readonly type: "knowledge/asked" }
+  | { readonly type: "knowledge/loading" }
   | { readonly type: "knowledge/listed"; readonly page: KnowledgeDocuments; readonly isMore: boolean }
   | { readonly type: "knowledge/failed"; readonly error: string }
   | { readonly type: "knowledge/deleted"; readonly document: string }
   | { readonly type: "uploads/added"; readonly uploads: readonly KnowledgeUpload[] }
-  | { readonly type: "upload/told"; readonly id: string; readonly told: Partial<KnowledgeUpload> }
+  | { readonly type: "upload/updated"; readonly id: string; readonly changes: Partial<KnowledgeUpload> }
   | { readonly type: "uploads/cleared" }
   | { readonly type: "knowledge/typed"; readonly query: string }
   | { readonly type: "knowledge/found"; readonly query: string; readonly hits: KnowledgeHits["hits"] }
   | { readonly type: "knowledge/search-failed"; readonly query: string };
 
-/** Uploads shown; those that are done go first. */
+/** Uploads shown. The oldest are dropped first. */
 const MAX_UPLOADS = 200;
 const MAX_DOCUMENTS = 2000;
 
@@ -56,8 +56,8 @@ export const NO_KNOWLEDGE: KnowledgeState = {
   searching: "idle",
 };
 
-/** The totals without this document. */
-function takeFrom({ totals, documents }: KnowledgeState, id: string): KnowledgeState["totals"] {
+/** Returns the totals without this document. */
+function subtractDocument({ totals, documents }: KnowledgeState, id: string): KnowledgeState["totals"] {
   const document = documents.find(({ document_id }) => document_id === id);
   if (totals === undefined || document === undefined) return totals;
   return {
@@ -69,7 +69,7 @@ function takeFrom({ totals, documents }: KnowledgeState, id: string): KnowledgeS
 
 export function reduceKnowledge(state: KnowledgeState, action: KnowledgeAction): KnowledgeState {
   switch (action.type) {
-    case "knowledge/asked":
+    case "knowledge/loading":
       return { ...state, status: state.status === "ready" ? "ready" : "loading", error: undefined };
     case "knowledge/listed": {
       const { documents, next, totals, accepts } = action.page;
@@ -83,16 +83,16 @@ export function reduceKnowledge(state: KnowledgeState, action: KnowledgeAction):
     case "knowledge/deleted":
       return {
         ...state,
-        totals: takeFrom(state, action.document),
+        totals: subtractDocument(state, action.document),
         documents: state.documents.filter(({ document_id }) => document_id !== action.document),
         hits: state.hits.filter(({ document_id }) => document_id !== action.document),
       };
     case "uploads/added":
       return { ...state, uploads: [...state.uploads, ...action.uploads].slice(-MAX_UPLOADS) };
-    case "upload/told":
+    case "upload/updated":
       return {
         ...state,
-        uploads: state.uploads.map((upload) => (upload.id === action.id ? { ...upload, ...action.told } : upload)),
+        uploads: state.uploads.map((upload) => (upload.id === action.id ? { ...upload, ...action.changes } : upload)),
       };
     case "uploads/cleared":
       return {
@@ -112,7 +112,7 @@ export function reduceKnowledge(state: KnowledgeState, action: KnowledgeAction):
       return action.query === state.query ? { ...state, hits: action.hits, searching: "ready" } : state;
     case "knowledge/search-failed":
       return action.query === state.query ? { ...state, hits: [], searching: "failed" } : state;
-    // What concerns others.
+    // Actions of other slices.
     default:
       return state;
   }

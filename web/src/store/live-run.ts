@@ -1,4 +1,4 @@
-/** The run of a session that is going on, as far as anybody can know: of one that is no longer heard nothing is waited for. */
+/** Finds the live run of a session. A run is not live if its stream failed or was truncated. */
 import type { SessionView, TurnView } from "loom-agent/client";
 
 export function findLiveRun(session: SessionView | undefined): TurnView | undefined {

@@ -1,42 +1,42 @@
-// The whole state: panels, notices, settings; and what concerns several rooms at once.
+// The whole page state: panels, notices, settings, and actions that change several slices.
 import { describe, expect, it } from "vitest";
 import { createPageState, type PageAction, type PageState, reducePage } from "./page-state.ts";
-import { type Keeper, keepSettings, readSettings, type Settings, SETTINGS_KEY } from "./settings.ts";
+import { type KeyValueStorage, saveSettings, readSettings, type PageSettings, SETTINGS_KEY } from "./settings.ts";
 
-const SETTINGS: Settings = { language: "en", theme: "system", hasSidebar: true };
+const SETTINGS: PageSettings = { language: "en", theme: "system", hasSidebar: true };
 const run = (...actions: PageAction[]): PageState => actions.reduce(reducePage, createPageState(SETTINGS));
 
-describe("the state of the page", () => {
-  it("closes what belongs to a session when another is opened, and only then", () => {
-    const place = { turn: "t", kind: "turn", key: "" } as const;
+describe("the page state", () => {
+  it("closes the panels of a session when another is opened", () => {
+    const target = { turn: "t", kind: "turn", key: "" } as const;
     const state = run(
       { type: "session/opened", session: "a" },
       { type: "drawer/toggled", isOpen: true },
-      { type: "inspector/opened", focus: place },
+      { type: "inspector/opened", focus: target },
     );
-    expect(reducePage(state, { type: "session/opened", session: "a" }).inspector?.focus).toBe(place);
+    expect(reducePage(state, { type: "session/opened", session: "a" }).inspector?.focus).toBe(target);
     const other = reducePage(state, { type: "session/opened", session: "b" });
     expect([other.isDrawerOpen, other.inspector, other.sessions.current]).toEqual([false, undefined, "b"]);
   });
 
-  it("tells the same trouble once, and few at a time", () => {
-    const trouble = (code: string): PageAction => ({ type: "notice/raised", task: "rename", code, message: code });
-    expect(run(trouble("a"), trouble("a")).notices).toHaveLength(1);
-    const many = run(...["a", "b", "c", "d", "e", "f"].map(trouble)).notices;
+  it("shows a repeated failure once, and a bounded number of notices", () => {
+    const failure = (code: string): PageAction => ({ type: "notice/raised", task: "rename", code, message: code });
+    expect(run(failure("a"), failure("a")).notices).toHaveLength(1);
+    const many = run(...["a", "b", "c", "d", "e", "f"].map(failure)).notices;
     expect(many.map(({ code }) => code)).toEqual(["c", "d", "e", "f"]);
     expect(new Set(many.map(({ id }) => id)).size).toBe(4);
     const [first] = many;
-    expect(reducePage(run(trouble("a")), { type: "notice/closed", id: 1 }).notices).toEqual([]);
+    expect(reducePage(run(failure("a")), { type: "notice/closed", id: 1 }).notices).toEqual([]);
     expect(first?.id).toBe(3);
   });
 
-  it("says the same twice as two things", () => {
-    const said: PageAction = { type: "said", what: "complete", detail: "" };
-    expect(run(said).announcement?.count).toBe(1);
-    expect(run(said, said).announcement?.count).toBe(2);
+  it("counts repeated announcements", () => {
+    const announced: PageAction = { type: "announced", kind: "complete", detail: "" };
+    expect(run(announced).announcement?.count).toBe(1);
+    expect(run(announced, announced).announcement?.count).toBe(2);
   });
 
-  it("leaves what an action does not concern as it is", () => {
+  it("keeps the identity of unchanged slices", () => {
     const before = run({ type: "session/opened", session: "a" });
     const after = reducePage(before, { type: "language/chosen", language: "zh" });
     expect(after.sessions).toBe(before.sessions);
@@ -46,21 +46,21 @@ describe("the state of the page", () => {
 });
 
 describe("settings", () => {
-  const keep = (value: string | null): Keeper => ({ getItem: () => value, setItem: () => undefined });
+  const keep = (value: string | null): KeyValueStorage => ({ getItem: () => value, setItem: () => undefined });
 
-  it("are as the browser prefers at first, and as they were set then", () => {
+  it("default to the browser's language, and are restored", () => {
     expect(readSettings(keep(null), "zh")).toEqual({ ...SETTINGS, language: "zh" });
-    const kept = { language: "en", theme: "dark", hasSidebar: false, kind: "tot", model: "offline" };
-    expect(readSettings(keep(JSON.stringify(kept)), "zh")).toEqual(kept);
+    const stored = { language: "en", theme: "dark", hasSidebar: false, kind: "tot", model: "offline" };
+    expect(readSettings(keep(JSON.stringify(stored)), "zh")).toEqual(stored);
   });
 
   it.each(["", "null", "[]", "7", "{", '{"language":"xx","theme":1,"hasSidebar":"no","kind":{},"model":[]}'])(
-    "are the usual ones where %j was kept",
+    "fall back to defaults for %j",
     (value) => expect(readSettings(keep(value), "en")).toEqual(SETTINGS),
   );
 
-  it("do without a browser that keeps nothing", () => {
-    const refusing: Keeper = {
+  it("work without storage", () => {
+    const refusing: KeyValueStorage = {
       getItem() {
         throw new Error("no");
       },
@@ -69,18 +69,18 @@ describe("settings", () => {
       },
     };
     expect(readSettings(refusing, "en")).toEqual(SETTINGS);
-    expect(() => keepSettings(refusing, SETTINGS)).not.toThrow();
+    expect(() => saveSettings(refusing, SETTINGS)).not.toThrow();
     expect(readSettings(undefined, "en")).toEqual(SETTINGS);
   });
 
-  it("come back as they were kept", () => {
-    const box = new Map<string, string>();
-    const keeper: Keeper = {
-      getItem: (key) => box.get(key) ?? null,
-      setItem: (key, value) => void box.set(key, value),
+  it("are restored as stored", () => {
+    const entries = new Map<string, string>();
+    const storage: KeyValueStorage = {
+      getItem: (key) => entries.get(key) ?? null,
+      setItem: (key, value) => void entries.set(key, value),
     };
-    keepSettings(keeper, { ...SETTINGS, theme: "light" });
-    expect([...box.keys()]).toEqual([SETTINGS_KEY]);
-    expect(readSettings(keeper, "zh").theme).toBe("light");
+    saveSettings(storage, { ...SETTINGS, theme: "light" });
+    expect([...entries.keys()]).toEqual([SETTINGS_KEY]);
+    expect(readSettings(storage, "zh").theme).toBe("light");
   });
 });

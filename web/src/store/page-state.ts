@@ -1,22 +1,22 @@
 /**
- * The state of the page, and the one reducer that changes it. Runs and what they say are not here: they are in the
- * receiver, which is made for what changes with every token.
+ * State of the page and its reducer. Runs and their content are not here: they change with every token and are kept by
+ * the receiver.
  *
- * Invariants: pure and plain; every list has a limit; what an action does not concern stays the same object.
+ * Invariants: pure, plain data; every list is bounded; slices that an action does not change keep their identity.
  */
-import type { ElementPlace, Language } from "loom-agent/react";
+import type { ElementTarget, UiLanguage } from "loom-agent/react";
 import type { Agents, Models } from "loom-agent/server";
 import { type AccessAction, type AccessState, reduceAccess, UNKNOWN_ACCESS } from "./access.ts";
-import { type ComposingAction, type ComposingState, NOTHING_COMPOSED, reduceComposing } from "./composing.ts";
+import { type ComposingAction, type ComposingState, EMPTY_COMPOSING, reduceComposing } from "./composing.ts";
 import { type KnowledgeAction, type KnowledgeState, NO_KNOWLEDGE, reduceKnowledge } from "./knowledge.ts";
 import { NO_SESSIONS, reduceSessions, type SessionsAction, type SessionsState } from "./sessions.ts";
-import type { Settings, Theme } from "./settings.ts";
+import type { PageSettings, Theme } from "./settings.ts";
 import { reduceSharing, type SharingAction, type SharingState } from "./sharing.ts";
 
-export type AgentInfo = Agents["agents"][number];
+export type ListedAgent = Agents["agents"][number];
 
-/** What was asked for when something went wrong. */
-export type Task =
+/** Task named in a failure notice. */
+export type PageTask =
   | "list"
   | "agents"
   | "rename"
@@ -31,20 +31,20 @@ export type Task =
   | "knowledge"
   | "sign-out";
 
-export interface Notice {
+export interface PageNotice {
   readonly id: number;
-  readonly task: Task;
+  readonly task: PageTask;
   readonly code: string;
   readonly message: string;
-  /** The server's name for the refusal, to ask about it. */
+  /** Error ID in the server's log. */
   readonly reference?: string;
 }
 
-/** What is said aloud; `count` makes the same said twice two things. */
+/** Text for screen readers. `count` makes repeated announcements distinct. */
 export interface Announcement {
   readonly count: number;
-  readonly what: "complete" | "error" | "cancelled" | "approval";
-  /** The tool that waits, or the error. */
+  readonly kind: "complete" | "error" | "cancelled" | "approval";
+  /** Tool that waits for approval, or the error. */
   readonly detail: string;
 }
 
@@ -53,17 +53,17 @@ export interface PageState {
   readonly sessions: SessionsState;
   readonly composing: ComposingState;
   readonly knowledge: KnowledgeState;
-  /** Undefined: nobody looks at links. */
+  /** Undefined: the share dialog is closed. */
   readonly sharing: SharingState | undefined;
-  readonly agents: readonly AgentInfo[];
+  readonly agents: readonly ListedAgent[];
   readonly models: Models | undefined;
-  readonly settings: Settings;
-  readonly notices: readonly Notice[];
+  readonly settings: PageSettings;
+  readonly notices: readonly PageNotice[];
   readonly announcement: Announcement | undefined;
-  /** The list of sessions over the page, where there is no room beside it. */
+  /** The session list covers the page on narrow screens. */
   readonly isDrawerOpen: boolean;
-  /** Undefined: closed. Without a focus it shows the latest run. */
-  readonly inspector: { readonly focus: ElementPlace | undefined } | undefined;
+  /** Undefined: closed. Without a focus, the inspector shows the latest run. */
+  readonly inspector: { readonly focus: ElementTarget | undefined } | undefined;
   readonly dialog: "knowledge" | "shortcuts" | undefined;
 }
 
@@ -73,30 +73,30 @@ export type PageAction =
   | SessionsAction
   | ComposingAction
   | KnowledgeAction
-  | { readonly type: "agents/told"; readonly agents: readonly AgentInfo[] }
-  | { readonly type: "models/told"; readonly models: Models }
+  | { readonly type: "agents/loaded"; readonly agents: readonly ListedAgent[] }
+  | { readonly type: "models/loaded"; readonly models: Models }
   | { readonly type: "agent/chosen"; readonly kind: string }
   | { readonly type: "model/chosen"; readonly model: string }
-  | { readonly type: "language/chosen"; readonly language: Language }
+  | { readonly type: "language/chosen"; readonly language: UiLanguage }
   | { readonly type: "theme/chosen"; readonly theme: Theme }
   | { readonly type: "sidebar/toggled" }
   | { readonly type: "drawer/toggled"; readonly isOpen: boolean }
-  | { readonly type: "inspector/opened"; readonly focus: ElementPlace | undefined }
+  | { readonly type: "inspector/opened"; readonly focus: ElementTarget | undefined }
   | { readonly type: "inspector/closed" }
   | { readonly type: "dialog/opened"; readonly dialog: PageState["dialog"] }
   | {
       readonly type: "notice/raised";
-      readonly task: Task;
+      readonly task: PageTask;
       readonly code: string;
       readonly message: string;
       readonly id?: string;
     }
   | { readonly type: "notice/closed"; readonly id: number }
-  | { readonly type: "said"; readonly what: Announcement["what"]; readonly detail: string };
+  | { readonly type: "announced"; readonly kind: Announcement["kind"]; readonly detail: string };
 
 const MAX_NOTICES = 4;
 
-export function createPageState(settings: Settings, composing: ComposingState = NOTHING_COMPOSED): PageState {
+export function createPageState(settings: PageSettings, composing: ComposingState = EMPTY_COMPOSING): PageState {
   return {
     access: UNKNOWN_ACCESS,
     sessions: NO_SESSIONS,
@@ -115,15 +115,15 @@ export function createPageState(settings: Settings, composing: ComposingState = 
 }
 
 export function reducePage(before: PageState, action: PageAction): PageState {
-  const state = reduceRooms(before, action);
+  const state = reduceSlices(before, action);
   switch (action.type) {
     case "session/opened":
       return action.session === before.sessions.current
         ? state
         : { ...state, isDrawerOpen: false, inspector: undefined };
-    case "agents/told":
+    case "agents/loaded":
       return { ...state, agents: action.agents };
-    case "models/told":
+    case "models/loaded":
       return { ...state, models: action.models };
     case "agent/chosen":
       return setSettings(state, { kind: action.kind });
@@ -147,37 +147,39 @@ export function reducePage(before: PageState, action: PageAction): PageState {
       return { ...state, notices: addNotice(state.notices, action) };
     case "notice/closed":
       return { ...state, notices: state.notices.filter(({ id }) => id !== action.id) };
-    case "said": {
+    case "announced": {
       const count = (state.announcement?.count ?? 0) + 1;
-      return { ...state, announcement: { count, what: action.what, detail: action.detail } };
+      return { ...state, announcement: { count, kind: action.kind, detail: action.detail } };
     }
     default:
       return state;
   }
 }
 
-/** Each room looks at what concerns it. */
-function reduceRooms(state: PageState, action: PageAction): PageState {
-  const rooms = {
+/** Each slice reduces its own actions. */
+function reduceSlices(state: PageState, action: PageAction): PageState {
+  const slices = {
     access: reduceAccess(state.access, action as AccessAction),
     sessions: reduceSessions(state.sessions, action as SessionsAction),
     composing: reduceComposing(state.composing, action as ComposingAction),
     knowledge: reduceKnowledge(state.knowledge, action as KnowledgeAction),
     sharing: reduceSharing(state.sharing, action as SharingAction),
   };
-  const isSame = (Object.keys(rooms) as readonly (keyof typeof rooms)[]).every((name) => rooms[name] === state[name]);
-  return isSame ? state : { ...state, ...rooms };
+  const isSame = (Object.keys(slices) as readonly (keyof typeof slices)[]).every(
+    (name) => slices[name] === state[name],
+  );
+  return isSame ? state : { ...state, ...slices };
 }
 
-function setSettings(state: PageState, changed: Partial<Settings>): PageState {
+function setSettings(state: PageState, changed: Partial<PageSettings>): PageState {
   return { ...state, settings: { ...state.settings, ...changed } };
 }
 
-/** The same trouble once: what fails every second is one notice. */
+/** Repeated failures of a task with the same code become one notice. */
 function addNotice(
-  notices: readonly Notice[],
+  notices: readonly PageNotice[],
   { task, code, message, id: reference }: Extract<PageAction, { readonly type: "notice/raised" }>,
-): readonly Notice[] {
+): readonly PageNotice[] {
   const others = notices.filter((notice) => notice.task !== task || notice.code !== code);
   const id = Math.max(0, ...notices.map((notice) => notice.id)) + 1;
   const named = reference === undefined ? {} : { reference };

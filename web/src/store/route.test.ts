@@ -1,11 +1,11 @@
-// Addresses of sessions, and of images.
+// URLs of sessions and images.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findImageAddress } from "./image-address.ts";
+import { resolveImageUrl } from "./image-url.ts";
 import { formatRoute, formatSharedRoute, readRoute, readSharedRoute, readShareSecret } from "./route.ts";
 
-describe("the address of the page", () => {
-  it("names any session, and comes back", () => {
+describe("the route", () => {
+  it("round-trips any session ID", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 60, unit: "grapheme" }), (session) => {
         expect(readRoute(formatRoute(session))).toBe(session);
@@ -19,31 +19,32 @@ describe("the address of the page", () => {
     expect(readRoute(formatRoute(undefined))).toBeUndefined();
   });
 
-  it.each(["", "#", "#/", "#/s/", "#/s/a/b", "#/x/a", "#/s/%", "#page-message", "#/s/a?b"])("%j names none", (hash) =>
-    expect(readRoute(hash)).toBeUndefined(),
+  it.each(["", "#", "#/", "#/s/", "#/s/a/b", "#/x/a", "#/s/%", "#page-message", "#/s/a?b"])(
+    "%j has no session",
+    (hash) => expect(readRoute(hash)).toBeUndefined(),
   );
 });
 
-it("may bring the secret of a link, and whatever stands in its place", () => {
+it("reads the share secret, also if it is invalid", () => {
   expect(readShareSecret("#share=loom_shr_a_b-C")).toBe("loom_shr_a_b-C");
   expect(readShareSecret("#share=")).toBe("");
   expect(readShareSecret("#share=/s/a")).toBe("/s/a");
   expect(["", "#", "#/s/share=", "#Share=x"].map(readShareSecret)).toEqual(Array(4).fill(undefined));
 });
 
-describe("the address of an image", () => {
+describe("the image URL", () => {
   const at = (url: string, base = "https://loom.example/agents/#/s/1"): string | undefined =>
-    findImageAddress(url, base);
+    resolveImageUrl(url, base);
   const blob = "a".repeat(64);
 
-  it("of elsewhere is the proxy's", () => {
+  it("of another host uses the proxy", () => {
     expect(at("https://pics.example/a b.png?x=1&y=2")).toBe(
       "./v1/images?url=https%3A%2F%2Fpics.example%2Fa%2520b.png%3Fx%3D1%26y%3D2",
     );
     expect(at("//pics.example/a.png")).toBe("./v1/images?url=https%3A%2F%2Fpics.example%2Fa.png");
   });
 
-  it("of a file of a session is its own", () => {
+  it("of a session blob is unchanged", () => {
     expect(at(`/agents/v1/sessions/demo/blobs/${blob}`)).toBe(`/agents/v1/sessions/demo/blobs/${blob}`);
     expect(at(`/v1/sessions/demo/blobs/${blob}`, "http://127.0.0.1:1/")).toBe(`/v1/sessions/demo/blobs/${blob}`);
   });
@@ -62,5 +63,5 @@ describe("the address of an image", () => {
     "/agents/v1/images?url=https://pics.example",
     "https://",
     `https://pics.example/${"a".repeat(9000)}`,
-  ])("%s is shown by nobody", (url) => expect(at(url)).toBeUndefined());
+  ])("refuses %s", (url) => expect(at(url)).toBeUndefined());
 });

@@ -1,6 +1,6 @@
 /**
- * What the address names: a session by `#/s/ID`, one that is shown by a link by `#/shared/ID`, or the secret of a link
- * that was just opened, `#share=SECRET`. Anything else is a new session.
+ * URL fragments: `#/s/ID` is a session, `#/shared/ID` a session opened by a share link, `#share=SECRET` a share link.
+ * Anything else is a new session.
  */
 const MAX_LENGTH = 1000;
 
@@ -20,7 +20,7 @@ export function formatSharedRoute(session: string): string {
   return `#/shared/${encodeURIComponent(session)}`;
 }
 
-/** Whatever stands there: also what is none must not stay in the address. */
+/** Returns everything after the prefix, even if it is not a secret: it must not stay in the URL. */
 export function readShareSecret(hash: string): string | undefined {
   return hash.startsWith(SECRET) ? hash.slice(SECRET.length, MAX_LENGTH) : undefined;
 }

@@ -1,16 +1,16 @@
-// The list of sessions: pages that come in any order, rows that move, and what goes.
+// The session list: pages, updates and deletions.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findRow, MAX_ROWS, NO_SESSIONS, reduceSessions, type SessionRow, type SessionsState } from "./sessions.ts";
+import { findRow, MAX_ROWS, NO_SESSIONS, reduceSessions, type SessionListRow, type SessionsState } from "./sessions.ts";
 
-function row(id: string, updatedAt: number, title?: string): SessionRow {
+function row(id: string, updatedAt: number, title?: string): SessionListRow {
   const rest = { created_at: 0, first_event_id: 1, last_event_id: 0, bytes: 0, cursor: "c" };
   return { session_id: id, updated_at: updatedAt, ...(title === undefined ? {} : { title }), ...rest };
 }
 
 const idsOf = ({ list }: SessionsState): readonly string[] => list.rows.map(({ session_id }) => session_id);
 
-function list(state: SessionsState, sessions: readonly SessionRow[], next?: string, isMore = false): SessionsState {
+function list(state: SessionsState, sessions: readonly SessionListRow[], next?: string, isMore = false): SessionsState {
   return reduceSessions(state, {
     type: "sessions/listed",
     page: { sessions, ...(next === undefined ? {} : { next }) },
@@ -18,35 +18,35 @@ function list(state: SessionsState, sessions: readonly SessionRow[], next?: stri
   });
 }
 
-describe("the list of sessions", () => {
-  it("appends further pages, and keeps them when the first comes anew", () => {
+describe("the session list", () => {
+  it("appends pages, and keeps them when the first is reloaded", () => {
     const first = list(NO_SESSIONS, [row("a", 9), row("b", 8)], "b");
     const both = list(first, [row("c", 7), row("d", 6)], "d", true);
     expect(idsOf(both)).toEqual(["a", "b", "c", "d"]);
-    const anew = list(both, [row("c", 10), row("a", 9)], "a");
-    expect(idsOf(anew)).toEqual(["c", "a", "b", "d"]);
-    expect(anew.list.next).toBe("d");
+    const reloaded = list(both, [row("c", 10), row("a", 9)], "a");
+    expect(idsOf(reloaded)).toEqual(["c", "a", "b", "d"]);
+    expect(reloaded.list.next).toBe("d");
   });
 
-  it("forgets what the first page reaches down to and does not name", () => {
+  it("removes rows that the first page covers but does not list", () => {
     const before = list(NO_SESSIONS, [row("a", 9), row("b", 8), row("c", 7)]);
     expect(idsOf(list(before, [row("a", 9), row("c", 7)]))).toEqual(["a", "c"]);
     expect(idsOf(list(before, []))).toEqual([]);
   });
 
-  it("puts a session that changed where it belongs", () => {
+  it("moves a changed session to its position", () => {
     const before = list(NO_SESSIONS, [row("a", 9), row("b", 8)]);
-    const after = reduceSessions(before, { type: "session/told", session: row("b", 10, "new") });
+    const after = reduceSessions(before, { type: "session/updated", session: row("b", 10, "new") });
     expect(idsOf(after)).toEqual(["b", "a"]);
     expect(findRow(after, "b")?.title).toBe("new");
   });
 
-  it("leaves one that is older than all that were listed to its page", () => {
+  it("ignores a session older than all listed ones", () => {
     const before = list(NO_SESSIONS, [row("a", 9)], "a");
-    expect(reduceSessions(before, { type: "session/told", session: row("z", 1) }).list).toBe(before.list);
+    expect(reduceSessions(before, { type: "session/updated", session: row("z", 1) }).list).toBe(before.list);
   });
 
-  it("heeds only the answer to what was typed last", () => {
+  it("uses only results of the latest query", () => {
     const typed = reduceSessions(NO_SESSIONS, { type: "search/typed", query: "new" });
     const late = { type: "search/found", query: "old", page: { sessions: [row("a", 1)] }, isMore: false } as const;
     expect(reduceSessions(typed, late)).toBe(typed);
@@ -55,7 +55,7 @@ describe("the list of sessions", () => {
     expect(reduceSessions(found, { type: "search/typed", query: " " }).found.rows).toEqual([]);
   });
 
-  it("drops a session that was deleted everywhere", () => {
+  it("removes a deleted session everywhere", () => {
     const before = reduceSessions(list(NO_SESSIONS, [row("a", 9)]), {
       type: "session/live",
       session: "a",
@@ -66,13 +66,13 @@ describe("the list of sessions", () => {
     expect([idsOf(after), after.live]).toEqual([[], []]);
   });
 
-  it("is the same object while nothing changes", () => {
+  it("keeps its identity while nothing changes", () => {
     const state = list(NO_SESSIONS, [row("a", 9)]);
     expect(reduceSessions(state, { type: "session/opened", session: undefined })).toBe(state);
     expect(reduceSessions(state, { type: "session/live", session: "a", isLive: false })).toBe(state);
   });
 
-  it("holds each session once and at most so many, whatever comes", () => {
+  it("has each session once, and a bounded number of rows", () => {
     const rows = fc.array(
       fc.tuple(fc.integer({ min: 0, max: 30 }), fc.nat(50)).map(([id, at]) => row(`s${id}`, at)),
       { maxLength: 12 },
@@ -86,7 +86,7 @@ describe("the list of sessions", () => {
         },
         isMore,
       })),
-      fc.nat(30).map((id) => ({ type: "session/told" as const, session: row(`s${id}`, id) })),
+      fc.nat(30).map((id) => ({ type: "session/updated" as const, session: row(`s${id}`, id) })),
       fc.nat(30).map((id) => ({ type: "session/deleted" as const, session: `s${id}` })),
     );
     fc.assert(
@@ -98,7 +98,7 @@ describe("the list of sessions", () => {
     );
   });
 
-  it("keeps at most so many rows", () => {
+  it("keeps a bounded number of rows", () => {
     const many = Array.from({ length: MAX_ROWS + 5 }, (_, index) => row(`s${index}`, 5000 - index));
     const state = list(NO_SESSIONS, many, "n");
     expect([state.list.rows.length, state.list.next]).toEqual([MAX_ROWS, undefined]);

@@ -1,27 +1,27 @@
-/** What people set for themselves, kept by the browser. What it kept may be of another version, or anybody's: it is checked. */
-import type { Language } from "loom-agent/react";
+/** User settings in browser storage. Stored values are validated: they may come from another version. */
+import type { UiLanguage } from "loom-agent/react";
 
 export type Theme = "system" | "light" | "dark";
 
-export interface Settings {
-  readonly language: Language;
+export interface PageSettings {
+  readonly language: UiLanguage;
   readonly theme: Theme;
-  /** The list of sessions stands beside the conversation, where there is room. */
+  /** The session list is shown beside the conversation on wide screens. */
   readonly hasSidebar: boolean;
-  /** The agent that answers: its kind and its model; undefined: the server's first. */
+  /** Kind and model of the chosen agent; undefined: the server's default. */
   readonly kind?: string;
   readonly model?: string;
 }
 
-/** Also read by `theme.js`, before anything is drawn. */
+/** `theme.js` reads this key too, before the first paint. */
 export const SETTINGS_KEY = "loom.settings";
 
-export type Keeper = Pick<Storage, "getItem" | "setItem">;
+export type KeyValueStorage = Pick<Storage, "getItem" | "setItem">;
 
-/** As the browser prefers where nothing was set. */
-export function readSettings(keeper: Keeper | undefined, preferred: Language): Settings {
-  const kept = readKept(keeper);
-  const { language, theme, hasSidebar, kind, model } = kept;
+/** Returns the stored settings. `preferred` is the language of the browser. */
+export function readSettings(storage: KeyValueStorage | undefined, preferred: UiLanguage): PageSettings {
+  const stored = readStored(storage);
+  const { language, theme, hasSidebar, kind, model } = stored;
   return {
     language: language === "en" || language === "zh" ? language : preferred,
     theme: theme === "light" || theme === "dark" ? theme : "system",
@@ -31,19 +31,19 @@ export function readSettings(keeper: Keeper | undefined, preferred: Language): S
   };
 }
 
-/** A browser that keeps nothing loses nothing but the choice. */
-export function keepSettings(keeper: Keeper | undefined, settings: Settings): void {
+/** Does nothing if the browser refuses to store. */
+export function saveSettings(storage: KeyValueStorage | undefined, settings: PageSettings): void {
   try {
-    keeper?.setItem(SETTINGS_KEY, JSON.stringify(settings));
+    storage?.setItem(SETTINGS_KEY, JSON.stringify(settings));
   } catch {
     return;
   }
 }
 
-function readKept(keeper: Keeper | undefined): { readonly [name: string]: unknown } {
+function readStored(storage: KeyValueStorage | undefined): { readonly [name: string]: unknown } {
   try {
-    const kept: unknown = JSON.parse(keeper?.getItem(SETTINGS_KEY) ?? "{}");
-    return typeof kept === "object" && kept !== null ? { ...kept } : {};
+    const stored: unknown = JSON.parse(storage?.getItem(SETTINGS_KEY) ?? "{}");
+    return typeof stored === "object" && stored !== null ? { ...stored } : {};
   } catch {
     return {};
   }

@@ -1,40 +1,44 @@
-/** The links to one session, while they are looked at. The secret of a link is here until its window closes, and nowhere else. */
+/**
+ * State of the share dialog.
+ *
+ * Invariant: the secret of a new link exists only here and is dropped when the dialog closes.
+ */
 import type { NewShare, Shares } from "loom-agent/server";
-import type { Failure } from "../api/api-error.ts";
-import type { Loading } from "./sessions.ts";
+import type { ApiFailure } from "../api/api-error.ts";
+import type { LoadStatus } from "./sessions.ts";
 
 export type ShareLink = Shares["shares"][number];
 
 export interface SharingState {
   readonly session: string;
   readonly links: readonly ShareLink[];
-  readonly status: Loading;
-  /** The one that was made last, with its address. */
-  readonly made: NewShare | undefined;
+  readonly status: LoadStatus;
+  /** The link created last, with its URL. */
+  readonly created: NewShare | undefined;
   readonly isCopied: boolean;
-  /** One is being made, or this one taken back. */
-  readonly isMaking: boolean;
+  /** A link is being created, or this one is being revoked. */
+  readonly isCreating: boolean;
   readonly revoking: string | undefined;
-  readonly trouble: Failure | undefined;
+  readonly failure: ApiFailure | undefined;
 }
 
 export type SharingAction =
   | { readonly type: "sharing/opened"; readonly session: string }
   | { readonly type: "sharing/closed" }
   | { readonly type: "sharing/listed"; readonly session: string; readonly links: readonly ShareLink[] }
-  | { readonly type: "sharing/making" }
-  | { readonly type: "sharing/made"; readonly session: string; readonly link: NewShare; readonly isCopied: boolean }
+  | { readonly type: "sharing/creating" }
+  | { readonly type: "sharing/created"; readonly session: string; readonly link: NewShare; readonly isCopied: boolean }
   | { readonly type: "sharing/revoking"; readonly share: string }
   | { readonly type: "sharing/revoked"; readonly session: string; readonly share: string }
-  /** `isList`: what could not be had is the list itself. */
+  /** `isList`: the list failed to load. */
   | {
       readonly type: "sharing/failed";
       readonly session: string;
-      readonly failure: Failure;
+      readonly failure: ApiFailure;
       readonly isList: boolean;
     };
 
-/** Undefined: nobody looks. What comes for another session comes too late. */
+/** Undefined: the dialog is closed. Responses for another session are ignored. */
 export function reduceSharing(state: SharingState | undefined, action: SharingAction): SharingState | undefined {
   if (action.type === "sharing/opened") return openSharing(action.session);
   if (action.type === "sharing/closed" || state === undefined)
@@ -43,32 +47,32 @@ export function reduceSharing(state: SharingState | undefined, action: SharingAc
   switch (action.type) {
     case "sharing/listed":
       return { ...state, links: action.links, status: "ready" };
-    case "sharing/making":
-      return { ...state, isMaking: true, trouble: undefined };
-    case "sharing/made": {
+    case "sharing/creating":
+      return { ...state, isCreating: true, failure: undefined };
+    case "sharing/created": {
       const { share_id, created_at, expires_at } = action.link;
       const link = { share_id, created_at, ...(expires_at === undefined ? {} : { expires_at }) };
       const others = state.links.filter((one) => one.share_id !== share_id);
-      return { ...state, links: [link, ...others], made: action.link, isCopied: action.isCopied, isMaking: false };
+      return { ...state, links: [link, ...others], created: action.link, isCopied: action.isCopied, isCreating: false };
     }
     case "sharing/revoking":
-      return { ...state, revoking: action.share, trouble: undefined };
+      return { ...state, revoking: action.share, failure: undefined };
     case "sharing/revoked":
       return {
         ...state,
         links: state.links.filter(({ share_id }) => share_id !== action.share),
-        made: state.made?.share_id === action.share ? undefined : state.made,
+        created: state.created?.share_id === action.share ? undefined : state.created,
         revoking: undefined,
       };
     case "sharing/failed":
       return {
         ...state,
         status: action.isList ? "failed" : state.status,
-        isMaking: false,
+        isCreating: false,
         revoking: undefined,
-        trouble: action.failure,
+        failure: action.failure,
       };
-    // What concerns others.
+    // Actions of other slices.
     default:
       return state;
   }
@@ -79,10 +83,10 @@ function openSharing(session: string): SharingState {
     session,
     links: [],
     status: "loading",
-    made: undefined,
+    created: undefined,
     isCopied: false,
-    isMaking: false,
+    isCreating: false,
     revoking: undefined,
-    trouble: undefined,
+    failure: undefined,
   };
 }

@@ -1,17 +1,17 @@
 /**
- * The offline model in a graph of thoughts: it plans, judges what is complex, works on tasks, combines, improves and rates
- * results, and writes the reply. Tools do what they can; the rest is an outline, and says so.
+ * Answers the prompts of a graph of thoughts: plans, decides what is complex, works on tasks, combines, improves and
+ * rates results, and writes the reply. Tasks without a tool get an outline that is marked as such.
  */
 import type { OfflineAnswer } from "../answer-prompt.ts";
-import type { Language } from "../errand.ts";
-import { findErrands } from "../find-errands.ts";
-import { answerAnew } from "./answer-anew.ts";
-import { answerWhole, hasErrands, type WholeOptions } from "./answer-whole.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
+import { findTasks } from "../find-tasks.ts";
+import { answerAsMessage } from "./answer-as-message.ts";
+import { answerWhole, hasToolTasks, type WholeAnswerOptions } from "./answer-whole.ts";
 import { findProject } from "./find-project.ts";
 import { isWholeTask, planQuestion, planTask } from "./plan-work.ts";
 import { readConsent } from "./read-consent.ts";
 import { readPuzzle } from "./read-puzzle.ts";
-import type { GraphRequest, Known, Work } from "./read-thought.ts";
+import type { GraphRequest, ThoughtResult, WorkKind } from "./read-thought.ts";
 import { splitTask } from "./split-task.ts";
 import {
   combineResults,
@@ -20,11 +20,11 @@ import {
   OUTLINE_NOTE,
   rateResult,
   refineResult,
-  sayLeftOut,
+  describeLeftOut,
   writeOutline,
 } from "./write-outline.ts";
 
-export function answerGraph(request: GraphRequest, options: WholeOptions): OfflineAnswer {
+export function answerGraph(request: GraphRequest, options: WholeAnswerOptions): OfflineAnswer {
   const { language } = options;
   const { question, task, known } = request;
   const text = task?.text ?? question;
@@ -32,14 +32,14 @@ export function answerGraph(request: GraphRequest, options: WholeOptions): Offli
     case "plan": {
       const plan = task === undefined ? planQuestion : planTask;
       const nodes = plan(text, request.maxNodes, language);
-      return say(`${sayCount(nodes.length, language)}\n${JSON.stringify({ nodes })}`);
+      return createAnswer(`${describeCount(nodes.length, language)}\n${JSON.stringify({ nodes })}`);
     }
     case "complexity": {
       const isPart = task?.id.includes(".") === true;
       const isOne = isPart || !isDivisible(text) || readConsent(question, []) !== "none";
       const parts = isOne ? [] : splitTask(text, language);
       const items = parts.map(({ item }) => item);
-      return say(`${sayItems(items, language)}\n${JSON.stringify({ complex: items.length > 1 })}`);
+      return createAnswer(`${describeItems(items, language)}\n${JSON.stringify({ complex: items.length > 1 })}`);
     }
     case "score": {
       const words = listWords(`${text}\n${question}`);
@@ -49,78 +49,78 @@ export function answerGraph(request: GraphRequest, options: WholeOptions): Offli
         return [id, result === undefined ? 0 : rateResult(result, words)];
       });
       const said = rated.map(([id, score]) => `${id}: ${score}`).join(", ");
-      return say(`${said}\n${JSON.stringify({ scores: Object.fromEntries(rated) })}`);
+      return createAnswer(`${said}\n${JSON.stringify({ scores: Object.fromEntries(rated) })}`);
     }
     case "work":
       if (request.work === "generate" && FAIL.test(text)) {
-        return { reasoning: "", text: "", calls: [], error: "this task was asked to fail" };
+        return { reasoning: "", text: "", calls: [], error: "failed on request" };
       }
       return work(text, isWholeTask(text, question) ? question : undefined, request.work, known, options);
     case "report":
-      return say(report(question, known, request.missing.length > 0, options));
+      return createAnswer(report(question, known, request.missing.length > 0, options));
   }
 }
 
-/** An error on request: "Compare tea, coffee and fail on purpose" has one task that fails. */
+/** A requested error: "Compare tea, coffee and fail on purpose" has one task that fails. */
 const FAIL = /^(?:about |please )?fail on purpose[.!]?$|^(?:介绍|请)?故意出错[。！]?$/i;
 
 function work(
   task: string,
   whole: string | undefined,
-  how: Work,
-  known: readonly Known[],
-  options: WholeOptions,
+  how: WorkKind,
+  known: readonly ThoughtResult[],
+  options: WholeAnswerOptions,
 ): OfflineAnswer {
   const { tools, since, before, language } = options;
   const [first] = known;
-  if (how === "aggregate" && first !== undefined) return say(combineResults(task, known, language));
-  if (how === "refine" && first !== undefined) return say(refineResult(first.text, language));
+  if (how === "aggregate" && first !== undefined) return createAnswer(combineResults(task, known, language));
+  if (how === "refine" && first !== undefined) return createAnswer(refineResult(first.text, language));
   if (whole !== undefined) return answerWhole(whole, options);
-  // What the rules for a message can do, they do; a part that they would only make excuses for is an outline.
-  const answer = answerAnew(task, tools, since, before);
-  const isKnown = findErrands(task).length > 0 || readPuzzle(task) !== undefined;
+  // Tasks that the message rules can handle are answered by them; all others get an outline.
+  const answer = answerAsMessage(task, tools, since, before);
+  const isKnown = findTasks(task).length > 0 || readPuzzle(task) !== undefined;
   return isKnown || answer.calls.length > 0 || answer.error !== undefined
     ? answer
     : { ...answer, text: writeOutline(task, language) };
 }
 
-/** Work that changes something is left in one piece: its order matters. */
+/** Work that changes something is not split, because its order matters. */
 function isDivisible(task: string): boolean {
-  const errands = findErrands(task);
-  if (readPuzzle(task) !== undefined || errands.length === 1) return false;
-  return errands.every(({ tool }) => tool === "calculator" || tool === "current_time");
+  const tasks = findTasks(task);
+  if (readPuzzle(task) !== undefined || tasks.length === 1) return false;
+  return tasks.every(({ tool }) => tool === "calculator" || tool === "current_time");
 }
 
 function report(
   question: string,
-  known: readonly Known[],
+  known: readonly ThoughtResult[],
   isPartly: boolean,
-  { before, language }: WholeOptions,
+  { before, language }: WholeAnswerOptions,
 ): string {
   const texts = [...new Set(known.map(({ text }) => text))];
-  if (texts.length === 0) return answerAnew(question, [], [], before).text;
-  const leftOut = hasErrands(question) ? "" : sayLeftOut(findProject(question, language)?.leftOut, language);
-  const told = texts.join("\n\n");
-  const body = told.includes(leftOut) ? told : `${told}\n\n${leftOut}`;
+  if (texts.length === 0) return answerAsMessage(question, [], [], before).text;
+  const leftOut = hasToolTasks(question) ? "" : describeLeftOut(findProject(question, language)?.leftOut, language);
+  const joined = texts.join("\n\n");
+  const body = joined.includes(leftOut) ? joined : `${joined}\n\n${leftOut}`;
   const notes = [...(isOutline(body) ? [OUTLINE_NOTE[language]] : []), ...(isPartly ? [PARTLY[language]] : [])];
   const missing = notes.filter((note) => !body.includes(note));
   return missing.length === 0 ? body : `${missing.join(language === "zh" ? "" : " ")}\n\n${body}`;
 }
 
-const PARTLY = { en: "Some parts of it could not be worked out.", zh: "有些部分没有得出结果。" } as const;
+const PARTLY = { en: "Some parts are missing.", zh: "部分内容缺失。" } as const;
 
-function sayCount(count: number, language: Language): string {
-  if (language === "zh") return count === 1 ? "这个问题很简单：一个节点。" : `分成 ${count} 个节点。`;
-  return count === 1 ? "This is simple: one node." : `It falls into ${count} nodes.`;
+function describeCount(count: number, language: OfflineLanguage): string {
+  if (language === "zh") return count === 1 ? "问题简单，一个节点即可。" : `拆分为 ${count} 个节点。`;
+  return count === 1 ? "Simple: one node." : `Split into ${count} nodes.`;
 }
 
-function sayItems(items: readonly string[], language: Language): string {
-  if (items.length < 2) return language === "zh" ? "只涉及一件事。" : "It is about one thing.";
+function describeItems(items: readonly string[], language: OfflineLanguage): string {
+  if (items.length < 2) return language === "zh" ? "只有一个主题。" : "One topic.";
   return language === "zh"
-    ? `涉及 ${items.length} 件事：${items.join("、")}。`
-    : `It names ${items.length} things: ${items.join(", ")}.`;
+    ? `共 ${items.length} 个主题：${items.join("、")}。`
+    : `${items.length} topics: ${items.join(", ")}.`;
 }
 
-function say(text: string): OfflineAnswer {
+function createAnswer(text: string): OfflineAnswer {
   return { reasoning: "", text, calls: [] };
 }

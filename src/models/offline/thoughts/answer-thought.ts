@@ -1,11 +1,11 @@
 /**
- * What the offline model says where it is asked to think in a tree or a graph of thoughts. A pure function of the prompt,
- * the tools and the seed; undefined where the prompt is about something else.
+ * Answers the prompts of tree-of-thoughts and graph-of-thoughts agents. A pure function of the prompt, the tools and
+ * the seed; returns undefined for any other prompt.
  */
 import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
-import type { Language } from "../errand.ts";
-import { sayFiles } from "../read-files.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
+import { describeFiles } from "../read-files.ts";
 import { LABEL, readPrompt } from "../read-prompt.ts";
 import { answerGraph } from "./answer-graph.ts";
 import { answerPuzzle } from "./answer-puzzle.ts";
@@ -25,15 +25,15 @@ export function answerThought(
   const found = findThought(prompt);
   if (found === undefined) return undefined;
   const { request, before } = found;
-  const language: Language = /\p{Script=Han}/u.test(request.question) ? "zh" : "en";
+  const language: OfflineLanguage = /\p{Script=Han}/u.test(request.question) ? "zh" : "en";
   const thought = think(found, tools, seed, language);
-  // Thoughts are nobody's words; the reply says once in a conversation who speaks.
+  // Only the reply to the user carries the label, once per conversation.
   const isReply = request.kind === "conclude" || request.kind === "report";
-  const files = isReply ? sayFiles(readPrompt(prompt).files, language) : [];
+  const files = isReply ? describeFiles(readPrompt(prompt).files, language) : [];
   const text = [...files, thought.text].filter((part) => part !== "").join(language === "zh" ? "" : " ");
-  const isOfSearch = SEARCHING.has(request.kind);
-  const answer = { ...thought, text, ...(isOfSearch ? { isOfSearch } : {}) };
-  if (!isReply || answer.text === "" || readPrompt(before).isIntroduced) return answer;
+  const isSearchStep = SEARCHING.has(request.kind);
+  const answer = { ...thought, text, ...(isSearchStep ? { isSearchStep } : {}) };
+  if (!isReply || answer.text === "" || readPrompt(before).hasLabel) return answer;
   return { ...answer, text: language === "zh" ? `${LABEL.zh}：${answer.text}` : `${LABEL.en}: ${answer.text}` };
 }
 
@@ -41,7 +41,7 @@ function think(
   { request, before, since }: FoundThought,
   tools: readonly ModelTool[],
   seed: number,
-  language: Language,
+  language: OfflineLanguage,
 ): OfflineAnswer {
   switch (request.kind) {
     case "propose":
@@ -60,7 +60,7 @@ function think(
   }
 }
 
-/** The same with the moves alone, or undefined where the user has first to be asked, or said no. */
+/** Returns the request with the moves only, or undefined if the user has not approved yet or has refused. */
 function omitConsentSteps(request: TreeRequest): TreeRequest | undefined {
   const paths = request.kind === "vote" ? request.candidates : [request.steps];
   const states = paths.map((steps) => readConsent(request.question, listDone(steps)));

@@ -1,24 +1,24 @@
 /**
- * The offline model in a tree of thoughts about anything but a puzzle: a call of a tool is a step, one at a time, and when
- * nothing is left to be called the answer is one. A step says by its first word whether it is the answer.
+ * Answers the prompts of a tree search about anything but a puzzle: each tool call is a step, and the last step is the
+ * answer, marked by its first word.
  */
 import type { ModelMessage, ModelTool } from "../../model.ts";
 import type { OfflineAnswer } from "../answer-prompt.ts";
-import type { Language } from "../errand.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
 import { SEARCH_TOOL } from "../knowledge.ts";
-import { answerAnew, describeCall } from "./answer-anew.ts";
+import { answerAsMessage, describeCall } from "./answer-as-message.ts";
 import { answerWhole } from "./answer-whole.ts";
 import { listSections } from "./plan-work.ts";
 import type { ThoughtStep, TreeRequest } from "./read-thought.ts";
 
 const ANSWER = { en: "Answer: ", zh: "回答：" } as const;
-const ASK_BACK = { en: "Ask what exactly is meant.", zh: "先问清楚具体是指什么。" } as const;
+const ASK_BACK = { en: "Ask a clarifying question.", zh: "先问清楚具体含义。" } as const;
 
 export function answerTree(
   request: TreeRequest,
   tools: readonly ModelTool[],
   before: readonly ModelMessage[],
-  language: Language,
+  language: OfflineLanguage,
 ): OfflineAnswer {
   switch (request.kind) {
     case "propose":
@@ -27,35 +27,35 @@ export function answerTree(
       return findNextStep(request, 1, tools, before, language);
     case "value": {
       const { score, isAnswer, why } = judge(request.steps, language);
-      return say(`${why}\n${JSON.stringify({ score, solved: isAnswer })}`);
+      return createAnswer(`${why}\n${JSON.stringify({ score, solved: isAnswer })}`);
     }
     case "vote": {
       const judged = request.candidates.map((steps) => judge(steps, language));
       let best = 0;
       for (const [index, { score }] of judged.entries()) if (score > (judged[best]?.score ?? 0)) best = index;
       const { isAnswer = false, why = "" } = judged[best] ?? {};
-      return say(`${why}\n${JSON.stringify({ best: best + 1, solved: isAnswer })}`.trim());
+      return createAnswer(`${why}\n${JSON.stringify({ best: best + 1, solved: isAnswer })}`.trim());
     }
     case "conclude":
-      return say(conclude(request, before, language));
+      return createAnswer(conclude(request, before, language));
   }
 }
 
-interface Path {
+interface ThoughtPath {
   readonly question: string;
   readonly steps: readonly ThoughtStep[];
 }
 
 function findNextStep(
-  { question, steps }: Path,
+  { question, steps }: ThoughtPath,
   max: number,
   tools: readonly ModelTool[],
   before: readonly ModelMessage[],
-  language: Language,
+  language: OfflineLanguage,
 ): OfflineAnswer {
   const options = { tools, since: listDone(steps), before, language, isShort: true };
   const { reasoning, text, calls, error } = answerWhole(question, options);
-  // Only the first: the results are told apart by their order.
+  // Only the first call: results are matched by order.
   if (calls.length > 0) return { reasoning, text: "", calls: calls.slice(0, 1) };
   if (error !== undefined) return { reasoning, text, calls: [], error };
   const lines = [ANSWER[language] + putInLine(text)];
@@ -63,7 +63,7 @@ function findNextStep(
   return { reasoning, text: lines.join("\n"), calls: [] };
 }
 
-/** A step is a line: what is listed in lines of its own is listed in it. */
+/** A step is one line, so lists are written inline. */
 function putInLine(text: string): string {
   let line = "";
   for (const part of text.split("\n").map((one) => one.trim())) {
@@ -75,13 +75,13 @@ function putInLine(text: string): string {
   return line.trim();
 }
 
-interface Verdict {
+interface StepVerdict {
   readonly score: number;
   readonly isAnswer: boolean;
   readonly why: string;
 }
 
-function judge(steps: readonly ThoughtStep[], language: Language): Verdict {
+function judge(steps: readonly ThoughtStep[], language: OfflineLanguage): StepVerdict {
   const last = steps.at(-1);
   if (last === undefined) return { score: 0, isAnswer: false, why: WHY.nothing[language] };
   if (readAnswer(last) !== undefined) return { score: 0.95, isAnswer: true, why: WHY.answer[language] };
@@ -90,10 +90,10 @@ function judge(steps: readonly ThoughtStep[], language: Language): Verdict {
 }
 
 const WHY = {
-  nothing: { en: "There is no step to judge.", zh: "没有可以评判的步骤。" },
-  answer: { en: "This is all that my rules can say about it.", zh: "按我的规则，这就是全部回答。" },
-  call: { en: "A tool will tell.", zh: "工具会给出结果。" },
-  talk: { en: "This does not lead far.", zh: "这一步走不远。" },
+  nothing: { en: "No step to judge.", zh: "没有可评判的步骤。" },
+  answer: { en: "Complete by my rules.", zh: "按我的规则，回答已完整。" },
+  call: { en: "A tool can answer this.", zh: "工具可以给出结果。" },
+  talk: { en: "This step adds little.", zh: "这一步帮助不大。" },
 } as const;
 
 function readAnswer({ text }: ThoughtStep): string | undefined {
@@ -101,12 +101,16 @@ function readAnswer({ text }: ThoughtStep): string | undefined {
   return mark === undefined ? undefined : text.slice(mark.length);
 }
 
-function conclude({ question, steps }: Path, before: readonly ModelMessage[], language: Language): string {
+function conclude(
+  { question, steps }: ThoughtPath,
+  before: readonly ModelMessage[],
+  language: OfflineLanguage,
+): string {
   const last = steps.at(-1);
   const since = listDone(steps);
   const answer = last === undefined ? undefined : readAnswer(last);
-  if (answer === undefined) return answerAnew(question, [], since, before).text;
-  // A step is one line: it told only what an outline would consist of, or a passage without its lines.
+  if (answer === undefined) return answerAsMessage(question, [], since, before).text;
+  // A step is one line, so it holds only the headings of an outline, or a passage without its line breaks.
   if (listSections(question, language) === undefined && !since.some(isSearch)) return answer;
   return answerWhole(question, { tools: [], since, before, language }).text;
 }
@@ -115,10 +119,10 @@ function isSearch(message: ModelMessage): boolean {
   return message.role === "tool" && message.content.some(({ toolName }) => toolName === SEARCH_TOOL);
 }
 
-/** A call, written as a step or beside it. */
+/** A tool call, written as a step or next to it. */
 const CALL = /^([A-Za-z_][\w-]{0,63})\(/;
 
-/** The calls of these steps, with their results. */
+/** Returns the calls of these steps with their results. */
 export function listDone(steps: readonly ThoughtStep[]): readonly ModelMessage[] {
   return steps.flatMap(({ text, actions, observations }, place) => {
     const calls = actions.length > 0 ? actions : [text];
@@ -129,6 +133,6 @@ export function listDone(steps: readonly ThoughtStep[]): readonly ModelMessage[]
   });
 }
 
-function say(text: string): OfflineAnswer {
+function createAnswer(text: string): OfflineAnswer {
   return { reasoning: "", text, calls: [] };
 }

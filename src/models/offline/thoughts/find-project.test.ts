@@ -4,7 +4,7 @@ import { splitTask } from "./split-task.ts";
 
 const languageOf = (text: string) => (/\p{Script=Han}/u.test(text) ? "zh" : "en");
 
-describe("a project is found", () => {
+describe("findProject", () => {
   it.each<[string, object]>([
     ["Write a report on tea", { kind: "report", subjects: ["tea"] }],
     [
@@ -42,7 +42,7 @@ describe("a project is found", () => {
       { kind: "compare", subjects: ["cats", "dogs"], leftOut: "Tell me a joke. … Be brief!" },
     ],
     ["写一份关于茶的报告，再讲个笑话", { kind: "report", subjects: ["茶"], leftOut: "再讲个笑话" }],
-  ])("in %j", (question, expected) => {
+  ])("finds a project in %j", (question, expected) => {
     expect(findProject(question, languageOf(question))).toEqual(expected);
   });
 
@@ -55,7 +55,7 @@ describe("a project is found", () => {
     "我比较喜欢猫",
     "写一份报告",
     "24点：4 9 10 13",
-  ])("and not in %j", (question) => {
+  ])("finds none in %j", (question) => {
     expect(findProject(question, languageOf(question))).toBeUndefined();
   });
 
@@ -71,11 +71,11 @@ describe("a project is found", () => {
     ["Hello, how are you"],
     ["介绍猫"],
     [""],
-  ])("a task for each thing in %j", (task, ...parts) => {
+  ])("splits %j into a task for each thing", (task, ...parts) => {
     expect(splitTask(task, languageOf(task)).map((part) => part.task)).toEqual(parts);
   });
 
-  it("in little time, whatever it is", () => {
+  it("reads hostile input quickly", () => {
     for (const part of ["compare ", "report on ", "and ", "for and against ", "关于", "比较", "写", "的", "a ", ", "]) {
       const text = part.repeat(100_000 / part.length);
       for (const language of ["en", "zh"] as const) {

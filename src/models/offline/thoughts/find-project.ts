@@ -1,8 +1,8 @@
 /**
- * What a larger piece of work is about: a report, a comparison or a plan, found in a question of either language by its
- * words. Undefined where the question is none of these. A wish to be asked first is no part of it.
+ * Detects a larger piece of work in a question: a report, a comparison or a plan, in English or Chinese. A request for
+ * approval is ignored.
  */
-import type { Language } from "../errand.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
 import { omitConsent } from "./read-consent.ts";
 import { isTitle, splitItems } from "./split-task.ts";
 
@@ -10,13 +10,13 @@ export type Project = (
   | { readonly kind: "report" | "compare"; readonly subjects: readonly string[] }
   | { readonly kind: "plan"; readonly subject: string; readonly days: number; readonly isCut?: true }
 ) & {
-  /** What else is asked for in the same sentence. */
+  /** Other requests in the same sentence. */
   readonly leftOut?: string;
 };
 
 const READ_CHARACTERS = 1000;
 
-export function findProject(question: string, language: Language): Project | undefined {
+export function findProject(question: string, language: OfflineLanguage): Project | undefined {
   const text = omitConsent(question.slice(0, READ_CHARACTERS)).trim();
   const compare = findSubject(COMPARE, text, language);
   // "My two options: to rent or to buy".
@@ -29,7 +29,7 @@ export function findProject(question: string, language: Language): Project | und
   return subject === "" ? undefined : { kind: "plan", subject, ...readDays(subject), ...more };
 }
 
-const REPORT: Readonly<Record<Language, readonly RegExp[]>> = {
+const REPORT: Readonly<Record<OfflineLanguage, readonly RegExp[]>> = {
   en: [
     /\b(?:write|make|create|prepare|draft|give me|produce|compile|need|want)\b[^.?!\n]{0,40}?\b(?:report|essay|article|overview|summary|guide|introduction|presentation|paper|analysis|study)\s+(?:on|about|of|into|to)\s+((?:[^.?!\n]|\.(?=\w)){2,200})/i,
     /^(?:please\s+)?(?:research|analy[sz]e|investigate)\s+((?:[^.?!\n]|\.(?=\w)){2,200})/i,
@@ -41,7 +41,7 @@ const REPORT: Readonly<Record<Language, readonly RegExp[]>> = {
   ],
 };
 
-const COMPARE: Readonly<Record<Language, readonly RegExp[]>> = {
+const COMPARE: Readonly<Record<OfflineLanguage, readonly RegExp[]>> = {
   en: [
     /\bcompar(?:e|ing|ison (?:of|between))\s+((?:[^.?!\n]|\.(?=\w)){3,200})/i,
     /\bdifferences?\s+between\s+((?:[^.?!\n]|\.(?=\w)){3,200})/i,
@@ -53,7 +53,7 @@ const COMPARE: Readonly<Record<Language, readonly RegExp[]>> = {
   ],
 };
 
-const PLAN: Readonly<Record<Language, readonly RegExp[]>> = {
+const PLAN: Readonly<Record<OfflineLanguage, readonly RegExp[]>> = {
   en: [
     /\b(?:make|write|create|draft|need|want)\b[^.?!\n]{0,20}?\bplan\s+(?:for|of|to)\s+((?:[^.?!\n]|\.(?=\w)){3,150})/i,
     /\b(?:plan|organi[sz]e)\s+(?:me\s+)?(?:a|an|my|our)\s+((?:[^.?!\n]|\.(?=\w)){3,150})/i,
@@ -64,8 +64,8 @@ const PLAN: Readonly<Record<Language, readonly RegExp[]>> = {
   ],
 };
 
-/** Where another request begins, or a file that it should go to. */
-const NEXT: Readonly<Record<Language, RegExp>> = {
+/** Where another request or a target file begins. */
+const NEXT: Readonly<Record<OfflineLanguage, RegExp>> = {
   en: /[,;]?\s{1,4}(?:(?:and|then|but)\s{1,4}){1,2}(?:also |please |then ){0,2}(?:make|draw|write|calculate|compute|tell|show|list|save|store|put|create|delete|read|open|give|plan|ask|send|what|when|how)\b.*$|\s{1,4}(?:to|into|in|as)\s{1,4}[\w./-]{1,80}\.[a-z]\w{0,4}$/is,
   zh: /[，,；;]?\s{0,4}(?:然后|并且|接着|同时|并|再|顺便)\s{0,2}(?:请|帮我|给我){0,2}(?:把|将|保存|计算|算|告诉|画|显示|列|查看|读取|删除|做|写|问|建).*$/s,
 };
@@ -74,11 +74,15 @@ const GREETING = /^(?:[\s\p{P}]|\b(?:hi|hello|hey|please|thanks|thank you|now)\b
 
 interface Subject {
   readonly subject: string;
-  /** Whatever is said before and after it, in sentences of its own. */
+  /** The sentences before and after it. */
   readonly more: { readonly leftOut?: string };
 }
 
-function findSubject(ways: Readonly<Record<Language, readonly RegExp[]>>, text: string, language: Language): Subject {
+function findSubject(
+  ways: Readonly<Record<OfflineLanguage, readonly RegExp[]>>,
+  text: string,
+  language: OfflineLanguage,
+): Subject {
   for (const way of ways[language]) {
     const found = way.exec(text);
     if (found === null) continue;
@@ -96,8 +100,8 @@ function findSubject(ways: Readonly<Record<Language, readonly RegExp[]>>, text: 
   return { subject: "", more: {} };
 }
 
-/** Without what only says what for, or please. */
-function trimSubject(words: string, language: Language): string {
+/** Removes trailing words that are not part of the subject. */
+function trimSubject(words: string, language: OfflineLanguage): string {
   const tail =
     language === "zh"
       ? /(?:的(?:区别|差别|不同|优缺点|计划|方案)|吧|吗|呢)+$/
@@ -133,7 +137,7 @@ const NUMERALS: Readonly<Record<string, number>> = {
 };
 const MAX_DAYS = 7;
 
-/** 0 where the plan has no days; cut where it has more than there is room for. */
+/** Returns 0 if the plan has no days; `isCut` if it has more than the maximum. */
 function readDays(subject: string): { readonly days: number; readonly isCut?: true } {
   const [, word = ""] =
     /(\d{1,4}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten)|[一两二三四五六七八九十])[- ]?(?:days?\b|天|日)/i.exec(

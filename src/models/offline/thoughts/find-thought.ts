@@ -1,19 +1,19 @@
 /**
- * Where in a conversation a thought is asked for: in the last message of the user, or in the one before, where the last
- * only asks for the same once more or says that time is up.
+ * Finds the prompt of a thought in a conversation: the last user message, or an earlier one if the last only asks for
+ * the required format again or for the result now.
  */
 import type { ModelMessage } from "../../model.ts";
 import { type GraphRequest, readThought, type TreeRequest } from "./read-thought.ts";
 
 export interface FoundThought {
   readonly request: TreeRequest | GraphRequest;
-  /** The conversation before it. */
+  /** The conversation before the prompt. */
   readonly before: readonly ModelMessage[];
-  /** Calls of tools since then, with their results. */
+  /** Tool calls since the prompt, with their results. */
   readonly since: readonly ModelMessage[];
 }
 
-/** Of a message that only sends back to the one before. */
+/** Marks a message that refers to an earlier prompt. */
 const AGAIN = /\bin the same form\b|\bwrite the result now\b/i;
 const MAX_NOTE = 2000;
 

@@ -1,10 +1,7 @@
-/**
- * Exact numbers: whole ones and fractions, in lowest terms. What grows past the whole numbers that JavaScript counts
- * exactly is no number here.
- */
+/** Exact fractions in lowest terms. Results beyond the safe integers of JavaScript are undefined. */
 export interface Fraction {
   readonly n: number;
-  /** Above 0. */
+  /** Always positive. */
   readonly d: number;
 }
 
@@ -13,7 +10,7 @@ export type Operator = "+" | "-" | "*" | "/";
 export function createFraction(n: number, d = 1): Fraction | undefined {
   if (d === 0 || !Number.isSafeInteger(n) || !Number.isSafeInteger(d)) return undefined;
   const shared = findDivisor(Math.abs(n), Math.abs(d)) * Math.sign(d);
-  // No minus zero.
+  // Avoids -0.
   return { n: n / shared + 0, d: d / shared };
 }
 

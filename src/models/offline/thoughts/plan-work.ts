@@ -1,11 +1,11 @@
 /**
- * Plans work as a graph of small tasks: parts that do not need each other side by side, then a node that combines them,
- * and one that improves the whole. What is simple is a single node.
+ * Plans work as a graph of small tasks: independent parts in parallel, then a node that combines them and one that
+ * improves the result. Simple work is a single node.
  *
- * Invariant: a plan is acyclic, connected, ends in one node and has no more nodes than it may.
+ * Invariant: a plan is acyclic, connected, ends in one node and respects the node limit.
  */
-import type { Language } from "../errand.ts";
-import { findErrands } from "../find-errands.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
+import { findTasks } from "../find-tasks.ts";
 import { findProject, type Project } from "./find-project.ts";
 import { readConsent } from "./read-consent.ts";
 import { splitTask } from "./split-task.ts";
@@ -17,22 +17,22 @@ export interface PlannedNode {
   readonly operation: "generate" | "aggregate" | "refine" | "score";
 }
 
-type Part = readonly [id: string, task: string];
+type WorkPart = readonly [id: string, task: string];
 
-export function planQuestion(question: string, maxNodes: number, language: Language): readonly PlannedNode[] {
-  const errands = findErrands(question);
-  if (errands.length > 1 && errands.every(({ tool, needsResults }) => tool === "calculator" && needsResults !== true)) {
-    const sums = errands.map(({ about }, index): Part => [`sum_${index + 1}`, WORDS[language].sum(about[language])]);
+export function planQuestion(question: string, maxNodes: number, language: OfflineLanguage): readonly PlannedNode[] {
+  const tasks = findTasks(question);
+  if (tasks.length > 1 && tasks.every(({ tool, needsResults }) => tool === "calculator" && needsResults !== true)) {
+    const sums = tasks.map(({ about }, index): WorkPart => [`sum_${index + 1}`, WORDS[language].sum(about[language])]);
     return joinParts(sums, ["together", WORDS[language].together], maxNodes) ?? planWhole(question);
   }
-  // What waits for somebody's yes, or goes with other work, is one task: its order matters.
-  if (errands.length > 0 || readConsent(question, []) !== "none") return planWhole(question);
+  // Work that needs an approval, or is mixed with other tasks, stays one task, because its order matters.
+  if (tasks.length > 0 || readConsent(question, []) !== "none") return planWhole(question);
   const project = findProject(question, language);
   return (project === undefined ? undefined : planProject(project, maxNodes, language)) ?? planWhole(question);
 }
 
-/** The same for a task that names several things. */
-export function planTask(task: string, maxNodes: number, language: Language): readonly PlannedNode[] {
+/** Plans a task that names several things. */
+export function planTask(task: string, maxNodes: number, language: OfflineLanguage): readonly PlannedNode[] {
   const parts = nameParts(splitTask(task, language).map(({ item, task: text }) => [item, text]));
   return joinParts(parts, ["together", task], maxNodes) ?? planWhole(task);
 }
@@ -42,26 +42,30 @@ function planWhole(task: string): readonly PlannedNode[] {
   return [{ id: "reply", task: text === "" ? "?" : text, needs: [], operation: "generate" }];
 }
 
-/** Whether a task is the question itself, or as much of it as a task holds. */
+/** Whether a task is the whole question, up to the length limit of a task. */
 export function isWholeTask(task: string, question: string): boolean {
   return planWhole(question).some((node) => node.task.trim() === task.trim());
 }
 
-/** Characters of a task. */
+/** Maximum characters of a task. */
 const MAX_TASK = 1500;
 
-/** Undefined where there is no room for at least two parts. */
-function joinParts(parts: readonly Part[], end: Part, maxNodes: number): readonly PlannedNode[] | undefined {
+/** Returns undefined if there is no room for at least two parts. */
+function joinParts(parts: readonly WorkPart[], end: WorkPart, maxNodes: number): readonly PlannedNode[] | undefined {
   const kept = parts.slice(0, maxNodes - 1);
   if (kept.length < 2) return undefined;
   return [...kept.map(generate), combine(end, kept)];
 }
 
-function planProject(project: Project, maxNodes: number, language: Language): readonly PlannedNode[] | undefined {
+function planProject(
+  project: Project,
+  maxNodes: number,
+  language: OfflineLanguage,
+): readonly PlannedNode[] | undefined {
   const words = WORDS[language];
   const parts = listParts(project, language);
   const what = nameProject(project, language);
-  const draft: Part = ["draft", words.draft[project.kind](what)];
+  const draft: WorkPart = ["draft", words.draft[project.kind](what)];
   // Two openings, of which the better is kept.
   const opening: readonly PlannedNode[] =
     project.kind === "report" && project.subjects.length === 1
@@ -80,12 +84,12 @@ function planProject(project: Project, maxNodes: number, language: Language): re
   return nodes.length <= maxNodes ? nodes : joinParts(parts, draft, maxNodes);
 }
 
-function nameProject(project: Project, language: Language): string {
+function nameProject(project: Project, language: OfflineLanguage): string {
   if (project.kind !== "plan") return joinNames(project.subjects, language);
   return project.isCut === true ? `${project.subject}${WORDS[language].cut(project.days)}` : project.subject;
 }
 
-function joinNames(names: readonly string[], language: Language): string {
+function joinNames(names: readonly string[], language: OfflineLanguage): string {
   const [comma, and] = language === "zh" ? ["、", "和"] : [", ", " and "];
   const first = names.slice(0, -1).join(comma);
   return first === "" ? (names.at(-1) ?? "") : `${first}${and}${names.at(-1) ?? ""}`;
@@ -97,27 +101,30 @@ export interface Sections {
   readonly leftOut: string | undefined;
 }
 
-/** What a report and the like consists of, where it is not worked on in parts; undefined where the question is none. */
-export function listSections(question: string, language: Language): Sections | undefined {
+/** Lists the sections of a report, comparison or plan; undefined for other questions. */
+export function listSections(question: string, language: OfflineLanguage): Sections | undefined {
   const project = findProject(question, language);
   if (project === undefined) return undefined;
   const title = WORDS[language].draft[project.kind](nameProject(project, language));
   return { title, tasks: listParts(project, language).map(([, task]) => task), leftOut: project.leftOut };
 }
 
-function listParts(project: Project, language: Language): readonly Part[] {
+function listParts(project: Project, language: OfflineLanguage): readonly WorkPart[] {
   const words = WORDS[language];
   if (project.kind === "plan") {
-    const days = Array.from({ length: project.days }, (_, index): Part => [`day_${index + 1}`, words.day(index + 1)]);
+    const days = Array.from({ length: project.days }, (_, index): WorkPart => [
+      `day_${index + 1}`,
+      words.day(index + 1),
+    ]);
     const { goal, preparation, steps, risks } = words.plan;
     const { subject } = project;
-    const middle: readonly Part[] = days.length > 0 ? days : [["steps", steps(subject)]];
+    const middle: readonly WorkPart[] = days.length > 0 ? days : [["steps", steps(subject)]];
     return [["goal", goal(subject)], ...middle, ["preparation", preparation(subject)], ["risks", risks(subject)]];
   }
   const { kind, subjects } = project;
   const [subject = ""] = subjects;
   if (kind === "report" && subjects.length === 1) {
-    return Object.entries(words.aspects).map(([id, write]): Part => [id, write(subject)]);
+    return Object.entries(words.aspects).map(([id, write]): WorkPart => [id, write(subject)]);
   }
   const each = nameParts(subjects.map((name) => [name, words.describe(name)]));
   return kind === "compare" ? [["criteria", words.criteria], ...each] : each;
@@ -129,12 +136,12 @@ const WORDS = {
     together: "Put the results together",
     openings: [
       (what: string) => `An opening with a question about ${what}`,
-      (what: string) => `An opening that names the subject: ${what}`,
+      (what: string) => `An opening that states the subject: ${what}`,
     ] as const,
-    opening: "The better opening",
+    opening: "Choose the better opening",
     aspects: {
       background: (what: string) => `Background of ${what}`,
-      today: (what: string) => `Today's state of ${what}`,
+      today: (what: string) => `Current state of ${what}`,
       arguments: (what: string) => `Arguments for and against ${what}`,
       outlook: (what: string) => `Outlook for ${what}`,
     },
@@ -153,11 +160,11 @@ const WORDS = {
       compare: (what: string) => `Comparison: ${what}`,
       plan: (what: string) => `Plan: ${what}`,
     },
-    final: "Read it through, and put a summary at the end",
+    final: "Proofread it and add a summary at the end",
   },
   zh: {
     sum: (expression: string) => `计算 ${expression}`,
-    together: "把结果合在一起",
+    together: "合并结果",
     openings: [(what: string) => `以提问引出${what}的开头`, (what: string) => `点明主题的开头：${what}`] as const,
     opening: "选出较好的开头",
     aspects: {
@@ -181,20 +188,20 @@ const WORDS = {
       compare: (what: string) => `比较：${what}`,
       plan: (what: string) => `计划：${what}`,
     },
-    final: "通读一遍，在最后加上小结",
+    final: "通读并在末尾加上小结",
   },
 } as const;
 
-function generate([id, task]: Part): PlannedNode {
+function generate([id, task]: WorkPart): PlannedNode {
   return { id, task, needs: [], operation: "generate" };
 }
 
-function combine([id, task]: Part, parts: readonly Part[]): PlannedNode {
+function combine([id, task]: WorkPart, parts: readonly WorkPart[]): PlannedNode {
   return { id, task, needs: parts.map(([need]) => need), operation: "aggregate" };
 }
 
 const MAX_ID = 16;
-/** Names that others have in every plan. */
+/** Ids that every plan uses. */
 const TAKEN = [
   "together",
   "criteria",
@@ -208,10 +215,10 @@ const TAKEN = [
   "execute_graph",
 ];
 
-/** Short ids made of the names themselves. */
-function nameParts(parts: readonly Part[]): readonly Part[] {
+/** Derives short ids from the names. */
+function nameParts(parts: readonly WorkPart[]): readonly WorkPart[] {
   const taken = new Set(TAKEN);
-  return parts.map(([name, task], index): Part => {
+  return parts.map(([name, task], index): WorkPart => {
     const words = name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
     const short = Array.from(words.join("_")).slice(0, MAX_ID).join("");
     const id = short === "" || taken.has(short) ? `part_${index + 1}` : short;

@@ -1,12 +1,12 @@
 /**
- * The moves a person would think of first in a Game of 24: whole numbers, of a size that leads somewhere, and a few tricks
- * that people know. It looks one move ahead and no further.
+ * Ranks the moves of a Game of 24 by simple heuristics: whole numbers of a useful size, and some known tricks. It looks
+ * one move ahead.
  */
 import { combine, type Fraction, isSame, toNumber } from "./fraction.ts";
 import { rateNumbers } from "./judge-puzzle.ts";
 import { listMoves, type Move } from "./puzzle-steps.ts";
 
-/** The most promising first, at most `max`. */
+/** Returns at most `max` moves, the most promising first. */
 export function proposeMoves(left: readonly Fraction[], target: Fraction, max: number): readonly Move[] {
   return listMoves(left)
     .map((move) => ({ move, rank: rankMove(move, target) }))
@@ -15,7 +15,7 @@ export function proposeMoves(left: readonly Fraction[], target: Fraction, max: n
     .map(({ move }) => move);
 }
 
-/** Found by trying out, on all puzzles of four cards: among the first 16 moves there is always a right one. */
+/** Tuned on all puzzles of four cards: the first 16 moves always contain a right one. */
 const WEIGHTS = {
   divisors: 1.1,
   divides: 0.25,
@@ -43,7 +43,7 @@ function rankMove({ result, operator, left }: Move, target: Fraction): number {
   return rest.some((number) => comesOutEven(result, number, target)) ? rank + WEIGHTS.even : rank;
 }
 
-/** A fraction is good beside a number that it makes one part of a whole with, or that takes its lower half away. */
+/** A fraction is useful next to a number that leaves a unit fraction, or one that cancels its denominator. */
 function rankFraction(made: Fraction, rest: readonly Fraction[]): number {
   let rank: number = WEIGHTS.fraction;
   if (rest.some((number) => Math.abs(combine(made, "-", number)?.n ?? 0) === 1)) rank += WEIGHTS.unit;
@@ -51,7 +51,7 @@ function rankFraction(made: Fraction, rest: readonly Fraction[]): number {
   return rank;
 }
 
-/** A large number is good for a division at the end. */
+/** A large number is useful for a division at the end. */
 function comesOutEven(made: Fraction, other: Fraction, target: Fraction): boolean {
   return (["+", "-"] as const).some((operator) => {
     const { n = 0, d = 0 } = combine(made, operator, other) ?? {};

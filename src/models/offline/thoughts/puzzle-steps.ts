@@ -1,16 +1,16 @@
 /**
- * The moves of a Game of 24: two of the numbers left become one. A step is written in a line and read back from it; what
- * is left is always worked out anew, whatever the line says.
+ * Moves of a Game of 24: two of the remaining numbers become one. A step is written as a line and parsed again; the
+ * remaining numbers are always recomputed, never read from the line.
  */
-import type { Language } from "../errand.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
 import { combine, type Fraction, isSame, type Operator, readFraction, toNumber, writeFraction } from "./fraction.ts";
 import type { Puzzle } from "./read-puzzle.ts";
 
-/** A number that is left, and how it was made of those that were given. */
-export interface Item {
+/** A remaining number and the expression it was computed with. */
+export interface PuzzleNumber {
   readonly value: Fraction;
   readonly expression: string;
-  /** What holds the expression together at its top; undefined for a number. */
+  /** The outermost operator of the expression; undefined for a plain number. */
   readonly operator?: Operator;
 }
 
@@ -19,11 +19,11 @@ export interface Move {
   readonly operator: Operator;
   readonly b: Fraction;
   readonly result: Fraction;
-  /** All that is left after it, smallest first. */
+  /** The remaining numbers after the move, smallest first. */
   readonly left: readonly Fraction[];
 }
 
-/** Every move that gives something else than the others do. No negative numbers: nothing that needs them needs a detour. */
+/** Lists moves with distinct results. Negative results are not needed: every solution can do without them. */
 export function listMoves(left: readonly Fraction[]): readonly Move[] {
   const moves = new Map<string, Move>();
   for (const [i, one] of left.entries()) {
@@ -62,19 +62,19 @@ export function writeSum({ a, operator, b, result }: Omit<Move, "left">): string
   return `${writeFraction(a)} ${operator} ${second} = ${writeFraction(result)}`;
 }
 
-export function writeMove(move: Move, language: Language): string {
+export function writeMove(move: Move, language: OfflineLanguage): string {
   const left = writeNumbers(move.left);
   return language === "zh" ? `${writeSum(move)}（剩下：${left}）` : `${writeSum(move)} (left: ${left})`;
 }
 
 const STEP = /(-?\d+(?:\/\d+)?)\)? ?([-+*/×÷x−]) ?\(?(-?\d+(?:\/\d+)?)\)? ?= ?(-?\d+(?:\/\d+)?)/;
 const SIGNS: Readonly<Record<string, Operator>> = { "×": "*", x: "*", "÷": "/", "−": "-" };
-/** A step is short; what is longer is none. */
+/** Longer steps are invalid. */
 const MAX_STEP = 400;
 
-/** What is left after these steps, and how it came about; undefined where one of them is no move that can be made. */
-export function followSteps(puzzle: Puzzle, steps: readonly string[]): readonly Item[] | undefined {
-  let items: readonly Item[] = puzzle.numbers.map((value) => ({ value, expression: writeFraction(value) }));
+/** Returns the remaining numbers after these steps; undefined if a step is invalid. */
+export function followSteps(puzzle: Puzzle, steps: readonly string[]): readonly PuzzleNumber[] | undefined {
+  let items: readonly PuzzleNumber[] = puzzle.numbers.map((value) => ({ value, expression: writeFraction(value) }));
   for (const step of steps) {
     const next = takeStep(items, step);
     if (next === undefined) return undefined;
@@ -83,7 +83,7 @@ export function followSteps(puzzle: Puzzle, steps: readonly string[]): readonly 
   return items;
 }
 
-function takeStep(items: readonly Item[], step: string): readonly Item[] | undefined {
+function takeStep(items: readonly PuzzleNumber[], step: string): readonly PuzzleNumber[] | undefined {
   const [, first = "", sign = "", second = "", gives = ""] = STEP.exec(step.slice(0, MAX_STEP)) ?? [];
   const [a, b, result] = [first, second, gives].map(readFraction);
   const operator = SIGNS[sign] ?? (sign as Operator);
@@ -97,10 +97,10 @@ function takeStep(items: readonly Item[], step: string): readonly Item[] | undef
   return [...items.filter((item) => item !== one && item !== other), made];
 }
 
-/** With no more parentheses than it needs. */
-function joinExpressions(one: Item, operator: Operator, other: Item): string {
+/** Uses as few parentheses as possible. */
+function joinExpressions(one: PuzzleNumber, operator: Operator, other: PuzzleNumber): string {
   const isTight = operator === "*" || operator === "/";
-  const isLoose = ({ operator: top }: Item): boolean => top === "+" || top === "-";
+  const isLoose = ({ operator: top }: PuzzleNumber): boolean => top === "+" || top === "-";
   const left = isTight && isLoose(one) ? `(${one.expression})` : one.expression;
   const needs =
     other.operator !== undefined &&

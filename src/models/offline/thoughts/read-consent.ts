@@ -1,14 +1,14 @@
 /**
- * A wish to be asked first, in a tree or a graph of thoughts: whether there is one, and what came of it. It goes before
- * everything else, and after a no there is nothing else.
+ * A request for approval in a tree or graph of thoughts: whether there is one, and its outcome. It comes before
+ * everything else, and nothing follows a refusal.
  */
 import type { ModelMessage } from "../../model.ts";
 import { findConsent } from "../consent.ts";
 
-export type Consent = "none" | "open" | "refused" | "given";
+export type ConsentState = "none" | "open" | "refused" | "given";
 
 /** `done` are the calls so far, with their results. */
-export function readConsent(question: string, done: readonly ModelMessage[]): Consent {
+export function readConsent(question: string, done: readonly ModelMessage[]): ConsentState {
   const wish = findConsent(question);
   if (wish === undefined) return "none";
   const results = done.flatMap((message) => (message.role === "tool" ? message.content : []));
@@ -17,7 +17,7 @@ export function readConsent(question: string, done: readonly ModelMessage[]): Co
   return answer.output.type === "text" ? "given" : "refused";
 }
 
-/** The rest of what was said, every sign in its place. */
+/** Blanks the request for approval; all other characters keep their position. */
 export function omitConsent(text: string): string {
   const { at = 0, end = 0 } = findConsent(text) ?? {};
   return text.slice(0, at) + " ".repeat(end - at) + text.slice(end);

@@ -1,13 +1,13 @@
 /**
- * A row of numbers in a text: digits, cards, and small numbers in words of either language. It goes as far as there is
- * anything like a number, so that one which cannot be read is noticed and not passed over.
+ * Reads a list of numbers: digits, cards, and small numbers in words. It includes anything that looks like a number, so
+ * that an unreadable one is noticed instead of skipped.
  */
 import { createFraction, type Fraction } from "./fraction.ts";
 
 export interface NumberList {
-  /** Undefined where one of them is negative, broken, too large or something else. */
+  /** Undefined if one of them is negative, a fraction, too large or unreadable. */
   readonly numbers: readonly Fraction[] | undefined;
-  /** How many stand there, readable or not. */
+  /** How many there are, readable or not. */
   readonly count: number;
   readonly end: number;
 }
@@ -23,7 +23,7 @@ const WORDS =
 const SIGNS = "零一二三四五六七八九十";
 const CARDS: Readonly<Record<string, number>> = { A: 1, J: 11, Q: 12, K: 13, j: 11, q: 12, k: 13, 两: 2 };
 
-/** Whether there is anything like a number in a text. */
+/** Whether the text contains a number. */
 export function hasNumber(text: string): boolean {
   return (
     /\d/.test(text) ||
@@ -39,7 +39,7 @@ export function readNumberList(text: string, from: number): NumberList {
     const [item] = ITEM.exec(text) ?? [];
     if (item === undefined) break;
     const value = readItem(item);
-    // A word that is no number ends the row; digits in whatever form belong to it, and an "a", which may be a card.
+    // A word that is not a number ends the list. Digits in any form, and "a", which may be an ace, belong to it.
     if (value === undefined && !/\d|^a$/.test(item)) break;
     values.push(value);
     end = at + item.length;

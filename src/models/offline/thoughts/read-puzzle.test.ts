@@ -9,7 +9,7 @@ const read = (question: string): unknown => {
   return [puzzle.numbers.map(toNumber).join(" "), toNumber(puzzle.target), ...[puzzle.leftOut ?? []].flat()];
 };
 
-describe("a puzzle is found", () => {
+describe("readPuzzle", () => {
   it.each([
     ["Game of 24: 4 9 10 13", "4 9 10 13", 24],
     ["Solve the Game of 24 with the numbers 4, 9, 10 and 13.", "4 9 10 13", 24],
@@ -41,7 +41,7 @@ describe("a puzzle is found", () => {
     ["Game of 24 with the four numbers 4 9 10 13, please", "4 9 10 13", 24],
     ["Game of 24: 4 9 10 13, but ask me first", "4 9 10 13", 24],
     ["请先征求我的同意，再算24点：4 9 10 13", "4 9 10 13", 24],
-  ])("in %j", (question, numbers, target) => {
+  ])("finds a puzzle in %j", (question, numbers, target) => {
     expect(read(question)).toEqual([numbers, target]);
   });
 
@@ -62,7 +62,7 @@ describe("a puzzle is found", () => {
     "4 9 10 13",
     "2024-01-02 3 4",
     "我 10 点 20 分到",
-  ])("and not in %j", (question) => {
+  ])("finds none in %j", (question) => {
     expect(read(question)).toBeUndefined();
   });
 
@@ -72,7 +72,7 @@ describe("a puzzle is found", () => {
     ["Game of 24: 4 9 10 13. Game of 24: 3 3 8 8", "Game of 24: 3 3 8 8"],
     ["Make 24 from 4 9 10 13 and tell me a joke", "and tell me a joke"],
     ["24点：4 9 10 13，再讲个笑话", "再讲个笑话"],
-  ])("with what else is asked for in %j", (question, leftOut) => {
+  ])("returns the other request in %j", (question, leftOut) => {
     expect(read(question)).toEqual(["4 9 10 13", 24, leftOut]);
   });
 
@@ -87,11 +87,11 @@ describe("a puzzle is found", () => {
     ["Game of 24: 4 9 foo 13.", "4 9 foo 13"],
     ["Game of 24: a 2 3 q", "a 2 3 q"],
     ["Game of 24: 4 9 10 13 and 3 3 8 8", "4 9 10 13 and 3 3 8 8"],
-  ])("without numbers to play with in %j", (question, unread) => {
+  ])("returns %j as unread", (question, unread) => {
     expect(read(question)).toEqual({ unread });
   });
 
-  it("with all of its numbers, or with none", () => {
+  it("reads all numbers or none", () => {
     const readable = fc.constantFrom("4", "13", "0", "ten", "A", "K", "2026");
     const other = fc.constantFrom(
       "-4",
@@ -122,7 +122,7 @@ describe("a puzzle is found", () => {
     );
   });
 
-  it("in little time, whatever it is", () => {
+  it("reads hostile input quickly", () => {
     for (const part of ["4 ", "make 24 from ", "24点", "用 ", "and ", "1,", "game of ", "算"]) {
       readPuzzle(part.repeat(100_000 / part.length));
     }

@@ -1,11 +1,10 @@
 /**
- * Finds a Game of 24 in a question: numbers that are to be made into another one. In both languages; only where the words
- * around the numbers say so. It solves nothing.
+ * Finds a Game of 24 in a question: numbers to be combined into another one. The words around the numbers must say so.
  *
- * Invariant: either all of the numbers are read, or what was given is told back as unread; never some of them.
+ * Invariant: either all numbers are read, or the puzzle is returned as unread; never a part of the numbers.
  */
-import type { Language } from "../errand.ts";
-import { findErrands } from "../find-errands.ts";
+import type { OfflineLanguage } from "../offline-task.ts";
+import { findTasks } from "../find-tasks.ts";
 import { createFraction, type Fraction } from "./fraction.ts";
 import { omitConsent } from "./read-consent.ts";
 import { hasNumber, readNumberList } from "./read-number-list.ts";
@@ -13,45 +12,45 @@ import { hasNumber, readNumberList } from "./read-number-list.ts";
 export interface Puzzle {
   readonly numbers: readonly Fraction[];
   readonly target: Fraction;
-  /** What else the message asks for, in its own words. */
+  /** Other requests of the message, verbatim. */
   readonly leftOut?: string;
 }
 
-/** A puzzle for certain, but none that can be played. */
+/** Certainly a puzzle, but not a playable one. */
 export interface UnreadPuzzle {
-  /** What stands in the place of the numbers; empty where nothing does. */
+  /** The text in place of the numbers; empty if there is none. */
   readonly unread: string;
 }
 
-/** A puzzle stands in few words. */
+/** Longer messages are read up to here. */
 const READ_CHARACTERS = 2000;
 const MIN_NUMBERS = 2;
 const MAX_NUMBERS = 6;
 const MAX_QUOTED = 120;
 
 const AIM = String.raw`(?<aim>\d{1,4})(?![\d.]\d|\d)`;
-/** Where something is asked for, and not only told. */
+/** Positions at which a request can begin. */
 const START = String.raw`(?<=^\s{0,9}|[.!?;:,。！？；：，\n]\s{0,4}|\b(?:please|you|me|to|and|then|let['’]?s|how (?:do|can|could|would) (?:i|we|one))\s{1,3}|[请我你想何么]\s{0,3})`;
 const LEAD = String.raw`(?:[\s:,>]|[-–—](?=\s)|\b(?:with|using|use|for|from|the|these|numbers?|cards?|digits|following|are|is|my|given|(?:two|three|four|five|six)(?= (?:numbers|cards)))\b|四个|[用数字这几个题请：，]){0,40}`;
 /** "… for my homework: 4 9 10 13". */
 const GAP = String.raw`(?:[^\d\n.!?]{0,60}:\s{0,4}(?=\d|[AJQK]\b)|${LEAD})`;
 
-interface Way {
+interface PuzzlePattern {
   readonly before: RegExp;
-  /** Where the aim comes after the numbers. */
+  /** Matches the target if it comes after the numbers. */
   readonly after?: RegExp;
-  /** It can be nothing else, so that numbers which cannot be read are worth a word. */
+  /** Whether it is certainly a puzzle, so that unreadable numbers deserve an explanation. */
   readonly isClear?: boolean;
 }
 
 const FROM = String.raw`\s{1,3}(?:from|with|using|by using|by combining|out of)\b${LEAD}`;
 const MAKE = "make|get|reach|form|build|obtain|produce";
-/** No "10 minutes". */
+/** Excludes "10 minutes". */
 const END = String.raw`(?=\s{0,3}(?:$|[^\s\p{L}\p{N}%°]|[点吗呢吧的]|(?:please|using|with|by|each|and|then|points?)\b))`;
 const AFTER_EN = String.raw`[^\d\n.!?]{0,40}?(?:\b(?:${MAKE}|equals?|gives?|into|be|to)\s{1,3}|(?:=|->|=>|→)\s{0,3})${AIM}${END}`;
 const AFTER_ZH = String.raw`[^\d\n。！？]{0,20}?(?:算|得|凑|等于|变成|组成|做成)[^\d\n。！？]{0,6}?${AIM}\s{0,3}点?`;
 
-const WAYS: readonly Way[] = [
+const PATTERNS: readonly PuzzlePattern[] = [
   // Game of 24: 4 9 10 13
   { before: compile(String.raw`\bgame of ${AIM}${GAP}`), isClear: true },
   // 24 game with 4, 9, 10 and 13
@@ -99,14 +98,17 @@ export function readPuzzle(question: string): Puzzle | UnreadPuzzle | undefined 
     .normalize("NFKC")
     .replaceAll(/(?:二十四|24)\s?[点點]/g, "24点");
   if (BARE.test(text)) return { unread: "" };
-  for (const way of WAYS) {
-    const found = readWay(text, way);
+  for (const way of PATTERNS) {
+    const found = matchPattern(text, way);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function readWay(text: string, { before, after, isClear = false }: Way): Puzzle | UnreadPuzzle | undefined {
+function matchPattern(
+  text: string,
+  { before, after, isClear = false }: PuzzlePattern,
+): Puzzle | UnreadPuzzle | undefined {
   const head = before.exec(text);
   if (head === null) return undefined;
   const from = head.index + head[0].length;
@@ -123,7 +125,7 @@ function readWay(text: string, { before, after, isClear = false }: Way): Puzzle 
   if (target === undefined) return undefined;
   const rest = text.slice(end).replace(COURTESY, "");
   const [sentence = ""] = rest.split(SENTENCE_END, 1);
-  // A number further on may be one of them, unless it belongs to another request.
+  // A later number may belong to the puzzle, unless it is part of another request.
   const mayBeMore = hasNumber(sentence) && !REQUEST.test(sentence);
   const isOther = sentence.trim() === "" || REQUEST.test(sentence) || (NEXT.test(sentence) && !mayBeMore);
   if (!isOther && !isClear) return undefined;
@@ -137,7 +139,7 @@ function readWay(text: string, { before, after, isClear = false }: Way): Puzzle 
     };
   }
   const lead = trimRequest(text.slice(0, head.index));
-  const isAlsoBefore = findErrands(lead).some(({ isConsent }) => isConsent !== true);
+  const isAlsoBefore = findTasks(lead).some(({ isConsent }) => isConsent !== true);
   const others = [isAlsoBefore ? lead : "", trimRequest(rest).replace(COURTESY, "")].filter((one) =>
     /\p{L}/u.test(one),
   );
@@ -146,7 +148,7 @@ function readWay(text: string, { before, after, isClear = false }: Way): Puzzle 
 }
 
 const SENTENCE_END = /[.!?](?=\s|$)|[。！？\n]/;
-/** Words that belong to the puzzle, or to nothing. */
+/** Words that belong to the puzzle or have no meaning. */
 const COURTESY =
   /^(?:[\s,;:，；：)）"”'’]|please\b|thank(?:s| you)\b|for me\b|now\b|(?:and )?(?:each|exactly|only|every|all)\b|of them\b|once\b|(?:one )?numbers?\b|used\b|using\b|use\b|the\b|four(?= (?:basic )?(?:operations|operators|numbers))|basic\b|operations?\b|operators?\b|with\b|to (?:make|get|reach|form|obtain|give) \d{1,4}\b|but(?=[\s,.;]*$)|[-+*/×÷]|(?:怎么|如何)?[算得凑][出到成]?\s?\d{1,4}\s?点?|[吧呢吗啊点的数]){1,60}/i;
 const NEXT = /^\s{0,4}(?:and|then|also|but)\s{1,4}\p{L}{2}|^(?:然后|再|并|顺便|同时|还有|现在|告诉|请)/iu;
@@ -160,14 +162,14 @@ function trimRequest(words: string): string {
     .replace(/(?:[\s,;，；]|\b(?:and|then)\s*$)+$/i, "");
 }
 
-/** What to say where it cannot be played. */
-export function describeUnread({ unread }: UnreadPuzzle, language: Language): string {
+/** Explains why the puzzle cannot be played. */
+export function describeUnread({ unread }: UnreadPuzzle, language: OfflineLanguage): string {
   if (language === "zh") {
     return unread === ""
       ? "用哪几个数？例如：24点：4 9 10 13。"
-      : `“${unread}”我没法算：要 2 到 6 个整数，从 0 到 9999；A、J、Q、K 算 1、11、12、13。例如：24点：4 9 10 13。`;
+      : `“${unread}”不能用。请给出 2 到 6 个整数，范围 0 到 9999；A、J、Q、K 算 1、11、12、13。例如：24点：4 9 10 13。`;
   }
   return unread === ""
-    ? "With which numbers? For example: Game of 24: 4 9 10 13."
-    : `I cannot play with “${unread}”: it takes 2 to 6 whole numbers from 0 to 9999, and A, J, Q and K are 1, 11, 12 and 13. For example: Game of 24: 4 9 10 13.`;
+    ? "Which numbers? For example: Game of 24: 4 9 10 13."
+    : `“${unread}” does not work. Use 2 to 6 whole numbers from 0 to 9999; A, J, Q and K count as 1, 11, 12 and 13. For example: Game of 24: 4 9 10 13.`;
 }

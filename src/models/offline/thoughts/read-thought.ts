@@ -1,32 +1,31 @@
 /**
- * Recognises by its words what is asked on the way through a tree or a graph of thoughts, and takes it apart: the
- * question, the steps or results so far, the task, the form of the answer. It knows no agent: whoever asks in these words
- * is understood.
+ * Parses the prompts of tree-of-thoughts and graph-of-thoughts agents: the question, the steps or results so far, the
+ * task, and the kind of answer they want. It does not import the agents; any prompt with these words is recognised.
  *
- * Invariant: the form is what stands at the very end of the message, in the words of whoever asks for a thought; so what a
- * question, a task or a result quotes of such a prompt, wherever it stands in theirs, is not taken for one. One pass over the text for each mark; nothing is searched for twice.
+ * Invariant: the kind of answer is decided only by the end of the message, which agents write. Prompts quoted in a
+ * question, a task or a result are therefore never mistaken for one. Each marker takes one pass over the text.
  */
 
 export interface ThoughtStep {
   readonly text: string;
-  /** Calls of tools, written as `name(arguments)`. */
+  /** Tool calls, written as `name(arguments)`. */
   readonly actions: readonly string[];
   readonly observations: readonly string[];
 }
 
-export interface Known {
+export interface ThoughtResult {
   readonly id: string;
   readonly task: string;
   readonly text: string;
 }
 
-export interface Task {
+export interface ThoughtTask {
   readonly id: string;
   readonly text: string;
 }
 
-export type Outcome = "solved" | "unsolved" | "dead";
-export type Work = "generate" | "aggregate" | "refine";
+export type TreeOutcome = "solved" | "unsolved" | "dead";
+export type WorkKind = "generate" | "aggregate" | "refine";
 
 export type TreeRequest =
   | {
@@ -41,28 +40,25 @@ export type TreeRequest =
       readonly kind: "conclude";
       readonly question: string;
       readonly steps: readonly ThoughtStep[];
-      readonly outcome: Outcome;
+      readonly outcome: TreeOutcome;
     };
 
-interface GraphPart {
+interface GraphRequestPart {
   readonly question: string;
-  readonly known: readonly Known[];
-  readonly task: Task | undefined;
+  readonly known: readonly ThoughtResult[];
+  readonly task: ThoughtTask | undefined;
 }
 
-export type GraphRequest = GraphPart &
+export type GraphRequest = GraphRequestPart &
   (
     | { readonly kind: "plan"; readonly maxNodes: number }
     | { readonly kind: "complexity" }
     | { readonly kind: "score"; readonly ids: readonly string[] }
-    | { readonly kind: "work"; readonly work: Work }
+    | { readonly kind: "work"; readonly work: WorkKind }
     | { readonly kind: "report"; readonly missing: readonly string[] }
   );
 
-/**
- * The ends of messages, one for each form of answer. Only what stands at the very end is a form: after it there are no
- * words of anybody else.
- */
+/** The last paragraph of a prompt for each kind of answer. No quoted text follows it. */
 const FORMS: readonly (readonly [kind: FormKind, end: RegExp])[] = [
   ["propose", /^List [^\n]{1,60} next steps, at most \d[^\n]{0,100}\nOne step per line[^\n]{0,200}$/],
   ["sample", /^Write the next step only[^\n]{0,200}$/],
@@ -72,7 +68,7 @@ const FORMS: readonly (readonly [kind: FormKind, end: RegExp])[] = [
   ["report", /^Write the final answer [^\n]{0,40}from these results[^\n]{0,200}$/],
   ["work", /^(?:Work on this task only|Combine the results|Improve the result)[^\n]{0,300}$/],
 ];
-/** Those of several paragraphs: where they begin, and the paragraph they are known by, counted from the end. */
+/** Endings of several paragraphs: the opening, and the marker with its paragraph counted from the end. */
 const LONG_FORMS: readonly (readonly [kind: FormKind, opening: string, mark: string, paragraphs: number])[] = [
   ["plan", "Split the work on this ", '{"nodes":', 3],
   ["complexity", "Would this task ", '{"complex":', 1],
@@ -99,7 +95,7 @@ export function readThought(message: string): TreeRequest | GraphRequest | undef
     case "value":
       return { kind: form.kind, ...readPath(message, form.start) };
     case "vote": {
-      // The last of them ends where it is asked which is the best, or at the form itself.
+      // The last candidate ends before "Which candidate".
       const end = asked.lastIndexOf("\nWhich candidate");
       const listed = asked.slice(0, end >= 0 ? end : asked.lastIndexOf('\n{"best":'));
       const candidates = splitNumbered(listed, (n) => `Candidate ${n}:\n`).map(readSteps);
@@ -140,7 +136,7 @@ function findForm(message: string): { readonly kind: FormKind; readonly start: n
   const end = message.slice(last + GAP.length);
   const kind = FORMS.find(([, form]) => form.test(end.slice(-MAX_FORM)))?.[0];
   if (kind === undefined) return undefined;
-  // What is compared stands before the form, and may be of several paragraphs.
+  // The candidates come before the ending and may have several paragraphs.
   const start = kind === "vote" ? message.lastIndexOf(`${GAP}Candidate 1:\n`) : last;
   return start < 0 ? undefined : { kind, start };
 }
@@ -167,7 +163,7 @@ function readSteps(text: string): readonly ThoughtStep[] {
   });
 }
 
-/** The lines of what a tool gave, but for the first. */
+/** Removes the line marks of an observation. */
 function unmark(seen: string): string {
   return seen.replaceAll(/\n {3}\| ?/g, "\n");
 }
@@ -176,7 +172,7 @@ function trimAll(texts: readonly string[]): readonly string[] {
   return texts.map((text) => text.trim());
 }
 
-/** What stands after each number at the beginning of a line, as long as they go on in order. */
+/** Splits a text at line starts numbered 1, 2, 3, … */
 function splitNumbered(text: string, write: (n: number) => string): readonly string[] {
   const parts: string[] = [];
   const lines = `\n${text.trim()}`;
@@ -187,12 +183,12 @@ function splitNumbered(text: string, write: (n: number) => string): readonly str
     if (from >= 0) parts.push(lines.slice(from, at < 0 ? undefined : at));
     if (at < 0) return parts;
     from = at + mark.length;
-    // The next mark may follow at once.
+    // The next number may follow directly.
     at = from - 1;
   }
 }
 
-function readGraph(message: string, end: number, hasTask: boolean): GraphPart {
+function readGraph(message: string, end: number, hasTask: boolean): GraphRequestPart {
   const task = hasTask ? findTask(message, end) : undefined;
   const until = task?.at ?? end;
   const first = message.indexOf(RESULT);
@@ -216,7 +212,7 @@ function findTask(
   return head === null ? undefined : { id: head[1] ?? "", at, from: at + head[0].length };
 }
 
-function readResults(text: string): readonly Known[] {
+function readResults(text: string): readonly ThoughtResult[] {
   const [results = ""] = text.split("\n\nMissing, because");
   return results
     .split(RESULT)
@@ -236,7 +232,7 @@ function readMissing(message: string, end: number): readonly string[] {
   return lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
 }
 
-/** Of the results that are to be rated, as the form names them. */
+/** The ids of the results to rate, as listed in the prompt. */
 function readIds(asked: string): readonly string[] {
   return [...asked.matchAll(/"([^"\\\n]{1,200})"\s?:\s?0/g)].map(([, id = ""]) => id);
 }
@@ -246,12 +242,12 @@ function readLimit(asked: string): number | undefined {
   return limit === undefined ? undefined : Number(limit);
 }
 
-function readOutcome(asked: string): Outcome {
+function readOutcome(asked: string): TreeOutcome {
   if (/without a complete answer/.test(asked)) return "unsolved";
   return /without an answer|dead end/.test(asked) ? "dead" : "solved";
 }
 
-function readWork(asked: string): Work {
+function readWork(asked: string): WorkKind {
   if (/\bcombine\b/i.test(asked)) return "aggregate";
   return /\bimprove\b/i.test(asked) ? "refine" : "generate";
 }

@@ -1,12 +1,12 @@
-/** The judgement and the proposals at work in a small search of their own: good enough for a beam, not for greed. */
+/** Judgements and proposals in a small tree search: good enough for a beam, not for a greedy search. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SAMPLES } from "../../../../test/sampling.ts";
 import { createFraction, type Fraction, isSame } from "./fraction.ts";
-import { isTooSmall, type Judgement, judgeLeft } from "./judge-puzzle.ts";
+import { isTooSmall, type PuzzleJudgement, judgeLeft } from "./judge-puzzle.ts";
 import { proposeMoves } from "./propose-moves.ts";
 import { followSteps, listMoves, writeMove, writeNumbers } from "./puzzle-steps.ts";
-import { solveAtOnce } from "./solve-at-once.ts";
+import { solvePuzzle } from "./solve-puzzle.ts";
 
 const numbers = (...given: readonly number[]): readonly Fraction[] => given.flatMap((n) => createFraction(n) ?? []);
 const [TARGET = { n: 24, d: 1 }] = numbers(24);
@@ -28,10 +28,10 @@ function isSolvable(left: readonly Fraction[], target = TARGET): boolean {
 
 interface Found {
   readonly left: readonly Fraction[];
-  readonly judgement: Judgement;
+  readonly judgement: PuzzleJudgement;
 }
 
-/** Level by level; where all is dead, back to what was left out for the width of the beam. */
+/** Searches level by level. If all candidates are dead ends, it backtracks to those the beam has dropped. */
 function search(given: readonly Fraction[], beam: number, candidates: number, maxBacktracks: number) {
   const pruned: Found[][] = [];
   let frontier: readonly (readonly Fraction[])[] = [given];
@@ -56,7 +56,7 @@ function search(given: readonly Fraction[], beam: number, candidates: number, ma
   }
 }
 
-/** Four cards from 1 to 13, all of them in the long mode. */
+/** Hands of four cards from 1 to 13; all of them in the long suite. */
 function* listPuzzles(): Generator<readonly Fraction[]> {
   const every = SAMPLES.pairs > 1000 ? 1 : 23;
   let at = 0;
@@ -76,11 +76,11 @@ describe("a search with these judgements", () => {
     expect(solvable.filter((_, index) => results[index]?.isSolved !== true).map(writeNumbers)).toEqual([]);
     expect(Math.max(...results.map(({ thoughts }) => thoughts))).toBeLessThan(1000);
     expect(Math.max(...results.map(({ backtracks }) => backtracks))).toBeLessThanOrEqual(6);
-    // There are dead ends, or nothing is tested.
+    // Without dead ends this would test nothing.
     expect(results.some(({ backtracks }) => backtracks > 0)).toBe(true);
   });
 
-  it("misses many with a beam of 1 that never goes back, and fewer with 5", () => {
+  it("misses many with a beam of 1 and no backtracking, and fewer with 5", () => {
     const rates = [1, 5].map(
       (beam) => solvable.filter((left) => search(left, beam, 16, 0).isSolved).length / solvable.length,
     );
@@ -89,7 +89,7 @@ describe("a search with these judgements", () => {
     expect(rates[1]).toBeGreaterThan((rates[0] ?? 1) + 0.05);
   });
 
-  it("comes to an end where there is none", () => {
+  it("ends if there is no solution", () => {
     const unsolvable = puzzles.filter((left) => !isSolvable(left));
     for (const left of unsolvable) {
       const { isSolved, thoughts } = search(left, 5, 16, 20);
@@ -99,14 +99,14 @@ describe("a search with these judgements", () => {
   });
 });
 
-describe("all at once", () => {
-  it("every solution is found, and where there is none it is known", () => {
+describe("solvePuzzle", () => {
+  it("finds every solution and knows if there is none", () => {
     for (const left of listPuzzles()) {
-      const said = solveAtOnce({ numbers: left, target: TARGET }, "en");
-      const [, sum] = /^(.+) = 24, with every number used once\.$/.exec(said) ?? [];
+      const said = solvePuzzle({ numbers: left, target: TARGET }, "en");
+      const [, sum] = /^(.+) = 24, using each number once\.$/.exec(said) ?? [];
       expect(sum !== undefined).toBe(canMake(left.map(({ n }) => n)));
       if (sum === undefined) {
-        expect(said).toMatch(/^There is no way to make 24 from /);
+        expect(said).toMatch(/^24 cannot be made from /);
         continue;
       }
       expect(compute(sum)).toBeCloseTo(24, 6);
@@ -116,20 +116,20 @@ describe("all at once", () => {
     }
   });
 
-  it("nothing is claimed of what is too much to be tried", () => {
+  it("claims nothing if there are too many combinations", () => {
     const [target = TARGET] = numbers(9871);
-    const six = solveAtOnce({ numbers: numbers(13, 17, 19, 23, 29, 31), target }, "en");
-    expect(six).toContain("That is no proof that there is none");
-    const five = solveAtOnce({ numbers: numbers(13, 17, 19, 23, 29), target }, "en");
-    expect(five).toContain("I tried them all");
-    // What comes out of these cannot be counted exactly.
-    const large = solveAtOnce({ numbers: numbers(9001, 9001, 9001, 9001, 9001), target }, "en");
-    expect(large).toContain("That is no proof that there is none");
-    expect(solveAtOnce({ numbers: numbers(5, 7), target: TARGET }, "zh")).toContain("所有算法都试过了");
+    const six = solvePuzzle({ numbers: numbers(13, 17, 19, 23, 29, 31), target }, "en");
+    expect(six).toContain("there may be one");
+    const five = solvePuzzle({ numbers: numbers(13, 17, 19, 23, 29), target }, "en");
+    expect(five).toContain("I tried every combination");
+    // These results exceed the safe integers.
+    const large = solvePuzzle({ numbers: numbers(9001, 9001, 9001, 9001, 9001), target }, "en");
+    expect(large).toContain("there may be one");
+    expect(solvePuzzle({ numbers: numbers(5, 7), target: TARGET }, "zh")).toContain("所有组合都试过了");
   });
 });
 
-/** In another way than the one that is tested: with negative numbers, and not exactly. */
+/** A second implementation to compare with: with negative numbers and floating point. */
 function canMake(left: readonly number[]): boolean {
   if (left.length === 1) return Math.abs((left[0] ?? 0) - 24) < 1e-6;
   return left.some((a, i) =>
@@ -144,7 +144,7 @@ function canMake(left: readonly number[]): boolean {
 describe("a judgement", () => {
   const left = fc.array(fc.integer({ min: 1, max: 13 }), { minLength: 1, maxLength: 4 });
 
-  it("calls nothing impossible that is not", () => {
+  it("never calls a solvable puzzle impossible", () => {
     fc.assert(
       fc.property(left, fc.integer({ min: 1, max: 60 }), fc.integer(), (given, aim, seed) => {
         const [target = TARGET] = numbers(aim);
@@ -159,12 +159,12 @@ describe("a judgement", () => {
     );
   });
 
-  it("knows what is too small", () => {
+  it("detects numbers that are too small", () => {
     expect(isTooSmall(numbers(1, 1, 1, 1), TARGET)).toBe(true);
     expect(isTooSmall(numbers(1, 1, 1, 13), TARGET)).toBe(false);
   });
 
-  it("is of steps that are written and read back as they were", () => {
+  it("reads written steps back unchanged", () => {
     fc.assert(
       fc.property(left, fc.constantFrom("en" as const, "zh" as const), fc.nat(), (given, language, pick) => {
         const puzzle = { numbers: numbers(...given), target: TARGET };
@@ -188,7 +188,7 @@ describe("a judgement", () => {
   });
 });
 
-/** Reads an expression of numbers, signs and parentheses from left to right. */
+/** Computes an expression of numbers, operators and parentheses. */
 function compute(expression: string): number {
   const tokens = expression.match(/\d+|[-+*/()]/g) ?? [];
   let at = 0;

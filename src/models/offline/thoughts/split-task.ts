@@ -1,25 +1,25 @@
-/** Whether a task names several things, and the task for each of them: "Background of cats and dogs" is about two. */
-import type { Language } from "../errand.ts";
+/** Splits a task that names several things into one task for each: "Background of cats and dogs" becomes two. */
+import type { OfflineLanguage } from "../offline-task.ts";
 
 export interface TaskPart {
   readonly item: string;
   readonly task: string;
 }
 
-/** A task is short; what is longer is looked at up to here. */
+/** Longer tasks are read up to here. */
 const READ_CHARACTERS = 600;
 const MAX_PARTS = 8;
 const MAX_ITEM = 80;
 
-/** At least two, or none. */
-export function splitTask(task: string, language: Language): readonly TaskPart[] {
+/** Returns at least two parts, or none. */
+export function splitTask(task: string, language: OfflineLanguage): readonly TaskPart[] {
   const text = task.slice(0, READ_CHARACTERS).trim();
   const { joint, lead, close } = RULES[language];
   const at = text.search(joint);
   if (at < 0) return [];
   let start = 0;
   for (const word of text.slice(0, at).matchAll(lead)) start = word.index + word[0].length;
-  // "Arguments for and against it": two words with one thing after them.
+  // "Arguments for and against it": both words refer to the same thing.
   const pair = /^(.{0,200}?)\b(for|with) and (against|without) (.{1,200})$/i.exec(text);
   if (pair !== null) {
     const [, before = "", one = "", other = "", what = ""] = pair;
@@ -33,13 +33,13 @@ export function splitTask(task: string, language: Language): readonly TaskPart[]
   return items.map((item) => ({ item, task: `${text.slice(0, start)}${item}${text.slice(end)}`.trim() }));
 }
 
-/** "War and Peace", or anything in quotation marks: one name. */
+/** "War and Peace", or anything in quotation marks, is one name. */
 export function isTitle(words: string): boolean {
   return /^\p{Lu}[\p{L}’']* and \p{Lu}[\p{L}’']*$/u.test(words) || /^["“「《][^"”」》]{1,200}["”」》]$/.test(words);
 }
 
-/** The names in a list. */
-export function splitItems(list: string, language: Language): readonly string[] {
+/** Splits a list of names. */
+export function splitItems(list: string, language: OfflineLanguage): readonly string[] {
   const items = list
     .slice(0, READ_CHARACTERS)
     .split(RULES[language].between)

@@ -1,23 +1,31 @@
 /**
- * Who was given what: tokens, cookies, tickets and links, and what was used up. All processes before one store share it,
- * so what one revokes the others know. Secrets are never in it, only what they can be recognised by.
+ * The credential store: tokens, cookies, tickets, share links and model token usage. All processes of a deployment
+ * share it, so a revocation in one takes effect in all. It contains digests, never secrets.
  */
 import type { Principal, PrincipalLimits, ToolRules } from "../principal.ts";
 import type { Scope } from "../scopes.ts";
 
+/** A token to create. */
 export interface NewToken {
+  /** Display name, unique among tokens that are not revoked. */
   readonly name: string;
-  /** `local` when absent: the owner of all that was made without authentication. */
+  /**
+   * Owner of the sessions the token accesses. Default: `local`, the owner of everything created without authentication.
+   */
   readonly owner?: string | undefined;
-  /** The usual ones when absent. */
+  /** Default: `read`, `write`, `run`, `approve` and `knowledge`. */
   readonly scopes?: readonly Scope[] | undefined;
+  /** Names of the agents it may start. Default: all. */
   readonly agents?: readonly string[] | undefined;
+  /** Rules for tools by name. Default: the tools' own rules. */
   readonly tools?: ToolRules | undefined;
+  /** Limits of the token. Default: those of the server. */
   readonly limits?: PrincipalLimits | undefined;
-  /** Milliseconds since 1970; never when absent. */
+  /** Milliseconds since 1970. Default: never. */
   readonly expiresAt?: number | undefined;
 }
 
+/** A stored token, without its secret. Times are in milliseconds since 1970. */
 export interface TokenInfo {
   readonly tokenId: string;
   readonly name: string;
@@ -29,17 +37,18 @@ export interface TokenInfo {
   readonly expiresAt?: number | undefined;
   readonly createdAt: number;
   readonly revokedAt?: number | undefined;
-  /** To the minute. */
+  /** Milliseconds since 1970, rounded down to the minute. */
   readonly usedAt?: number | undefined;
 }
 
+/** A share link to create. */
 export interface NewShare {
   readonly session: string;
   readonly incarnation: string;
   readonly owner: string;
   /**
-   * The principal that makes it, by its id. A link ends with the token that made it, and all links of one maker are
-   * counted together, by the limits the maker has. Each for itself when absent.
+   * Id of the principal that creates the link. Revoking the maker's token revokes the link, and all links of one maker
+   * share its limits. Without a maker, each link is counted separately.
    */
   readonly maker?: string | undefined;
   readonly expiresAt?: number | undefined;
@@ -50,60 +59,65 @@ export interface ShareInfo extends NewShare {
   readonly createdAt: number;
 }
 
-/** What is told once, and never again. */
-export interface Issued<Info> {
+/** A new credential. The secret is returned only here and cannot be retrieved later. */
+export interface IssuedCredential<Info> {
   readonly secret: string;
   readonly info: Info;
 }
 
 export interface TicketRequest {
-  /** Only for this session; for any of the principal's when absent. */
+  /** The only session the ticket is valid for. Default: all sessions of the principal. */
   readonly session?: string | undefined;
   readonly expiresAt: number;
 }
 
+/** The credential store, see `openCredentials`. */
 export interface Credentials {
-  createToken(token: NewToken): Issued<TokenInfo>;
-  /** Newest first, those that are revoked or over included. */
+  /** Throws `invalid_name`, `invalid_arguments` or `too_many_open`. */
+  createToken(token: NewToken): IssuedCredential<TokenInfo>;
+  /** Newest first, including revoked and expired tokens. */
   listTokens(): readonly TokenInfo[];
   /**
-   * By its id or its name; links that were made with it are taken back. False where there is none that was not revoked
-   * before.
+   * Revokes a token by id or name, together with the share links it created. Returns false if no valid token matches.
    */
   revokeToken(idOrName: string): boolean;
-  /** True once there was one, whatever became of it: a door that asked for tokens never opens by itself again. */
+  /** Whether a token was ever created, even if it was revoked since: authentication never turns itself off again. */
   readonly hasTokens: boolean;
 
-  createShare(share: NewShare): Issued<ShareInfo>;
-  /** Of a session as it is, newest first, without those that are over. */
+  /** Creates a link to read one session. Throws `invalid_arguments` or `too_many_open`. */
+  createShare(share: NewShare): IssuedCredential<ShareInfo>;
+  /** Unexpired links of one incarnation of a session, newest first. */
   listShares(session: string, incarnation: string): readonly ShareInfo[];
+  /** Returns false if the session has no such valid link. */
   revokeShare(session: string, shareId: string): boolean;
 
   /**
-   * A cookie for whoever has shown a token: as good as the token, for as long as it is and the cookie is not deleted.
-   * Whoever it is for is kept with it where the store knows no token of theirs, as with a JWT.
+   * Creates a cookie for a signed-in principal. The cookie is valid until it expires or is deleted, but not longer than
+   * the credential it was created with. A JWT principal is stored with the cookie.
    */
-  createCookie(principal: Principal, expiresAt: number): Issued<{ readonly expiresAt: number }>;
+  createCookie(principal: Principal, expiresAt: number): IssuedCredential<{ readonly expiresAt: number }>;
+  /** Signs out the browser. Ignores an unknown cookie. */
   deleteCookie(secret: string): void;
 
-  /** Good once, for whoever it was made for, and no longer than they are. */
-  createTicket(principal: Principal, request: TicketRequest): Issued<{ readonly expiresAt: number }>;
-  /** Undefined where it is unknown, used or over. It is used from now on, whatever comes of it. */
+  /** Creates a single-use ticket, valid no longer than its principal. */
+  createTicket(principal: Principal, request: TicketRequest): IssuedCredential<{ readonly expiresAt: number }>;
+  /** Uses up a ticket. Returns undefined if it is unknown, used or expired. */
   useTicket(secret: string, now?: number): { readonly principal: Principal; readonly session?: string } | undefined;
 
-  /** Of a token, a link or a cookie. Undefined where it is unknown, revoked or over. */
+  /** Returns the principal of a token, share link or cookie; undefined if it is unknown, revoked or expired. */
   find(secret: string, now?: number): Principal | undefined;
   /**
-   * Whether what once was found would be found now. Those it does not keep, JWT say, are good until they end. Cheap
-   * enough to be asked every second. Throws `store_…` where it cannot be told.
+   * Whether a principal is still valid. A principal that is not stored here, such as a JWT's, is valid until it
+   * expires. Cheap enough to call every second. Throws `store_…` if the store cannot be read.
    */
-  isGood(principal: Principal, now?: number): boolean;
+  isValid(principal: Principal, now?: number): boolean;
 
-  /** Whether a principal of this id has not been revoked. True of those it does not keep, and of one that is only over. */
-  isIssued(principalId: string): boolean;
+  /** Whether the principal was not revoked. True for expired principals and for those not stored here. */
+  isNotRevoked(principalId: string): boolean;
 
-  /** What models used up for a principal on a day of UTC. */
+  /** Adds to the model tokens a principal has used on the current UTC day. */
   addSpent(principalId: string, tokens: number, now?: number): void;
+  /** Model tokens the principal has used on the current UTC day. */
   readSpent(principalId: string, now?: number): number;
 
   close(): void;

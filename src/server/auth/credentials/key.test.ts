@@ -5,7 +5,7 @@ import { isSameDigest, type KeyKind, makeKey, parseKey } from "./key.ts";
 const KINDS: readonly KeyKind[] = ["token", "share", "cookie", "ticket"];
 
 describe("makeKey", () => {
-  it.each(KINDS)("makes a %s that is read back, and no two alike", (kind) => {
+  it.each(KINDS)("creates %s secrets that are unique and can be parsed", (kind) => {
     const keys = Array.from({ length: 200 }, () => makeKey(kind));
     for (const key of keys) {
       const { secret, ...rest } = key;
@@ -34,13 +34,13 @@ describe("parseKey", () => {
     secret.replace(/.$/, "="),
     secret.replace(/.$/, "é"),
     `Bearer ${secret}`,
-  ])("takes no %j", (text) => expect(parseKey(text)).toBeUndefined());
+  ])("rejects %j", (text) => expect(parseKey(text)).toBeUndefined());
 
-  it("takes nothing else", () => {
+  it("rejects random text", () => {
     fc.assert(fc.property(fc.string({ maxLength: 100 }), (text) => parseKey(text) === undefined));
   });
 
-  it("gives another digest for whatever is not the same to the letter", () => {
+  it("gives another digest for any changed character", () => {
     const digest = parseKey(secret)?.digest ?? new Uint8Array();
     fc.assert(
       fc.property(
@@ -53,7 +53,7 @@ describe("parseKey", () => {
         },
       ),
     );
-    // The last letter has bits that decoders of base64 ignore: they count here.
+    // Base64 decoders ignore bits of the last character; the digest must not.
     const last = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".split("");
     const same = last.filter((letter) =>
       isSameDigest(parseKey(secret.slice(0, -1) + letter)?.digest ?? digest, digest),
@@ -61,13 +61,13 @@ describe("parseKey", () => {
     expect(same).toEqual([secret.at(-1)]);
   });
 
-  it("gives another digest under another kind", () => {
+  it("gives another digest for another kind", () => {
     const digests = ["tok", "shr", "ses", "tkt"].map((prefix) => parseKey(secret.replace("tok", prefix))?.digest);
     expect(new Set(digests.map((digest) => Buffer.from(digest ?? []).toString("hex"))).size).toBe(4);
   });
 });
 
-it("tells digests of other lengths apart", () => {
+it("treats digests of different lengths as different", () => {
   expect(isSameDigest(new Uint8Array(32), new Uint8Array(31))).toBe(false);
   expect(isSameDigest(new Uint8Array(32), new Uint8Array(32))).toBe(true);
 });

@@ -1,8 +1,7 @@
 /**
- * What somebody shows to come in: `loom_tok_<id>_<secret>`. The first part says what it is, so that scanners find it where
- * it should not be; the id says which, and is no secret; the rest is 32 random bytes. It is told once and kept by nobody
- * here: only its digest is, which is of the whole text, so that a secret is worth nothing under another id or as another
- * kind. Chance makes it, not people: no slow hash is needed.
+ * Secrets of the form `loom_tok_<id>_<secret>`. The prefix lets secret scanners find leaked ones, the id is public, and
+ * the rest is 32 random bytes. Only a digest of the whole text is stored, so a secret is not valid under another id or
+ * kind. The secret is random, not chosen by a person, so a slow hash is not needed.
  */
 import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
 
@@ -18,12 +17,12 @@ const FORM = /^loom_(?<prefix>tok|shr|ses|tkt)_(?<id>[a-z0-9]{12})_[\w-]{43}$/;
 export interface Key {
   readonly kind: KeyKind;
   readonly id: string;
-  /** What it is recognised by. */
+  /** SHA-256 of the secret. */
   readonly digest: Uint8Array;
 }
 
 export interface NewKey extends Key {
-  /** The whole of it, as it is shown. */
+  /** The whole text, including prefix and id. */
   readonly secret: string;
 }
 
@@ -34,14 +33,14 @@ export function makeKey(kind: KeyKind): NewKey {
   return { kind, id, digest: digestOf(secret), secret };
 }
 
-/** Undefined for what cannot be one. */
+/** Undefined if the text does not have the form of a secret. */
 export function parseKey(text: string): Key | undefined {
   const { prefix = "", id = "" } = FORM.exec(text)?.groups ?? {};
   const kind = KINDS.get(prefix);
   return kind === undefined ? undefined : { kind, id, digest: digestOf(text) };
 }
 
-/** In the same time, whatever they have in common. */
+/** Compares in constant time. */
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
   return one.byteLength === other.byteLength && timingSafeEqual(one, other);
 }

@@ -1,4 +1,4 @@
-// The file of credentials: who may open it, what is taken for it, what is in it, and several processes with it.
+// The credentials file: permissions, validation, contents and concurrent processes.
 import { execFile } from "node:child_process";
 import {
   chmodSync,
@@ -21,16 +21,16 @@ import { afterAll, describe, expect, it } from "vitest";
 import { isLoomError } from "../../../protocol/index.ts";
 import { makeKey } from "./key.ts";
 import { openCredentials } from "./open-credentials.ts";
-import { NOBODY, type Principal } from "../principal.ts";
+import { ANONYMOUS, type Principal } from "../principal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-credentials-file-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let files = 0;
 const newFile = (): string => join(folder, `${++files}-auth`);
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
-const ALICE: Principal = { ...NOBODY, kind: "jwt", id: "jwt:alice", owner: "jwt:alice" };
+const ALICE: Principal = { ...ANONYMOUS, kind: "jwt", id: "jwt:alice", owner: "jwt:alice" };
 
-it("nobody waits, and nothing is written, for a cookie or a ticket that is not there", () => {
+it("does not write or wait for an unknown cookie or ticket", () => {
   const file = newFile();
   const credentials = openCredentials(file, { busyTimeoutMs: 0 });
   const { secret } = credentials.createCookie(ALICE, Date.now() + 60_000);
@@ -52,11 +52,11 @@ function refusalOf(path: string): readonly [code: string, message: string] {
     if (isLoomError(error)) return [error.code, error.message];
     throw error;
   }
-  return ["", "it was opened"];
+  return ["", "opened"];
 }
 
-describe("the file", () => {
-  it("is its owner's alone, with what lies beside it and the folders that are made for it", () => {
+describe("the credentials file", () => {
+  it("is private to its owner, including side files and created folders", () => {
     const path = join(folder, "made", "deep", "store-auth");
     const credentials = openCredentials(path);
     credentials.createToken({ name: "a" });
@@ -66,7 +66,7 @@ describe("the file", () => {
     expect(readdirSync(join(folder, "made", "deep"))).toEqual(["store-auth"]);
   });
 
-  it("is closed to others where it was open", () => {
+  it("becomes private again if it was readable for others", () => {
     const path = newFile();
     openCredentials(path).close();
     chmodSync(path, 0o666);
@@ -74,7 +74,7 @@ describe("the file", () => {
     expect(modeOf(path)).toBe("600");
   });
 
-  it("keeps what is in it", () => {
+  it("persists tokens and usage", () => {
     const path = newFile();
     const before = openCredentials(path);
     const { secret } = before.createToken({ name: "a" });
@@ -85,12 +85,12 @@ describe("the file", () => {
     after.close();
   });
 
-  it("is brought up to date, and keeps the links it had", () => {
+  it("is migrated with its share links", () => {
     const path = newFile();
     const before = openCredentials(path);
     const { secret } = before.createShare({ session: "s", incarnation: "i", owner: "ann", maker: "jwt:ann" });
     before.close();
-    // As the first version had it.
+    // Restore the schema of version 1.
     const db = new DatabaseSync(path);
     db.exec("ALTER TABLE shares DROP COLUMN maker; PRAGMA user_version = 1");
     db.close();
@@ -102,11 +102,11 @@ describe("the file", () => {
     after.close();
   });
 
-  it("has no secret in it, while it is open and afterwards", () => {
+  it("contains no secret while open or closed", () => {
     const path = newFile();
     const credentials = openCredentials(path);
     const token = credentials.createToken({ name: "needle-in-the-file" });
-    const principal = credentials.find(token.secret) ?? NOBODY;
+    const principal = credentials.find(token.secret) ?? ANONYMOUS;
     const expiresAt = Date.now() + 60_000;
     const secrets = [
       token.secret,
@@ -118,21 +118,21 @@ describe("the file", () => {
       Buffer.concat(
         [path, `${path}-wal`, `${path}-shm`].filter((file) => existsSync(file)).map((file) => readFileSync(file)),
       );
-    const holdsSecret = (bytes: Buffer): readonly boolean[] =>
+    const containsSecret = (bytes: Buffer): readonly boolean[] =>
       secrets.flatMap((secret) => {
         const random = secret.slice(22);
         return [bytes.includes(random), bytes.includes(Buffer.from(random, "base64url"))];
       });
-    const while_ = readAll();
+    const whileOpen = readAll();
     credentials.close();
-    for (const bytes of [while_, readAll()]) {
+    for (const bytes of [whileOpen, readAll()]) {
       expect(bytes.includes("needle-in-the-file")).toBe(true);
-      expect(holdsSecret(bytes)).not.toContain(true);
+      expect(containsSecret(bytes)).not.toContain(true);
     }
   });
 });
 
-describe("what is not such a file is refused by its name, and left as it is:", () => {
+describe("rejects and does not change", () => {
   const makers: { readonly [what: string]: readonly [code: string, make: (path: string) => void] } = {
     "a symbolic link": [
       "store_failed",
@@ -142,37 +142,37 @@ describe("what is not such a file is refused by its name, and left as it is:", (
         symlinkSync(target, path);
       },
     ],
-    "a symbolic link to nothing": ["store_failed", (path) => symlinkSync(newFile(), path)],
+    "a dangling symbolic link": ["store_failed", (path) => symlinkSync(newFile(), path)],
     "a folder": ["store_failed", (path) => mkdirSync(path)],
     "an empty file": ["store_corrupt", (path) => writeFileSync(path, "")],
-    "a text": ["store_corrupt", (path) => writeFileSync(path, "not a database, ".repeat(1000))],
-    "the stump of a database": [
+    "a text": ["store_corrupt", (path) => writeFileSync(path, "not a database,".repeat(1000))],
+    "a truncated database": [
       "store_corrupt",
       (path) => {
         openCredentials(path).close();
         writeFileSync(path, readFileSync(path).subarray(0, 5000));
       },
     ],
-    "the database of another program": ["store_corrupt", (path) => change(path, "CREATE TABLE t (x)")],
-    "a store of sessions": [
+    "a database of another program": ["store_corrupt", (path) => change(path, "CREATE TABLE t (x)")],
+    "a session store": [
       "store_corrupt",
       (path) => change(path, "CREATE TABLE sessions (x); PRAGMA application_id = 0x4c4f4f4d"),
     ],
-    "a file of a newer version": [
+    "a newer version": [
       "store_newer",
       (path) => {
         openCredentials(path).close();
         change(path, "PRAGMA user_version = 99");
       },
     ],
-    "a file of no version": [
+    "a missing version": [
       "store_corrupt",
       (path) => {
         openCredentials(path).close();
         change(path, "PRAGMA user_version = 0");
       },
     ],
-    "a link where its log should be": [
+    "a symbolic link in place of its WAL": [
       "store_failed",
       (path) => {
         openCredentials(path).close();
@@ -202,20 +202,20 @@ describe("several processes", () => {
   const module = JSON.stringify(new URL("open-credentials.ts", import.meta.url).href);
   const run = async (program: string, ...args: readonly string[]): Promise<string> => {
     const source = `import { openCredentials } from ${module}; const [path, ...args] = process.argv.slice(1); ${program}`;
-    const eval_ = ["--input-type=module-typescript", "--eval", source, ...args];
-    return (await promisify(execFile)(process.execPath, eval_)).stdout;
+    const evalArgs = ["--input-type=module-typescript", "--eval", source, ...args];
+    return (await promisify(execFile)(process.execPath, evalArgs)).stdout;
   };
 
-  it("make one file together, and share what is in it", async () => {
+  it("create one file together and share its contents", async () => {
     const path = newFile();
     const program = "process.stdout.write(openCredentials(path).createToken({ name: args[0] }).secret)";
     const secrets = await Promise.all(["a", "b", "c"].map((name) => run(program, path, name)));
     const credentials = openCredentials(path);
     expect(secrets.map((secret) => credentials.find(secret)?.name)).toEqual(["a", "b", "c"]);
-    const principal = credentials.find(secrets[0] ?? "") ?? NOBODY;
-    expect(credentials.isGood(principal)).toBe(true);
+    const principal = credentials.find(secrets[0] ?? "") ?? ANONYMOUS;
+    expect(credentials.isValid(principal)).toBe(true);
     await run("openCredentials(path).revokeToken(args[0])", path, "a");
-    expect([credentials.isGood(principal), credentials.find(secrets[0] ?? "")]).toEqual([false, undefined]);
+    expect([credentials.isValid(principal), credentials.find(secrets[0] ?? "")]).toEqual([false, undefined]);
     credentials.close();
   });
 
@@ -233,11 +233,11 @@ describe("several processes", () => {
   });
 });
 
-it("lets nobody in by a file that is no longer the one", async () => {
+it("fails when the file was replaced", async () => {
   const path = newFile();
   const credentials = openCredentials(path);
   const { secret } = credentials.createToken({ name: "a" });
-  const principal = credentials.find(secret) ?? NOBODY;
+  const principal = credentials.find(secret) ?? ANONYMOUS;
   renameSync(path, `${path}-away`);
   openCredentials(path).close();
   const failed = expect.objectContaining({ code: "store_failed", details: {} }) as Error;
@@ -245,7 +245,7 @@ it("lets nobody in by a file that is no longer the one", async () => {
     .poll(
       () => {
         try {
-          return String(credentials.isGood(principal));
+          return String(credentials.isValid(principal));
         } catch (error) {
           return isLoomError(error) ? error.code : "";
         }

@@ -1,7 +1,7 @@
 /**
- * The file of credentials: made, checked and brought up to date before anything is read from it. Nobody but its owner may
- * read or write it. What is not a file of credentials is refused and left as it is, and an empty file is known for what
- * it is: one that lost everything, which must not let in whoever comes.
+ * Creates, checks and migrates the SQLite file of credentials. Only its owner may read or write it. A file that is not
+ * a credential store is rejected and left unchanged. An empty file is rejected too: it has lost its tokens, and
+ * treating it as new would turn authentication off.
  */
 import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from "node:fs";
@@ -13,7 +13,7 @@ import { placeFile } from "../../../log/sqlite/place-file.ts";
 import { readPragma } from "../../../log/sqlite/schema.ts";
 import { LoomError } from "../../../protocol/index.ts";
 
-/** "LOOA": neither another program's database nor a store of sessions. */
+/** "LOOA": distinguishes it from session stores and other databases. */
 const APPLICATION_ID = 0x4c_4f_4f_41;
 export const MEMORY = ":memory:";
 
@@ -49,7 +49,7 @@ CREATE INDEX shares_by_session ON shares (session);
 CREATE INDEX shares_by_owner ON shares (owner);
 CREATE INDEX shares_by_end ON shares (expires_at) WHERE expires_at IS NOT NULL;
 
--- Whose a cookie or a ticket is: the id of a principal, and the principal itself where nothing else here knows it.
+-- holder: id of the principal; principal: the principal as JSON if no other table has it (JWT).
 CREATE TABLE cookies (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -82,18 +82,17 @@ CREATE TABLE spent (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** What makes version n + 1 out of version n; never edited once released. */
+/** Migration n leads to version n + 1; never edited once released. */
 const MIGRATIONS: readonly string[] = [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"];
 
-/** Makes the file where there is none. Throws `store_…`, and names the file. */
+/** Creates the file if it does not exist. Throws `store_…` with the path in the message. */
 export function openCredentialsFile(path: string, busyTimeoutMs: number): DatabaseSync {
   try {
     if (path !== MEMORY) prepareFile(path, busyTimeoutMs);
     return openDatabase(path, busyTimeoutMs);
   } catch (error) {
     const { code, message, details } = asStoreError(error, path);
-    const named = message.includes(path) ? message : `${message}: ${path}`;
-    throw new LoomError(code, `credentials: ${named}`, details, { cause: error });
+    throw new LoomError(code, `Cannot open the credentials file ${path}. ${message}`, details, { cause: error });
   }
 }
 
@@ -101,28 +100,37 @@ function prepareFile(path: string, busyTimeoutMs: number): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found === undefined) createFile(path, busyTimeoutMs);
   const stats = found ?? lstatSync(path);
-  if (stats.isSymbolicLink()) throw new LoomError("store_failed", "the file is a symbolic link", { path });
-  if (!stats.isFile()) throw new LoomError("store_failed", "it is no file", { path });
-  if (stats.size === 0) throw new LoomError("store_corrupt", "the file is empty, and whom it let in is lost", { path });
+  if (stats.isSymbolicLink()) throw new LoomError("store_failed", "The file is a symbolic link.", { path });
+  if (!stats.isFile()) throw new LoomError("store_failed", "It is not a regular file.", { path });
+  if (stats.size === 0)
+    throw new LoomError(
+      "store_corrupt",
+      "The file is empty and its tokens are lost; restore a backup, or delete the file and create new tokens.",
+      { path },
+    );
   for (const file of [`${path}-wal`, `${path}-shm`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-      throw new LoomError("store_failed", `the file beside it is a symbolic link: ${file}`, { path });
-  closeToOthers(path, stats);
+      throw new LoomError("store_failed", `The file ${file} next to it is a symbolic link.`, { path });
+  restrictToOwner(path, stats);
 }
 
-/** Somebody who copied it, or an odd umask, may have opened it. */
-function closeToOthers(path: string, { mode }: Stats): void {
+/** A copy or an unusual umask may have made the file readable for others. */
+function restrictToOwner(path: string, { mode }: Stats): void {
   if (process.platform === "win32" || (mode & 0o077) === 0) return;
   try {
     chmodSync(path, 0o600);
   } catch {
-    throw new LoomError("store_failed", "others on this machine can open the file, and it is not ours to close", {
-      path,
-    });
+    throw new LoomError(
+      "store_failed",
+      "Other users of this machine can access the file, and its permissions cannot be changed; run `chmod 600` on it.",
+      {
+        path,
+      },
+    );
   }
 }
 
-/** Made whole beside its place and then put there: whoever finds it finds all of it. */
+/** Creates the file under a temporary name and then moves it, so other processes never see an incomplete file. */
 function createFile(path: string, busyTimeoutMs: number): void {
   makeFolder(dirname(path), 0o700);
   const draft = `${path}.new-${randomUUID()}`;
@@ -138,13 +146,13 @@ function createFile(path: string, busyTimeoutMs: number): void {
 function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
-    // Before anything is written to what may be somebody else's.
+    // Check the version before writing: the file may belong to another program.
     readVersion(db);
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
     db.exec("PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
     migrate(db);
     const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
-    if (found !== "ok") throw new LoomError("store_corrupt", `the file is damaged: ${String(found)}`);
+    if (found !== "ok") throw new LoomError("store_corrupt", `The file is damaged: ${String(found)}.`);
     return db;
   } catch (error) {
     db.close();
@@ -156,7 +164,7 @@ function migrate(db: DatabaseSync): void {
   if (readVersion(db) === MIGRATIONS.length) return;
   db.exec("BEGIN IMMEDIATE");
   try {
-    // Another process may have been quicker.
+    // Another process may have migrated the file in the meantime.
     for (const migration of MIGRATIONS.slice(readVersion(db))) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
     db.exec("COMMIT");
@@ -170,13 +178,13 @@ function migrate(db: DatabaseSync): void {
 function readVersion(db: DatabaseSync): number {
   if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined) return 0;
   if (readPragma(db, "application_id") !== APPLICATION_ID)
-    throw new LoomError("store_corrupt", "the file holds no credentials, but something else");
+    throw new LoomError("store_corrupt", "The file is not a credential store.");
   const version = readPragma(db, "user_version");
-  if (version < 1) throw new LoomError("store_corrupt", "the file does not say which version it has");
+  if (version < 1) throw new LoomError("store_corrupt", "The file has no version number.");
   if (version > MIGRATIONS.length)
     throw new LoomError(
       "store_newer",
-      `the file has version ${version}, this program knows versions up to ${MIGRATIONS.length}: use a newer one`,
+      `The file has version ${version}; this program supports versions up to ${MIGRATIONS.length}. Use a newer one.`,
       { version, known: MIGRATIONS.length },
     );
   return version;

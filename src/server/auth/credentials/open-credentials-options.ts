@@ -1,25 +1,27 @@
-/** How many credentials are kept, and how long they are waited for. */
+/** Options and limits of the credential store. */
 export interface CredentialsOptions {
-  /** How long to wait for another process that writes; nothing else is done meanwhile. 2 seconds when absent. */
+  /** How long to wait for another process that is writing, in milliseconds; blocks the process. Default: 2,000. */
   readonly busyTimeoutMs?: number | undefined;
+  /** Default: `CREDENTIAL_LIMITS`. */
   readonly limits?: Partial<CredentialLimits> | undefined;
+  /** Clock in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
 }
 
-/** Where it is not said what then: code `too_many_open`. */
+/** When a limit is reached, creating another fails with `too_many_open` unless the field says otherwise. */
 export interface CredentialLimits {
-  /** The oldest that is revoked or over is forgotten first. */
+  /** The oldest revoked or expired token is deleted first. */
   readonly maxTokens: number;
   readonly maxSharesOfSession: number;
-  /** Beyond it the oldest link is over. */
+  /** The oldest link of the owner is deleted first. */
   readonly maxSharesOfOwner: number;
-  /** Beyond it the oldest cookie is over. */
+  /** The oldest cookie is deleted first. */
   readonly maxCookies: number;
-  /** Beyond it the oldest of the same principal is over. */
+  /** The principal's oldest cookie is deleted first. */
   readonly maxCookiesOfPrincipal: number;
   readonly maxTickets: number;
   readonly maxTicketsOfPrincipal: number;
-  /** How long it is kept what was used up. */
+  /** Days for which token usage is kept. */
   readonly spentDays: number;
 }
 

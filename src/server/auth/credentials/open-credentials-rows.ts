@@ -1,4 +1,4 @@
-/** The rows of credentials: how they are asked for, and what they mean to those who ask. They know no secret. */
+/** SQL statements of the credential store, and the conversion between rows and tokens, links and principals. */
 import { isJsonObject } from "../../../protocol/index.ts";
 import type { ShareInfo, TokenInfo } from "./credentials.ts";
 import type { CheckedToken } from "./open-credentials-checks.ts";
@@ -30,7 +30,7 @@ export const STATEMENTS = {
   countSharesOfSession: "SELECT count(*) AS n FROM shares WHERE session = ?",
   countSharesOfOwner: "SELECT count(*) AS n FROM shares WHERE owner = ?",
   dropShare: "DELETE FROM shares WHERE key = (SELECT min(key) FROM shares WHERE owner = ?)",
-  /** Those that are over, and those of a session that had the same name. */
+  /** Deletes expired links and links to an earlier session with the same id. */
   sweepShares: "DELETE FROM shares WHERE expires_at <= ? OR (session = ? AND incarnation <> ?)",
   dropSharesOf: "DELETE FROM shares WHERE maker = ?",
   revokeShare: "DELETE FROM shares WHERE id = ? AND session = ? RETURNING expires_at",
@@ -84,8 +84,7 @@ export interface ShareRow {
   readonly expires_at: number | null;
 }
 
-/** Of a cookie or a ticket. */
-export interface PassRow {
+export interface CookieOrTicketRow {
   readonly id: string;
   readonly digest: Uint8Array;
   readonly holder: string;
@@ -95,7 +94,7 @@ export interface PassRow {
   readonly expires_at: number;
 }
 
-/** In the order of `addToken`, between the digest and the times. */
+/** In the column order of `addToken`, from `name` to `limits`. */
 export function writeToken({ name, owner, scopes, agents, tools, limits }: CheckedToken): (string | null)[] {
   const asJson = (value: unknown): string | null => (value === undefined ? null : JSON.stringify(value));
   return [name, owner, JSON.stringify(scopes), asJson(agents), asJson(tools), JSON.stringify(limits)];
@@ -170,7 +169,7 @@ export function principalOfShare(
   };
 }
 
-/** Of one that nothing else here knows. */
+/** Serializes a principal that no table has a row for. */
 export function writePrincipal({ scopes, ...rest }: Principal): string {
   return JSON.stringify({ ...rest, cookie: undefined, scopes: [...scopes] });
 }
@@ -181,7 +180,7 @@ export function readPrincipal(text: string): Principal | undefined {
   return { ...(read as unknown as Principal), scopes: new Set(readScopes(read["scopes"])) };
 }
 
-/** A later version may know more of them. */
+/** Ignores scopes of a newer version. */
 function readScopes(written: unknown): readonly Scope[] {
   return SCOPES.filter((scope) => (written as readonly unknown[]).includes(scope));
 }

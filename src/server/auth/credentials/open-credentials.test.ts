@@ -1,4 +1,4 @@
-// Credentials: what is found and what is not, in memory, in a file, and by two who have the same file open.
+// The credential store in memory, in a file, and with two handles to one file.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import type { Credentials, NewToken } from "./credentials.ts";
 import { openCredentials } from "./open-credentials.ts";
-import { LOCAL, NOBODY, type Principal } from "../principal.ts";
+import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-credentials-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,9 +40,9 @@ const ALICE: Principal = {
 };
 const SHARE = { session: "s 1", incarnation: "i1", owner: "local" };
 
-/** Those who ask and those who change: one, or two with the same file. */
-type Two = readonly [asked: Credentials, changed: Credentials];
-const SETTINGS: readonly (readonly [string, () => Two])[] = [
+/** The handle that reads and the handle that writes; they may be the same. */
+type Handles = readonly [reader: Credentials, writer: Credentials];
+const SETTINGS: readonly (readonly [string, () => Handles])[] = [
   [
     "in memory",
     () => {
@@ -51,7 +51,7 @@ const SETTINGS: readonly (readonly [string, () => Two])[] = [
     },
   ],
   [
-    "in a file, asked and changed by two",
+    "in a file with two handles",
     () => {
       const path = newFile();
       return [open(path), open(path)];
@@ -60,9 +60,9 @@ const SETTINGS: readonly (readonly [string, () => Two])[] = [
 ];
 
 describe.each(SETTINGS)("credentials %s", (_, make) => {
-  it("knows a token by its secret alone", () => {
-    const [asked, changed] = make();
-    expect([asked.hasTokens, changed.hasTokens]).toEqual([false, false]);
+  it("finds a token only by its exact secret", () => {
+    const [reader, writer] = make();
+    expect([reader.hasTokens, writer.hasTokens]).toEqual([false, false]);
     const token: NewToken = {
       name: "ci",
       owner: "team",
@@ -72,9 +72,9 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
       limits: { maxRuns: 2 },
       expiresAt: now + HOUR,
     };
-    const { secret, info } = changed.createToken(token);
+    const { secret, info } = writer.createToken(token);
     expect(info).toEqual({ ...token, scopes: ["read", "run"], tokenId: secret.slice(9, 21), createdAt: now });
-    expect(asked.find(secret)).toEqual({
+    expect(reader.find(secret)).toEqual({
       kind: "token",
       id: `token:${info.tokenId}`,
       name: "ci",
@@ -85,7 +85,7 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
       limits: { maxRuns: 2 },
       expiresAt: now + HOUR,
     });
-    const other = changed.createToken({ name: "other" }).secret;
+    const other = writer.createToken({ name: "other" }).secret;
     for (const wrong of [
       "",
       "x",
@@ -95,86 +95,84 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
       secret.replace("tok", "shr"),
       secret.replace("tok", "ses"),
     ])
-      expect(asked.find(wrong), wrong.slice(0, 22)).toBeUndefined();
-    expect(asked.hasTokens).toBe(true);
+      expect(reader.find(wrong), wrong.slice(0, 22)).toBeUndefined();
+    expect(reader.hasTokens).toBe(true);
   });
 
-  it("gives a token the usual scopes and the owner of this machine", () => {
-    const [asked, changed] = make();
-    const { secret } = changed.createToken({ name: "me" });
-    const { owner, scopes, limits } = asked.find(secret) ?? NOBODY;
+  it("gives a token default scopes and the local owner", () => {
+    const [reader, writer] = make();
+    const { secret } = writer.createToken({ name: "me" });
+    const { owner, scopes, limits } = reader.find(secret) ?? ANONYMOUS;
     expect([owner, [...scopes], limits]).toEqual(["local", ["read", "write", "run", "approve", "knowledge"], {}]);
   });
 
-  it.each(["name", "id"] as const)("revokes a token by its %s, once", (by) => {
-    const [asked, changed] = make();
-    const { secret, info } = changed.createToken({ name: "ci" });
-    const principal = asked.find(secret) ?? NOBODY;
-    expect(asked.isGood(principal)).toBe(true);
+  it.each(["name", "id"] as const)("revokes a token by %s once", (by) => {
+    const [reader, writer] = make();
+    const { secret, info } = writer.createToken({ name: "ci" });
+    const principal = reader.find(secret) ?? ANONYMOUS;
+    expect(reader.isValid(principal)).toBe(true);
     const word = by === "name" ? "ci" : info.tokenId;
-    expect([changed.revokeToken("nothing"), changed.revokeToken(word), changed.revokeToken(word)]).toEqual([
+    expect([writer.revokeToken("nothing"), writer.revokeToken(word), writer.revokeToken(word)]).toEqual([
       false,
       true,
       false,
     ]);
-    expect([asked.find(secret), asked.isGood(principal), asked.hasTokens]).toEqual([undefined, false, true]);
-    expect(asked.listTokens()).toMatchObject([{ name: "ci", revokedAt: now }]);
+    expect([reader.find(secret), reader.isValid(principal), reader.hasTokens]).toEqual([undefined, false, true]);
+    expect(reader.listTokens()).toMatchObject([{ name: "ci", revokedAt: now }]);
   });
 
-  it("lists tokens newest first, and when they were used", () => {
-    const [asked, changed] = make();
-    const secrets = ["a", "b", "c"].map((name) => changed.createToken({ name }).secret);
+  it("lists tokens newest first with their last use", () => {
+    const [reader, writer] = make();
+    const secrets = ["a", "b", "c"].map((name) => writer.createToken({ name }).secret);
     now += 90_500;
-    asked.find(secrets[1] ?? "");
+    reader.find(secrets[1] ?? "");
     now += 60_000;
-    asked.find(secrets[1] ?? "");
-    expect(changed.listTokens().map(({ name, usedAt }) => [name, usedAt])).toEqual([
+    reader.find(secrets[1] ?? "");
+    expect(writer.listTokens().map(({ name, usedAt }) => [name, usedAt])).toEqual([
       ["c", undefined],
       ["b", NOON + 120_000],
       ["a", undefined],
     ]);
-    expect(JSON.stringify(asked.listTokens())).not.toContain(secrets[0]?.slice(22));
+    expect(JSON.stringify(reader.listTokens())).not.toContain(secrets[0]?.slice(22));
   });
 
-  it("has each name once among tokens that are not revoked", () => {
-    const [asked, changed] = make();
-    const { info } = asked.createToken({ name: "ci" });
-    expect(() => changed.createToken({ name: "ci" })).toThrow(expect.objectContaining({ code: "invalid_name" }));
-    // What revokes the one would revoke the other.
-    expect(() => changed.createToken({ name: info.tokenId })).toThrow(
-      expect.objectContaining({ code: "invalid_name" }),
-    );
-    changed.revokeToken("ci");
-    const { secret } = asked.createToken({ name: "ci" });
-    expect(changed.find(secret)).toBeDefined();
+  it("keeps names of valid tokens unique", () => {
+    const [reader, writer] = make();
+    const { info } = reader.createToken({ name: "ci" });
+    expect(() => writer.createToken({ name: "ci" })).toThrow(expect.objectContaining({ code: "invalid_name" }));
+    // Otherwise revoking by name or id would be ambiguous.
+    expect(() => writer.createToken({ name: info.tokenId })).toThrow(expect.objectContaining({ code: "invalid_name" }));
+    writer.revokeToken("ci");
+    const { secret } = reader.createToken({ name: "ci" });
+    expect(writer.find(secret)).toBeDefined();
   });
 
-  it("ends what has an end, to the millisecond", () => {
-    const [asked, changed] = make();
-    const token = changed.createToken({ name: "short", expiresAt: now + HOUR }).secret;
-    const share = changed.createShare({ ...SHARE, expiresAt: now + HOUR }).secret;
-    const found = asked.find(token) ?? NOBODY;
-    const cookie = changed.createCookie(found, now + 2 * HOUR);
+  it("expires credentials to the millisecond", () => {
+    const [reader, writer] = make();
+    const token = writer.createToken({ name: "short", expiresAt: now + HOUR }).secret;
+    const share = writer.createShare({ ...SHARE, expiresAt: now + HOUR }).secret;
+    const found = reader.find(token) ?? ANONYMOUS;
+    const cookie = writer.createCookie(found, now + 2 * HOUR);
     expect(cookie.info.expiresAt).toBe(now + HOUR);
-    const ticket = changed.createTicket(found, { expiresAt: now + 2 * HOUR });
+    const ticket = writer.createTicket(found, { expiresAt: now + 2 * HOUR });
     expect(ticket.info.expiresAt).toBe(now + HOUR);
     const all = [token, share, cookie.secret];
-    const principals = all.map((secret) => asked.find(secret) ?? NOBODY);
+    const principals = all.map((secret) => reader.find(secret) ?? ANONYMOUS);
     now += HOUR - 1;
-    for (const secret of all) expect(asked.find(secret)).toBeDefined();
-    expect(principals.map((one) => asked.isGood(one))).toEqual([true, true, true]);
+    for (const secret of all) expect(reader.find(secret)).toBeDefined();
+    expect(principals.map((one) => reader.isValid(one))).toEqual([true, true, true]);
     now += 1;
-    for (const secret of all) expect(asked.find(secret)).toBeUndefined();
-    expect(principals.map((one) => asked.isGood(one))).toEqual([false, false, false]);
-    expect(asked.useTicket(ticket.secret)).toBeUndefined();
-    expect(asked.listShares("s 1", "i1")).toEqual([]);
+    for (const secret of all) expect(reader.find(secret)).toBeUndefined();
+    expect(principals.map((one) => reader.isValid(one))).toEqual([false, false, false]);
+    expect(reader.useTicket(ticket.secret)).toBeUndefined();
+    expect(reader.listShares("s 1", "i1")).toEqual([]);
   });
 
-  it("makes links to one session as it is", () => {
-    const [asked, changed] = make();
-    const { secret, info } = changed.createShare(SHARE);
+  it("creates links to one incarnation of a session", () => {
+    const [reader, writer] = make();
+    const { secret, info } = writer.createShare(SHARE);
     expect(info).toEqual({ ...SHARE, shareId: secret.slice(9, 21), createdAt: now });
-    const principal = asked.find(secret) ?? NOBODY;
+    const principal = reader.find(secret) ?? ANONYMOUS;
     expect(principal).toMatchObject({
       kind: "share",
       id: `share:${info.shareId}`,
@@ -182,135 +180,135 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
       scopes: new Set(["read"]),
       session: { id: "s 1", incarnation: "i1" },
     });
-    expect(asked.listShares("s 1", "i1")).toEqual([info]);
-    expect([asked.listShares("s 1", "i2"), asked.listShares("s 2", "i1")]).toEqual([[], []]);
-    expect(changed.revokeShare("s 2", info.shareId)).toBe(false);
-    expect(asked.isGood(principal)).toBe(true);
-    expect([changed.revokeShare("s 1", info.shareId), changed.revokeShare("s 1", info.shareId)]).toEqual([true, false]);
-    expect([asked.find(secret), asked.isGood(principal)]).toEqual([undefined, false]);
-    expect([asked.hasTokens, asked.listShares("s 1", "i1")]).toEqual([false, []]);
+    expect(reader.listShares("s 1", "i1")).toEqual([info]);
+    expect([reader.listShares("s 1", "i2"), reader.listShares("s 2", "i1")]).toEqual([[], []]);
+    expect(writer.revokeShare("s 2", info.shareId)).toBe(false);
+    expect(reader.isValid(principal)).toBe(true);
+    expect([writer.revokeShare("s 1", info.shareId), writer.revokeShare("s 1", info.shareId)]).toEqual([true, false]);
+    expect([reader.find(secret), reader.isValid(principal)]).toEqual([undefined, false]);
+    expect([reader.hasTokens, reader.listShares("s 1", "i1")]).toEqual([false, []]);
   });
 
-  it("ends links with the token that made them, and counts them together by its limits", () => {
-    const [asked, changed] = make();
-    const token = changed.createToken({ name: "a", limits: { maxStreams: 3 }, expiresAt: now + 1000 });
+  it("revokes links with the token that created them and counts them together", () => {
+    const [reader, writer] = make();
+    const token = writer.createToken({ name: "a", limits: { maxStreams: 3 }, expiresAt: now + 1000 });
     const maker = `token:${token.info.tokenId}`;
     const links = [{ maker }, { maker, expiresAt: now + 500 }, { maker: "jwt:ann" }, {}].map((more) =>
-      changed.createShare({ ...SHARE, ...more }),
+      writer.createShare({ ...SHARE, ...more }),
     );
     expect(links.map(({ info }) => info.expiresAt)).toEqual([now + 1000, now + 500, undefined, undefined]);
-    const principals = links.map(({ secret }) => asked.find(secret) ?? NOBODY);
+    const principals = links.map(({ secret }) => reader.find(secret) ?? ANONYMOUS);
     expect(principals.map(({ account, limits }) => [account, limits])).toEqual([
       [`links of ${maker}`, { maxStreams: 3 }],
       [`links of ${maker}`, { maxStreams: 3 }],
       ["links of jwt:ann", {}],
       [undefined, {}],
     ]);
-    expect(asked.isIssued(maker)).toBe(true);
-    expect(changed.revokeToken("a")).toBe(true);
-    expect(principals.map((one) => asked.isGood(one))).toEqual([false, false, true, true]);
-    expect(asked.listShares("s 1", "i1").map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
-    expect(["jwt:ann", maker].map((id) => asked.isIssued(id))).toEqual([true, false]);
-    expect(asked.find(changed.createShare({ ...SHARE, maker }).secret)).toBeUndefined();
+    expect(reader.isNotRevoked(maker)).toBe(true);
+    expect(writer.revokeToken("a")).toBe(true);
+    expect(principals.map((one) => reader.isValid(one))).toEqual([false, false, true, true]);
+    expect(reader.listShares("s 1", "i1").map(({ maker: of }) => of)).toEqual([undefined, "jwt:ann"]);
+    expect(["jwt:ann", maker].map((id) => reader.isNotRevoked(id))).toEqual([true, false]);
+    expect(reader.find(writer.createShare({ ...SHARE, maker }).secret)).toBeUndefined();
   });
 
-  it("has cookies that are as good as the token, and end with it or by signing out", () => {
-    const [asked, changed] = make();
-    const token = changed.createToken({ name: "me" });
-    const me = asked.find(token.secret) ?? NOBODY;
-    const [one, two] = [1, 2].map(() => changed.createCookie(me, now + HOUR).secret) as [string, string];
-    const [first, second] = [one, two].map((secret) => asked.find(secret) ?? NOBODY) as [Principal, Principal];
+  it("keeps cookies valid until sign-out or until the token is revoked", () => {
+    const [reader, writer] = make();
+    const token = writer.createToken({ name: "me" });
+    const me = reader.find(token.secret) ?? ANONYMOUS;
+    const [one, two] = [1, 2].map(() => writer.createCookie(me, now + HOUR).secret) as [string, string];
+    const [first, second] = [one, two].map((secret) => reader.find(secret) ?? ANONYMOUS) as [Principal, Principal];
     expect(first).toEqual({ ...me, expiresAt: now + HOUR, cookie: one.slice(9, 21) });
-    // Of whoever knows the id alone, nobody is signed out.
-    changed.deleteCookie(one.slice(0, 22) + two.slice(22));
-    expect(asked.isGood(first)).toBe(true);
-    changed.deleteCookie(one);
-    expect([first, second, me].map((principal) => asked.isGood(principal))).toEqual([false, true, true]);
-    expect([asked.find(one), asked.find(two)]).toMatchObject([undefined, { id: me.id }]);
-    changed.revokeToken("me");
-    expect([asked.find(two), asked.isGood(second)]).toEqual([undefined, false]);
+    // Knowing the id alone is not enough to sign out.
+    writer.deleteCookie(one.slice(0, 22) + two.slice(22));
+    expect(reader.isValid(first)).toBe(true);
+    writer.deleteCookie(one);
+    expect([first, second, me].map((principal) => reader.isValid(principal))).toEqual([false, true, true]);
+    expect([reader.find(one), reader.find(two)]).toMatchObject([undefined, { id: me.id }]);
+    writer.revokeToken("me");
+    expect([reader.find(two), reader.isValid(second)]).toEqual([undefined, false]);
   });
 
-  it("keeps those that it does not know as they were, until they end", () => {
-    const [asked, changed] = make();
-    const cookie = changed.createCookie(ALICE, now + 10 * HOUR);
+  it("stores JWT principals until they expire", () => {
+    const [reader, writer] = make();
+    const cookie = writer.createCookie(ALICE, now + 10 * HOUR);
     expect(cookie.info.expiresAt).toBe(NOON + HOUR);
-    const found = asked.find(cookie.secret) ?? NOBODY;
+    const found = reader.find(cookie.secret) ?? ANONYMOUS;
     expect(found).toEqual({ ...ALICE, cookie: cookie.secret.slice(9, 21) });
-    expect(asked.isGood(ALICE)).toBe(true);
-    const ticket = changed.createTicket(ALICE, { session: "s", expiresAt: now + 1000 });
-    expect(asked.useTicket(ticket.secret)).toEqual({ principal: ALICE, session: "s" });
+    expect(reader.isValid(ALICE)).toBe(true);
+    const ticket = writer.createTicket(ALICE, { session: "s", expiresAt: now + 1000 });
+    expect(reader.useTicket(ticket.secret)).toEqual({ principal: ALICE, session: "s" });
     now += HOUR;
-    expect([asked.isGood(ALICE), asked.find(cookie.secret)]).toEqual([false, undefined]);
+    expect([reader.isValid(ALICE), reader.find(cookie.secret)]).toEqual([false, undefined]);
   });
 
-  it("gives a ticket once, to whoever has all of it", () => {
-    const [asked, changed] = make();
-    const me = changed.find(changed.createToken({ name: "me" }).secret) ?? NOBODY;
-    const [one, two] = [1, 2].map(() => changed.createTicket(me, { expiresAt: now + 30_000 }).secret) as [
+  it("accepts a ticket once and only with its full secret", () => {
+    const [reader, writer] = make();
+    const me = writer.find(writer.createToken({ name: "me" }).secret) ?? ANONYMOUS;
+    const [one, two] = [1, 2].map(() => writer.createTicket(me, { expiresAt: now + 30_000 }).secret) as [
       string,
       string,
     ];
-    expect(asked.useTicket(one.slice(0, 22) + two.slice(22))).toBeUndefined();
-    expect([asked.find(one), asked.useTicket(one.replace("tkt", "tok"))]).toEqual([undefined, undefined]);
-    expect([asked.useTicket(one), changed.useTicket(one), asked.useTicket(one)]).toEqual([
+    expect(reader.useTicket(one.slice(0, 22) + two.slice(22))).toBeUndefined();
+    expect([reader.find(one), reader.useTicket(one.replace("tkt", "tok"))]).toEqual([undefined, undefined]);
+    expect([reader.useTicket(one), writer.useTicket(one), reader.useTicket(one)]).toEqual([
       { principal: me },
       undefined,
       undefined,
     ]);
-    // One that came too late is used as well.
-    expect([asked.useTicket(two, now + 30_000), asked.useTicket(two)]).toEqual([undefined, undefined]);
+    // An expired ticket is used up as well.
+    expect([reader.useTicket(two, now + 30_000), reader.useTicket(two)]).toEqual([undefined, undefined]);
   });
 
-  it("has tickets that are worth no more than whoever asked for them", () => {
-    const [asked, changed] = make();
-    const me = changed.find(changed.createToken({ name: "me" }).secret) ?? NOBODY;
-    const signedIn = changed.createCookie(me, now + HOUR).secret;
-    const byCookie = changed.createTicket(changed.find(signedIn) ?? NOBODY, { expiresAt: now + 1000 }).secret;
-    const byToken = changed.createTicket(me, { expiresAt: now + 1000 }).secret;
-    const link = changed.createShare(SHARE);
-    const linked = changed.find(link.secret) ?? NOBODY;
-    const byLink = [1, 2].map(() => changed.createTicket(linked, { session: "other", expiresAt: now + 1000 }).secret);
-    changed.deleteCookie(signedIn);
-    expect(asked.useTicket(byCookie)).toBeUndefined();
-    changed.revokeToken("me");
-    expect(asked.useTicket(byToken)).toBeUndefined();
-    expect(asked.useTicket(byLink[0] ?? "")).toEqual({ principal: linked, session: "s 1" });
-    changed.revokeShare("s 1", link.info.shareId);
-    expect(asked.useTicket(byLink[1] ?? "")).toBeUndefined();
+  it("limits a ticket to the rights of its principal", () => {
+    const [reader, writer] = make();
+    const me = writer.find(writer.createToken({ name: "me" }).secret) ?? ANONYMOUS;
+    const signedIn = writer.createCookie(me, now + HOUR).secret;
+    const byCookie = writer.createTicket(writer.find(signedIn) ?? ANONYMOUS, { expiresAt: now + 1000 }).secret;
+    const byToken = writer.createTicket(me, { expiresAt: now + 1000 }).secret;
+    const link = writer.createShare(SHARE);
+    const linked = writer.find(link.secret) ?? ANONYMOUS;
+    const byLink = [1, 2].map(() => writer.createTicket(linked, { session: "other", expiresAt: now + 1000 }).secret);
+    writer.deleteCookie(signedIn);
+    expect(reader.useTicket(byCookie)).toBeUndefined();
+    writer.revokeToken("me");
+    expect(reader.useTicket(byToken)).toBeUndefined();
+    expect(reader.useTicket(byLink[0] ?? "")).toEqual({ principal: linked, session: "s 1" });
+    writer.revokeShare("s 1", link.info.shareId);
+    expect(reader.useTicket(byLink[1] ?? "")).toBeUndefined();
   });
 
-  it.each([LOCAL, NOBODY])("has nothing for those who were not asked who they are", (principal) => {
-    const [asked] = make();
+  it.each([LOCAL, ANONYMOUS])("rejects cookies and tickets for principals without credentials", (principal) => {
+    const [reader] = make();
     const unsupported: unknown = expect.objectContaining({ code: "unsupported" });
-    expect(() => asked.createCookie(principal, now + 1)).toThrow(unsupported);
-    expect(() => asked.createTicket(principal, { expiresAt: now + 1 })).toThrow(unsupported);
-    expect(asked.isGood(principal)).toBe(true);
+    expect(() => reader.createCookie(principal, now + 1)).toThrow(unsupported);
+    expect(() => reader.createTicket(principal, { expiresAt: now + 1 })).toThrow(unsupported);
+    expect(reader.isValid(principal)).toBe(true);
   });
 
-  it("counts what was used up by day and principal, and forgets it after a month", () => {
-    const [asked, changed] = make();
-    changed.addSpent("token:a", 10);
-    asked.addSpent("token:a", 5.2);
-    changed.addSpent("token:b", 1);
-    for (const nothing of [0, -5, Number.NaN]) changed.addSpent("token:a", nothing);
-    expect([asked.readSpent("token:a"), asked.readSpent("token:b"), asked.readSpent("token:c")]).toEqual([16, 1, 0]);
-    changed.addSpent("token:b", Number.POSITIVE_INFINITY);
-    changed.addSpent("token:b", 7);
-    expect(asked.readSpent("token:b")).toBe(Number.MAX_SAFE_INTEGER);
+  it("counts usage per UTC day and principal and forgets it after a month", () => {
+    const [reader, writer] = make();
+    writer.addSpent("token:a", 10);
+    reader.addSpent("token:a", 5.2);
+    writer.addSpent("token:b", 1);
+    for (const nothing of [0, -5, Number.NaN]) writer.addSpent("token:a", nothing);
+    expect([reader.readSpent("token:a"), reader.readSpent("token:b"), reader.readSpent("token:c")]).toEqual([16, 1, 0]);
+    writer.addSpent("token:b", Number.POSITIVE_INFINITY);
+    writer.addSpent("token:b", 7);
+    expect(reader.readSpent("token:b")).toBe(Number.MAX_SAFE_INTEGER);
     const next = NOON + 12 * HOUR;
-    expect([asked.readSpent("token:a", next - 1), asked.readSpent("token:a", next)]).toEqual([16, 0]);
-    asked.addSpent("token:a", 1, NOON + 32 * 24 * HOUR);
-    expect(asked.readSpent("token:a", NOON)).toBe(16);
-    asked.addSpent("token:a", 1, NOON + 33 * 24 * HOUR);
-    expect(asked.readSpent("token:a", NOON)).toBe(0);
+    expect([reader.readSpent("token:a", next - 1), reader.readSpent("token:a", next)]).toEqual([16, 0]);
+    reader.addSpent("token:a", 1, NOON + 32 * 24 * HOUR);
+    expect(reader.readSpent("token:a", NOON)).toBe(16);
+    reader.addSpent("token:a", 1, NOON + 33 * 24 * HOUR);
+    expect(reader.readSpent("token:a", NOON)).toBe(0);
   });
 });
 
-describe("bounds", () => {
+describe("limits", () => {
   const tooMany = expect.objectContaining({ code: "too_many_open" }) as Error;
 
-  it("forgets tokens that are revoked or over before it refuses more", () => {
+  it("deletes revoked and expired tokens before it rejects new ones", () => {
     const credentials = open(":memory:", { maxTokens: 3 });
     credentials.createToken({ name: "a" });
     credentials.createToken({ name: "b", expiresAt: now + 1 });
@@ -324,11 +322,11 @@ describe("bounds", () => {
     expect(credentials.listTokens().map(({ name }) => name)).toEqual(["e", "d", "c"]);
   });
 
-  it("has a number of links for a session, and one for an owner", () => {
+  it("limits links per session and per owner", () => {
     const credentials = open(":memory:", { maxSharesOfSession: 2, maxSharesOfOwner: 3 });
     const [first] = [1, 2].map(() => credentials.createShare(SHARE).secret) as [string, string];
     expect(() => credentials.createShare(SHARE)).toThrow(tooMany);
-    // A session of the same name is another one, and has its own.
+    // A recreated session has its own links.
     const again = credentials.createShare({ ...SHARE, incarnation: "i2" }).secret;
     expect(credentials.find(first)).toBeUndefined();
     for (const session of ["s 2", "s 3"]) credentials.createShare({ ...SHARE, session });
@@ -339,7 +337,7 @@ describe("bounds", () => {
     expect(credentials.find(again)).toBeUndefined();
   });
 
-  it("lets the oldest cookie go: of the same principal, then of all", () => {
+  it("deletes the oldest cookie of the principal, then of all", () => {
     const credentials = open(":memory:", { maxCookies: 3, maxCookiesOfPrincipal: 2 });
     const make = (id: string): string => credentials.createCookie({ ...ALICE, id }, now + HOUR).secret;
     const isThere = (secrets: readonly string[]): boolean[] =>
@@ -351,7 +349,7 @@ describe("bounds", () => {
     expect(isThere([...cookies, third, other])).toEqual([false, false, true, true, true]);
   });
 
-  it("refuses tickets beyond a number, until they are used or over", () => {
+  it("rejects tickets above the limit until some are used or expired", () => {
     const credentials = open(":memory:", { maxTickets: 3, maxTicketsOfPrincipal: 2 });
     const make = (id: string): string => credentials.createTicket({ ...ALICE, id }, { expiresAt: now + 1000 }).secret;
     const [first] = [make("jwt:a"), make("jwt:a")];
@@ -382,14 +380,14 @@ describe("bounds", () => {
     ["invalid_arguments", { limits: { maxRun: 1 } as object }],
     ["invalid_arguments", { expiresAt: NOON }],
     ["invalid_arguments", { expiresAt: Number.NaN }],
-  ])("refuses a token with %s: %j", (code, wrong) => {
+  ])("rejects a token with %s: %j", (code, wrong) => {
     const credentials = open(":memory:");
     expect(() => credentials.createToken({ name: "ci", ...wrong })).toThrow(expect.objectContaining({ code }) as Error);
     expect([credentials.listTokens(), credentials.hasTokens]).toEqual([[], false]);
   });
 });
 
-it("gives a ticket to one of those who come at once", () => {
+it("accepts a ticket once under concurrency", () => {
   const path = newFile();
   const handles = [1, 2, 3].map(() => open(path));
   const [first] = handles as [Credentials];
@@ -403,7 +401,7 @@ it("gives a ticket to one of those who come at once", () => {
         const useNext = (): void => {
           if (waiting.shift()?.useTicket(secret) !== undefined) got += 1;
         };
-        // Each has found it, and the next one comes before it is taken.
+        // Each handle has read the row before the next one deletes it.
         StatementSync.prototype.get = function (...args: never[]) {
           const row = Reflect.apply(get, this, args) as ReturnType<typeof get>;
           if (this.sourceSQL.startsWith("SELECT * FROM tickets")) useNext();
@@ -420,16 +418,16 @@ it("gives a ticket to one of those who come at once", () => {
   }
 });
 
-it("is closed once, and says so afterwards", () => {
+it("can be closed twice and rejects later calls", () => {
   const credentials = open(newFile());
   const { secret } = credentials.createToken({ name: "a" });
-  const principal = credentials.find(secret) ?? NOBODY;
+  const principal = credentials.find(secret) ?? ANONYMOUS;
   credentials.close();
   credentials.close();
   const closed = expect.objectContaining({ code: "store_closed" }) as Error;
   for (const ask of [
     () => credentials.find(secret),
-    () => credentials.isGood(principal),
+    () => credentials.isValid(principal),
     () => credentials.listTokens(),
     () => credentials.createToken({ name: "b" }),
     () => credentials.addSpent("a", 1),

@@ -1,22 +1,30 @@
 /**
- * Credentials in one SQLite file that all processes before a store share. Everything is asked and answered at once: none
- * of it waits for more than a disk. What was found is remembered until this process changes it, or another process
- * changes anything; so looking again, as is done for every live stream, costs next to nothing and misses nothing.
+ * Credential store in one SQLite file that all processes of a deployment share. All operations are synchronous. Lookups
+ * are cached until this process changes the store or another process writes to the file, so rechecking a credential for
+ * every live stream is cheap and still sees every revocation.
  *
- * Invariants: no secret is in the file; a ticket is used by one, however many try.
+ * Invariants: the file contains no secret; a ticket is used at most once, even by concurrent processes.
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { prepareAll, type Statements } from "../../../log/sqlite/connection.ts";
 import { asStoreError } from "../../../log/sqlite/failure.ts";
 import { LoomError } from "../../../protocol/index.ts";
-import type { Credentials, Issued, NewShare, NewToken, ShareInfo, TicketRequest, TokenInfo } from "./credentials.ts";
+import type {
+  Credentials,
+  IssuedCredential,
+  NewShare,
+  NewToken,
+  ShareInfo,
+  TicketRequest,
+  TokenInfo,
+} from "./credentials.ts";
 import { isSameDigest, type Key, makeKey, parseKey } from "./key.ts";
 import { checkShare, checkToken } from "./open-credentials-checks.ts";
 import { MEMORY, openCredentialsFile } from "./open-credentials-file.ts";
 import { CREDENTIAL_LIMITS, type CredentialLimits, type CredentialsOptions } from "./open-credentials-options.ts";
 import {
-  type PassRow,
+  type CookieOrTicketRow,
   principalOfShare,
   principalOfToken,
   readPrincipal,
@@ -32,18 +40,27 @@ import type { Principal } from "../principal.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
-const MAX_REMEMBERED = 10_000;
-/** How often it is looked whether the file is still the one that was opened. */
+const MAX_CACHED = 10_000;
+/** How often to check that the path still points to the opened file. */
 const FILE_CHECK_MS = 1000;
 const MAX_PRINCIPAL_LENGTH = 16_384;
 
-/** What a row is good for. */
-interface Remembered {
+/** A principal and the digest that its secret must match. */
+interface CachedCredential {
   readonly principal: Principal;
   readonly digest: Uint8Array;
 }
 
-/** `path` is a file, made where there is none, or `:memory:`. Throws `store_…`. */
+/**
+ * Opens the credential store: tokens, cookies, tickets and share links. Creates the file if it does not exist; `path`
+ * can be `:memory:`. Throws `store_…` if the file cannot be opened or is not a credential store.
+ *
+ * ```ts
+ * const credentials = openCredentials("/var/lib/loom/credentials.db");
+ * const { secret } = credentials.createToken({ name: "laptop", scopes: ["read", "run"] });
+ * await startLoomServer({ auth: { credentials } });
+ * ```
+ */
 export function openCredentials(path: string, options: CredentialsOptions = {}): Credentials {
   return new SqliteCredentials(path, options);
 }
@@ -55,10 +72,10 @@ class SqliteCredentials implements Credentials {
   readonly #statements: Statements<typeof STATEMENTS>;
   readonly #limits: CredentialLimits;
   readonly #now: () => number;
-  /** By what and id: `token:k3x9…`. */
-  readonly #remembered = new Map<string, Remembered>();
-  /** The minute in which a token was last seen. */
-  readonly #seen = new Map<string, number>();
+  /** By kind and id: `token:k3x9…`. */
+  readonly #cache = new Map<string, CachedCredential>();
+  /** Minute in which each token was last used. */
+  readonly #lastUsedMinute = new Map<string, number>();
   #dataVersion: unknown;
   #hasTokens = false;
   #sweptDay = -1;
@@ -73,18 +90,21 @@ class SqliteCredentials implements Credentials {
     this.#statements = prepareAll(this.#db, STATEMENTS);
   }
 
-  createToken(token: NewToken): Issued<TokenInfo> {
+  createToken(token: NewToken): IssuedCredential<TokenInfo> {
     const now = this.#now();
     const checked = checkToken(token, now);
     const { maxTokens } = this.#limits;
     const key = makeKey("token");
-    const info = this.#change(() => {
+    const info = this.#commitDurably(() => {
       const { takenName, countTokens, dropToken, addToken, findToken } = this.#statements;
       if (takenName.get(checked.name, checked.name) !== undefined)
-        throw new LoomError("invalid_name", `there is a token "${checked.name}" already: revoke it first`);
+        throw new LoomError(
+          "invalid_name",
+          `A token named "${checked.name}" already exists; revoke it first or use another name.`,
+        );
       while (count(countTokens.get()) >= maxTokens)
         if (dropToken.run(now).changes === 0)
-          throw new LoomError("too_many_open", `there are ${maxTokens} tokens: revoke some first`);
+          throw new LoomError("too_many_open", `Token limit reached (${maxTokens}); revoke unused tokens first.`);
       addToken.run(key.id, key.digest, ...writeToken(checked), now, checked.expiresAt ?? null);
       return readToken(findToken.get(key.id) as unknown as TokenRow);
     });
@@ -97,7 +117,7 @@ class SqliteCredentials implements Credentials {
 
   revokeToken(idOrName: string): boolean {
     const { revokeToken, dropSharesOf } = this.#statements;
-    return this.#change(() => {
+    return this.#commitDurably(() => {
       const row = revokeToken.get(this.#now(), idOrName, idOrName, idOrName) as Pick<TokenRow, "id"> | undefined;
       if (row !== undefined) dropSharesOf.run(`token:${row.id}`);
       return row !== undefined;
@@ -109,18 +129,21 @@ class SqliteCredentials implements Credentials {
     return this.#hasTokens;
   }
 
-  createShare(share: NewShare): Issued<ShareInfo> {
+  createShare(share: NewShare): IssuedCredential<ShareInfo> {
     const now = this.#now();
     checkShare(share, now);
     const { session, incarnation, owner, maker } = share;
     const { maxSharesOfSession, maxSharesOfOwner } = this.#limits;
     const key = makeKey("share");
-    const info = this.#change(() => {
+    const info = this.#commitDurably(() => {
       const { sweepShares, countSharesOfSession, countSharesOfOwner, dropShare, addShare, findShare } =
         this.#statements;
       sweepShares.run(now, session, incarnation);
       if (count(countSharesOfSession.get(session)) >= maxSharesOfSession)
-        throw new LoomError("too_many_open", `the session has ${maxSharesOfSession} links: revoke some first`);
+        throw new LoomError(
+          "too_many_open",
+          `Share link limit of this session reached (${maxSharesOfSession}); revoke some first.`,
+        );
       while (count(countSharesOfOwner.get(owner)) >= maxSharesOfOwner) dropShare.run(owner);
       const expiresAt = earlier(share.expiresAt, this.#tokenOf(maker)?.expiresAt);
       addShare.run(key.id, key.digest, session, incarnation, owner, maker ?? null, now, expiresAt ?? null);
@@ -137,23 +160,23 @@ class SqliteCredentials implements Credentials {
   }
 
   revokeShare(session: string, shareId: string): boolean {
-    const row = this.#change(() => this.#statements.revokeShare.get(shareId, session)) as
+    const row = this.#commitDurably(() => this.#statements.revokeShare.get(shareId, session)) as
       | Pick<ShareRow, "expires_at">
       | undefined;
-    return row !== undefined && isAhead(row.expires_at, this.#now());
+    return row !== undefined && isBefore(row.expires_at, this.#now());
   }
 
-  createCookie(principal: Principal, expiresAt: number): Issued<{ readonly expiresAt: number }> {
+  createCookie(principal: Principal, expiresAt: number): IssuedCredential<{ readonly expiresAt: number }> {
     const holder = holderOf(principal);
     const end = Math.min(expiresAt, principal.expiresAt ?? expiresAt);
     const key = makeKey("cookie");
     const { maxCookies, maxCookiesOfPrincipal } = this.#limits;
-    this.#change(() => {
+    this.#commitDurably(() => {
       const { sweepCookies, countCookies, countCookiesOf, dropCookie, dropCookieOf, addCookie } = this.#statements;
       sweepCookies.run(this.#now());
       while (count(countCookiesOf.get(holder)) >= maxCookiesOfPrincipal) dropCookieOf.run(holder);
       while (count(countCookies.get()) >= maxCookies) dropCookie.run();
-      addCookie.run(key.id, key.digest, holder, keepPrincipal(principal), end);
+      addCookie.run(key.id, key.digest, holder, serializePrincipal(principal), end);
     });
     return { secret: key.secret, info: { expiresAt: end } };
   }
@@ -162,12 +185,12 @@ class SqliteCredentials implements Credentials {
     const key = parseKey(secret);
     if (key?.kind !== "cookie") return;
     const { findCookie, deleteCookie } = this.#statements;
-    const row = this.#guard(() => findCookie.get(key.id)) as unknown as PassRow | undefined;
-    // Anybody can show one that is not there: nothing is written for them.
-    if (row !== undefined && isSameDigest(row.digest, key.digest)) this.#change(() => deleteCookie.run(key.id));
+    const row = this.#guard(() => findCookie.get(key.id)) as unknown as CookieOrTicketRow | undefined;
+    // Compare first: an unknown secret must not cause a write.
+    if (row !== undefined && isSameDigest(row.digest, key.digest)) this.#commitDurably(() => deleteCookie.run(key.id));
   }
 
-  createTicket(principal: Principal, request: TicketRequest): Issued<{ readonly expiresAt: number }> {
+  createTicket(principal: Principal, request: TicketRequest): IssuedCredential<{ readonly expiresAt: number }> {
     const holder = holderOf(principal);
     const end = Math.min(request.expiresAt, principal.expiresAt ?? request.expiresAt);
     const session = principal.session?.id ?? request.session ?? null;
@@ -177,8 +200,8 @@ class SqliteCredentials implements Credentials {
       const { sweepTickets, countTickets, countTicketsOf, addTicket } = this.#statements;
       sweepTickets.run(this.#now());
       if (count(countTicketsOf.get(holder)) >= maxTicketsOfPrincipal || count(countTickets.get()) >= maxTickets)
-        throw new LoomError("too_many_open", "there are too many tickets that nobody has used: use them, or wait");
-      addTicket.run(key.id, key.digest, holder, keepPrincipal(principal), principal.cookie ?? null, session, end);
+        throw new LoomError("too_many_open", "Too many unused tickets; use them or wait until they expire.");
+      addTicket.run(key.id, key.digest, holder, serializePrincipal(principal), principal.cookie ?? null, session, end);
     });
     return { secret: key.secret, info: { expiresAt: end } };
   }
@@ -191,14 +214,14 @@ class SqliteCredentials implements Credentials {
     if (key?.kind !== "ticket") return undefined;
     const { findTicket, deleteTicket } = this.#statements;
     return this.#guard(() => {
-      this.#forgetOld();
-      const row = findTicket.get(key.id) as unknown as PassRow | undefined;
+      this.#dropStaleCache();
+      const row = findTicket.get(key.id) as unknown as CookieOrTicketRow | undefined;
       if (row === undefined || !isSameDigest(row.digest, key.digest)) return undefined;
-      // Of those who have come so far together, one deletes it.
-      if (deleteTicket.run(key.id).changes === 0 || !isAhead(row.expires_at, now)) return undefined;
+      // Only one of several concurrent processes deletes the row.
+      if (deleteTicket.run(key.id).changes === 0 || !isBefore(row.expires_at, now)) return undefined;
       const { cookie, session } = row;
       const principal = cookie == null ? this.#resolve(row) : this.#lookUp("cookie", cookie)?.principal;
-      if (principal === undefined || !isAhead(principal.expiresAt, now)) return undefined;
+      if (principal === undefined || !isBefore(principal.expiresAt, now)) return undefined;
       return session == null ? { principal } : { principal, session };
     });
   }
@@ -208,31 +231,31 @@ class SqliteCredentials implements Credentials {
     if (key === undefined || key.kind === "ticket") return undefined;
     const { kind, id, digest } = key;
     const found = this.#guard(() => {
-      this.#forgetOld();
+      this.#dropStaleCache();
       return this.#lookUp(kind, id);
     });
     if (found === undefined || !isSameDigest(found.digest, digest)) return undefined;
-    if (!isAhead(found.principal.expiresAt, now)) return undefined;
+    if (!isBefore(found.principal.expiresAt, now)) return undefined;
     if (found.principal.kind === "token") this.#noteUse(found.principal.id.slice("token:".length), now);
     return found.principal;
   }
 
-  isGood(principal: Principal, now: number = this.#now()): boolean {
-    if (!isAhead(principal.expiresAt, now)) return false;
+  isValid(principal: Principal, now: number = this.#now()): boolean {
+    if (!isBefore(principal.expiresAt, now)) return false;
     const { kind, id, cookie } = principal;
     return this.#guard(() => {
-      this.#forgetOld();
+      this.#dropStaleCache();
       if (cookie !== undefined && this.#lookUp("cookie", cookie) === undefined) return false;
       if (kind !== "token" && kind !== "share") return true;
       const found = this.#lookUp(kind, id.slice(kind.length + 1));
-      return found !== undefined && isAhead(found.principal.expiresAt, now);
+      return found !== undefined && isBefore(found.principal.expiresAt, now);
     });
   }
 
-  isIssued(principalId: string): boolean {
+  isNotRevoked(principalId: string): boolean {
     return this.#guard(() => {
-      this.#forgetOld();
-      return this.#isIssued(principalId);
+      this.#dropStaleCache();
+      return this.#isNotRevoked(principalId);
     });
   }
 
@@ -253,23 +276,23 @@ class SqliteCredentials implements Credentials {
   }
 
   close(): void {
-    this.#remembered.clear();
+    this.#cache.clear();
     if (this.#db.isOpen) this.#db.close();
   }
 
-  /** Undefined where it is unknown or revoked; whether it is over is for those who ask. */
-  #lookUp(kind: Exclude<Key["kind"], "ticket">, id: string): Remembered | undefined {
+  /** Undefined if unknown or revoked. The caller checks the expiry. */
+  #lookUp(kind: Exclude<Key["kind"], "ticket">, id: string): CachedCredential | undefined {
     const name = `${kind}:${id}`;
-    const known = this.#remembered.get(name);
+    const known = this.#cache.get(name);
     if (known !== undefined) return known;
     const found = this.#read(kind, id);
     if (found === undefined) return undefined;
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(name, found);
+    if (this.#cache.size >= MAX_CACHED) this.#cache.clear();
+    this.#cache.set(name, found);
     return found;
   }
 
-  #read(kind: Exclude<Key["kind"], "ticket">, id: string): Remembered | undefined {
+  #read(kind: Exclude<Key["kind"], "ticket">, id: string): CachedCredential | undefined {
     const { findToken, findShare, findCookie } = this.#statements;
     if (kind === "token") {
       const row = findToken.get(id) as unknown as TokenRow | undefined;
@@ -280,63 +303,63 @@ class SqliteCredentials implements Credentials {
       const row = findShare.get(id) as unknown as ShareRow | undefined;
       if (row === undefined) return undefined;
       const info = readShare(row);
-      // One that was made in the moment in which its maker was revoked.
-      if (!this.#isIssued(info.maker)) return undefined;
+      // A link can be created at the moment its maker is revoked.
+      if (!this.#isNotRevoked(info.maker)) return undefined;
       return { digest: row.digest, principal: principalOfShare(info, this.#tokenOf(info.maker)?.limits ?? {}) };
     }
-    const row = findCookie.get(id) as unknown as PassRow | undefined;
+    const row = findCookie.get(id) as unknown as CookieOrTicketRow | undefined;
     const holder = row === undefined ? undefined : this.#resolve(row);
     if (row === undefined || holder === undefined) return undefined;
     const expiresAt = Math.min(row.expires_at, holder.expiresAt ?? row.expires_at);
     return { digest: row.digest, principal: { ...holder, expiresAt, cookie: id } };
   }
 
-  #isIssued(principalId = ""): boolean {
+  #isNotRevoked(principalId = ""): boolean {
     return !principalId.startsWith("token:") || this.#tokenOf(principalId) !== undefined;
   }
 
-  /** Undefined for those that are no token, or no good any more. */
+  /** Undefined if the principal is not a token, or the token is unknown or revoked. */
   #tokenOf(principalId = ""): Principal | undefined {
     const [kind, id = ""] = principalId.split(":", 2);
     return kind === "token" ? this.#lookUp(kind, id)?.principal : undefined;
   }
 
-  /** Whose a cookie or a ticket is, as they are now. */
-  #resolve({ holder, principal }: PassRow): Principal | undefined {
+  /** Returns the current principal of a cookie or ticket. */
+  #resolve({ holder, principal }: CookieOrTicketRow): Principal | undefined {
     if (principal !== null) return readPrincipal(principal);
     const [kind, id = ""] = holder.split(":", 2);
     return kind === "token" || kind === "share" ? this.#lookUp(kind, id)?.principal : undefined;
   }
 
-  /** Who never comes again need not be known to the second; that it could not be noted is no reason to refuse anybody. */
+  /** Records the last use to the minute. A failed write is ignored, because it must not reject the request. */
   #noteUse(id: string, now: number): void {
     const minute = Math.floor(now / MINUTE);
-    if (this.#seen.get(id) === minute) return;
-    if (this.#seen.size >= MAX_REMEMBERED) this.#seen.clear();
-    this.#seen.set(id, minute);
+    if (this.#lastUsedMinute.get(id) === minute) return;
+    if (this.#lastUsedMinute.size >= MAX_CACHED) this.#lastUsedMinute.clear();
+    this.#lastUsedMinute.set(id, minute);
     try {
       this.#statements.useToken.run(minute * MINUTE, id);
     } catch {
-      this.#seen.delete(id);
+      this.#lastUsedMinute.delete(id);
     }
   }
 
-  /** What another process has written may be about what is remembered here. */
-  #forgetOld(): void {
-    this.#assertFile();
+  /** Clears the cache if another process has written to the file. */
+  #dropStaleCache(): void {
+    this.#assertSameFile();
     const version = this.#statements.dataVersion.get()?.["data_version"];
     if (version === this.#dataVersion) return;
     this.#dataVersion = version;
-    this.#remembered.clear();
+    this.#cache.clear();
   }
 
-  /** Who has another file would go on with what was revoked in this one. */
-  #assertFile(): void {
+  /** If the file was replaced, revocations in the new file would go unnoticed. */
+  #assertSameFile(): void {
     if (this.#file === undefined) return;
     const now = performance.now();
     if (now - this.#checkedAt < FILE_CHECK_MS && this.#checkedAt !== 0) return;
     if (this.#identifyFile() !== this.#file)
-      throw new LoomError("store_failed", "the file of credentials is gone, or another has taken its place");
+      throw new LoomError("store_failed", "The credentials file was removed or replaced; restart the server.");
     this.#checkedAt = now;
   }
 
@@ -346,23 +369,23 @@ class SqliteCredentials implements Credentials {
     return stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
   }
 
-  /** A change of who is let in: it must outlive a loss of power, and what is remembered may be about it. */
-  #change<T>(work: () => T): T {
+  /** Writes with full synchronization, so a change of access survives a power failure, and clears the cache. */
+  #commitDurably<T>(work: () => T): T {
     return this.#guard(() => {
       this.#db.exec("PRAGMA synchronous = FULL");
       try {
         return this.#transact(work);
       } finally {
         this.#db.exec("PRAGMA synchronous = NORMAL");
-        this.#remembered.clear();
+        this.#cache.clear();
       }
     });
   }
 
-  /** All or nothing. */
+  /** Runs `work` in a transaction. */
   #transact<T>(work: () => T): T {
     return this.#guard(() => {
-      this.#assertFile();
+      this.#assertSameFile();
       this.#db.exec("BEGIN IMMEDIATE");
       try {
         const done = work();
@@ -374,15 +397,15 @@ class SqliteCredentials implements Credentials {
     });
   }
 
-  /** Users are told what kind of failure it is, and no path. */
+  /** Converts SQLite errors to `LoomError`s without the path, which users must not see. */
   #guard<T>(work: () => T): T {
     try {
-      if (!this.#db.isOpen) throw new LoomError("store_closed", "the credentials are closed");
+      if (!this.#db.isOpen) throw new LoomError("store_closed", "The credential store is closed.");
       return work();
     } catch (error) {
       if (error instanceof LoomError) throw error;
       const { code, message } = asStoreError(error, this.#path);
-      throw new LoomError(code, `credentials: ${message}`, {}, { cause: error });
+      throw new LoomError(code, `Credential store: ${message}`, {}, { cause: error });
     }
   }
 }
@@ -391,8 +414,8 @@ function count(row: { readonly [column: string]: unknown } | undefined): number 
   return Number(row?.["n"] ?? 0);
 }
 
-/** True where there is no end. */
-function isAhead(end: number | null | undefined, now: number): boolean {
+/** True if there is no end. */
+function isBefore(end: number | null | undefined, now: number): boolean {
   return end == null || now < end;
 }
 
@@ -400,17 +423,17 @@ function earlier(one: number | undefined, other: number | undefined): number | u
   return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
-/** Only those who have said who they are can pass it on. */
+/** Throws `unsupported` for principals without a credential. */
 function holderOf({ kind, id }: Principal): string {
   if (kind === "token" || kind === "jwt" || kind === "share") return id;
-  throw new LoomError("unsupported", "nobody is asked here who they are, so there is nothing to sign in with");
+  throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to.");
 }
 
-/** Tokens and links are known here, and may be revoked; others are good until they end. */
-function keepPrincipal(principal: Principal): string | null {
+/** Null for tokens and share links, which have rows that can be revoked; a JWT principal is stored until it expires. */
+function serializePrincipal(principal: Principal): string | null {
   if (principal.kind !== "jwt") return null;
   const text = writePrincipal(principal);
   if (text.length > MAX_PRINCIPAL_LENGTH)
-    throw new LoomError("invalid_arguments", "what the credential says is too long");
+    throw new LoomError("invalid_arguments", "The claims of the JWT are too long.");
   return text;
 }

@@ -1,4 +1,4 @@
-// JWT against a real server of keys: what is taken, what is refused, and what cannot be told.
+// JWT verification against a real JWKS server.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
@@ -7,8 +7,8 @@ import {
   AUDIENCE,
   ISSUER,
   listForgeries,
-  makePair,
-  type Pair,
+  makeKeyPair,
+  type KeyPair,
   secondsFromNow as seconds,
   signHs256,
   signJwt,
@@ -17,24 +17,24 @@ import { isLoomError } from "../../../protocol/index.ts";
 import type { JwtOptions } from "../auth-options.ts";
 import { createJwtVerifier, type JwtVerifier } from "./verify-jwt.ts";
 
-let first: Pair;
-let second: Pair;
-let stranger: Pair;
+let first: KeyPair;
+let second: KeyPair;
+let foreign: KeyPair;
 let server: Server;
 let url: string;
-/** What the server answers. */
-let answer: { status?: number; body?: string; headers?: { [name: string]: string }; delayMs?: number } = {};
-let asked = 0;
+/** Response of the JWKS server. */
+let keyResponse: { status?: number; body?: string; headers?: { [name: string]: string }; delayMs?: number } = {};
+let fetches = 0;
 
-const serve = (...pairs: readonly Pair[]): void => {
-  answer = { body: JSON.stringify({ keys: pairs.map(({ jwk }) => jwk) }) };
+const serve = (...pairs: readonly KeyPair[]): void => {
+  keyResponse = { body: JSON.stringify({ keys: pairs.map(({ jwk }) => jwk) }) };
 };
 
 beforeAll(async () => {
-  [first, second, stranger] = await Promise.all([makePair("one"), makePair("two"), makePair("one")]);
+  [first, second, foreign] = await Promise.all([makeKeyPair("one"), makeKeyPair("two"), makeKeyPair("one")]);
   server = createServer((_, response) => {
-    asked += 1;
-    const { status = 200, body = "", headers = {}, delayMs = 0 } = answer;
+    fetches += 1;
+    const { status = 200, body = "", headers = {}, delayMs = 0 } = keyResponse;
     setTimeout(() => response.writeHead(status, { "content-type": "application/json", ...headers }).end(body), delayMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -45,8 +45,8 @@ afterAll(() => {
   server.close();
 });
 afterEach(() => {
-  asked = 0;
-  answer = {};
+  fetches = 0;
+  keyResponse = {};
 });
 
 const optionsOf = (more: Partial<JwtOptions> = {}): JwtOptions => ({
@@ -57,24 +57,24 @@ const optionsOf = (more: Partial<JwtOptions> = {}): JwtOptions => ({
 });
 const sign = (
   claims: { readonly [claim: string]: unknown } = {},
-  by: Pair = first,
+  by: KeyPair = first,
   header: object = {},
 ): Promise<string> => signJwt(by, claims, header);
 
 async function codeOf(verify: JwtVerifier, jwt: string): Promise<string> {
   try {
     await verify(jwt);
-    return "taken";
+    return "accepted";
   } catch (error) {
     if (!isLoomError(error)) throw error;
-    // Nothing of it is told.
+    // Messages must not contain parts of the token.
     for (const part of jwt.split(".")) if (part.length > 8) expect(error.message).not.toContain(part);
     return error.code;
   }
 }
 
-describe("a JWT that is good", () => {
-  it("says who asks, until it ends, and keys are asked for once", async () => {
+describe("a valid JWT", () => {
+  it("yields a principal until it expires and fetches the keys once", async () => {
     serve(first, second);
     const verify = createJwtVerifier(optionsOf());
     const exp = seconds(600);
@@ -88,20 +88,20 @@ describe("a JWT that is good", () => {
       expiresAt: (exp + 30) * 1000,
     });
     await Promise.all([1, 2, 3].map(async () => verify(await sign({}, second))));
-    expect(asked).toBe(1);
+    expect(fetches).toBe(1);
   });
 
-  it.each(["RS256", "PS256", "ES384", "EdDSA"])("is signed with %s, and its keys may be given", async (alg) => {
-    const pair = await makePair("k", alg);
+  it.each(["RS256", "PS256", "ES384", "EdDSA"])("can be signed with %s and verified with given keys", async (alg) => {
+    const pair = await makeKeyPair("k", alg);
     const verify = createJwtVerifier(optionsOf({ jwks: { keys: [pair.jwk] } }));
     expect((await verify(await sign({}, pair, { alg }))).owner).toBe("jwt:alice");
   });
 
-  it("may be signed with any key where it names none", async () => {
+  it("without kid is verified with each key", async () => {
     serve(first, second);
     const verify = createJwtVerifier(optionsOf());
-    expect(await codeOf(verify, await sign({}, second, { kid: undefined }))).toBe("taken");
-    expect(await codeOf(verify, await sign({}, stranger, { kid: undefined }))).toBe("unauthorized");
+    expect(await codeOf(verify, await sign({}, second, { kid: undefined }))).toBe("accepted");
+    expect(await codeOf(verify, await sign({}, foreign, { kid: undefined }))).toBe("unauthorized");
     expect(await codeOf(verify, await sign({ aud: "x" }, second, { kid: undefined }))).toBe("unauthorized");
   });
 
@@ -111,84 +111,83 @@ describe("a JWT that is good", () => {
     [{ scope: undefined, scp: "write  read" }, ["read", "write"]],
     [{ scope: undefined, scopes: ["approve"] }, ["approve"]],
     [{ scope: "read", scopes: ["run"] }, ["read", "run"]],
-    // One that names none of ours gets those of the server.
+    // Without a Loom scope it gets the default scopes of the server.
     [{ scope: undefined }, ["metrics"]],
     [{ scope: "openid profile" }, ["metrics"]],
-    // One that speaks of us and says nothing gets nothing.
+    // With only unknown Loom scopes it gets none.
     [{ scope: "loom:none" }, []],
     [{ scope: "Read readx xread loom:" }, []],
     [{ scope: { read: true } }, ["metrics"]],
-  ])("with %j may do %j", async (claims, scopes) => {
+  ])("with %j gets the scopes %j", async (claims, scopes) => {
     const verify = createJwtVerifier(optionsOf({ jwks: { keys: [first.jwk] }, scopes: ["metrics"] }));
     expect([...(await verify(await sign(claims))).scopes]).toEqual(scopes);
   });
 });
 
-describe("refuses", () => {
-  it("what is forged", async () => {
+describe("an invalid JWT", () => {
+  it("is rejected if forged", async () => {
     serve(first, second);
     const verify = createJwtVerifier(optionsOf());
-    expect(await codeOf(verify, await sign())).toBe("taken");
-    const codes = listForgeries(first, stranger, url).map(async ([what, jwt]) => [
+    expect(await codeOf(verify, await sign())).toBe("accepted");
+    const codes = listForgeries(first, foreign, url).map(async ([what, jwt]) => [
       what,
       await codeOf(verify, await jwt),
     ]);
-    const taken = (await Promise.all(codes)).filter(([, code]) => code !== "unauthorized");
+    const accepted = (await Promise.all(codes)).filter(([, code]) => code !== "unauthorized");
     expect(codes.length).toBeGreaterThan(25);
-    expect(taken).toEqual([]);
+    expect(accepted).toEqual([]);
   });
 
-  it("a shared secret, even among the keys", async () => {
+  it("is rejected if signed with a shared secret, even one among the keys", async () => {
     const k = Buffer.alloc(32, 7).toString("base64url");
     const verify = createJwtVerifier(
       optionsOf({ jwks: { keys: [{ kty: "oct", k, kid: "one", alg: "HS256" }, second.jwk] } }),
     );
     expect(await codeOf(verify, signHs256(Buffer.from(k, "base64url")))).toBe("unauthorized");
-    expect(await codeOf(verify, await sign({}, second))).toBe("taken");
+    expect(await codeOf(verify, await sign({}, second))).toBe("accepted");
   });
 
-  it("nothing for clocks that differ by less than half a minute", async () => {
+  it("is accepted within 30 s of clock difference", async () => {
     const verify = createJwtVerifier(optionsOf({ jwks: { keys: [first.jwk] } }));
-    expect(await codeOf(verify, await sign({ exp: seconds(-20), nbf: seconds(20) }))).toBe("taken");
+    expect(await codeOf(verify, await sign({ exp: seconds(-20), nbf: seconds(20) }))).toBe("accepted");
   });
 });
 
-describe("keys", () => {
-  it("are looked for anew where one is not known, but not for each", async () => {
+describe("issuer keys", () => {
+  it("are fetched again for an unknown key, at most once per cool-down", async () => {
     serve(first);
     const verify = createJwtVerifier(optionsOf(), { coolDownMs: 200 });
-    expect(await codeOf(verify, await sign())).toBe("taken");
+    expect(await codeOf(verify, await sign())).toBe("accepted");
     serve(second);
-    // As often as somebody likes.
     for (const jwt of await Promise.all([1, 2, 3].map(() => sign({}, second))))
       expect(await codeOf(verify, jwt)).toBe("unauthorized");
-    expect(asked).toBe(1);
+    expect(fetches).toBe(1);
     await wait(250);
-    expect(await codeOf(verify, await sign({}, second))).toBe("taken");
+    expect(await codeOf(verify, await sign({}, second))).toBe("accepted");
     expect(await codeOf(verify, await sign())).toBe("unauthorized");
-    expect(asked).toBe(2);
+    expect(fetches).toBe(2);
   });
 
-  it.each<[string, typeof answer]>([
-    ["are refused", { status: 500 }],
-    ["are elsewhere", { status: 302, headers: { location: "http://127.0.0.1:1/" } }],
-    ["are no JSON", { body: "<html>" }],
-    ["are none", { body: "{}" }],
-    ["come too late", { body: '{"keys":[]}', delayMs: 400 }],
-    ["are too large", { body: JSON.stringify({ keys: [], more: "x".repeat(300_000) }) }],
-  ])("that %s say nothing of a token, and are asked for again", async (_, wrong) => {
-    answer = wrong;
+  it.each<[string, typeof keyResponse]>([
+    ["the server fails", { status: 500 }],
+    ["the server redirects", { status: 302, headers: { location: "http://127.0.0.1:1/" } }],
+    ["the response is not JSON", { body: "<html>" }],
+    ["the response has no keys", { body: "{}" }],
+    ["the response is late", { body: '{"keys":[]}', delayMs: 400 }],
+    ["the response is too large", { body: JSON.stringify({ keys: [], more: "x".repeat(300_000) }) }],
+  ])("are unavailable if %s, and fetched again later", async (_, wrong) => {
+    keyResponse = wrong;
     const verify = createJwtVerifier(optionsOf(), { retryMs: 100, fetchMs: 200 });
     const jwt = await sign();
     expect(await codeOf(verify, jwt)).toBe("keys_unavailable");
     expect(await codeOf(verify, jwt)).toBe("keys_unavailable");
-    expect(asked).toBe(1);
+    expect(fetches).toBe(1);
     serve(first);
     await wait(120);
-    expect(await codeOf(verify, jwt)).toBe("taken");
+    expect(await codeOf(verify, jwt)).toBe("accepted");
   });
 
-  it("of a server that is not there say nothing either", async () => {
+  it("are unavailable if the server is unreachable", async () => {
     const verify = createJwtVerifier(optionsOf({ jwks: "http://127.0.0.1:1/keys" }));
     expect(await codeOf(verify, await sign())).toBe("keys_unavailable");
     expect(await codeOf(verify, "x")).toBe("unauthorized");
@@ -205,7 +204,7 @@ it.each<[string, Partial<JwtOptions>]>([
   ["jwks", { jwks: "keys.json" }],
   ["jwks", { jwks: {} as { keys: [] } }],
   ["scopes", { scopes: ["root" as "admin"] }],
-])("refuses a wrong %s before anything begins", (name, wrong) => {
+])("rejects an invalid %s option", (name, wrong) => {
   const make = (): unknown => createJwtVerifier(optionsOf(wrong));
   expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }) as Error);
   expect(make).toThrow(`jwt.${name}`);

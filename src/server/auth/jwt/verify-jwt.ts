@@ -1,20 +1,20 @@
 /**
- * Tokens that somebody else issues: who they say is asking, once their signature, their issuer and whom they are meant for
- * are proven with the issuer's keys. Only signatures of key pairs count: with a shared secret whoever can check a token
- * could make one. `jose` is loaded when the first token comes.
+ * Verifies JWTs of another issuer: signature, issuer, audience and expiry. Only asymmetric algorithms are accepted:
+ * with a shared secret, every service that can verify a token could also create one. `jose` is loaded with the first
+ * token.
  *
- * Keys that cannot be had say nothing of a token: that is `keys_unavailable`, never `unauthorized`.
+ * Unavailable issuer keys are reported as `keys_unavailable`, never as `unauthorized`.
  */
 import type * as JoseModule from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { MAX_OWNER_LENGTH } from "../../../log/index.ts";
 import { isJsonObject, LoomError } from "../../../protocol/index.ts";
 import type { JwtOptions } from "../auth-options.ts";
-import { isKeysAddress } from "./is-keys-address.ts";
+import { isJwksUrl } from "./is-jwks-url.ts";
 import type { Principal } from "../principal.ts";
 import { type Scope, SCOPES } from "../scopes.ts";
 
-/** Throws `unauthorized`, or `keys_unavailable`. */
+/** Returns the principal of a JWT. Throws `unauthorized` or `keys_unavailable`. */
 export type JwtVerifier = (jwt: string) => Promise<Principal>;
 
 type Jose = typeof JoseModule;
@@ -32,32 +32,32 @@ const ALGORITHMS = [
   "EdDSA",
   "Ed25519",
 ];
-/** Clocks differ. */
+/** Tolerated clock difference. */
 const TOLERANCE_S = 30;
 const FETCH_MS = 5000;
 const MAX_KEYS_BYTES = 256 * 1024;
-/** How long keys are used before they are asked for again. */
+/** How long fetched keys are used before they are fetched again. */
 const FRESH_MS = 10 * 60_000;
-/** A key that is not known is looked for no sooner than this after the last time. */
+/** Minimum time between two fetches for an unknown key. */
 const COOL_DOWN_MS = 30_000;
-/** The same where they could not be had at all: whoever comes meanwhile is told so at once. */
+/** Minimum time between fetches after a failure; verifications in between fail at once. */
 const RETRY_MS = 1000;
 const MAX_JWT_LENGTH = 16_384;
-/** Of one that does not say which key it is signed with, so many are tried. */
+/** Keys to try for a token that does not name its key. */
 const MAX_TRIED_KEYS = 10;
 const PREFIX = "loom:";
 const SCOPE_CLAIMS = ["scope", "scp", "scopes"] as const;
 
-/** For tests of time. */
-export interface JwtVerifierParts {
+/** Timings that tests shorten. */
+export interface JwtVerifierTimings {
   readonly coolDownMs?: number | undefined;
   readonly retryMs?: number | undefined;
   readonly fetchMs?: number | undefined;
 }
 
-/** Throws `invalid_arguments` for options that let anybody in, or nobody. */
-export function createJwtVerifier(options: JwtOptions, parts: JwtVerifierParts = {}): JwtVerifier {
-  checkOptions(options);
+/** Throws `invalid_arguments` for options that would accept every token or none. */
+export function createJwtVerifier(options: JwtOptions, timings: JwtVerifierTimings = {}): JwtVerifier {
+  assertOptions(options);
   const { issuer, audience, scopes = [] } = options;
   const rules: JWTVerifyOptions = {
     algorithms: ALGORITHMS,
@@ -69,11 +69,11 @@ export function createJwtVerifier(options: JwtOptions, parts: JwtVerifierParts =
   let loaded: Promise<readonly [Jose, JWTVerifyGetKey]> | undefined;
   const load = async (): Promise<readonly [Jose, JWTVerifyGetKey]> => {
     const jose = await import("jose");
-    return [jose, findKeys(jose, options.jwks, parts)];
+    return [jose, findKeys(jose, options.jwks, timings)];
   };
 
   return async (jwt) => {
-    if (jwt.length > MAX_JWT_LENGTH || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(jwt)) throw refuse("it is no JWT");
+    if (jwt.length > MAX_JWT_LENGTH || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(jwt)) throw refuse("not a JWT");
     const [jose, keys] = await (loaded ??= load());
     return toPrincipal(await verify(jose, jwt, keys, rules), scopes);
   };
@@ -90,7 +90,7 @@ async function verify(jose: Jose, jwt: string, keys: JWTVerifyGetKey, rules: JWT
   }
 }
 
-/** One that names no key may be signed with any of them. */
+/** A token without a `kid` may be signed with any of the keys. */
 async function tryKeys(
   { errors, jwtVerify }: Jose,
   jwt: string,
@@ -106,12 +106,12 @@ async function tryKeys(
       if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw refuse(describeFailure(error));
     }
   }
-  throw refuse("it is signed with no key of its issuer");
+  throw refuse("not signed with a key of the issuer");
 }
 
-function findKeys(jose: Jose, jwks: JwtOptions["jwks"], parts: JwtVerifierParts): JWTVerifyGetKey {
+function findKeys(jose: Jose, jwks: JwtOptions["jwks"], timings: JwtVerifierTimings): JWTVerifyGetKey {
   if (typeof jwks !== "string") return jose.createLocalJWKSet(jwks);
-  const { coolDownMs = COOL_DOWN_MS, retryMs = RETRY_MS, fetchMs = FETCH_MS } = parts;
+  const { coolDownMs = COOL_DOWN_MS, retryMs = RETRY_MS, fetchMs = FETCH_MS } = timings;
   const remote = jose.createRemoteJWKSet(new URL(jwks), {
     timeoutDuration: fetchMs,
     cooldownDuration: coolDownMs,
@@ -126,7 +126,7 @@ function findKeys(jose: Jose, jwks: JwtOptions["jwks"], parts: JwtVerifierParts)
       return await remote(header, token);
     } catch (error) {
       const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported } = jose.errors;
-      // These are about the token; all others about the keys.
+      // These errors concern the token; all others concern the keys.
       for (const known of [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported])
         if (error instanceof known) throw error;
       failedAt = performance.now();
@@ -135,7 +135,7 @@ function findKeys(jose: Jose, jwks: JwtOptions["jwks"], parts: JwtVerifierParts)
   };
 }
 
-/** No more than keys can be, and from where they were said to be. */
+/** Limits the size of the response and accepts only status 200. */
 async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   if (response.status !== 200 || response.body === null) {
@@ -146,7 +146,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   let bytes = 0;
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_KEYS_BYTES) throw new RangeError(`the keys have more than ${MAX_KEYS_BYTES} bytes`);
+    if (bytes > MAX_KEYS_BYTES) throw new RangeError(`The JWKS response is larger than ${MAX_KEYS_BYTES} bytes.`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), { status: 200 });
@@ -154,7 +154,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
 
 function toPrincipal(claims: JWTPayload, fallback: readonly Scope[]): Principal {
   const { sub, exp = 0 } = claims as { readonly sub?: unknown; readonly exp?: number };
-  if (typeof sub !== "string" || !isName(sub)) throw refuse("its `sub` is no name");
+  if (typeof sub !== "string" || !isName(sub)) throw refuse("`sub` is not a valid name");
   const id = `jwt:${sub}`;
   return {
     kind: "jwt",
@@ -167,60 +167,67 @@ function toPrincipal(claims: JWTPayload, fallback: readonly Scope[]): Principal 
   };
 }
 
-/** One line that an owner can be named with. */
+/** One line that fits into an owner name. */
 function isName(sub: string): boolean {
   if (sub === "" || sub.length + "jwt:".length > MAX_OWNER_LENGTH || !sub.isWellFormed()) return false;
   return !/[\p{Cc}\u2028\u2029]/u.test(sub);
 }
 
-/** Undefined where it names none that could be ours. */
+/** Undefined if the token names no Loom scope. */
 function readScopes(claims: JWTPayload): readonly Scope[] | undefined {
   const words = SCOPE_CLAIMS.flatMap((name) => {
     const claim = claims[name];
     return typeof claim === "string" ? claim.split(/\s+/) : Array.isArray(claim) ? (claim as readonly unknown[]) : [];
   });
   const named = SCOPES.filter((scope) => words.includes(scope) || words.includes(PREFIX + scope));
-  const isMeant = words.some((word) => typeof word === "string" && word.startsWith(PREFIX));
-  return named.length > 0 || isMeant ? named : undefined;
+  const hasLoomScope = words.some((word) => typeof word === "string" && word.startsWith(PREFIX));
+  return named.length > 0 || hasLoomScope ? named : undefined;
 }
 
-function checkOptions({ jwks, issuer, audience, scopes = [] }: JwtOptions): void {
+function assertOptions({ jwks, issuer, audience, scopes = [] }: JwtOptions): void {
   for (const [name, value] of Object.entries({ issuer, audience }))
     if (typeof value !== "string" || value === "")
-      throw new LoomError("invalid_arguments", `\`jwt.${name}\` is missing: tokens for others would be taken`);
+      throw new LoomError(
+        "invalid_arguments",
+        `\`jwt.${name}\` is missing; without it, tokens for other services would be accepted.`,
+      );
   const unknown = scopes.find((scope) => !SCOPES.includes(scope));
   if (unknown !== undefined)
-    throw new LoomError("invalid_arguments", `\`jwt.scopes\` has "${unknown.slice(0, 60)}", which is no scope`);
-  const isRight = typeof jwks === "string" ? isKeysAddress(jwks) : isJsonObject(jwks) && Array.isArray(jwks["keys"]);
-  if (!isRight)
     throw new LoomError(
       "invalid_arguments",
-      "`jwt.jwks` must be an https address, an http address of this machine, or a set of keys",
+      `\`jwt.scopes\` contains the unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}.`,
+    );
+  const isValid = typeof jwks === "string" ? isJwksUrl(jwks) : isJsonObject(jwks) && Array.isArray(jwks["keys"]);
+  if (!isValid)
+    throw new LoomError(
+      "invalid_arguments",
+      "`jwt.jwks` must be an https URL, an http URL on localhost, or a JSON Web Key Set.",
     );
 }
 
 const REASONS: { readonly [code: string]: string } = {
-  ERR_JWT_EXPIRED: "it is over",
-  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "it is signed with no key of its issuer",
-  ERR_JWKS_NO_MATCHING_KEY: "it is signed with no key of its issuer",
-  ERR_JOSE_ALG_NOT_ALLOWED: "it is signed in a way that is not taken",
+  ERR_JWT_EXPIRED: "expired",
+  ERR_JWS_SIGNATURE_VERIFICATION_FAILED: "not signed with a key of the issuer",
+  ERR_JWKS_NO_MATCHING_KEY: "not signed with a key of the issuer",
+  ERR_JOSE_ALG_NOT_ALLOWED: "signature algorithm not accepted",
 };
 
 function describeFailure(error: unknown): string {
   const { code = "", claim } = error as { readonly code?: string; readonly claim?: unknown };
-  if (code === "ERR_JWT_CLAIM_VALIDATION_FAILED" && typeof claim === "string") return `its \`${claim}\` is not right`;
-  return REASONS[code] ?? "it cannot be read";
+  if (code === "ERR_JWT_CLAIM_VALIDATION_FAILED" && typeof claim === "string")
+    return `claim \`${claim}\` is missing or does not match`;
+  return REASONS[code] ?? "malformed";
 }
 
-/** What jose says may have parts of the token in it. */
+/** Does not include jose's own message, which may contain parts of the token. */
 function refuse(reason: string): LoomError {
-  return new LoomError("unauthorized", `the JWT is no good: ${reason}`);
+  return new LoomError("unauthorized", `Invalid JWT: ${reason}.`);
 }
 
 function unavailable(cause?: unknown): LoomError {
   return new LoomError(
     "keys_unavailable",
-    "whether the JWT is good cannot be told now: the keys of its issuer cannot be had. Try again later",
+    "Cannot verify the JWT because the keys of its issuer are unavailable; try again later.",
     {},
     { cause },
   );

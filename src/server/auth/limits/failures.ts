@@ -1,25 +1,25 @@
 /**
- * How often an address has shown something that is no good, so that nobody tries for ever. It knows no credential.
+ * Counts invalid credentials per address, to stop guessing.
  *
- * Invariant: no more than a limit of addresses is remembered; the one that failed longest ago makes room.
+ * Invariant: the number of remembered addresses is limited; the one with the oldest failure is forgotten first.
  */
 import { BoundedMap, LoomError } from "../../../protocol/index.ts";
 
 export interface FailuresOptions {
-  /** Within a minute; 20 when absent. Code `rate_limited`. */
+  /** Invalid credentials per address and minute. Default: 20. Code `rate_limited`. */
   readonly maxFailures?: number | undefined;
-  /** Addresses that are remembered; 10,000 when absent. */
+  /** Addresses to remember. Default: 10,000. */
   readonly maxAddresses?: number | undefined;
   readonly now?: (() => number) | undefined;
 }
 
 export interface Failures {
-  /** Throws `rate_limited`, with `retry_after_ms`, where there were too many. */
-  assertFew(address: string | undefined): void;
+  /** Throws `rate_limited`, with `retry_after_ms`, if the address has reached the limit. */
+  assertBelowLimit(address: string | undefined): void;
   add(address: string | undefined): void;
 }
 
-interface Count {
+interface FailureCount {
   readonly since: number;
   readonly count: number;
 }
@@ -27,37 +27,40 @@ interface Count {
 const MINUTE_MS = 60_000;
 const MAX_FAILURES = 20;
 const MAX_ADDRESSES = 10_000;
-/** All whose address is not known are one. */
+/** All requests without a known address share one count. */
 const UNKNOWN = "unknown";
 
 export function createFailures(options: FailuresOptions = {}): Failures {
   const { maxFailures = MAX_FAILURES, maxAddresses = MAX_ADDRESSES, now = Date.now } = options;
-  const counts = new BoundedMap<Count>(maxAddresses);
-  const find = (key: string): Count | undefined => {
+  const counts = new BoundedMap<FailureCount>(maxAddresses);
+  const find = (key: string): FailureCount | undefined => {
     const known = counts.get(key);
     if (known === undefined) return undefined;
     const age = now() - known.since;
     return age >= 0 && age < MINUTE_MS ? known : undefined;
   };
   return {
-    assertFew(address) {
-      const known = find(placeOf(address));
+    assertBelowLimit(address) {
+      const known = find(keyOf(address));
       if (known === undefined || known.count < maxFailures) return;
-      throw new LoomError("rate_limited", "too much was shown that is no good: ask again in a minute", {
-        limit: maxFailures,
-        retry_after_ms: Math.max(1, known.since + MINUTE_MS - now()),
-      });
+      const retryMs = Math.max(1, known.since + MINUTE_MS - now());
+      const seconds = Math.ceil(retryMs / 1000);
+      throw new LoomError(
+        "rate_limited",
+        `Too many invalid credentials from this address; try again in ${seconds} s.`,
+        { limit: maxFailures, retry_after_ms: retryMs },
+      );
     },
     add(address) {
-      const key = placeOf(address);
+      const key = keyOf(address);
       const { since, count } = find(key) ?? { since: now(), count: 0 };
       counts.set(key, { since, count: count + 1 });
     },
   };
 }
 
-/** Of IPv6 the network: whoever has one has all of its addresses. */
-function placeOf(address: string | undefined): string {
+/** Counts IPv6 by /64 network, because one client usually has a whole network. */
+function keyOf(address: string | undefined): string {
   if (address === undefined) return UNKNOWN;
   return address.includes(":") ? networkOf(address) : address;
 }
@@ -65,7 +68,7 @@ function placeOf(address: string | undefined): string {
 function networkOf(address: string): string {
   const [head = "", tail] = address.split("::");
   const groups = head === "" ? [] : head.split(":");
-  // What stands for as many zeros as are missing matters where it begins within the network.
+  // Expand `::` to the missing zero groups: it may be within the network part.
   const rest = tail === undefined || tail === "" ? [] : tail.split(":");
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - groups.length - rest.length);
   const whole = [...groups, ...Array.from({ length: zeros }, () => "0"), ...rest];

@@ -1,32 +1,32 @@
 import { describe, expect, it } from "vitest";
 import type { CommandState, RunInfo } from "../../../log/index.ts";
 import { createLiveRuns, type LiveRunsOptions } from "./live-runs.ts";
-import { LOCAL, NOBODY, type Principal } from "../principal.ts";
+import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 
-type Fate = "unwritten" | "waits" | "live" | "withdrawn" | "over" | "pruned" | "gone";
+type CommandFate = "unwritten" | "queued" | "live" | "withdrawn" | "ended" | "pruned" | "gone";
 
 const token = (id: string, maxRuns?: number): Principal => ({
-  ...NOBODY,
+  ...ANONYMOUS,
   kind: "token",
   id,
   limits: maxRuns === undefined ? {} : { maxRuns },
 });
 
-/** A log of which only the fate of each message matters. */
-function setStage(options: Omit<LiveRunsOptions, "log"> = {}) {
-  const fates = new Map<string, Fate>();
+/** A log that knows only the state of each command. */
+function createFixture(options: Omit<LiveRunsOptions, "log"> = {}) {
+  const fates = new Map<string, CommandFate>();
   let now = 1_000_000;
-  let asked = 0;
-  const fateOf = (command: string): Fate => fates.get(command) ?? "unwritten";
+  let queries = 0;
+  const fateOf = (command: string): CommandFate => fates.get(command) ?? "unwritten";
   const log = {
     getSession: async (session: string) => ({ sessionId: session }),
     getCommand: async (_session: string, command: string) => {
-      asked++;
+      queries++;
       const fate = fateOf(command);
       if (fate === "unwritten" || fate === "gone") return undefined;
       const code = fate === "withdrawn" ? "cancelled" : "done";
       const body = { run_id: `run of ${command}` };
-      return { body, ...(fate === "waits" ? {} : { outcome: { code } }) } as unknown as CommandState;
+      return { body, ...(fate === "queued" ? {} : { outcome: { code } }) } as unknown as CommandState;
     },
     getRun: async (_session: string, run: string) => {
       const fate = fateOf(run.replace("run of ", ""));
@@ -38,10 +38,10 @@ function setStage(options: Omit<LiveRunsOptions, "log"> = {}) {
   return {
     fates,
     pass: (ms: number) => void (now += ms),
-    asked: () => asked,
+    queries: () => queries,
     admit: (principal: Principal, command: string) =>
       runs.admit(principal, { session: "s", run: `run of ${command}`, command }),
-    /** Of one that no message begins. */
+    /** A run that no command starts. */
     admitFork: (principal: Principal, name: string) => runs.admit(principal, { session: "s", run: `run of ${name}` }),
   };
 }
@@ -49,16 +49,16 @@ function setStage(options: Omit<LiveRunsOptions, "log"> = {}) {
 const TOO_MANY: unknown = expect.objectContaining({ code: "too_many_runs" });
 
 describe("live runs", () => {
-  const endings: readonly (readonly [Fate, boolean])[] = [
-    ["waits", true],
+  const endings: readonly (readonly [CommandFate, boolean])[] = [
+    ["queued", true],
     ["live", true],
     ["withdrawn", false],
-    ["over", false],
+    ["ended", false],
     ["pruned", false],
     ["gone", false],
   ];
-  it.each(endings)("one that %s: takes a place, %s", async (fate, isCounted) => {
-    const { fates, admit, pass } = setStage({ maxRuns: 2 });
+  it.each(endings)("a command in state %s counts: %s", async (fate, isCounted) => {
+    const { fates, admit, pass } = createFixture({ maxRuns: 2 });
     await admit(token("a"), "1");
     await admit(token("a"), "2");
     for (const command of ["1", "2"]) fates.set(command, fate);
@@ -69,39 +69,39 @@ describe("live runs", () => {
     await admit(token("b"), "4");
   });
 
-  it("one that no message begins takes a place as long as it is live", async () => {
-    const { admitFork, fates, pass } = setStage({ maxRuns: 1 });
+  it("count a run without a command while it is live", async () => {
+    const { admitFork, fates, pass } = createFixture({ maxRuns: 1 });
     await admitFork(token("a"), "1");
     fates.set("1", "live");
     pass(60_000);
     await expect(admitFork(token("a"), "2")).rejects.toEqual(TOO_MANY);
-    fates.set("1", "over");
+    fates.set("1", "ended");
     await admitFork(token("a"), "2");
   });
 
-  it("what is being written counts, until it is plain that it was not", async () => {
-    const { admit, pass } = setStage({ maxRuns: 2 });
+  it("count a run that is not in the log yet, for a limited time", async () => {
+    const { admit, pass } = createFixture({ maxRuns: 2 });
     const all = await Promise.allSettled(["1", "2", "3", "4"].map((command) => admit(token("a"), command)));
     expect(all.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected", "rejected"]);
     pass(5001);
     await admit(token("a"), "5");
   });
 
-  it("no two of those that come at once get the last place", async () => {
-    const { admit, fates } = setStage({ maxRuns: 2 });
+  it("admit only one of several concurrent runs to the last slot", async () => {
+    const { admit, fates } = createFixture({ maxRuns: 2 });
     for (const command of ["1", "2"]) await admit(token("a"), command);
-    fates.set("1", "over").set("2", "live");
+    fates.set("1", "ended").set("2", "live");
     const all = await Promise.allSettled(["3", "4", "5"].map((command) => admit(token("a"), command)));
     expect(all.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  it("the same message again is let through, and the log is asked only at the limit", async () => {
-    const { admit, fates, asked } = setStage();
+  it("admit the same run again and query the log only at the limit", async () => {
+    const { admit, fates, queries } = createFixture();
     for (let at = 0; at < 20; at++) {
       await admit(token("a"), String(at));
       fates.set(String(at), "live");
     }
-    expect(asked()).toBe(0);
+    expect(queries()).toBe(0);
     await admit(token("a"), "7");
     await expect(admit(token("a"), "20")).rejects.toEqual(TOO_MANY);
     await expect(admit(token("b", 0), "1")).rejects.toEqual(TOO_MANY);

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isLoomError } from "../../../protocol/index.ts";
-import { LOCAL, NOBODY, type Principal, type PrincipalLimits } from "../principal.ts";
+import { LOCAL, ANONYMOUS, type Principal, type PrincipalLimits } from "../principal.ts";
 import { createRates, type Rates } from "./rates.ts";
 
-const token = (id: string, limits: PrincipalLimits = {}): Principal => ({ ...NOBODY, kind: "token", id, limits });
+const token = (id: string, limits: PrincipalLimits = {}): Principal => ({ ...ANONYMOUS, kind: "token", id, limits });
 
-/** How many of so many are taken. */
+/** Returns how many of the attempts are accepted. */
 function flood(take: Rates["takeRequest"], principal: Principal, times: number): number {
   let taken = 0;
   for (let at = 0; at < times; at++)
@@ -19,13 +19,13 @@ function flood(take: Rates["takeRequest"], principal: Principal, times: number):
   return taken;
 }
 
-describe("rates", () => {
-  it("let through what a minute has, and say when to ask again", () => {
+describe("rate limits", () => {
+  it("allow the limit per minute and report when to retry", () => {
     let now = 0;
     const { takeRequest, takeRun } = createRates({ now: () => now });
     expect(flood(takeRequest, token("a"), 1000)).toBe(600);
     expect(flood(takeRun, token("a"), 1000)).toBe(60);
-    // One is not the other's.
+    // Principals are counted separately.
     expect(flood(takeRequest, token("b"), 10)).toBe(10);
     expect(() => takeRequest(token("a"))).toThrow(
       expect.objectContaining({ code: "rate_limited", details: { limit: 600, retry_after_ms: 100 } }),
@@ -38,7 +38,7 @@ describe("rates", () => {
     expect(flood(takeRequest, token("a"), 1000)).toBe(600);
   });
 
-  it("have limits of a credential, those of the server, and none on one's own machine", () => {
+  it("use the limits of the credential, then of the server, and none for local callers", () => {
     const { takeRequest, takeRun } = createRates({ limits: { requestsPerMinute: 5, runsPerMinute: 0 }, now: () => 0 });
     expect(flood(takeRequest, token("a"), 100)).toBe(5);
     expect(flood(takeRequest, token("b", { requestsPerMinute: 7 }), 100)).toBe(7);
@@ -48,7 +48,7 @@ describe("rates", () => {
     );
   });
 
-  it("never let through more than two minutes' worth in any minute, nor less than was promised", () => {
+  it("never allow more than the bucket holds and keep the promised retry time", () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ waitMs: fc.nat(5000), times: fc.nat(8) }), { maxLength: 100 }),
@@ -75,18 +75,18 @@ describe("rates", () => {
     );
   });
 
-  it("remember no more credentials than they may", () => {
+  it("remember a limited number of principals", () => {
     const { takeRequest } = createRates({ limits: { requestsPerMinute: 1 }, maxPrincipals: 10, now: () => 0 });
     takeRequest(token("first"));
     for (let at = 0; at < 9; at++) takeRequest(token(`t${at}`));
     expect(flood(takeRequest, token("first"), 1)).toBe(0);
-    // It has asked again, and so it is not the oldest.
+    // Recently used, so it is not the oldest.
     takeRequest(token("t9"));
     expect(flood(takeRequest, token("first"), 1)).toBe(0);
     expect(flood(takeRequest, token("t0"), 1)).toBe(1);
   });
 
-  it("give nothing for a clock that was set back", () => {
+  it("do not refill when the clock is set back", () => {
     let now = 1000_000;
     const { takeRequest } = createRates({ limits: { requestsPerMinute: 2 }, now: () => now });
     expect(flood(takeRequest, token("a"), 5)).toBe(2);

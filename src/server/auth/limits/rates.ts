@@ -1,28 +1,27 @@
 /**
- * How often a credential may ask, and how often it may begin runs: so many in a minute, all at once or spread. It knows
- * neither requests nor runs.
+ * Limits the requests and the started runs of a principal per minute, with a token bucket each.
  *
- * Invariant: no more than a limit of credentials is remembered. One that is forgotten, the one that has asked for nothing
- * the longest, begins anew with all it may have.
+ * Invariant: the number of remembered principals is limited; the least recently used is forgotten first and then starts
+ * with a full bucket.
  */
 import { BoundedMap, LoomError } from "../../../protocol/index.ts";
-import { accountOf, type Principal, type PrincipalLimits, USUAL_LIMITS } from "../principal.ts";
+import { accountOf, type Principal, type PrincipalLimits, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
 export interface RatesOptions {
-  /** Of credentials that have none of their own; the usual ones when absent. */
+  /** Limits of principals without their own. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: Pick<PrincipalLimits, "requestsPerMinute" | "runsPerMinute"> | undefined;
-  /** Credentials that are remembered; 10,000 when absent. */
+  /** Principals to remember. Default: 10,000. */
   readonly maxPrincipals?: number | undefined;
   readonly now?: (() => number) | undefined;
 }
 
 export interface Rates {
-  /** One more. Throws `rate_limited`, with `retry_after_ms`; what is refused does not count. */
+  /** Counts one request. Throws `rate_limited`, with `retry_after_ms`; rejected requests do not count. */
   takeRequest(principal: Principal): void;
   takeRun(principal: Principal): void;
 }
 
-/** What is left of a minute's share at a time. */
+/** Remaining requests or runs at the time `at`. */
 interface Bucket {
   left: number;
   at: number;
@@ -41,22 +40,26 @@ export function createRates({ limits = {}, maxPrincipals = MAX_PRINCIPALS, now =
   };
 
   function take(name: RateName, principal: Principal): void {
-    // Nobody to count for.
-    if (principal.kind === "local" || principal.kind === "nobody") return;
-    const limit = principal.limits[name] ?? limits[name] ?? USUAL_LIMITS[name];
+    // These principals have no credential to count for.
+    if (principal.kind === "local" || principal.kind === "anonymous") return;
+    const limit = principal.limits[name] ?? limits[name] ?? DEFAULT_PRINCIPAL_LIMITS[name];
     const at = now();
     const account = accountOf(principal);
     const known = buckets[name].get(account) ?? { left: limit, at };
-    // A clock that was set back gives nothing, and takes nothing away.
+    // A clock that was set back does not change the bucket.
     const left = Math.min(limit, known.left + (Math.max(0, at - known.at) * limit) / MINUTE_MS);
     const isAllowed = left >= 1;
     buckets[name].set(account, { left: isAllowed ? left - 1 : left, at });
     if (isAllowed) return;
     const waitMs = limit > 0 ? Math.ceil(((1 - left) * MINUTE_MS) / limit) : MINUTE_MS;
-    throw new LoomError("rate_limited", `at most ${limit} ${NOUNS[name]} a minute: ask again in a moment`, {
-      limit,
-      retry_after_ms: waitMs,
-    });
+    throw new LoomError(
+      "rate_limited",
+      `Rate limit reached: ${limit} ${NOUNS[name]} per minute; try again in ${Math.ceil(waitMs / 1000)} s.`,
+      {
+        limit,
+        retry_after_ms: waitMs,
+      },
+    );
   }
 
   return {

@@ -2,18 +2,18 @@ import { describe, expect, it } from "vitest";
 import type { Command } from "../../../log/index.ts";
 import type { StampedRecord } from "../../../protocol/index.ts";
 import type { TokenInfo } from "../credentials/credentials.ts";
-import { LOCAL, NOBODY, type Principal } from "../principal.ts";
+import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";
 import { createSpend, type SpendOptions } from "./spend.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const token = (id: string, tokensPerDay?: number): Principal => ({
-  ...NOBODY,
+  ...ANONYMOUS,
   kind: "token",
   id: `token:${id}`,
   limits: tokensPerDay === undefined ? {} : { tokensPerDay },
 });
 
-function setStage(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens: readonly Partial<TokenInfo>[] = []) {
+function createFixture(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens: readonly Partial<TokenInfo>[] = []) {
   const spent = new Map<string, number>();
   const clock = { now: 10 * DAY_MS + 1000 };
   const submitted: Command[] = [];
@@ -31,7 +31,7 @@ function setStage(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens: read
   const log = { submit } as unknown as SpendOptions["log"];
   const make = () => createSpend({ ...options, credentials, log, now: () => clock.now });
   const spend = make();
-  const begin = (actor: string | undefined, run = "r") => {
+  const startRun = (actor: string | undefined, run = "r") => {
     const observed = spend.observer.openRun({ sessionId: "s", runId: run });
     const take = (event: object, isPast = false): void => observed.take({ event } as unknown as StampedRecord, isPast);
     take({ type: "run_start", actor });
@@ -40,27 +40,27 @@ function setStage(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens: read
     return { use };
   };
   const read = (id: string): number => credentials.readSpent(id, clock.now);
-  return { spend, make, begin, submitted, state, clock, read };
+  return { spend, make, startRun, submitted, state, clock, read };
 }
 
 const EXCEEDED: unknown = expect.objectContaining({ code: "spend_exceeded" });
 
-describe("spend", () => {
-  it("counts what models used for whoever began the run, and no more than once", () => {
-    const { begin, read, submitted } = setStage();
-    const run = begin("token:a");
+describe("spend limits", () => {
+  it("count the usage of each principal once", () => {
+    const { startRun, read, submitted } = createFixture();
+    const run = startRun("token:a");
     run.use(10, 5);
     run.use(100, 1);
     run.use(1000, 1000, true);
-    begin("token:b", "r2").use(7, 0);
-    begin(undefined, "r3").use(7, 0);
+    startRun("token:b", "r2").use(7, 0);
+    startRun(undefined, "r3").use(7, 0);
     expect([read("token:a"), read("token:b"), submitted]).toEqual([116, 7, []]);
   });
 
-  it("cancels what goes past the limit, once for each run, and says why", () => {
-    const reason: unknown = expect.stringContaining("spend_exceeded: at most 100 tokens");
-    const { begin, submitted } = setStage({ tokensPerDay: 100 });
-    const [one, two] = [begin("jwt:ann", "one"), begin("jwt:ann", "two")];
+  it("cancel each run above the limit once, with a reason", () => {
+    const reason: unknown = expect.stringContaining("spend_exceeded: Daily limit of 100 model tokens");
+    const { startRun, submitted } = createFixture({ tokensPerDay: 100 });
+    const [one, two] = [startRun("jwt:ann", "one"), startRun("jwt:ann", "two")];
     one.use(50, 50);
     expect(submitted).toEqual([]);
     one.use(1, 0);
@@ -72,9 +72,9 @@ describe("spend", () => {
     expect(new Set(submitted.map(({ commandId }) => commandId)).size).toBe(2);
   });
 
-  it("tries again with the next call of a model where it could not be cancelled", async () => {
-    const { begin, submitted, state } = setStage({ tokensPerDay: 100 });
-    const run = begin("token:a");
+  it("retry a failed cancellation after the next model call", async () => {
+    const { startRun, submitted, state } = createFixture({ tokensPerDay: 100 });
+    const run = startRun("token:a");
     state.isFull = true;
     run.use(101, 0);
     await Promise.resolve();
@@ -86,17 +86,19 @@ describe("spend", () => {
     expect(submitted).toHaveLength(1);
   });
 
-  it("has the limit of a token, also where nobody has seen it since the start", () => {
-    const { begin, submitted } = setStage({ tokensPerDay: 1000 }, [{ tokenId: "a", limits: { tokensPerDay: 5 } }]);
-    begin("token:a").use(6, 0);
-    begin("token:b").use(6, 0);
+  it("use the limit of a token that was not seen since the start", () => {
+    const { startRun, submitted } = createFixture({ tokensPerDay: 1000 }, [
+      { tokenId: "a", limits: { tokensPerDay: 5 } },
+    ]);
+    startRun("token:a").use(6, 0);
+    startRun("token:b").use(6, 0);
     expect(submitted).toHaveLength(1);
   });
 
-  it("begins nothing more that day, whoever counts, and goes on the next", () => {
-    const { begin, spend, make, clock } = setStage({ tokensPerDay: 100 });
+  it("reject new runs for the rest of the UTC day", () => {
+    const { startRun, spend, make, clock } = createFixture({ tokensPerDay: 100 });
     spend.admit(token("a"));
-    begin("token:a").use(100, 0);
+    startRun("token:a").use(100, 0);
     for (const one of [spend, make()]) expect(() => one.admit(token("a"))).toThrow(EXCEEDED);
     expect(() => spend.admit(token("a"))).toThrow(
       expect.objectContaining({ details: { limit: 100, retry_after_ms: DAY_MS - 1000 } }),
@@ -108,8 +110,8 @@ describe("spend", () => {
     spend.admit(token("a"));
   });
 
-  it("is shown only what it counts", () => {
-    const { observer } = setStage().spend;
+  it("ignore other event types", () => {
+    const { observer } = createFixture().spend;
     expect(["message_chunk", "usage", "run_start"].map((type) => observer.ignores?.has(type))).toEqual([
       true,
       false,

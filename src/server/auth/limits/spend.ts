@@ -1,9 +1,9 @@
 /**
- * What models use up for a credential in a day, and what happens when that is too much: runs that go on are cancelled,
- * with the reason in their stream, and no more are begun until the next day of UTC.
+ * Limits the model tokens a principal uses per UTC day. When the limit is exceeded, its live runs are cancelled with
+ * the reason in their stream, and new runs are rejected until the next day.
  *
- * Whoever sent the message of a run pays for it. A call of a model is counted when it is over, so each run that is live may
- * go past the limit by one call. What was counted is kept with the credentials: a restart changes nothing.
+ * A run counts for the principal that sent its message. A model call is counted when it ends, so each live run can
+ * exceed the limit by one call. The usage is stored with the credentials and survives a restart.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../../log/index.ts";
@@ -15,26 +15,26 @@ import type { Principal } from "../principal.ts";
 export interface SpendOptions {
   readonly credentials: Pick<Credentials, "addSpent" | "readSpent" | "listTokens">;
   readonly log: Pick<Log, "submit">;
-  /** Of a credential that names no limit; none when absent. Code `spend_exceeded`. */
+  /** Limit of a principal without its own. Default: unlimited. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
   readonly now?: (() => number) | undefined;
-  /** Told of what could not be cancelled. */
+  /** Receives errors of failed cancellations. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface Spend {
-  /** To be told of all runs of the server. */
+  /** Must observe all runs of the server. */
   readonly observer: Observer;
-  /** Before a run is begun. Throws `spend_exceeded`. */
+  /** Checks the limit before a run starts. Throws `spend_exceeded`. */
   admit(principal: Principal): void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Tokens whose limits are remembered: they never change. */
+/** Tokens whose limits are cached; a token's limits never change. */
 const MAX_KNOWN = 10_000;
 const ignore = (): void => undefined;
 
-const TOLD: ReadonlySet<string> = new Set(["run_start", "usage"]);
+const HANDLED_TYPES: ReadonlySet<string> = new Set(["run_start", "usage"]);
 
 export function createSpend(options: SpendOptions): Spend {
   const { credentials, log, tokensPerDay, now = Date.now, onError = ignore } = options;
@@ -42,14 +42,14 @@ export function createSpend(options: SpendOptions): Spend {
 
   function findLimit(actor: string): number | undefined {
     return known.getOrCreate(actor, () => {
-      // Only tokens have limits of their own.
+      // Only tokens can have their own limits.
       const tokens = actor.startsWith("token:") ? credentials.listTokens() : [];
       const token = tokens.find(({ tokenId }) => `token:${tokenId}` === actor);
       return { limit: token?.limits?.tokensPerDay ?? tokensPerDay };
     }).limit;
   }
 
-  /** Under an id that nobody can have taken before. */
+  /** Uses a random command id, so no client can have used it before. */
   async function cancel(sessionId: string, runId: string, limit: number): Promise<void> {
     const body = { run_id: runId, reason: `spend_exceeded: ${describeLimit(limit)}` };
     await log.submit({ commandId: `spend:${randomUUID()}`, sessionId, kind: "cancel", body });
@@ -63,7 +63,7 @@ export function createSpend(options: SpendOptions): Spend {
       if (event.type === "run_start") ({ actor } = event as EventOf<"run_start">);
       if (event.type !== "usage" || isPast || actor === undefined) return;
       const { total_tokens, prompt_tokens, completion_tokens } = event as EventOf<"usage">;
-      // Some providers tell no sum.
+      // Some providers report no total.
       const tokens = Math.max(total_tokens, prompt_tokens + completion_tokens);
       if (!(tokens > 0)) return;
       const at = now();
@@ -72,7 +72,7 @@ export function createSpend(options: SpendOptions): Spend {
       if (isCancelled || limit === undefined || credentials.readSpent(actor, at) <= limit) return;
       isCancelled = true;
       cancel(sessionId, runId, limit).catch((error: unknown) => {
-        // Tried again with the next call of a model: there may be room among what waits by then.
+        // Retry after the next model call: the inbox may have space again.
         isCancelled = false;
         onError(error);
       });
@@ -81,8 +81,8 @@ export function createSpend(options: SpendOptions): Spend {
   }
 
   return {
-    // All others come by the thousand, and cost nothing here.
-    observer: { name: "spend", ignores: new Set(EVENT_TYPES.filter((type) => !TOLD.has(type))), openRun },
+    // The other event types are frequent; skip them without cost.
+    observer: { name: "spend", ignores: new Set(EVENT_TYPES.filter((type) => !HANDLED_TYPES.has(type))), openRun },
 
     admit({ kind, id, limits }) {
       const limit = limits.tokensPerDay ?? tokensPerDay;
@@ -95,5 +95,5 @@ export function createSpend(options: SpendOptions): Spend {
 }
 
 function describeLimit(limit: number): string {
-  return `at most ${limit} tokens of models may be used in one day of UTC, and they are used up`;
+  return `Daily limit of ${limit} model tokens reached; it resets at 00:00 UTC.`;
 }

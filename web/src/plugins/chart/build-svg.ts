@@ -1,9 +1,9 @@
-/** Makes the elements of a drawing, each by name: no text is ever parsed as markup. */
+/** Builds SVG elements from a parsed drawing. No text is parsed as markup. */
 import type { SvgElement } from "./read-svg.ts";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** `prefix` keeps the names inside one drawing apart from those of another on the same page. */
+/** `prefix` keeps IDs of several drawings on one page apart. */
 export function buildSvg({ tag, attributes, children }: SvgElement, prefix: string): SVGElement {
   const element = document.createElementNS(SVG, tag);
   for (const [name, value] of Object.entries(attributes))

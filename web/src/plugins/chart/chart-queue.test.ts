@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { ChartLook } from "./chart-look.ts";
+import type { ChartStyle } from "./chart-style.ts";
 import { type ChartResult, type ChartWorkerEvents, createChartQueue } from "./chart-queue.ts";
 import type { ChartRequest } from "./chart-worker.ts";
 
@@ -12,7 +12,7 @@ const workers: FakeWorker[] = [];
 const results: [string, ChartResult][] = [];
 const DONE: ChartResult = { failure: "no_data" };
 
-const makeQueue = (): ((name: string, signal?: AbortSignal) => void) => {
+const createQueue = (): ((name: string, signal?: AbortSignal) => void) => {
   const queue = createChartQueue({
     computeMs: 1000,
     loadMs: 5000,
@@ -24,7 +24,9 @@ const makeQueue = (): ((name: string, signal?: AbortSignal) => void) => {
     },
   });
   return (name, signal = new AbortController().signal) =>
-    queue.request({ specification: { name }, look: {} as ChartLook }, signal, (result) => results.push([name, result]));
+    queue.request({ specification: { name }, style: {} as ChartStyle }, signal, (result) =>
+      results.push([name, result]),
+    );
 };
 
 const listSent = (worker: FakeWorker | undefined): unknown =>
@@ -37,38 +39,38 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-describe("the queue of charts", () => {
-  it("starts one worker when there is a chart, and asks for one at a time", () => {
-    const ask = makeQueue();
+describe("the chart queue", () => {
+  it("starts one worker with the first chart, and sends one request at a time", () => {
+    const request = createQueue();
     expect(workers).toEqual([]);
-    ask("one");
-    ask("two");
+    request("one");
+    request("two");
     expect(listSent(workers[0])).toEqual([]);
-    workers[0]?.onAnswer("ready");
+    workers[0]?.onMessage("ready");
     expect(listSent(workers[0])).toEqual(["one"]);
-    workers[0]?.onAnswer(DONE);
+    workers[0]?.onMessage(DONE);
     expect(results).toEqual([["one", DONE]]);
     expect(listSent(workers[0])).toEqual(["one", "two"]);
     expect(workers.length).toBe(1);
   });
 
-  it("ends one that takes too long, and goes on with another worker", () => {
-    const ask = makeQueue();
-    ask("endless");
-    ask("next");
-    workers[0]?.onAnswer("ready");
+  it("terminates a worker that takes too long, and continues with another", () => {
+    const request = createQueue();
+    request("endless");
+    request("next");
+    workers[0]?.onMessage("ready");
     vi.advanceTimersByTime(1000);
     expect(results).toEqual([["endless", { failure: "timeout" }]]);
     expect(workers[0]?.isEnded).toBe(true);
-    workers[1]?.onAnswer("ready");
+    workers[1]?.onMessage("ready");
     expect(listSent(workers[1])).toEqual(["next"]);
   });
 
-  it("answers everybody where nothing can be loaded", () => {
-    const ask = makeQueue();
-    ask("one");
+  it("fails every request if the worker cannot be loaded", () => {
+    const request = createQueue();
+    request("one");
     workers[0]?.onError();
-    ask("two");
+    request("two");
     vi.advanceTimersByTime(5000);
     expect(results).toEqual([
       ["one", { failure: "unavailable" }],
@@ -79,36 +81,36 @@ describe("the queue of charts", () => {
         throw new Error("no workers");
       },
     });
-    const told: ChartResult[] = [];
+    const refused: ChartResult[] = [];
     const { signal } = new AbortController();
-    none.request({ specification: {}, look: {} as ChartLook }, signal, (result) => told.push(result));
-    expect(told).toEqual([{ failure: "unavailable" }]);
+    none.request({ specification: {}, style: {} as ChartStyle }, signal, (result) => refused.push(result));
+    expect(refused).toEqual([{ failure: "unavailable" }]);
   });
 
-  it("answers nobody who has gone", () => {
-    const ask = makeQueue();
+  it("reports no result for an aborted request", () => {
+    const request = createQueue();
     const gone = new AbortController();
-    ask("sent", gone.signal);
-    ask("waiting", gone.signal);
-    workers[0]?.onAnswer("ready");
+    request("sent", gone.signal);
+    request("waiting", gone.signal);
+    workers[0]?.onMessage("ready");
     gone.abort();
-    workers[0]?.onAnswer(DONE);
-    ask("here");
-    workers[0]?.onAnswer(DONE);
+    workers[0]?.onMessage(DONE);
+    request("here");
+    workers[0]?.onMessage(DONE);
     expect(results).toEqual([["here", DONE]]);
     expect(listSent(workers[0])).toEqual(["sent", "here"]);
   });
 
-  it("lets the worker go when there has been nothing to draw for a while", () => {
-    const ask = makeQueue();
-    ask("one");
-    workers[0]?.onAnswer("ready");
-    workers[0]?.onAnswer(DONE);
+  it("terminates an idle worker", () => {
+    const request = createQueue();
+    request("one");
+    workers[0]?.onMessage("ready");
+    workers[0]?.onMessage(DONE);
     vi.advanceTimersByTime(59_999);
     expect(workers[0]?.isEnded).toBe(false);
     vi.advanceTimersByTime(1);
     expect(workers[0]?.isEnded).toBe(true);
-    ask("two");
+    request("two");
     expect(workers.length).toBe(2);
   });
 });

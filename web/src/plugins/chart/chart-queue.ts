@@ -1,28 +1,27 @@
 /**
- * Has charts computed by a worker, one at a time. One that takes too long is ended with its worker; the next begins
- * anew. The worker, and the drawing library with it, is loaded when the first chart is asked for, and let go when there
- * has been none for a while.
+ * Queue of charts for one worker. A chart that takes too long is aborted by terminating the worker; the next chart
+ * starts a new one. The worker is loaded with the first chart and terminated after an idle period.
  *
- * Invariant: every request is answered once, or was withdrawn.
+ * Invariant: every request gets one result, unless it was aborted.
  */
-import type { ChartAnswer, ChartRequest } from "./chart-worker.ts";
+import type { ChartWorkerMessage, ChartRequest } from "./chart-worker.ts";
 import type { ChartOutcome } from "./compute-chart.ts";
 
 export type ChartResult = ChartOutcome | { readonly failure: "timeout" | "unavailable" };
 
 export interface ChartWorker {
   send(request: ChartRequest): void;
-  /** At once, whatever it is doing; it says nothing after that. */
+  /** Terminates the worker at once. It sends no further messages. */
   end(): void;
 }
 
 export interface ChartWorkerEvents {
-  readonly onAnswer: (answer: ChartAnswer) => void;
+  readonly onMessage: (answer: ChartWorkerMessage) => void;
   readonly onError: () => void;
 }
 
 export interface ChartQueueOptions {
-  /** May throw where there are no workers. */
+  /** May throw if workers are not available. */
   readonly createWorker: (events: ChartWorkerEvents) => ChartWorker;
   readonly loadMs?: number;
   readonly computeMs?: number;
@@ -30,11 +29,11 @@ export interface ChartQueueOptions {
 }
 
 export interface ChartQueue {
-  /** The signal withdraws it; nothing is answered then. */
+  /** Aborting the signal cancels the request; no result is reported then. */
   request(request: ChartRequest, signal: AbortSignal, onResult: (result: ChartResult) => void): void;
 }
 
-interface Job {
+interface ChartJob {
   readonly request: ChartRequest;
   readonly signal: AbortSignal;
   readonly onResult: (result: ChartResult) => void;
@@ -42,8 +41,8 @@ interface Job {
 
 export function createChartQueue(options: ChartQueueOptions): ChartQueue {
   const { createWorker, loadMs = 20_000, computeMs = 4000, idleMs = 60_000 } = options;
-  const waiting: Job[] = [];
-  let current: Job | undefined;
+  const waiting: ChartJob[] = [];
+  let current: ChartJob | undefined;
   let worker: ChartWorker | undefined;
   let isReady = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -86,8 +85,8 @@ export function createChartQueue(options: ChartQueueOptions): ChartQueue {
     try {
       worker = createWorker({
         onError: () => fail("unavailable"),
-        onAnswer: (told) => {
-          if (told !== "ready") return answer(told);
+        onMessage: (message) => {
+          if (message !== "ready") return answer(message);
           isReady = true;
           return send();
         },

@@ -1,20 +1,20 @@
-/** Runs beside the page: computes one chart after the other, as asked. Whoever asked may end it at any time. */
+/** Web worker that computes charts one after the other. The page may terminate it at any time. */
 import * as vega from "vega";
 import type { JsonObject } from "loom-agent/protocol";
-import type { ChartLook } from "./chart-look.ts";
+import type { ChartStyle } from "./chart-style.ts";
 import { type ChartOutcome, computeChart } from "./compute-chart.ts";
 
 export interface ChartRequest {
   readonly specification: JsonObject;
-  readonly look: ChartLook;
+  readonly style: ChartStyle;
 }
 
-/** The worker says `ready` once, then answers each request in turn. */
-export type ChartAnswer = "ready" | ChartOutcome;
+/** The worker sends `ready` once, then one result per request. */
+export type ChartWorkerMessage = "ready" | ChartOutcome;
 
-/** The part of a worker's global scope that is used. */
-interface Scope {
-  postMessage(answer: ChartAnswer): void;
+/** The part of the worker's global scope that is used. */
+interface WorkerScope {
+  postMessage(answer: ChartWorkerMessage): void;
   addEventListener(type: "message", listener: (event: MessageEvent<ChartRequest>) => void): void;
 }
 
@@ -27,12 +27,12 @@ interface TextItem {
   readonly limit?: number;
 }
 
-/** The library has it; its types do not. */
+/** Exported by the library, but missing in its types. */
 const { textMetrics } = vega as unknown as {
   readonly textMetrics: { width(item: TextItem, text: string | number | null): number };
 };
 
-/** Beside the page there is no document to measure texts in, but a canvas of one's own. */
+/** A worker has no document to measure text in. It uses an OffscreenCanvas. */
 function measureTexts(): void {
   if (typeof OffscreenCanvas === "undefined") return;
   const context = new OffscreenCanvas(1, 1).getContext("2d");
@@ -45,8 +45,8 @@ function measureTexts(): void {
 }
 
 measureTexts();
-const scope = globalThis as unknown as Scope;
+const scope = globalThis as unknown as WorkerScope;
 scope.addEventListener("message", ({ data }) => {
-  void computeChart(data.specification, data.look).then((outcome) => scope.postMessage(outcome));
+  void computeChart(data.specification, data.style).then((outcome) => scope.postMessage(outcome));
 });
 scope.postMessage("ready");

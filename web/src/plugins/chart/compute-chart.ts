@@ -1,25 +1,24 @@
 /**
- * Computes a chart: from a Vega-Lite specification to the shapes and texts that are drawn. It runs beside the page, where
- * it can be stopped; it sees no document and asks for nothing. Expressions in a specification are interpreted, never
- * made into code.
+ * Computes a chart: from a Vega-Lite specification to SVG elements. It runs in a worker, without a document and without
+ * network access. Expressions are interpreted, never compiled to code.
  */
 import { type Loader, parse, View } from "vega";
 import { expressionInterpreter } from "vega-interpreter";
 import { compile, type TopLevelSpec } from "vega-lite";
 import type { JsonObject } from "loom-agent/protocol";
-import { type ChartLook, toVegaConfig } from "./chart-look.ts";
-import { hardenSpecification, type LeftOut } from "./harden-specification.ts";
-import { leanLabels } from "./lean-labels.ts";
+import { type ChartStyle, toVegaConfig } from "./chart-style.ts";
+import { hardenSpecification, type OmittedPart } from "./harden-specification.ts";
+import { rotateLabels } from "./rotate-labels.ts";
 import { readSvg, type SvgElement } from "./read-svg.ts";
 
 /**
- * `too_large`: the specification; `too_many`: what it would draw; `no_data`: its rows are elsewhere; `invalid`: it is
- * none, and `message` says why.
+ * `too_large`: the specification is too large; `too_many`: too many elements to draw; `no_data`: its data is external;
+ * `invalid`: not a valid specification, `message` says why.
  */
 export type ChartFailure = "too_large" | "too_many" | "no_data" | "invalid";
 
 export type ChartOutcome =
-  | { readonly drawing: SvgElement; readonly leftOut: readonly LeftOut[] }
+  | { readonly drawing: SvgElement; readonly omitted: readonly OmittedPart[] }
   | { readonly failure: ChartFailure; readonly message?: string };
 
 const MAX_ELEMENTS = 12_000;
@@ -27,38 +26,38 @@ const MAX_MESSAGE = 300;
 const HEIGHT = 280;
 const MIN_WIDTH = 200;
 
-/** Whatever is asked for, nothing is fetched. */
+/** Refuses every load. */
 const LOADER: Loader = {
-  load: () => Promise.reject(new Error("nothing is fetched")),
-  sanitize: () => Promise.reject(new Error("nothing is fetched")),
-  http: () => Promise.reject(new Error("nothing is fetched")),
-  file: () => Promise.reject(new Error("nothing is fetched")),
+  load: () => Promise.reject(new Error("loading is disabled")),
+  sanitize: () => Promise.reject(new Error("loading is disabled")),
+  http: () => Promise.reject(new Error("loading is disabled")),
+  file: () => Promise.reject(new Error("loading is disabled")),
 };
 
-/** Of more than `maxElements` nothing is drawn: nobody could tell them apart, and the page would be slow. */
+/** Charts with more than `maxElements` are not drawn: they would be unreadable and slow. */
 export async function computeChart(
   given: JsonObject,
-  look: ChartLook,
+  style: ChartStyle,
   maxElements = MAX_ELEMENTS,
 ): Promise<ChartOutcome> {
   const hard = hardenSpecification(given);
   if (hard === undefined) return { failure: "too_large" };
-  // A chart without its rows is a frame around nothing.
-  if (hard.leftOut.length > 0 && !hard.hasRows) return { failure: "no_data" };
+  // Without its data, the chart would be empty.
+  if (hard.omitted.length > 0 && !hard.hasRows) return { failure: "no_data" };
   try {
-    const text = await renderSvg(fitSpecification(hard.specification, look), look);
+    const text = await renderSvg(fitSpecification(hard.specification, style), style);
     const drawing = readSvg(text, maxElements);
     if (drawing === undefined) return { failure: "too_many" };
-    return { drawing, leftOut: hard.leftOut };
+    return { drawing, omitted: hard.omitted };
   } catch (error) {
-    // The library says what is wrong where it looked; elsewhere it stumbles, which tells nobody anything.
-    const isTold = error instanceof Error && error.name === "Error";
-    return { failure: "invalid", ...(isTold ? { message: error.message.slice(0, MAX_MESSAGE) } : {}) };
+    // Plain errors come from validation and explain the problem. Others, such as TypeError, would not help.
+    const hasMessage = error instanceof Error && error.name === "Error";
+    return { failure: "invalid", ...(hasMessage ? { message: error.message.slice(0, MAX_MESSAGE) } : {}) };
   }
 }
 
-async function renderSvg(specification: JsonObject, look: ChartLook): Promise<string> {
-  const { spec } = compile(specification as unknown as TopLevelSpec, { config: toVegaConfig(look), logger: SILENT });
+async function renderSvg(specification: JsonObject, style: ChartStyle): Promise<string> {
+  const { spec } = compile(specification as unknown as TopLevelSpec, { config: toVegaConfig(style), logger: SILENT });
   const view = new View(parse(spec, undefined, { ast: true }), {
     expr: expressionInterpreter,
     loader: LOADER,
@@ -72,15 +71,15 @@ async function renderSvg(specification: JsonObject, look: ChartLook): Promise<st
   }
 }
 
-/** One view takes the width there is; several beside each other have widths of their own, and are scaled as a whole. */
-function fitSpecification(specification: JsonObject, { width }: ChartLook): JsonObject {
+/** A single view fills the width. Facets and concatenations keep their widths and are scaled as a whole. */
+function fitSpecification(specification: JsonObject, { width }: ChartStyle): JsonObject {
   const encoding = specification["encoding"] as JsonObject | undefined;
   const isOne = specification["mark"] !== undefined || specification["layer"] !== undefined;
   if (!isOne || ["row", "column", "facet"].some((channel) => encoding?.[channel] !== undefined)) return specification;
   const height = specification["height"] ?? HEIGHT;
   const type = typeof height === "number" ? "fit" : "fit-x";
   const wide = Math.max(MIN_WIDTH, width);
-  return { ...leanLabels(specification, wide), width: wide, height, autosize: { type, contains: "padding" } };
+  return { ...rotateLabels(specification, wide), width: wide, height, autosize: { type, contains: "padding" } };
 }
 
 const SILENT = {

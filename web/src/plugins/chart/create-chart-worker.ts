@@ -1,30 +1,30 @@
 /**
- * Starts the worker. The policy of the page lets no text become a script's address; this is the one place that makes
- * one, from the one address the build has put in.
+ * Starts the chart worker. The page's Trusted Types policy forbids script URLs from strings; this module creates the
+ * only one, from the URL that the build inserts.
  */
-// oxlint-disable-next-line import/default -- the build makes it
+// oxlint-disable-next-line import/default -- resolved by Vite
 import workerUrl from "./chart-worker.ts?worker&url";
 import type { ChartWorker, ChartWorkerEvents } from "./chart-queue.ts";
-import type { ChartAnswer } from "./chart-worker.ts";
+import type { ChartWorkerMessage } from "./chart-worker.ts";
 
-/** Not yet in the library of types. */
+/** Missing in TypeScript's DOM types. */
 interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string };
 }
 
-/** A policy of one name is made once in the life of a page. */
+/** A policy name can be created once per page. */
 let policy: ReturnType<TrustedTypes["createPolicy"]> | undefined;
 
-export function createChartWorker({ onAnswer, onError }: ChartWorkerEvents): ChartWorker {
+export function createChartWorker({ onMessage: onAnswer, onError }: ChartWorkerEvents): ChartWorker {
   const { trustedTypes } = globalThis as { readonly trustedTypes?: TrustedTypes };
   policy ??= trustedTypes?.createPolicy("loom-chart", { createScriptURL: checkUrl });
   const worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: "module", name: "charts" });
-  worker.addEventListener("message", ({ data }: MessageEvent<ChartAnswer>) => onAnswer(data));
+  worker.addEventListener("message", ({ data }: MessageEvent<ChartWorkerMessage>) => onAnswer(data));
   worker.addEventListener("error", onError);
   return { send: (request) => worker.postMessage(request), end: () => worker.terminate() };
 }
 
 function checkUrl(url: string): string {
-  if (url !== workerUrl) throw new TypeError("this is not a script of the page");
+  if (url !== workerUrl) throw new TypeError("Not a script of the page.");
   return url;
 }

@@ -4,13 +4,13 @@ import { hardenSpecification } from "./harden-specification.ts";
 
 const values = [{ a: 1, url: "https://elsewhere.example/i.png", href: "javascript:alert(1)" }];
 
-describe("a specification that was hardened", () => {
-  it("draws the same where there was nothing to take out", () => {
+describe("a hardened specification", () => {
+  it("is unchanged if there is nothing to remove", () => {
     const specification = { data: { values }, mark: { type: "bar" }, encoding: { x: { field: "a" } } };
-    expect(hardenSpecification(specification)).toEqual({ specification, leftOut: [], hasRows: true });
+    expect(hardenSpecification(specification)).toEqual({ specification, omitted: [], hasRows: true });
   });
 
-  it("fetches nothing, whatever part of it would", () => {
+  it("loads nothing", () => {
     const hard = hardenSpecification({
       data: { url: "https://elsewhere.example/d.json" },
       layer: [
@@ -19,12 +19,12 @@ describe("a specification that was hardened", () => {
         { data: { url: "d.csv", format: { type: "csv" } }, transform: [{ lookup: "a", from: { data: { url: "x" } } }] },
       ],
     });
-    expect(hard?.leftOut).toEqual(["fetch"]);
+    expect(hard?.omitted).toEqual(["fetch"]);
     expect(hard?.hasRows).toBe(false);
     expect(JSON.stringify(hard?.specification)).not.toMatch(/url|elsewhere|d\.csv/i);
   });
 
-  it("links nowhere and keeps the page's own look", () => {
+  it("has no links and no style", () => {
     const hard = hardenSpecification({
       data: { values },
       mark: { type: "bar", href: "https://elsewhere.example" },
@@ -35,20 +35,20 @@ describe("a specification that was hardened", () => {
     });
     expect(hard).toEqual({
       specification: { data: { values }, mark: { type: "bar" }, encoding: {} },
-      leftOut: ["link"],
+      omitted: ["link"],
       hasRows: true,
     });
   });
 
-  it("leaves rows of data alone, which do nothing by themselves", () => {
+  it("keeps data rows unchanged", () => {
     const hard = hardenSpecification({ datasets: { one: values }, data: { name: "one" }, mark: "bar" });
     expect(hard?.specification["datasets"]).toEqual({ one: values });
-    expect(hard?.leftOut).toEqual([]);
+    expect(hard?.omitted).toEqual([]);
   });
 
-  it("makes up no more rows than are drawn", () => {
+  it("generates a bounded number of rows", () => {
     const generate = (sequence: Json): readonly string[] | undefined =>
-      hardenSpecification({ data: { sequence }, mark: "line" })?.leftOut;
+      hardenSpecification({ data: { sequence }, mark: "line" })?.omitted;
     expect(generate({ start: 0, stop: 100 })).toEqual([]);
     expect(generate({ start: 0, stop: 1e9 })).toEqual(["generate"]);
     expect(generate({ start: 0, stop: 10, step: 1e-9 })).toEqual(["generate"]);
@@ -56,7 +56,7 @@ describe("a specification that was hardened", () => {
     expect(generate({ stop: { expr: "1e9" } })).toEqual(["generate"]);
   });
 
-  it("is none where it is deeper or larger than any chart", () => {
+  it("is refused if it is too deep or too large", () => {
     let deep: JsonObject = {};
     for (let level = 0; level < 100; level++) deep = { layer: [deep] };
     expect(hardenSpecification(deep)).toBeUndefined();

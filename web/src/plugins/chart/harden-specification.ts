@@ -1,23 +1,22 @@
 /**
- * Takes out of a Vega-Lite specification what the page does not do, whoever wrote it: nothing is fetched, nothing links
- * away, nobody else's look. Rows of data are passed on untouched: only what refers to them could do anything.
+ * Removes unsafe parts of a Vega-Lite specification: external loads, links and styles. Data rows are passed through,
+ * because only encodings that refer to them have an effect.
  *
- * The specification is judged here for what it says; how long it takes and how much it draws is judged where it is
- * computed.
+ * Time and number of elements are limited where the chart is computed.
  */
 import { isJsonObject, type Json, type JsonObject } from "loom-agent/protocol";
 
-/** `fetch`: data or images of elsewhere; `link`: addresses to go to; `generate`: more rows made up than are drawn. */
-export type LeftOut = "fetch" | "link" | "generate";
+/** `fetch`: external data or images; `link`: links; `generate`: too many generated rows. */
+export type OmittedPart = "fetch" | "link" | "generate";
 
-export interface HardSpecification {
+export interface HardenedSpecification {
   readonly specification: JsonObject;
-  readonly leftOut: readonly LeftOut[];
-  /** Some rows are in it. */
+  readonly omitted: readonly OmittedPart[];
+  /** The specification contains data. */
   readonly hasRows: boolean;
 }
 
-const REFUSED: ReadonlyMap<string, LeftOut | undefined> = new Map([
+const REFUSED: ReadonlyMap<string, OmittedPart | undefined> = new Map([
   ["url", "fetch"],
   ["href", "link"],
   ["$schema", undefined],
@@ -32,14 +31,14 @@ const MAX_DEPTH = 64;
 const MAX_ENTRIES = 20_000;
 const MAX_SIZE = 2000;
 
-/** Undefined where it is deeper or has more in it than any chart needs. */
-export function hardenSpecification(given: JsonObject): HardSpecification | undefined {
-  const leftOut = new Set<LeftOut>();
+/** Returns undefined if the specification is too deep or too large. */
+export function hardenSpecification(given: JsonObject): HardenedSpecification | undefined {
+  const omitted = new Set<OmittedPart>();
   let entries = 0;
   let hasRows = false;
 
   function harden(value: Json, depth: number): Json {
-    if (++entries > MAX_ENTRIES || depth > MAX_DEPTH) throw new TooMuch();
+    if (++entries > MAX_ENTRIES || depth > MAX_DEPTH) throw new SpecificationTooLarge();
     if (Array.isArray(value)) return (value as readonly Json[]).map((item) => harden(item, depth + 1));
     return isJsonObject(value) ? hardenObject(value, depth) : value;
   }
@@ -48,15 +47,15 @@ export function hardenSpecification(given: JsonObject): HardSpecification | unde
     const kept: { [name: string]: Json } = {};
     for (const [name, inner] of Object.entries(value)) {
       const why = REFUSED.get(name);
-      if (why !== undefined) leftOut.add(why);
+      if (why !== undefined) omitted.add(why);
       if (REFUSED.has(name) || name === "__proto__") continue;
       hasRows ||= ROWS.has(name) || name === "sequence";
       if (ROWS.has(name)) kept[name] = inner;
-      else if (name === "sequence" && countSequence(inner) > MAX_GENERATED) leftOut.add("generate");
+      else if (name === "sequence" && countSequence(inner) > MAX_GENERATED) omitted.add("generate");
       else if ((name === "width" || name === "height") && typeof inner === "number")
         kept[name] = Math.min(MAX_SIZE, Math.max(1, inner));
-      // Colours and cursors are places where CSS would fetch.
-      else if (typeof inner === "string" && /url\s*\(/i.test(inner)) leftOut.add("fetch");
+      // CSS loads URLs in colors and cursors.
+      else if (typeof inner === "string" && /url\s*\(/i.test(inner)) omitted.add("fetch");
       else kept[name] = harden(inner, depth + 1);
     }
     return kept;
@@ -64,14 +63,14 @@ export function hardenSpecification(given: JsonObject): HardSpecification | unde
 
   try {
     const specification = hardenObject(given, 0);
-    return { specification, leftOut: [...leftOut].toSorted(), hasRows };
+    return { specification, omitted: [...omitted].toSorted(), hasRows };
   } catch (error) {
-    if (error instanceof TooMuch) return undefined;
+    if (error instanceof SpecificationTooLarge) return undefined;
     throw error;
   }
 }
 
-class TooMuch extends Error {}
+class SpecificationTooLarge extends Error {}
 
 function countSequence(sequence: Json): number {
   if (!isJsonObject(sequence)) return Infinity;

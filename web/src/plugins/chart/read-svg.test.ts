@@ -3,8 +3,8 @@ import { readSvg } from "./read-svg.ts";
 
 const read = (inside: string): unknown => readSvg(`<svg width="10" height="5">${inside}</svg>`, 100)?.children;
 
-describe("a drawing that was read", () => {
-  it("has its shapes, texts and what they stand for", () => {
+describe("a parsed drawing", () => {
+  it("has shapes, texts and labels", () => {
     expect(
       readSvg('<svg width="10"><g><path d="M0,0" aria-label="a: 1"/><text x="1">A &amp; &lt;B&gt;</text></g></svg>', 9),
     ).toEqual({
@@ -23,7 +23,7 @@ describe("a drawing that was read", () => {
     });
   });
 
-  it("has nothing that could do or fetch anything", () => {
+  it("has nothing that runs or loads", () => {
     for (const bad of [
       "<script>alert(1)</script>",
       '<image href="https://elsewhere.example/i.png"/>',
@@ -39,7 +39,7 @@ describe("a drawing that was read", () => {
     );
   });
 
-  it("refers to nothing outside itself", () => {
+  it("has no external references", () => {
     expect(
       read('<path fill="url(https://elsewhere.example/f.svg#x)" clip-path="url(http://here/page#clip1)"/>'),
     ).toEqual([{ tag: "path", attributes: { fill: "url(#x)", "clip-path": "url(#clip1)" }, children: [] }]);
@@ -52,7 +52,7 @@ describe("a drawing that was read", () => {
     expect(readSvg(`<svg>${many}</svg>`, 50)).toBeUndefined();
   });
 
-  it("is none where there is no drawing", () => {
+  it("is undefined if there is no drawing", () => {
     expect(["", "text", "<p>x</p>", "<g></g>", "</svg>"].map((text) => readSvg(text, 9))).toEqual(
       Array.from({ length: 5 }),
     );

@@ -1,8 +1,9 @@
 /**
- * Reads the SVG that was computed into a tree of elements the page may make. Everything not on the lists is left out:
- * no script, no style, no link, no image, no name that could be meant for anything but shapes and text.
+ * Parses the computed SVG into a tree of allowed elements. Only listed tags and attributes are kept: no scripts,
+ * styles, links or images.
  *
- * It reads what the library writes, not any XML: no comments, no entities but those five and numbers.
+ * It parses the output of the chart library, not any XML: no comments, and only the five predefined and numeric
+ * entities.
  */
 export interface SvgElement {
   readonly tag: string;
@@ -34,14 +35,14 @@ const ATTRIBUTES = new Set(
     "pointer-events display preserveAspectRatio gradientUnits patternUnits aria-label"
   ).split(" "),
 );
-/** Only what is inside the same drawing is referred to. */
+/** References are allowed only within the drawing. */
 const REFERENCE = /^url\([^()#]*#([\w-]+)\)$/;
 
-/** Reading stops with undefined where there are more elements than `maxElements`, or it is no such SVG. */
+/** Returns undefined if there are more than `maxElements`, or if the root is not an `svg` element. */
 export function readSvg(text: string, maxElements: number): SvgElement | undefined {
-  const top: Open["children"] = [];
-  /** What has been opened, from the outside in; undefined for what is left out, with all that is in it. */
-  const open: (Open | undefined)[] = [];
+  const top: OpenSvgElement["children"] = [];
+  /** Open elements, outermost first. Undefined: skipped, with everything inside. */
+  const open: (OpenSvgElement | undefined)[] = [];
   let elements = 0;
   for (const [, closing, tag = "", rest = "", single, content] of text.matchAll(TOKEN)) {
     const children = open.length === 0 ? top : open.at(-1)?.children;
@@ -61,7 +62,7 @@ export function readSvg(text: string, maxElements: number): SvgElement | undefin
   return svg?.tag === "svg" ? svg : undefined;
 }
 
-interface Open extends SvgElement {
+interface OpenSvgElement extends SvgElement {
   readonly children: (SvgElement | string)[];
 }
 
@@ -70,7 +71,7 @@ const TOKEN = /<(\/?)([\w:-]+)((?:\s+[\w:-]+="[^"]*")*)\s*(\/?)>|([^<]+)/g;
 function readAttributes(tag: string, text: string): SvgElement["attributes"] {
   const attributes: { [name: string]: string } = {};
   for (const [, name = "", raw = ""] of text.matchAll(/([\w:-]+)="([^"]*)"/g)) {
-    // Of an axis or a legend, which are groups, the words can be read.
+    // Labels of groups (axes and legends) repeat visible text.
     if (!ATTRIBUTES.has(name) || (name === "aria-label" && tag === "g")) continue;
     const value = decode(raw);
     if (name !== "aria-label" && /url\s*\(/i.test(value)) {

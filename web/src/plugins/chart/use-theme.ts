@@ -1,4 +1,4 @@
-/** A number that changes when the colours of the page do: by its own switch, or by the system's. */
+/** Returns a number that changes with the theme of the page or the system. */
 import { useEffect, useState } from "react";
 
 export function useTheme(): number {

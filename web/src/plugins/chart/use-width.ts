@@ -1,7 +1,7 @@
-/** The width of an element, once it rests: each new one is worth a chart. */
+/** Returns the width of an element, updated after resizing has settled: each new width redraws the chart. */
 import { type RefObject, useEffect, useState } from "react";
 
-const REST_MS = 150;
+const SETTLE_MS = 150;
 
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
@@ -11,7 +11,7 @@ export function useWidth(element: RefObject<HTMLElement | null>): number {
     const observer = new ResizeObserver(([entry]) => {
       const next = Math.floor(entry?.contentRect.width ?? 0);
       clearTimeout(timer);
-      timer = setTimeout(() => setWidth(next), REST_MS);
+      timer = setTimeout(() => setWidth(next), SETTLE_MS);
     });
     observer.observe(element.current);
     setWidth(Math.floor(element.current.clientWidth));

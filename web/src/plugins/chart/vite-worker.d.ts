@@ -1,4 +1,4 @@
-/** The build gives the address of a worker for an import of this form. */
+/** Vite resolves such imports to the URL of a worker. */
 declare module "*?worker&url" {
   const url: string;
   export default url;

@@ -1,0 +1,274 @@
+/**
+ * One call of `run` or `stream`: its session, its run, the caller's signal and the approval requests.
+ *
+ * Invariant: however the call ends, the run is over, listeners are removed and the session is released before the
+ * caller gets the result or the error.
+ */
+import { randomUUID } from "node:crypto";
+import type { Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
+import type { Log, LogEntry } from "../log/index.ts";
+import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent, type ToolRules } from "../protocol/index.ts";
+import { answerApproval, type Approve } from "./answer-approval.ts";
+import type { AgentBlobs } from "./attachments.ts";
+import type { ContextRunner } from "./call-context.ts";
+import type { CallQueueRequest, QueuedCall } from "./call-queues.ts";
+import { describeIds, findCause, type RunIds, RunResultFold, type RunResult } from "./run-result.ts";
+import type { HeldSession } from "./session-pool.ts";
+
+/** Options of one call of `run` or `stream`. */
+export interface AgentCallOptions {
+  /** The caller's id of this request, part of every event and record. Default: a random id. */
+  readonly requestId?: string;
+  /**
+   * An object of JSON values that callbacks receive with every event. It is stored in the log, where every reader of
+   * the session can see it in the dialects `loom` and `export`. Do not put secrets in it. Default: none.
+   */
+  readonly context?: object;
+  /** Aborting it cancels the run at any point. */
+  readonly signal?: AbortSignal;
+  /** The conversation that the message belongs to. Default: a new session. */
+  readonly sessionId?: string;
+  /**
+   * What to do while another run of the session is live: wait for its turn in this process (`enqueue`, the default),
+   * fail with `run_live` (`reject`), or cancel the live run (`interrupt`).
+   */
+  readonly whenBusy?: RunRequest["whenBusy"];
+  /** Answers approval requests. Default: the agent's `approve`. */
+  readonly approve?: Approve;
+}
+
+/** What a call needs from its agent. */
+export interface AgentCallHost {
+  readonly agent: string;
+  /** Throws `run_live`. */
+  enqueue(request: CallQueueRequest): QueuedCall;
+  enterContext(ids: RunIds): ContextRunner;
+  acquire(sessionId: string, isNamed: boolean): Promise<HeldSession>;
+  expectRun(run: { readonly sessionId: string; readonly runId: string }): void;
+  executeRun(log: Log, run: Run, options: ExecuteRunOptions): Promise<unknown>;
+  /** True for the runs of active calls. */
+  isActive(runId: string): boolean;
+  report(error: unknown): string;
+  onReleased(call: AgentCall): void;
+}
+
+/** Options of `Agent.executeRun`. */
+export interface ExecuteRunOptions extends Pick<RunOrigin, "source"> {
+  /** Storage for the files of the session. Default: the agent's. */
+  readonly blobs?: AgentBlobs | undefined;
+  /** Called with the error that made the run fail, as it was thrown. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+export interface AgentCallRequest {
+  readonly message: string;
+  readonly source: "execute" | "stream";
+  readonly requestId: string;
+  readonly context: JsonObject | undefined;
+  readonly sessionId: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly whenBusy: RunRequest["whenBusy"];
+  readonly approve: Approve | undefined;
+  readonly toolRules?: ToolRules | undefined;
+}
+
+export class AgentCall {
+  readonly ids: RunIds;
+  readonly #host: AgentCallHost;
+  readonly #request: AgentCallRequest;
+  readonly #outcome = new RunResultFold();
+  #runInContext: ContextRunner = (work) => work();
+  #queued: QueuedCall | undefined;
+  #held: HeldSession | undefined;
+  #run: Run | undefined;
+  #failure: unknown;
+  #finished: Promise<RunEnd> | undefined;
+  /** Id of the `run_start` event. */
+  #firstEventId = 0;
+  #stopped: LoomError | undefined;
+  /** Rejects when the call is stopped. */
+  readonly #stopSignal = Promise.withResolvers<never>();
+  #stopListening: () => void = () => undefined;
+  #onChange: () => void = () => undefined;
+  readonly #onAbort = (): void =>
+    this.stop(new LoomError("cancelled", "the caller aborted the run", {}, { cause: this.#request.signal?.reason }));
+
+  constructor(host: AgentCallHost, request: AgentCallRequest) {
+    this.#host = host;
+    this.#request = request;
+    const { sessionId = randomUUID(), requestId } = request;
+    this.ids = { sessionId, runId: randomUUID(), requestId };
+    this.#stopSignal.promise.catch(() => undefined);
+  }
+
+  /**
+   * Starts the run; resolves when it has started. Runs synchronously up to `expectRun`, so that observers are called in
+   * the caller's async context.
+   */
+  async begin(): Promise<void> {
+    const { signal, whenBusy } = this.#request;
+    try {
+      if (signal?.aborted === true) this.#onAbort();
+      this.#assertNotStopped();
+      signal?.addEventListener("abort", this.#onAbort, { once: true });
+      const { sessionId, runId } = this.ids;
+      const onInterrupt = (): void => this.stop(new LoomError("cancelled", "interrupted by a new message"));
+      this.#queued = this.#host.enqueue({ sessionId, runId, whenBusy, onInterrupt });
+      this.#runInContext = this.#host.enterContext(this.ids);
+      this.#host.expectRun({ sessionId, runId });
+      this.#held = await this.#host.acquire(sessionId, this.#request.sessionId !== undefined);
+      this.#assertNotStopped();
+      await this.#waitForTurn(this.#queued, this.#held.session);
+      this.#run = await this.#start(this.#held.session);
+    } catch (error) {
+      await this.#release();
+      throw this.toCallerError(error);
+    }
+    this.#finished = this.#finish(this.#run, this.#held);
+    // `stream` does not await this promise before the end.
+    this.#finished.catch(() => undefined);
+  }
+
+  async #waitForTurn(queued: QueuedCall, session: Session): Promise<void> {
+    const { whenBusy } = this.#request;
+    this.#stopListening = session.onCommit((entries) => this.#onCommit(entries));
+    await Promise.race([queued.turn, this.#stopSignal.promise]);
+    if (whenBusy !== undefined && whenBusy !== "enqueue") return;
+    // No other call of this process is active: a live run was left by another process and is being resumed here.
+    for (let live = session.liveRun; live?.status === "live"; live = session.liveRun) {
+      if (live.work.waiting.length > 0) throw createWaitingError(live.runId);
+      await Promise.race([live.ended.catch(() => undefined), this.#stopSignal.promise]);
+    }
+  }
+
+  async #start(session: Session): Promise<Run> {
+    const { message, source, context, toolRules, whenBusy } = this.#request;
+    const { runId, requestId } = this.ids;
+    this.#assertNotStopped();
+    const run = await session.startRun({
+      agent: this.#host.agent,
+      runId,
+      requestId,
+      message,
+      source,
+      ...(context === undefined ? {} : { context }),
+      ...(toolRules === undefined ? {} : { toolRules }),
+      // The call has its turn. Nothing may be queued in the log, where it would outlive the caller.
+      whenBusy: whenBusy === "interrupt" ? "interrupt" : "reject",
+    });
+    if (this.#stopped !== undefined) void run.cancel(this.#stopped.message).catch(() => undefined);
+    const onFailure = (error: unknown): void => void (this.#failure = error);
+    if (run.status === "live")
+      void this.#runInContext(() => this.#host.executeRun(session.log, run, { source, onFailure })).catch(
+        () => undefined,
+      );
+    return run;
+  }
+
+  /** Stops the call at any point. The first reason counts; does nothing after the end. */
+  stop(why: LoomError): void {
+    if (this.#stopped !== undefined) return;
+    this.#stopped = why;
+    this.#stopSignal.reject(why);
+    this.#onChange();
+    void this.#run?.cancel(why.message).catch(() => undefined);
+  }
+
+  /** How the run ended, once everything is released. Rejects if the end could not be written. */
+  get finished(): Promise<RunEnd> {
+    return this.#finished ?? Promise.reject(new LoomError("internal_error", "the run has not started"));
+  }
+
+  async toResult(): Promise<RunResult> {
+    const end = await this.finished;
+    if (end.status === "completed") return this.#outcome.toResult(this.ids);
+    throw this.toCallerError(this.#outcome.toError(end, this.#failure));
+  }
+
+  /** Where to read the run from. `onChange` is called when more may be readable. */
+  startReading(onChange: () => void): { readonly log: Log; readonly after: number } {
+    if (this.#held === undefined) throw new LoomError("internal_error", "the run has not started");
+    this.#onChange = onChange;
+    return { log: this.#held.session.log, after: this.#firstEventId - 1 };
+  }
+
+  #onCommit(entries: readonly LogEntry[]): void {
+    let isChanged = false;
+    for (const { record } of entries) {
+      const { event, envelope } = record;
+      if (envelope.run_id !== this.ids.runId) {
+        if (event.type === "tool_approval" && this.#run === undefined) this.#onForeignApproval(envelope.run_id);
+        continue;
+      }
+      isChanged = true;
+      if (event.type === "run_start") this.#firstEventId = envelope.event_id;
+      else if (event.type === "tool_approval") this.#answer(event as ToolApprovalEvent);
+      else this.#outcome.add(record);
+    }
+    if (isChanged) this.#onChange();
+  }
+
+  #answer(event: ToolApprovalEvent): void {
+    const run = this.#run;
+    if (run === undefined) return;
+    const { approve, requestId } = this.#request;
+    const report = (error: unknown): void => void this.#host.report(error);
+    void this.#runInContext(() => answerApproval(run, event, { approve, requestId, report }));
+  }
+
+  /** A resumed run of another process asks for an approval that this caller cannot answer. */
+  #onForeignApproval(runId = ""): void {
+    if (this.#request.whenBusy !== "interrupt" && !this.#host.isActive(runId)) this.stop(createWaitingError(runId));
+  }
+
+  async #finish(run: Run, held: HeldSession): Promise<RunEnd> {
+    try {
+      return await run.ended;
+    } catch (error) {
+      // The log failed. Repair the session, so that the next one to open it does not resume a run reported as failed.
+      await held.session.repair().catch(() => undefined);
+      throw this.toCallerError(error);
+    } finally {
+      await this.#release();
+    }
+  }
+
+  async #release(): Promise<void> {
+    try {
+      this.#request.signal?.removeEventListener("abort", this.#onAbort);
+      this.#stopListening();
+      this.#onChange();
+      this.#queued?.leave();
+      await this.#held?.release();
+    } catch (error) {
+      this.#host.report(error);
+    } finally {
+      this.#host.onReleased(this);
+    }
+  }
+
+  #assertNotStopped(): void {
+    if (this.#stopped !== undefined) throw this.#stopped;
+  }
+
+  /** The error for the caller: a LoomError with the ids of the session, run and request. */
+  toCallerError(error: unknown): LoomError {
+    const ids = describeIds(this.ids);
+    const stopped = this.#stopped;
+    const known =
+      stopped !== undefined && (this.#run === undefined || isLoomError(error, "cancelled")) ? stopped : error;
+    if (!isLoomError(known)) {
+      const error_id = this.#host.report(known);
+      return new LoomError("run_failed", "the run could not be executed", { error_id, ...ids }, { cause: known });
+    }
+    const { code, details } = known;
+    const message = code === "lease_held" ? `${known.message}; ${LEASE_HELD_HINT}` : known.message;
+    return new LoomError(code, message, { ...details, ...ids }, { cause: findCause(known) });
+  }
+}
+
+const LEASE_HELD_HINT = "close it in the other agent, process or `openSession`, or wait until its lease expires";
+
+function createWaitingError(runId: string): LoomError {
+  return new LoomError("run_live", "another run of the session waits for an approval", { live_run_id: runId });
+}

@@ -1,0 +1,160 @@
+/**
+ * The active calls of `run` and `stream` of one agent: validates their options, limits their number and stops them on
+ * close.
+ */
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { MAX_NAME_LENGTH } from "../log/log.ts";
+import { describeValue, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { Approve } from "./answer-approval.ts";
+import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
+import { CallContext } from "./call-context.ts";
+import { inheritRules } from "./inherited-rules.ts";
+import { CallQueues, type CallQueueRequest, type QueuedCall } from "./call-queues.ts";
+
+export interface AgentCallsOptions {
+  /** Whether other processes can read the log. */
+  readonly hasLog: boolean;
+  readonly approve: Approve | undefined;
+  readonly maxCalls: number | undefined;
+  readonly maxContextBytes: number | undefined;
+}
+
+const MAX_CALLS = 1000;
+const MAX_CONTEXT_BYTES = 16 * 1024;
+
+export class AgentCalls {
+  readonly #host: AgentCallHost;
+  readonly #options: AgentCallsOptions;
+  /** By run id. */
+  readonly #active = new Map<string, AgentCall>();
+  readonly #queues = new CallQueues();
+  readonly #context = new CallContext();
+  #drained: PromiseWithResolvers<void> | undefined;
+
+  constructor(
+    host: Omit<AgentCallHost, "enqueue" | "enterContext" | "isActive" | "onReleased">,
+    options: AgentCallsOptions,
+  ) {
+    this.#options = options;
+    this.#host = {
+      ...host,
+      enqueue: (request) => this.#enqueue(request),
+      enterContext: (ids) => this.#context.enter(ids),
+      isActive: (runId) => this.#active.has(runId),
+      onReleased: ({ ids: { runId } }) => this.#onReleased(runId),
+    };
+  }
+
+  /** Throws `invalid_command`, `too_many_open` or, after `close`, `session_closed`. */
+  create(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCall {
+    try {
+      if (this.#drained !== undefined) throw new LoomError("session_closed", "the agent is closed");
+      const { maxCalls: limit = MAX_CALLS } = this.#options;
+      if (this.#active.size >= limit)
+        throw new LoomError("too_many_open", `the agent already has ${limit} active calls`, { limit });
+      const call = new AgentCall(this.#host, this.#check(message, source, options));
+      this.#active.set(call.ids.runId, call);
+      return call;
+    } catch (error) {
+      throw isLoomError(error) ? withIds(error, options) : error;
+    }
+  }
+
+  #enqueue(request: CallQueueRequest): QueuedCall {
+    const { sessionId, whenBusy } = request;
+    const around = this.#context.findRun(sessionId, (runId) => this.#active.has(runId));
+    if (around !== undefined && whenBusy !== "interrupt")
+      throw new LoomError(
+        "run_live",
+        "a call inside a run of the same session would wait for itself; use another session",
+        { live_run_id: around },
+      );
+    return this.#queues.join(request);
+  }
+
+  #check(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCallRequest {
+    if (typeof options !== "object" || options === null)
+      throw invalid(`the options must be an object, not ${describeValue(options)}`);
+    const { requestId = randomUUID(), context, signal, sessionId, whenBusy, approve = this.#options.approve } = options;
+    if (typeof message !== "string") throw invalid(`the message must be a string, not ${describeValue(message)}`);
+    if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
+      throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
+    if (!requestId.isWellFormed()) throw invalid("`requestId` has an unpaired surrogate");
+    if (sessionId !== undefined && typeof sessionId !== "string")
+      throw invalid(`\`sessionId\` must be a string, not ${describeValue(sessionId)}`);
+    if (signal !== undefined && !isSignal(signal)) throw invalid("`signal` must be an AbortSignal");
+    if (whenBusy !== undefined && !["enqueue", "reject", "interrupt"].includes(whenBusy))
+      throw invalid(`\`whenBusy\` must be enqueue, reject or interrupt, not ${describeValue(whenBusy)}`);
+    if (approve !== undefined && approve !== "wait" && typeof approve !== "function")
+      throw invalid(`\`approve\` must be a function or "wait", not ${describeValue(approve)}`);
+    if (approve === "wait" && !this.#options.hasLog)
+      throw invalid('`approve: "wait"` needs a `log`; without one, no other process can answer');
+    return {
+      message,
+      source,
+      requestId,
+      context: context === undefined ? undefined : this.#checkContext(context),
+      signal,
+      sessionId,
+      whenBusy,
+      approve,
+      ...inheritRules(),
+    };
+  }
+
+  /** Returns a copy, because the caller may change the object while the call waits for its turn. */
+  #checkContext(context: unknown): JsonObject {
+    const { maxContextBytes = MAX_CONTEXT_BYTES } = this.#options;
+    let text: string;
+    try {
+      // Undefined for values that JSON cannot express.
+      const written: string | undefined = JSON.stringify(context);
+      text = written ?? "";
+    } catch (cause) {
+      throw new LoomError("invalid_command", "`context` cannot be written as JSON", {}, { cause });
+    }
+    const bytes = Buffer.byteLength(text);
+    if (bytes > maxContextBytes)
+      throw invalid(`\`context\` has ${bytes} bytes as JSON; at most ${maxContextBytes} are allowed`, {
+        limit: maxContextBytes,
+      });
+    const copy: unknown = text === "" ? undefined : JSON.parse(text);
+    if (!isJsonObject(copy)) throw invalid(`\`context\` must be an object, not ${describeValue(copy)}`);
+    return copy;
+  }
+
+  /** Stops all calls; resolves when everything is released. */
+  async close(): Promise<void> {
+    this.#drained ??= Promise.withResolvers();
+    for (const call of this.#active.values()) call.stop(new LoomError("cancelled", "the agent was closed"));
+    if (this.#active.size === 0) this.#drained.resolve();
+    await this.#drained.promise;
+  }
+
+  #onReleased(runId: string): void {
+    this.#active.delete(runId);
+    if (this.#active.size === 0) this.#drained?.resolve();
+  }
+}
+
+/** Adds the ids that the caller passed, if they are valid. */
+function withIds({ code, message, details, cause }: LoomError, options: AgentCallOptions): LoomError {
+  const { sessionId: session_id, requestId: request_id } = Object(options) as AgentCallOptions;
+  const more: { [name: string]: string } = {};
+  for (const [name, id] of Object.entries({ session_id, request_id }))
+    if (typeof id === "string" && id.length <= MAX_NAME_LENGTH) more[name] = id;
+  return new LoomError(code, message, { ...details, ...more }, { cause });
+}
+
+/** Also accepts signals of another realm or of a library. */
+function isSignal(value: unknown): value is AbortSignal {
+  const { aborted, addEventListener, removeEventListener } = Object(value) as Partial<AbortSignal>;
+  return (
+    typeof aborted === "boolean" && typeof addEventListener === "function" && typeof removeEventListener === "function"
+  );
+}
+
+function invalid(message: string, details: JsonObject = {}): LoomError {
+  return new LoomError("invalid_command", message, details);
+}

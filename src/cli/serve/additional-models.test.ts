@@ -1,0 +1,72 @@
+// Models to choose in addition to the first, and the agents created with them.
+import { describe, expect, it } from "vitest";
+import { OfflineModel } from "../../models/index.ts";
+import { createAgents } from "./create-agents.ts";
+import { type AdditionalModelsOptions, openAdditionalModels } from "./additional-models.ts";
+
+async function open(options: Partial<AdditionalModelsOptions>) {
+  const warnings: string[] = [];
+  const opened = await openAdditionalModels({ model: "offline", models: undefined, env: {}, ...options }, (warning) =>
+    warnings.push(warning),
+  );
+  return { names: opened.map(({ name }) => name), models: opened.map(({ model }) => model), warnings };
+}
+
+describe("additional models", () => {
+  it("default to the offline model, unless it is the first", async () => {
+    expect(await open({})).toMatchObject({ names: [], warnings: [] });
+    expect(await open({ model: "ollama/x" })).toMatchObject({ names: ["offline"], warnings: [] });
+    expect(await open({ model: "ollama/x", models: ["none"] })).toMatchObject({ names: [], warnings: [] });
+    expect(await open({ model: "ollama/x", models: [] })).toMatchObject({ names: [] });
+  });
+
+  it("contain each model once, without the first", async () => {
+    const models = ["ollama/x", "offline", "offline/offline", "ollama/x", "ollama/y"];
+    expect(await open({ model: "ollama/y", models })).toMatchObject({ names: ["ollama/x", "offline"], warnings: [] });
+  });
+
+  it("skip unavailable models with a warning", async () => {
+    const { names, warnings } = await open({ models: ["acme/x", "openai/gpt-5", "ollama/x"] });
+    expect(names).toEqual(["ollama/x"]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^model acme\/x is not available: Unknown provider "acme"/),
+      expect.stringMatching(/^model openai\/gpt-5 is not available: openai needs an API key: set OPENAI_API_KEY/),
+    ]);
+  });
+
+  it("use key and URL of the first model only for the same provider", async () => {
+    const models = ["openai/b", "anthropic/c"];
+    const { names, warnings } = await open({ model: "openai/a", models, apiKey: "sk-secret" });
+    expect(names).toEqual(["openai/b"]);
+    expect(warnings).toEqual([expect.stringContaining("set ANTHROPIC_API_KEY")]);
+    expect(warnings.join("")).not.toContain("secret");
+  });
+
+  it("are limited to twenty", async () => {
+    const models = Array.from({ length: 30 }, (_, index) => `ollama/${index}`);
+    const { names, warnings } = await open({ models });
+    expect(names).toHaveLength(20);
+    expect(warnings).toEqual(["30 additional models configured; only the first 20 are served"]);
+  });
+});
+
+describe("createAgents", () => {
+  it("creates an agent of each kind for each model", () => {
+    const model = new OfflineModel();
+    const named = (name: string) => ({ name, model });
+    const settings = { system: undefined, compression: false, "tool-rules": [] };
+    const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], settings, () => undefined);
+    expect(Object.keys(agents)).toEqual([
+      "react",
+      "tot",
+      "got",
+      "agot",
+      "react:openai/gpt-5",
+      "tot:openai/gpt-5",
+      "got:openai/gpt-5",
+      "agot:openai/gpt-5",
+    ]);
+    const known = Object.values(agents).map(({ agent, model: of }) => `${agent.kind} ${agent.isAdaptive} ${of}`);
+    expect(new Set(known).size).toBe(8);
+  });
+});

@@ -1,0 +1,17 @@
+/** Chooses the knowledge base file of a server. It does not open the file. */
+import { SERVER_LIMITS } from "../../server/server-limits.ts";
+import type { Environment } from "../find-store.ts";
+import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
+import { NONE } from "./setting.ts";
+import type { Settings } from "./settings.ts";
+
+/** Returns undefined if the setting is `none`. The file may be missing, since clients can add documents. */
+export function chooseServerKnowledgeBase(
+  { kb, "max-document": maxDocument }: Pick<Settings, "kb" | "max-document">,
+  env?: Environment,
+): KnowledgeChoice | undefined {
+  if (kb === NONE) return undefined;
+  // A smaller limit is enforced by the endpoints; the handbook pages must still fit.
+  const maxDocumentBytes = Math.max(SERVER_LIMITS.maxDocumentBytes, maxDocument);
+  return { ...chooseKnowledgeBase(kb, env), mayBeMissing: true, maxDocumentBytes };
+}

@@ -1,0 +1,84 @@
+/**
+ * Derives the stream state from the known facts. All status decisions are made in this one function.
+ *
+ * - `failed`: no source is active and one failed, unless another one delivered everything
+ * - `repairing`: a source is reconnecting or requesting missing frames
+ * - `gap`: frames are missing, temporarily or for good
+ * - `truncated`: the sources ended, and a run has not ended or none was received
+ * - `live`: more may arrive
+ * - `complete`: every received run has ended and nothing is known to be missing
+ */
+import type { UndetectableFault, StreamReason, StreamState, StreamStatus } from "../view.ts";
+
+/** Phase of one frame source. */
+export type FeedPhase =
+  | { readonly kind: "open" }
+  | { readonly kind: "repairing"; readonly reason: StreamReason }
+  | { readonly kind: "ended" }
+  | { readonly kind: "failed"; readonly reason: StreamReason };
+
+export interface StreamFacts {
+  readonly phases: readonly FeedPhase[];
+  readonly isMissing: boolean;
+  readonly lost: StreamReason | undefined;
+  readonly liveRuns: number;
+  readonly runCount: number;
+  readonly isVerified: boolean;
+  readonly undetectable: "none" | "loss" | "all";
+}
+
+export const NO_FACTS: StreamFacts = {
+  phases: [],
+  isMissing: false,
+  lost: undefined,
+  liveRuns: 0,
+  runCount: 0,
+  isVerified: false,
+  undetectable: "none",
+};
+
+const NO_FAULTS: readonly UndetectableFault[] = [];
+const ONLY_LOSS: readonly UndetectableFault[] = ["loss"];
+const ALL_FAULTS: readonly UndetectableFault[] = ["loss", "double", "order"];
+
+export const INITIAL_STATE: StreamState = { status: "live", verified: false, cannotKnow: NO_FAULTS };
+
+/** Returns `before` itself when nothing changed. */
+export function deriveState(before: StreamState, facts: StreamFacts): StreamState {
+  const { status, reason } = decideStatus(facts);
+  const cannotKnow = facts.undetectable === "none" ? NO_FAULTS : facts.undetectable === "loss" ? ONLY_LOSS : ALL_FAULTS;
+  const isWhole = status === "live" || status === "complete";
+  const verified = isWhole && facts.isVerified && facts.runCount > 0 && cannotKnow === NO_FAULTS;
+  if (
+    before.status === status &&
+    before.verified === verified &&
+    before.cannotKnow === cannotKnow &&
+    before.reason?.code === reason?.code &&
+    before.reason?.message === reason?.message
+  )
+    return before;
+  return { status, ...(reason === undefined ? {} : { reason }), verified, cannotKnow };
+}
+
+interface StatusAndReason {
+  readonly status: StreamStatus;
+  readonly reason?: StreamReason;
+}
+
+function decideStatus({ phases, isMissing, lost, liveRuns, runCount }: StreamFacts): StatusAndReason {
+  const isOpen = phases.some(({ kind }) => kind === "open");
+  const repairing = phases.find((phase) => phase.kind === "repairing");
+  const failed = phases.find((phase) => phase.kind === "failed");
+  if (repairing !== undefined && (!isOpen || isMissing)) return { status: "repairing", reason: repairing.reason };
+  const isAllThere =
+    lost === undefined && liveRuns === 0 && runCount > 0 && phases.some(({ kind }) => kind === "ended");
+  if (!isOpen && failed !== undefined && !isAllThere) return { status: "failed", reason: failed.reason };
+  if (lost !== undefined && (isOpen || liveRuns === 0)) return { status: "gap", reason: lost };
+  if (isMissing)
+    return { status: "gap", reason: { code: "frames_missing", message: "some frames have not arrived yet" } };
+  const isUnfinished = liveRuns > 0 || runCount === 0;
+  if (isOpen || phases.length === 0) return { status: isUnfinished ? "live" : "complete" };
+  if (!isUnfinished) return { status: "complete" };
+  const message = runCount === 0 ? "the stream ended before any run" : "the stream ended during a run";
+  return { status: "truncated", reason: { code: "stream_cut", message } };
+}

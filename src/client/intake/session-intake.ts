@@ -1,0 +1,455 @@
+/**
+ * The intake of one session: orders and decodes its frames, applies the records to the view, and derives the stream
+ * state. It knows nothing about connections; its inputs are frame sources.
+ *
+ * Invariants:
+ * - A record is applied once, in the order of its number, or in order of arrival if it has none.
+ * - The state is `complete` only when every received run has ended and nothing is known to be missing.
+ */
+import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
+import { BoundedMap, type EventRecord, type JsonObject, mayLackRun } from "../../protocol/index.ts";
+import type { ReceiverLimits } from "../limits.ts";
+import type { StreamPosition } from "../transport.ts";
+import type { SessionView, StreamReason, StreamState } from "../view.ts";
+import { SessionFold } from "../view/session-fold.ts";
+import { type IncomingFrame, numberFrame, numberRecord, computeFingerprint, readStreamKey } from "./number-frame.ts";
+import { Sequence } from "./sequence.ts";
+import { PositionTracker } from "./position-tracker.ts";
+import { deriveState, type StreamFacts, INITIAL_STATE, NO_FACTS, type FeedPhase } from "./derive-state.ts";
+
+/** An input of the session's frames. */
+export interface FrameSource {
+  readonly phase: FeedPhase;
+  /** The application source it belongs to, or itself. */
+  readonly owner: object;
+  /** Called when frames are held because earlier ones are missing. */
+  onMissing: (() => void) | undefined;
+  /** Called when too many frames would have to be held. Everything after `position` must be sent again. */
+  onOverflow: (() => void) | undefined;
+}
+
+interface NumberedStream {
+  readonly sequence: Sequence<IncomingFrame>;
+  /** The end mark was received, so the same request ID may start again. */
+  ended: boolean;
+  /** Earlier streams with the same request ID. */
+  readonly older: readonly Sequence<IncomingFrame>[];
+}
+
+const MAX_STREAMS = 10_000;
+const MAX_OLDER = 16;
+
+export class SessionIntake {
+  readonly sessionId: string;
+  readonly dialect: DialectName;
+  readonly sources = new Set<FrameSource>();
+  readonly #limits: ReceiverLimits;
+  readonly #onChange: (intake: SessionIntake) => void;
+  readonly #decoding: Decoding;
+  #decoder: Decoder;
+  #fold: SessionFold;
+  /** The fold from before a restart. It is shown until the first new record arrives. */
+  #previousFold: SessionFold | undefined;
+  #dropped: StreamReason | undefined;
+  readonly #streams = new BoundedMap<NumberedStream>(MAX_STREAMS);
+  /** The last stream used; consecutive frames usually belong to the same one. */
+  #lastKey: string | undefined;
+  #lastStream: NumberedStream | undefined;
+  #undetectable: "none" | "loss" | "all" = "none";
+  #loss: StreamReason | undefined;
+  /** Frames of a run arrived without its run_start. */
+  #missingRunStart: StreamReason | undefined;
+  /** Streams that hold frames because earlier ones are missing. */
+  readonly #gapped = new Set<NumberedStream>();
+  #tracker: PositionTracker;
+  #isAbandoned = false;
+  #state: StreamState = INITIAL_STATE;
+  #facts: StreamFacts = NO_FACTS;
+  /** A cause of the state changed that the run counts below do not show. */
+  #isStateStale = true;
+  /** The only source whose unnumbered frames are accepted. */
+  #owner: FrameSource | undefined;
+
+  constructor(
+    sessionId: string,
+    dialect: DialectName,
+    decoding: Decoding,
+    limits: ReceiverLimits,
+    onChange: (intake: SessionIntake) => void,
+  ) {
+    this.#decoding = decoding;
+    this.sessionId = sessionId;
+    this.dialect = dialect;
+    this.#limits = limits;
+    this.#onChange = onChange;
+    this.#decoder = decoding.createDecoder();
+    this.#fold = createFold(sessionId, dialect, limits);
+    this.#tracker = new PositionTracker(dialect === "loom");
+  }
+
+  /** Position after all frames received without a gap. */
+  get position(): StreamPosition {
+    return this.#tracker.position;
+  }
+
+  /** Number of frames received without a gap. */
+  get frameCount(): number {
+    return this.#tracker.count;
+  }
+
+  get isMissing(): boolean {
+    return this.#gapped.size > 0;
+  }
+
+  /** Number of frames missing before the first held one, if known. */
+  get missingCount(): number | undefined {
+    const [first] = this.#gapped;
+    return first?.sequence.missing;
+  }
+
+  /** True when the receiver no longer has this session. */
+  get isDropped(): boolean {
+    return this.#dropped !== undefined;
+  }
+
+  drop(reason: StreamReason): void {
+    this.#dropped = reason;
+    this.#isStateStale = true;
+  }
+
+  get hasLiveRun(): boolean {
+    return this.#fold.liveRuns > 0;
+  }
+
+  get runCount(): number {
+    return this.#fold.runCount;
+  }
+
+  get state(): StreamState {
+    const { liveRuns, runCount, verified, proofFault } = this.#fold;
+    const before = this.#facts;
+    // Read for every view and rarely different, so the last result is reused.
+    if (
+      !this.#isStateStale &&
+      before.liveRuns === liveRuns &&
+      before.runCount === runCount &&
+      before.isVerified === verified &&
+      (before.undetectable === this.#undetectable || this.#streams.evicted)
+    )
+      return this.#state;
+    this.#isStateStale = false;
+    this.#facts = {
+      phases: this.#dropped === undefined ? this.#phases : [{ kind: "failed", reason: this.#dropped }],
+      isMissing: this.isMissing,
+      lost: this.#loss ?? this.#missingRunStart ?? proofReason(proofFault),
+      liveRuns,
+      runCount,
+      isVerified: verified,
+      // Once a request is forgotten, repeating it cannot be noticed.
+      undetectable: this.#streams.evicted ? "all" : this.#undetectable,
+    };
+    this.#state = deriveState(this.#state, this.#facts);
+    return this.#state;
+  }
+
+  get #phases(): readonly FeedPhase[] {
+    return [...this.sources].map(({ phase }) => phase);
+  }
+
+  snapshot(): SessionView {
+    const shown = this.#previousFold ?? this.#fold;
+    shown.setState(this.state);
+    return shown.snapshot();
+  }
+
+  /** Takes one frame; `frame` is undefined when the text is not a JSON object. */
+  takeFrame(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
+    const incoming = frame === undefined ? undefined : numberFrame(this.dialect, frame, text, cursor);
+    if (incoming === undefined) this.#takeUnnumbered(text, frame, cursor, by);
+    else this.#order(readStreamKey(this.dialect, frame as JsonObject), incoming);
+    this.#onChange(this);
+  }
+
+  /** Takes a record that was decoded elsewhere. */
+  takeRecord(record: EventRecord, by: FrameSource): void {
+    const { event_id, prev_event_id, ts } = record.envelope;
+    const stream = this.#streamOf("");
+    if (
+      event_id !== undefined &&
+      prev_event_id === undefined &&
+      record.event.type !== "run_start" &&
+      stream.sequence.advance(event_id, computeFingerprint(ts, record.event as JsonObject))
+    ) {
+      this.#tracker.advance(undefined, event_id);
+      this.#apply(record, stream.sequence.contiguous);
+      this.#onChange(this);
+      return;
+    }
+    const incoming = numberRecord(record);
+    if (incoming !== undefined) this.#order("", incoming);
+    else if (this.#mayOwn(by)) this.#apply(record, false);
+    this.#onChange(this);
+  }
+
+  addIssue(rule: string, message: string): void {
+    this.#fold.addIssue({ rule, message });
+    this.#onChange(this);
+  }
+
+  /** Notes that a source changed. */
+  touch(): void {
+    this.#isStateStale = true;
+    this.#onChange(this);
+  }
+
+  /** True when missing frames were given up because the last source ended. A new connection may still find them. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned;
+  }
+
+  /** Called when the last source ended. `isAll` is true if it ended normally. */
+  abandon(isAll: boolean): void {
+    // A reload that delivered nothing means that the session is empty.
+    if (isAll) this.#previousFold = undefined;
+    if (!this.isMissing) return;
+    this.#isAbandoned = true;
+    this.giveUp();
+  }
+
+  /** Sets the cursor of the stream's start, for wires whose frames carry no cursors. */
+  begin(cursor: string): void {
+    this.#tracker.begin(cursor);
+  }
+
+  /** Continues with the held frames. The state then reports the missing ones. */
+  giveUp(reason?: StreamReason): void {
+    if (!this.isMissing) return;
+    let count = 0;
+    for (const { sequence } of this.#gapped) count += sequence.skip();
+    this.#gapped.clear();
+    this.#setMissing(false);
+    this.#recordLoss(reason ?? { code: "frames_missing", message: `${plural(count, "frame")} missing` });
+    this.#onChange(this);
+  }
+
+  /** Skips to this record, because the server no longer has the earlier ones. The state reports the loss. */
+  skipTo(eventId: number): void {
+    this.giveUp();
+    if (this.dialect === "loom") this.#streamOf("").sequence.jumpTo(eventId);
+    this.#tracker.goTo(eventId - 1);
+    this.#recordLoss({ code: "frames_missing", message: `the server no longer has the records before ${eventId}` });
+    this.#onChange(this);
+  }
+
+  /** Clears the session, because the stream starts again from the beginning. */
+  restart(): void {
+    this.#previousFold ??= this.#fold;
+    this.#reset();
+    this.#streams.clear();
+    this.#gapped.clear();
+    this.#lastKey = undefined;
+    this.#loss = undefined;
+    this.#tracker = new PositionTracker(this.dialect === "loom");
+    this.#isAbandoned = false;
+    this.#owner = undefined;
+    this.#onChange(this);
+  }
+
+  release(by: FrameSource): void {
+    if (this.#owner === by) this.#owner = undefined;
+  }
+
+  #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
+    // Unreadable text, such as keep-alive lines, is not treated as an unnumbered frame.
+    const isNoise = frame === undefined && text.trim() !== "[DONE]";
+    if (!isNoise && !this.#mayOwn(by)) return;
+    this.#tracker.advance(cursor);
+    const { records, issues } = this.#decoder.decode(text, frame);
+    for (const { rule, message } of issues) this.#fold.addIssue({ rule, message });
+    for (const record of records) this.#apply(record, false);
+  }
+
+  /** Unnumbered frames cannot be checked for duplicates, so only one source may deliver them. */
+  #mayOwn(by: FrameSource): boolean {
+    this.#undetectable = "all";
+    this.#owner ??= by;
+    if (this.#owner === by) return true;
+    this.#recordLoss({
+      code: "cannot_merge",
+      message: "a second source sent frames without numbers; they cannot be merged",
+    });
+    return false;
+  }
+
+  #order(key: string, incoming: IncomingFrame): void {
+    const stream = this.#streamOf(key);
+    // A frame of an earlier stream with this ID is a duplicate, even if its number would fit.
+    if (stream.older.some((sequence) => sequence.hasTaken(incoming))) return;
+    const verdict = stream.sequence.insert(incoming);
+    switch (verdict) {
+      case "taken":
+      case "duplicate":
+      case "held":
+        break;
+      case "late":
+        this.#recordLoss({ code: "frames_missing", message: `frame ${incoming.number} arrived too late to be shown` });
+        break;
+      case "conflict":
+        this.#resolveConflict(key, stream, incoming);
+        break;
+      case "full":
+        this.#overflow(key, stream, incoming);
+        return;
+    }
+    // A reordered stream may have discovered a gap too.
+    const wasMissing = this.isMissing;
+    if (stream.sequence.heldCount > 0) this.#gapped.add(stream);
+    else if (wasMissing) this.#gapped.delete(stream);
+    if (wasMissing !== this.isMissing) this.#setMissing(this.isMissing);
+  }
+
+  /**
+   * Handles more held frames than allowed. If a source can request them again, they are discarded. Otherwise they are
+   * shown and the missing ones are given up.
+   */
+  #overflow(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
+    const waiting = [...this.sources].filter(({ onOverflow }) => onOverflow !== undefined);
+    if (waiting.length === 0) {
+      this.giveUp({ code: "held_limit", message: "too many frames arrived after a missing one" });
+      this.#order(key, incoming);
+      return;
+    }
+    stream.sequence.drop();
+    this.#gapped.delete(stream);
+    if (!this.isMissing) this.#setMissing(false);
+    for (const { onOverflow } of waiting) onOverflow?.();
+  }
+
+  /**
+   * Two different frames have the same number. After the end of a request its ID may start again; anything else is a
+   * loss.
+   */
+  #resolveConflict(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
+    if (stream.ended && incoming.frame?.["type"] === "session_start") {
+      const older = [stream.sequence, ...stream.older].slice(0, MAX_OLDER);
+      this.#streams.set(key, { sequence: this.#createSequence(key), ended: false, older });
+      this.#lastKey = undefined;
+      this.#order(key, incoming);
+      return;
+    }
+    this.#recordLoss({ code: "id_conflict", message: `two different frames have number ${incoming.number}` });
+  }
+
+  #streamOf(key: string): NumberedStream {
+    if (key === this.#lastKey) return this.#lastStream as NumberedStream;
+    let stream = this.#streams.get(key);
+    if (stream === undefined) {
+      stream = { sequence: this.#createSequence(key), ended: false, older: [] };
+      this.#streams.set(key, stream);
+    }
+    this.#lastKey = key;
+    this.#lastStream = stream;
+    return stream;
+  }
+
+  #createSequence(key: string): Sequence<IncomingFrame> {
+    const { maxHeldFrames, maxHeldCharacters } = this.#limits;
+    return new Sequence<IncomingFrame>({
+      maxHeld: maxHeldFrames,
+      maxHeldCharacters,
+      ...(this.dialect === "engine" ? { first: 0 } : {}),
+      take: (incoming, sure) => this.#take(key, incoming, sure),
+      reset: () => {
+        // Unnumbered frames are not kept and could not be replayed.
+        if (this.#undetectable === "all") return false;
+        this.#reset();
+        return true;
+      },
+    });
+  }
+
+  #take(key: string, incoming: IncomingFrame, sure: boolean): void {
+    this.#tracker.advance(incoming.cursor, incoming.number);
+    if (incoming.record !== undefined) {
+      this.#apply(incoming.record, sure);
+      return;
+    }
+    const { records, issues } = this.#decoder.decode(incoming.text, incoming.frame);
+    for (const { rule, message } of issues) this.#fold.addIssue({ rule, message });
+    if (records.length === 0 && issues.some(({ level }) => level === "error"))
+      this.#recordLoss({ code: "frame_refused", message: issues[0]?.message ?? "a frame could not be read" });
+    for (const record of records) this.#apply(record, sure);
+    if (
+      this.dialect === "engine" &&
+      (incoming.frame?.["type"] === "session_end" || incoming.frame?.["type"] === "done")
+    ) {
+      const stream = this.#streams.get(key);
+      if (stream !== undefined) stream.ended = true;
+    }
+  }
+
+  #apply(record: EventRecord, sure: boolean): void {
+    const { runCount } = this.#fold;
+    this.#previousFold = undefined;
+    if (
+      !sure &&
+      this.#undetectable === "none" &&
+      this.dialect === "loom" &&
+      !(record.envelope.run_id === undefined && mayLackRun(record.event))
+    )
+      this.#undetectable = "loss";
+    this.#fold.apply(record, sure);
+    if (this.#fold.runCount > runCount && record.event.type !== "run_start" && this.#undetectable !== "all")
+      this.#noteMissingRunStart();
+  }
+
+  #noteMissingRunStart(): void {
+    this.#missingRunStart ??= { code: "frames_missing", message: "the start of a run is missing" };
+    this.#isStateStale = true;
+  }
+
+  /** Counts an unreadable frame, so that the position stays correct. */
+  skipUnreadable(): void {
+    this.#tracker.advance(undefined);
+  }
+
+  /** Records a frame that will never be readable. */
+  refuse(message: string): void {
+    this.#recordLoss({ code: "frame_refused", message });
+    this.#onChange(this);
+  }
+
+  #setMissing(isMissing: boolean): void {
+    this.#isStateStale = true;
+    this.#tracker.freeze(isMissing);
+    if (isMissing) for (const source of this.sources) source.onMissing?.();
+  }
+
+  #recordLoss(reason: StreamReason): void {
+    this.#loss ??= reason;
+    this.#isStateStale = true;
+    this.#fold.addIssue({ rule: reason.code, message: reason.message });
+  }
+
+  /** Clears the view before the kept frames are applied again in another order. */
+  #reset(): void {
+    this.#decoder = this.#decoding.createDecoder();
+    this.#fold = createFold(this.sessionId, this.dialect, this.#limits);
+    this.#missingRunStart = undefined;
+    this.#undetectable = "none";
+    this.#isStateStale = true;
+  }
+}
+
+/** `engine` numbers only order the frames of one request, so turns are ordered by time. */
+function createFold(sessionId: string, dialect: DialectName, limits: ReceiverLimits): SessionFold {
+  return new SessionFold(sessionId, limits, { byTime: dialect === "engine" });
+}
+
+function proofReason(fault: string | undefined): StreamReason | undefined {
+  return fault === undefined ? undefined : { code: "proof_failed", message: fault };
+}
+
+function plural(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
+}

@@ -1,0 +1,180 @@
+/**
+ * The input of one session from one connection or source. The feed passes frames and state changes to the session's
+ * intake, and reports what is missing and where to resume.
+ */
+import { type EventRecord, isJsonObject, type JsonObject } from "../protocol/index.ts";
+import type { FrameSource, SessionIntake } from "./intake/session-intake.ts";
+import { readSessionId } from "./intake/number-frame.ts";
+import type { FeedPhase } from "./intake/derive-state.ts";
+import type { StreamPosition } from "./transport.ts";
+import type { StreamReason, StreamState } from "./view.ts";
+
+const OPEN: FeedPhase = { kind: "open" };
+
+/** The input of one session; see `Receiver.openFeed`. */
+export class SessionFeed implements FrameSource {
+  readonly #intake: SessionIntake;
+  /** The source it belongs to, or the feed itself. */
+  readonly owner: object;
+  #phase: FeedPhase = OPEN;
+  /** The current frames belong to another session. */
+  #isOtherSession = false;
+  /** Called when `missing` becomes defined. */
+  onMissing: (() => void) | undefined;
+  /** Called when too many frames would have to be held. Everything after `position` must be sent again. */
+  onOverflow: (() => void) | undefined;
+
+  constructor(intake: SessionIntake, owner?: object) {
+    this.#intake = intake;
+    this.owner = owner ?? this;
+    for (const other of intake.sources) if (!isActive(other)) intake.sources.delete(other);
+    // A connection can still fetch frames that were given up when the previous source ended.
+    if (owner === undefined && intake.isAbandoned) intake.restart();
+    intake.sources.add(this);
+    intake.touch();
+  }
+
+  get phase(): FeedPhase {
+    return this.#phase;
+  }
+
+  /** True when the receiver no longer has this session. */
+  get isDropped(): boolean {
+    return this.#intake.isDropped;
+  }
+
+  get sessionId(): string {
+    return this.#intake.sessionId;
+  }
+
+  /** Position after all frames received without a gap. */
+  get position(): StreamPosition {
+    return this.#intake.position;
+  }
+
+  /** Defined while frames are held because earlier ones are missing. `count` is their number, if known. */
+  get missing(): { readonly count: number | undefined } | undefined {
+    return this.#intake.isMissing ? { count: this.#intake.missingCount } : undefined;
+  }
+
+  get hasLiveRun(): boolean {
+    return this.#intake.hasLiveRun;
+  }
+
+  get runCount(): number {
+    return this.#intake.runCount;
+  }
+
+  get frameCount(): number {
+    return this.#intake.frameCount;
+  }
+
+  get state(): StreamState {
+    return this.#intake.state;
+  }
+
+  /** Takes one whole frame, with the cursor to resume after it if there is one. */
+  take(text: string, cursor?: string): void {
+    this.takeParsed(text, parseObject(text), cursor);
+  }
+
+  /** Like `take`, for a frame that is already parsed; `frame` is undefined when the text is not a JSON object. */
+  takeParsed(text: string, frame: JsonObject | undefined, cursor?: string): void {
+    if (!this.#isActive) return;
+    const named = frame === undefined ? undefined : readSessionId(this.#intake.dialect, frame);
+    if (named !== undefined) this.#isOtherSession = named !== this.sessionId;
+    if (this.#isOtherSession) {
+      if (named !== undefined)
+        this.#intake.addIssue("id_conflict", `received a frame of session ${named.slice(0, 80)}, which was ignored`);
+      // In 004 all frames after a greeting belong to the greeted session; in other dialects each frame names its own.
+      if (this.#intake.dialect !== "lumine") this.#isOtherSession = false;
+      return;
+    }
+    this.#intake.takeFrame(text, frame, cursor, this);
+  }
+
+  /** Takes a record that was decoded elsewhere. */
+  takeRecord(record: EventRecord): void {
+    if (!this.#isActive) return;
+    this.#intake.takeRecord(record, this);
+  }
+
+  /** Reports input that could not be read as a frame, but may be readable on the next attempt. */
+  fault(message: string): void {
+    this.#intake.addIssue("frame_refused", message);
+  }
+
+  /** Skips input that will never be readable as a frame. The state then reports a missing frame. */
+  refuse(message: string): void {
+    this.#intake.skipUnreadable();
+    this.#intake.refuse(message);
+  }
+
+  /** Sets the cursor of the stream's start, for wires whose frames carry no cursors. */
+  begin(cursor: string): void {
+    this.#intake.begin(cursor);
+  }
+
+  /** Marks the session as being repaired, or, with undefined, as repaired. */
+  setRepairing(reason: StreamReason | undefined): void {
+    if (this.#isActive) this.#setPhase(reason === undefined ? OPEN : { kind: "repairing", reason });
+  }
+
+  /**
+   * Continues with the held frames; the state stays `gap`. Does nothing while another source is active, which may still
+   * deliver the missing frames.
+   */
+  giveUp(): void {
+    if (![...this.#intake.sources].some((source) => source !== this && isActive(source))) this.#intake.giveUp();
+  }
+
+  /** Skips to this record, because the server no longer has the earlier ones. */
+  skipTo(eventId: number): void {
+    this.#intake.skipTo(eventId);
+  }
+
+  /** Clears the session, because the stream starts again from the beginning. */
+  restart(): void {
+    this.#intake.restart();
+  }
+
+  /** Ends the feed: nothing more will arrive. */
+  finish(): void {
+    this.#close({ kind: "ended" });
+  }
+
+  /** Ends the feed because of a failure. */
+  fail(reason: StreamReason): void {
+    this.#close({ kind: "failed", reason });
+  }
+
+  #close(phase: FeedPhase): void {
+    if (!this.#isActive) return;
+    this.#setPhase(phase);
+    if (![...this.#intake.sources].some(isActive)) this.#intake.abandon(phase.kind === "ended");
+    this.#intake.release(this);
+  }
+
+  get #isActive(): boolean {
+    return isActive(this);
+  }
+
+  #setPhase(phase: FeedPhase): void {
+    this.#phase = phase;
+    this.#intake.touch();
+  }
+}
+
+/** True while the source may deliver more frames. */
+export function isActive({ phase: { kind } }: FrameSource): boolean {
+  return kind === "open" || kind === "repairing";
+}
+
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * Finds out why a socket did not open. Browsers report a refused socket and an unreachable server alike, so this asks
+ * the server's `auth` endpoint whether the client is signed in. Never rejects.
+ */
+import { isJsonObject } from "../../protocol/index.ts";
+import type { Refusal } from "../transport.ts";
+import { readText } from "./http-response.ts";
+import { parseJson, refuse } from "./refusal.ts";
+
+const MAX_ANSWER_BYTES = 65_536;
+
+/** Returns a refusal if the server requires authentication and the client is not signed in; otherwise undefined. */
+export async function findAccessRefusal(
+  socketUrl: string,
+  ask: (request: Request) => Promise<Response>,
+  signal: AbortSignal,
+): Promise<Refusal | undefined> {
+  try {
+    // A sibling of the socket's path: `/v1/auth` for `/v1/ws`.
+    const endpoint = new URL("auth", new URL(socketUrl, globalThis.location?.href));
+    endpoint.protocol = endpoint.protocol.replace("ws", "http");
+    const response = await ask(new Request(endpoint, { cache: "no-store", signal }));
+    const body = parseJson((await readText(response, MAX_ANSWER_BYTES, signal)) ?? "");
+    if (!isJsonObject(body) || body["mode"] !== "required" || body["signed_in"] === true) return undefined;
+    const shared = body["shared_session_ids"];
+    if (Array.isArray(shared) && shared.length > 0) return undefined;
+    return refuse("unauthorized", "not signed in");
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,138 @@
+/** Fixtures of the log tests: a log with a manual clock, short record drafts, a writer, and a check of error codes. */
+import { Buffer } from "node:buffer";
+import { expect } from "vitest";
+import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import { createEntry } from "./entry.ts";
+import type { Lease, Log, LogEntry, LogLimits, Settlement } from "./log.ts";
+
+/** How the tests open a log. */
+export interface LogStore {
+  /** Opens an empty log. */
+  readonly open: (options: { readonly limits?: Partial<LogLimits>; readonly now?: () => number }) => Promise<Log>;
+  /** Closes a log and opens its store again with the same options. Absent if nothing is durable. */
+  readonly reopen?: (log: Log) => Promise<Log>;
+  /** Opens another log on the same store, as another process would; or returns the log itself. */
+  readonly second: (log: Log) => Promise<Log>;
+}
+
+export interface LogFixture {
+  readonly log: Log;
+  /** A second handle on the same store. */
+  readonly other: Log;
+  readonly clock: { now: number };
+}
+
+export const NOON = 1_700_000_000_000;
+
+/** Opens two handles of a log, passes them to the test, and closes them. */
+export async function withLog(
+  store: LogStore,
+  use: (trial: LogFixture) => Promise<void>,
+  limits: Partial<LogLimits> = {},
+): Promise<void> {
+  const clock = { now: NOON };
+  const log = await store.open({ limits, now: () => clock.now });
+  const other = await store.second(log);
+  try {
+    await use({ log, other, clock });
+  } finally {
+    await other.close();
+    await log.close();
+  }
+}
+
+/** An event and its run; its record id follows from its position. */
+export interface RecordDraft {
+  readonly event: AnyEvent;
+  readonly run: string | undefined;
+  readonly ts: number | undefined;
+}
+
+function draft(event: AnyEvent, run?: string, ts?: number): RecordDraft {
+  return { event, run, ts };
+}
+
+export const drafts = {
+  start: (run: string, ts?: number) =>
+    draft({ type: "run_start", run_id: run, request_id: `req ${run}`, agent: "react" }, run, ts),
+  chunk: (run: string, content = "x", ts?: number) => draft({ type: "message_chunk", content, id: "think" }, run, ts),
+  end: (run: string, status: "completed" | "error" | "cancelled", code?: string, ts?: number) =>
+    draft({ type: "run_end", status, ...(code === undefined ? {} : { code }) }, run, ts),
+  reply: (run: string, ts?: number) => draft({ type: "reply", reply: "done" }, run, ts),
+  checkpoint: (key: string, run?: string) =>
+    draft({ type: "checkpoint", checkpoint_id: key, timestamp: "2023-11-14T22:13:20Z", step: 0, state: {} }, run),
+  todo: (key: string, run?: string) => draft({ type: "todo_list", list_id: key, items: [] }, run),
+  note: (value: string, run?: string) => draft({ type: "custom", value }, run),
+};
+
+/** Drafts a complete run of four records. */
+export function draftRun(run: string, ts?: number, content?: string): readonly RecordDraft[] {
+  return [
+    drafts.start(run, ts),
+    drafts.chunk(run, content, ts),
+    drafts.end(run, "completed", undefined, ts),
+    drafts.reply(run, ts),
+  ];
+}
+
+/** Creates entries that follow record `after`. Without a `ts`, the time of a record increases with its id. */
+export function makeEntries(sessionId: string, after: number, list: readonly RecordDraft[]): readonly LogEntry[] {
+  return list.map(({ event, run, ts }, index) => {
+    const event_id = after + 1 + index;
+    const envelope = { session_id: sessionId, event_id, ts: ts ?? NOON + event_id };
+    return createEntry({ envelope: run === undefined ? envelope : { ...envelope, run_id: run }, event });
+  });
+}
+
+export function sizeOf(entries: readonly LogEntry[]): number {
+  return entries.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+}
+
+export function textsOf(entries: readonly LogEntry[]): readonly string[] {
+  return entries.map(({ text }) => text);
+}
+
+export interface SessionWriter {
+  readonly lease: Lease;
+  lastId: number;
+  /** Appends after the last record it wrote. */
+  write(list: readonly RecordDraft[], settle?: readonly Settlement[]): Promise<readonly LogEntry[]>;
+}
+
+export async function openWriter(log: Log, sessionId: string, holder = "writer"): Promise<SessionWriter> {
+  const lease = await log.acquire(sessionId, { holder, ttlMs: 60_000, takeover: true });
+  const writer: SessionWriter = {
+    lease,
+    lastId: lease.lastId,
+    async write(list, settle) {
+      const entries = makeEntries(sessionId, writer.lastId, list);
+      const batch = { sessionId, epoch: lease.epoch, expectedLastId: writer.lastId, entries };
+      const { lastId } = await log.append(settle === undefined ? batch : { ...batch, settle });
+      writer.lastId = lastId;
+      return entries;
+    },
+  };
+  return writer;
+}
+
+/** Reads all texts of a session, page by page. */
+export async function readAll(log: Log, sessionId: string, after = 0): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (let page = await log.read(sessionId, { after }); !page.isEmpty;) {
+    texts.push(...page.texts);
+    page = await log.read(sessionId, { after: page.lastId });
+  }
+  return texts;
+}
+
+/** Returns the error, which must be a LoomError with this code. */
+export async function expectRefusal(promise: Promise<unknown>, code: ErrorCode): Promise<LoomError> {
+  const outcome = await promise.then(
+    () => "no error",
+    (error: unknown) => error,
+  );
+  if (!isLoomError(outcome)) throw new Error(`expected ${code}`, { cause: outcome });
+  expect(outcome.code).toBe(code);
+  expect(outcome.message).not.toBe("");
+  return outcome;
+}

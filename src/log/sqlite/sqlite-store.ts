@@ -1,0 +1,319 @@
+/**
+ * Applies operations to an open store. It runs in the writer thread and is the only code that writes. Each operation is
+ * checked completely before it changes anything, so that a rejected operation does not affect others in the
+ * transaction.
+ */
+import { Buffer } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
+import { LoomError } from "../../protocol/loom-error.ts";
+import { isHolderGone } from "../holder.ts";
+import type { IndexChanges } from "../index-changes.ts";
+import type { CommandOutcome, Lease } from "../log.ts";
+import { fenced, isSameOutcome, leaseHeld, LOCAL_OWNER, sessionExists } from "../rules.ts";
+import { Compactor } from "./compact.ts";
+import { prepareAll, type Statements } from "./connection.ts";
+import { type Head, Heads } from "./heads.ts";
+import type { OperationOf, StoreOperation } from "./operations.ts";
+import { Pruner } from "./prune.ts";
+import { checksumOf, Records } from "./records.ts";
+import { LandmarkRows } from "./landmark-rows.ts";
+import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
+import { SearchIndex } from "./search-index.ts";
+import { SessionRows } from "./session-rows.ts";
+
+/** Cached runs per session that are known to be indexed. */
+const MAX_KNOWN_RUNS = 1000;
+
+/** Largest number of records, and approximate bytes, in one row of `recent`. */
+const MAX_ROW_RECORDS = 64;
+const MAX_ROW_LENGTH = 8 * 1024;
+
+const STATEMENTS = {
+  begin: "BEGIN IMMEDIATE",
+  commit: "COMMIT",
+  insertRecord: "INSERT INTO recent (session, id, pos, crc, text) VALUES (?, ?, ?, ?, ?)",
+} as const;
+
+export class SqliteStore {
+  readonly #db: DatabaseSync;
+  readonly #records: Records;
+  readonly #sessions: SessionRows;
+  readonly #runs: RunRows;
+  readonly #landmarks: LandmarkRows;
+  readonly #commands: CommandRows;
+  readonly #searchIndex: SearchIndex;
+  readonly #heads: Heads;
+  readonly #compactor: Compactor;
+  readonly #pruner: Pruner;
+  readonly #sql: Statements<typeof STATEMENTS>;
+  #hasExternalWrites = false;
+
+  /** `maxRecentRows`: see `SqliteLogOptions`. */
+  constructor(db: DatabaseSync, maxRecentRows: number) {
+    this.#db = db;
+    this.#records = new Records(db);
+    this.#sessions = new SessionRows(db);
+    this.#runs = new RunRows(db);
+    this.#landmarks = new LandmarkRows(db);
+    this.#commands = new CommandRows(db);
+    this.#searchIndex = new SearchIndex(db);
+    this.#heads = new Heads(db, this.#sessions, this.#records);
+    this.#pruner = new Pruner(db, this.#heads, {
+      sessions: this.#sessions,
+      runs: this.#runs,
+      records: this.#records,
+      searchIndex: this.#searchIndex,
+    });
+    this.#compactor = new Compactor(db, maxRecentRows);
+    this.#sql = prepareAll(db, STATEMENTS);
+  }
+
+  begin(): void {
+    this.#sql.begin.run();
+    if (!this.#heads.refresh()) return;
+    this.#compactor.forget();
+    this.#hasExternalWrites = true;
+  }
+
+  /** Returns whether other connections have written since the last call. */
+  takeExternalWrites(): boolean {
+    const hadExternalWrites = this.#hasExternalWrites;
+    this.#hasExternalWrites = false;
+    return hadExternalWrites;
+  }
+
+  commit(): void {
+    this.#sql.commit.run();
+  }
+
+  /** Compacts `recent` if necessary, in its own transaction after the group is answered. */
+  compact(): void {
+    if (!this.#compactor.isDue()) return;
+    this.begin();
+    this.#compactor.run();
+    this.commit();
+  }
+
+  rollback(): void {
+    this.#heads.clear();
+    this.#compactor.forget();
+    if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+  }
+
+  /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */
+  apply(operation: StoreOperation): unknown {
+    switch (operation.do) {
+      case "append":
+        return this.#append(operation);
+      case "create":
+        this.#create(operation);
+        return undefined;
+      case "ping":
+        return undefined;
+      case "rename":
+        return this.#rename(operation);
+      case "delete":
+        return this.#delete(operation);
+      case "acquire":
+        return this.#acquire(operation);
+      case "renew":
+        return this.#renew(operation);
+      case "release":
+        return this.#release(operation);
+      case "submit":
+        return this.#submit(operation);
+      case "prune":
+        return this.#pruner.prune(operation);
+      case "prune-oldest":
+        return this.#pruner.pruneOldest(operation);
+      case "drop-commands":
+        return this.#pruner.dropCommands(operation);
+      case "sweep":
+        // The compactor must not write the deleted rows again from memory.
+        this.#compactor.forget();
+        return this.#pruner.sweep();
+    }
+  }
+
+  #create(operation: OperationOf<"create">): void {
+    const { sessionId, records } = operation;
+    if (records !== undefined && this.#heads.find(sessionId) !== undefined) throw sessionExists(sessionId);
+    const head = this.#open(sessionId, operation);
+    if (records === undefined) return;
+    this.#insertAll(head, records.text, records.count);
+    this.#index(head, records.changes);
+  }
+
+  #rename({ sessionId, title, onlyUntitled }: OperationOf<"rename">): undefined {
+    const head = this.#heads.get(sessionId);
+    if (onlyUntitled && head.row.title !== null) return;
+    this.#heads.save(head, { title });
+    this.#searchIndex.setTitle(head.key, title);
+  }
+
+  #append(batch: OperationOf<"append">): undefined {
+    const { sessionId, epoch, expectedLastId, count, text, changes, settle = [], now } = batch;
+    const head = this.#fence(sessionId, epoch);
+    const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
+    if (this.#isRetry(head, batch, rows)) return;
+    if (head.lastId !== expectedLastId)
+      throw new LoomError("conflict", `session "${sessionId}" ends at record ${head.lastId}, not ${expectedLastId}`, {
+        last_event_id: head.lastId,
+      });
+    const settled = settle.map(({ commandId, outcome }, index) => {
+      const row = rows[index];
+      const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
+      if (row === undefined || row.outcome !== null || isRepeated)
+        throw new LoomError("command_settled", `command "${commandId}" of session "${sessionId}" is not pending`);
+      return { row, outcome };
+    });
+    this.#insertAll(head, text, count);
+    if (changes !== undefined) this.#index(head, changes);
+    for (const { row, outcome } of settled) this.#commands.settle(head.key, row, outcome, now);
+  }
+
+  /** Writes records in rows small enough to be read quickly, because every reader reads the last one. */
+  #insertAll(head: Head, text: string, count: number): void {
+    if (count === 1 || (count <= MAX_ROW_RECORDS && text.length <= MAX_ROW_LENGTH)) {
+      if (count > 0) this.#insert(head, text, count);
+      return;
+    }
+    let lines: string[] = [];
+    let length = 0;
+    for (const line of text.split("\n")) {
+      if (lines.length > 0 && (lines.length >= MAX_ROW_RECORDS || length + line.length > MAX_ROW_LENGTH)) {
+        this.#insert(head, lines.join("\n"), lines.length);
+        lines = [];
+        length = 0;
+      }
+      lines.push(line);
+      length += line.length;
+    }
+    this.#insert(head, lines.join("\n"), lines.length);
+  }
+
+  #insert(head: Head, text: string, count: number): void {
+    const { key: session } = head;
+    const firstId = head.lastId + 1;
+    const lastId = head.lastId + count;
+    // Line feeds between records do not count as bytes of the session.
+    const pos = head.pos + Buffer.byteLength(text) - (count - 1);
+    const crc = checksumOf(session, firstId, lastId, pos, text);
+    this.#sql.insertRecord.run(session, lastId, pos, crc, text);
+    this.#compactor.note({ session, firstId, lastId, pos, crc, text });
+    head.lastId = lastId;
+    head.pos = pos;
+  }
+
+  #index(head: Head, { starts, ends, landmarks, texts }: IndexChanges): void {
+    let updatedAt = Number.NEGATIVE_INFINITY;
+    for (const start of starts) {
+      if (head.runs.has(start.runId)) continue;
+      if (head.runs.size >= MAX_KNOWN_RUNS) head.runs.clear();
+      head.runs.add(start.runId);
+      if (this.#runs.begin(head.key, start)) updatedAt = Math.max(updatedAt, start.startedAt);
+    }
+    for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
+    if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
+    for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
+    for (const { eventId, text } of texts) this.#searchIndex.add(head.key, eventId, text);
+  }
+
+  /** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
+  #isRetry(head: Head, batch: OperationOf<"append">, commands: readonly (CommandRow | undefined)[]): boolean {
+    const { expectedLastId, count, text, settle = [] } = batch;
+    if (count + settle.length === 0 || (count > 0 && expectedLastId === head.lastId)) return false;
+    if (expectedLastId < head.row.firstId - 1 || expectedLastId + count > head.lastId) return false;
+    const isAnswered = settle.every(({ outcome }, index) => {
+      const known = commands[index]?.outcome ?? null;
+      return known !== null && isSameOutcome(JSON.parse(known) as CommandOutcome, outcome);
+    });
+    if (!isAnswered) return false;
+    return count === 0 || this.#records.read(head.key, expectedLastId, count, Number.POSITIVE_INFINITY).text === text;
+  }
+
+  #open(sessionId: string, fresh: Partial<OperationOf<"create">> & { readonly now: number }): Head {
+    const { title, owner, firstId = 1, graceMs = 0, now } = fresh;
+    const known = this.#heads.find(sessionId);
+    if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
+    if (known !== undefined) return known;
+    const { key } = this.#sessions.create({
+      sessionId,
+      incarnation: randomUUID(),
+      title: title ?? null,
+      createdAt: now,
+      owner: owner ?? LOCAL_OWNER,
+      updatedAt: now,
+      firstId,
+      basePos: 0,
+      // An old lease must not be valid in a new session with the same id.
+      epoch: this.#sessions.lastEpoch,
+      // `expiresAt` without a holder is the end of the grace period.
+      holder: null,
+      expiresAt: graceMs === 0 ? 0 : now + graceMs,
+    });
+    if (title !== undefined) this.#searchIndex.add(key, 0, title);
+    return this.#heads.get(sessionId);
+  }
+
+  #delete({ sessionId, epoch }: OperationOf<"delete">): boolean {
+    const head = this.#heads.find(sessionId);
+    if (head === undefined) return false;
+    if (epoch !== undefined) this.#fence(sessionId, epoch);
+    this.#heads.save(head, { sessionId: null, firstId: head.lastId + 1 });
+    this.#sessions.markUnswept(head.row);
+    this.#sessions.lastEpoch = Math.max(this.#sessions.lastEpoch, head.row.epoch);
+    this.#heads.forget(sessionId);
+    return true;
+  }
+
+  #acquire({ sessionId, holder, ttlMs, takeover, now }: OperationOf<"acquire">): Lease {
+    const head = this.#open(sessionId, { now });
+    const { holder: current, expiresAt, epoch } = head.row;
+    if (!takeover && current !== null && expiresAt > now && !isHolderGone(current)) throw leaseHeld(sessionId, current);
+    return this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs);
+  }
+
+  #renew({ sessionId, epoch, ttlMs, now }: OperationOf<"renew">): Lease {
+    const head = this.#fence(sessionId, epoch);
+    return this.#lease(sessionId, head, epoch, head.row.holder, now + ttlMs);
+  }
+
+  #release({ sessionId, epoch }: OperationOf<"release">): boolean {
+    const head = this.#heads.find(sessionId);
+    if (head?.row.epoch !== epoch) return false;
+    this.#lease(sessionId, head, epoch + 1, null, 0);
+    return true;
+  }
+
+  #lease(sessionId: string, head: Head, epoch: number, holder: string | null, expiresAt: number): Lease {
+    this.#heads.save(head, { epoch, holder, expiresAt });
+    return { sessionId, epoch, incarnation: head.row.incarnation, lastId: head.lastId, expiresAt };
+  }
+
+  #submit({ sessionId, commandId, kind, body, now, maxPending }: OperationOf<"submit">): CommandRow {
+    const { key } = this.#heads.get(sessionId);
+    const known = this.#commands.find(key, commandId);
+    if (known !== undefined) {
+      if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
+      throw new LoomError("command_conflict", `the command id "${commandId}" was already used for a different command`);
+    }
+    const waiting = this.#commands.countPending(key);
+    if (waiting >= maxPending)
+      throw new LoomError("inbox_full", `session "${sessionId}" has ${waiting} pending commands; try again later`, {
+        limit: maxPending,
+      });
+    const row = { commandId, kind, body, createdAt: now, outcome: null };
+    this.#commands.insert(key, row);
+    return row;
+  }
+
+  #fence(sessionId: string, epoch: number): Head {
+    const head = this.#heads.get(sessionId);
+    // An epoch without a holder was never granted, or was released.
+    if (head.row.epoch !== epoch || head.row.holder === null) throw fenced(sessionId, head.row.epoch);
+    return head;
+  }
+}

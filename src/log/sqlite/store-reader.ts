@@ -1,0 +1,336 @@
+/**
+ * Reads a store on its own read-only connection. Each read sees one snapshot, and records are checked against their
+ * checksums.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { LoomError } from "../../protocol/index.ts";
+import {
+  assertOwner,
+  assertPosition,
+  clampListLimit,
+  clampPageLimit,
+  unknownListCursor,
+  unknownSession,
+} from "../rules.ts";
+import { isHolderGone } from "../holder.ts";
+import type {
+  CommandState,
+  FoundSession,
+  Landmark,
+  LandmarkKind,
+  PagingOptions,
+  ListSessionsOptions,
+  LogLimits,
+  ReadOptions,
+  RunInfo,
+  SearchMatch,
+  SearchSessionsOptions,
+  SessionInfo,
+} from "../log.ts";
+import { Page } from "../page.ts";
+import { matchRecord } from "../conversation-text.ts";
+import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
+import { assertFile, type StoreConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
+import { asStoreError } from "./failure.ts";
+import { LandmarkRows } from "./landmark-rows.ts";
+import { Records } from "./records.ts";
+import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
+import { readPragma } from "./schema.ts";
+import { SearchIndex } from "./search-index.ts";
+import { type StoredSession, SessionRows } from "./session-rows.ts";
+
+const STATEMENTS = {
+  begin: "BEGIN",
+  end: "COMMIT",
+  unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ? AND key IN
+    (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
+    ORDER BY key`,
+  mark: `SELECT key || ':' || first_id || ':' || epoch || ':' ||
+    coalesce((SELECT max(id) FROM recent WHERE session = key),
+      (SELECT last_id FROM extents WHERE session = key), 0) || ':' ||
+    (SELECT count(*) || ':' || coalesce(max(seq), 0) FROM commands WHERE session = key AND outcome IS NULL) AS mark
+    FROM sessions WHERE session_id = ?`,
+} as const;
+
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+/** Larger than any session key, and small enough to be shifted to a row id of the search index. */
+const MAX_KEY = 2 ** 31;
+/** Search hits to skip before the index is queried again; doubled each time. */
+const MAX_SKIPPED_HITS = 500;
+
+interface ReaderConnection {
+  readonly db: DatabaseSync;
+  readonly sql: Statements<typeof STATEMENTS>;
+  readonly records: Records;
+  readonly sessions: SessionRows;
+  readonly runs: RunRows;
+  readonly landmarks: LandmarkRows;
+  readonly commands: CommandRows;
+  readonly searchIndex: SearchIndex;
+}
+
+export class StoreReader {
+  readonly #path: string;
+  readonly #file: string;
+  readonly #options: StoreConnectionOptions;
+  readonly #limits: LogLimits;
+  readonly #now: () => number;
+  #open: ReaderConnection | undefined;
+
+  /** `file` identifies the store file that was opened, see `assertFile`. */
+  constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
+    this.#path = path;
+    this.#file = file;
+    this.#options = options;
+    this.#limits = limits;
+    this.#now = now;
+  }
+
+  /** Runs `query` in one transaction, so that it sees one snapshot. */
+  #read<T>(query: (open: ReaderConnection) => T): T {
+    try {
+      const open = this.#connect();
+      open.sql.begin.run();
+      try {
+        return query(open);
+      } finally {
+        if (open.db.isTransaction) open.sql.end.run();
+      }
+    } catch (error) {
+      // A LoomError is a result; after any other error the connection may be unusable.
+      if (!(error instanceof LoomError)) this.close();
+      throw asStoreError(error, this.#path);
+    }
+  }
+
+  #connect(): ReaderConnection {
+    assertFile(this.#path, this.#file);
+    if (this.#open !== undefined) return this.#open;
+    const db = openReader(this.#path, this.#options);
+    this.#open = {
+      db,
+      sql: prepareAll(db, STATEMENTS),
+      records: new Records(db),
+      sessions: new SessionRows(db),
+      runs: new RunRows(db),
+      landmarks: new LandmarkRows(db),
+      commands: new CommandRows(db),
+      searchIndex: new SearchIndex(db),
+    };
+    return this.#open;
+  }
+
+  close(): void {
+    const { db } = this.#open ?? {};
+    this.#open = undefined;
+    try {
+      db?.close();
+    } catch {
+      // The connection is no longer used.
+    }
+  }
+
+  /** Changes when another connection has written. */
+  readVersion(): number {
+    return this.#read(({ db }) => readPragma(db, "data_version"));
+  }
+
+  /** Returns a mark that changes with anything a watcher of the session needs to know. */
+  readMark(sessionId: string): string | undefined {
+    return this.#read(({ sql }) => sql.mark.get(sessionId)?.["mark"] as string | undefined);
+  }
+
+  findSession(sessionId: string): SessionInfo | undefined {
+    return this.#read(({ sessions, records }) => {
+      const row = sessions.find(sessionId);
+      return row === undefined ? undefined : this.#describe(records, row);
+    });
+  }
+
+  listSessions({ limit, after, owner }: ListSessionsOptions): readonly SessionInfo[] {
+    assertOwner(owner);
+    return this.#read(({ sessions, records }) => {
+      const before = after === undefined ? MAX_ID : findListPosition(sessions, after, owner);
+      return sessions.list(before, clampListLimit(limit), owner).map((row) => this.#describe(records, row));
+    });
+  }
+
+  searchSessions({ query, limit, after, owner }: SearchSessionsOptions): readonly FoundSession[] {
+    assertOwner(owner);
+    return this.#read((open) => {
+      const before = after === undefined ? MAX_KEY : findListPosition(open.sessions, after, owner);
+      const found: FoundSession[] = [];
+      for (const { row, match } of findMatches(open, readQuery(query), before, owner)) {
+        found.push({ ...this.#describe(open.records, row), match });
+        if (found.length >= clampListLimit(limit)) break;
+      }
+      return found;
+    });
+  }
+
+  listOrphans({ limit, after }: PagingOptions): readonly string[] {
+    return this.#read(({ sql, sessions }) => {
+      const orphans: string[] = [];
+      const from = after === undefined ? 0 : sessions.find(after)?.key;
+      if (from === undefined) throw unknownListCursor(after ?? "");
+      for (const { sessionId } of sql.unsettled.iterate(from) as Iterable<{ sessionId?: string }>) {
+        const row = sessions.find(sessionId ?? "");
+        if (row?.sessionId == null || !this.#isUnheld(row)) continue;
+        orphans.push(row.sessionId);
+        if (orphans.length >= clampListLimit(limit)) break;
+      }
+      return orphans;
+    });
+  }
+
+  readPage(sessionId: string, { after, limit, maxBytes }: ReadOptions): Page {
+    const { maxPageRecords, maxPageBytes } = this.#limits;
+    const most = clampPageLimit(limit, maxPageRecords);
+    const room = clampPageLimit(maxBytes, maxPageBytes);
+    return this.#read(({ sessions, records }) => {
+      const session = getSession(sessions, sessionId);
+      const lastId = records.findLast(session).id;
+      assertPosition(sessionId, after, session.firstId, lastId);
+      if (after === lastId) return new Page(sessionId, after, after, "", session.incarnation);
+      const { text, count } = records.read(session.key, after, most, room);
+      return new Page(sessionId, after, after + count, text, session.incarnation);
+    });
+  }
+
+  findRun(sessionId: string, runId: string): RunInfo | undefined {
+    return this.#read(({ sessions, runs }) => runs.find(getSession(sessions, sessionId).key, runId));
+  }
+
+  listRuns(sessionId: string, { limit, after }: PagingOptions): readonly RunInfo[] {
+    return this.#read(({ sessions, runs }) => {
+      const { key } = getSession(sessions, sessionId);
+      const before = after === undefined ? MAX_ID : runs.find(key, after)?.firstId;
+      if (before === undefined) throw unknownListCursor(after ?? "");
+      return runs.list(key, before, clampListLimit(limit));
+    });
+  }
+
+  findFoldStart(sessionId: string, id: number): number {
+    return this.#read(({ sessions, runs }) => {
+      const { key, firstId } = getSession(sessions, sessionId);
+      const going = runs.findSpanning(key, id)?.firstId ?? MAX_ID;
+      const ended = runs.findEndedBefore(key, Math.min(going, id + 1))?.lastId ?? 0;
+      return Math.max(firstId, ended + 1);
+    });
+  }
+
+  findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
+    return this.#read(({ sessions, landmarks }) => landmarks.find(getSession(sessions, sessionId).key, kind, key));
+  }
+
+  listLandmarks(sessionId: string, kind: LandmarkKind, limit: number, before = MAX_ID): readonly Landmark[] {
+    return this.#read(({ sessions, landmarks }) =>
+      landmarks.list(getSession(sessions, sessionId).key, kind, before, limit),
+    );
+  }
+
+  findCommand(sessionId: string, commandId: string): CommandState | undefined {
+    return this.#read(({ sessions, commands }) => {
+      const row = commands.find(getSession(sessions, sessionId).key, commandId);
+      return row === undefined ? undefined : describeCommand(sessionId, row);
+    });
+  }
+
+  listPending(sessionId: string, limit: number): readonly CommandState[] {
+    return this.#read(({ sessions, commands }) =>
+      commands.listPending(getSession(sessions, sessionId).key, limit).map((row) => describeCommand(sessionId, row)),
+    );
+  }
+
+  #describe(records: Records, row: StoredSession): SessionInfo {
+    const { sessionId, incarnation, title, createdAt, updatedAt, firstId, basePos, epoch, owner } = row;
+    const last = records.findLast(row);
+    return {
+      sessionId: sessionId ?? "",
+      incarnation,
+      title: title ?? undefined,
+      createdAt,
+      updatedAt,
+      firstId,
+      lastId: last.id,
+      bytes: last.pos - basePos,
+      epoch,
+      holder: this.#holderOf(row),
+      owner,
+    };
+  }
+
+  /** Whether the session has no holder and is not in its grace period. */
+  #isUnheld({ holder, expiresAt }: StoredSession): boolean {
+    return expiresAt <= this.#now() || (holder !== null && isHolderGone(holder));
+  }
+
+  #holderOf({ holder, expiresAt }: StoredSession): string | undefined {
+    return holder === null || expiresAt <= this.#now() || isHolderGone(holder) ? undefined : holder;
+  }
+}
+
+/** Returns the key of the session after which a list continues. Throws `cursor_invalid` if it is not in the list. */
+function findListPosition(sessions: SessionRows, after: string, owner: string | undefined): number {
+  const row = sessions.find(after);
+  if (row === undefined || (owner !== undefined && owner !== row.owner)) throw unknownListCursor(after);
+  return row.key;
+}
+
+/**
+ * Finds sessions created before `beforeKey` that match the query, newest first, each once. With an owner, it jumps from
+ * one session of that owner to the next.
+ */
+function* findMatches(
+  { sessions, records, searchIndex }: ReaderConnection,
+  phrases: readonly SearchPhrase[],
+  beforeKey: number,
+  owner: string | undefined,
+): Generator<{ readonly row: StoredSession; readonly match: SearchMatch }> {
+  if (phrases.length === 0) return;
+  let before = beforeKey;
+  let skipped = 0;
+  let maxSkipped = MAX_SKIPPED_HITS;
+  // Querying the index again for every session would repeat its work; reading all further hits of a long session or of
+  // other owners would waste it. So hits are skipped first, and the query is repeated after too many.
+  for (; ; maxSkipped *= 2) {
+    skipped = 0;
+    for (const { session, eventId } of searchIndex.find(phrases, before)) {
+      if (session >= before && ++skipped > maxSkipped) break;
+      if (session >= before) continue;
+      if (owner !== undefined) {
+        const latest = sessions.findLatestOwned(owner, session + 1);
+        if (latest === undefined) return;
+        before = latest + 1;
+        if (session >= before) continue;
+      }
+      const row = sessions.findByKey(session);
+      // The session was deleted or pruned, and is not swept yet.
+      if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
+      // The owner index has no seal; the row has one.
+      if (owner !== undefined && owner !== row.owner) continue;
+      const match = findMatch(row, eventId, phrases, records);
+      if (match === undefined) continue;
+      before = session;
+      yield { row, match };
+    }
+    if (skipped <= maxSkipped) return;
+  }
+}
+
+function findMatch(
+  { key, title }: StoredSession,
+  eventId: number,
+  phrases: readonly SearchPhrase[],
+  records: Records,
+): SearchMatch | undefined {
+  const snippet = findSnippet(title ?? "", phrases);
+  if (snippet !== undefined) return { where: "title", snippet };
+  return eventId === 0 ? undefined : matchRecord(records.read(key, eventId - 1, 1, MAX_ID).text, phrases);
+}
+
+function getSession(sessions: SessionRows, sessionId: string): StoredSession {
+  const row = sessions.find(sessionId);
+  if (row === undefined) throw unknownSession(sessionId);
+  return row;
+}

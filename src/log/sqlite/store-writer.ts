@@ -1,0 +1,212 @@
+/**
+ * Sends operations to the writer thread. Operations are queued while a group is committed, so that one sync serves many
+ * writers. Each is answered when it is durable, or with an error.
+ */
+import { Worker } from "node:worker_threads";
+import { LoomError } from "../../protocol/index.ts";
+import type { StoreConnectionOptions } from "./connection.ts";
+import { fromPlainError } from "./failure.ts";
+import { type GroupResult, type StoreOperation, packGroup, type OperationResult } from "./operations.ts";
+
+/** Start data of the writer thread. */
+export interface WriterData {
+  readonly path: string;
+  /** Identity of the store file, see `assertFile`. */
+  readonly file: string;
+  readonly options: StoreConnectionOptions;
+}
+
+interface QueuedOperation {
+  readonly operation: StoreOperation;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Groups sent at the same time: the next one is ready while the first is committed. */
+const MAX_GROUPS = 2;
+/** Smallest group that is split in two when the thread is idle. */
+const MIN_SPLIT = 32;
+/** Largest group in operations and approximate bytes, so that a transaction does not delay others for long. */
+const MAX_GROUP = 2000;
+const MAX_GROUP_LENGTH = 8 * 1024 * 1024;
+
+// TypeScript in the repository, JavaScript in the published package.
+const THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
+export class StoreWriter {
+  readonly #start: () => Worker;
+  /** Started with the first write; a read-only log needs no thread. */
+  #worker: Worker | undefined;
+  #queue: QueuedOperation[] = [];
+  #queuedLength = 0;
+  readonly #maxQueueBytes: number;
+  /** Groups sent and not answered, oldest first. */
+  readonly #sent: (readonly QueuedOperation[])[] = [];
+  #writeSource: "own" | "external" | undefined;
+  #failure: LoomError | undefined;
+  #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
+
+  constructor(data: WriterData) {
+    this.#maxQueueBytes = data.options.maxQueueBytes;
+    this.#start = () => {
+      const worker = new Worker(THREAD, { workerData: data });
+      worker.on("message", (answer: GroupResult) => this.#settle(answer));
+      worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
+      worker.on("exit", () => {
+        this.#fail("it exited");
+        this.#closing?.resolve();
+      });
+      return worker;
+    };
+  }
+
+  write<T>(operation: StoreOperation): Promise<T> {
+    return new Promise<unknown>((resolve, reject) => {
+      const length = lengthOf(operation);
+      if (this.#failure !== undefined || this.#closing !== undefined) {
+        reject(this.#failure ?? new LoomError("store_closed", "the log is closed"));
+        return;
+      }
+      if (this.#queuedLength + length > this.#maxQueueBytes) {
+        reject(
+          new LoomError("backlog_full", "the write queue is full; try again later", { limit: this.#maxQueueBytes }),
+        );
+        return;
+      }
+      this.#queuedLength += length;
+      this.#queue.push({ operation, resolve, reject });
+      // Operations of the same tick share a transaction.
+      if (this.#queue.length === 1) queueMicrotask(() => this.#send());
+    }) as Promise<T>;
+  }
+
+  /**
+   * Returns who has written since the last call, as reported with the groups answered since; undefined if there were
+   * none.
+   */
+  takeWriteSource(): "own" | "external" | undefined {
+    const source = this.#writeSource;
+    this.#writeSource = undefined;
+    return source;
+  }
+
+  /** Whether this log has written, so that changes may be its own. */
+  get isStarted(): boolean {
+    return this.#worker !== undefined;
+  }
+
+  /** Whether a group is not answered yet. */
+  get isBusy(): boolean {
+    return this.#sent.length > 0;
+  }
+
+  /** Resolves when all queued operations are done and the thread has exited. */
+  async close(): Promise<void> {
+    if (this.#closing === undefined) {
+      const { promise: done, resolve } = Promise.withResolvers<void>();
+      this.#closing = { done, resolve };
+      if (this.#failure !== undefined || (this.#worker === undefined && this.#queue.length === 0)) resolve();
+      this.#worker?.ref();
+      this.#send();
+    }
+    await this.#closing.done;
+  }
+
+  #send(): void {
+    if (this.#sent.length >= MAX_GROUPS) return;
+    if (this.#queue.length === 0) {
+      if (this.#closing !== undefined && this.#sent.length === 0) this.#worker?.postMessage("close");
+      return;
+    }
+    const most = this.#findGroupEnd();
+    // Two halves keep both threads busy; with one group, each would wait for the other.
+    const isSplit = this.#sent.length === 0 && most >= MIN_SPLIT;
+    const end = isSplit ? Math.ceil(most / 2) : most;
+    const group = this.#queue.slice(0, end);
+    this.#queue = this.#queue.slice(end);
+    for (const { operation } of group) this.#queuedLength -= lengthOf(operation);
+    this.#sent.push(group);
+    // Pending writes keep the process alive.
+    this.#worker ??= this.#start();
+    this.#worker.ref();
+    try {
+      this.#worker.postMessage(packGroup(group.map(({ operation }) => operation)));
+    } catch (error) {
+      // An operation cannot be cloned, so the group was not sent. The other operations are sent again.
+      this.#sent.pop();
+      const [unsendable, others] = partition(group, ({ operation }) => isSendable(operation));
+      const [bad, good] = unsendable.length === 0 ? [others, []] : [unsendable, others];
+      for (const { operation } of good) this.#queuedLength += lengthOf(operation);
+      this.#queue = [...good, ...this.#queue];
+      const failure = new LoomError(
+        "store_failed",
+        "an argument cannot be sent to the writer thread",
+        {},
+        { cause: error },
+      );
+      for (const waiting of bad) waiting.reject(failure);
+      this.#send();
+      return;
+    }
+    if (isSplit) this.#send();
+  }
+
+  #findGroupEnd(): number {
+    let length = 0;
+    let end = 0;
+    for (const { operation } of this.#queue) {
+      length += lengthOf(operation);
+      if (end > 0 && (end >= MAX_GROUP || length > MAX_GROUP_LENGTH)) break;
+      end++;
+    }
+    return end;
+  }
+
+  #settle({ results, hasExternalWrites }: GroupResult): void {
+    this.#writeSource = hasExternalWrites || this.#writeSource === "external" ? "external" : "own";
+    const group = this.#sent.shift() ?? [];
+    for (const [index, waiting] of group.entries()) settleOne(waiting, results === null ? null : results[index]);
+    this.#send();
+    if (this.#sent.length === 0 && this.#closing === undefined) this.#worker?.unref();
+  }
+
+  #fail(reason: string): void {
+    this.#failure ??=
+      this.#closing === undefined
+        ? new LoomError("store_failed", `the writer thread of the store failed: ${reason}`)
+        : new LoomError("store_closed", "the log is closed");
+    const failed = [...this.#sent.flat(), ...this.#queue];
+    this.#sent.length = 0;
+    this.#queue = [];
+    this.#queuedLength = 0;
+    for (const { reject } of failed) reject(this.#failure);
+  }
+}
+
+function isSendable(operation: StoreOperation): boolean {
+  try {
+    structuredClone(operation);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Splits items by a predicate: first those for which it is false, then the others. */
+function partition<T>(items: readonly T[], isTrue: (item: T) => boolean): readonly [readonly T[], readonly T[]] {
+  const { no = [], yes = [] } = Object.groupBy(items, (item) => (isTrue(item) ? "yes" : "no"));
+  return [no, yes];
+}
+
+/** Approximate size of an operation in bytes. */
+function lengthOf(operation: StoreOperation): number {
+  if (operation.do === "append") return operation.text.length;
+  return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
+}
+
+function settleOne(waiting: QueuedOperation, result: OperationResult | undefined): void {
+  if (result === undefined) waiting.reject(new LoomError("store_failed", "the writer thread returned no result"));
+  else if (result === null) waiting.resolve(undefined);
+  else if ("error" in result) waiting.reject(fromPlainError(result.error));
+  else waiting.resolve(result.value);
+}

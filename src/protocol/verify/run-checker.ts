@@ -1,0 +1,205 @@
+/** Checks the frames of one run. */
+import { BoundedMap } from "../bounded-map.ts";
+import type {
+  CheckpointEvent,
+  Envelope,
+  LoomEvent,
+  RunEndEvent,
+  UpdatesEvent,
+  ValuesEvent,
+} from "../events.generated.ts";
+import { type EventRecord, isKnownEvent } from "../record.ts";
+import type { IssueReporter } from "./lifecycle-rules.ts";
+import { SpanChecker } from "./span-checker.ts";
+import { ThoughtChecker } from "./thought-checker.ts";
+import { ToolCallChecker } from "./tool-call-checker.ts";
+
+const MAX_ANSWERS = 10_000;
+
+function isTimestamp(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}/.test(text) && !Number.isNaN(Date.parse(text));
+}
+
+const MAX_MODEL_CALLS = 10_000;
+
+/** Length and hash of a text, so that long answers can be compared without storing them. */
+class Digest {
+  length = 0;
+  #hash = 0x811c9dc5;
+
+  add(text: string): void {
+    this.length += text.length;
+    let h = this.#hash;
+    for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193);
+    this.#hash = h;
+  }
+
+  matches(text: string): boolean {
+    if (text.length !== this.length) return false;
+    const other = new Digest();
+    other.add(text);
+    return other.#hash === this.#hash;
+  }
+}
+
+export class RunChecker {
+  readonly id: string | undefined;
+  readonly spans = new SpanChecker();
+  readonly tools: ToolCallChecker;
+  readonly #thoughts = new ThoughtChecker();
+  readonly #answers = new BoundedMap<Digest>(MAX_ANSWERS);
+  #all = new Digest();
+  /** The answer text since the last tool call. */
+  #lastPart = new Digest();
+  readonly #models = new BoundedMap<true>(MAX_MODEL_CALLS);
+  readonly #steps = new BoundedMap<number>(MAX_ANSWERS);
+  /** Subgraphs whose full state was received. */
+  readonly #whole = new BoundedMap<true>(MAX_ANSWERS);
+  #started: boolean;
+  #firstId: number | undefined;
+  #frames = 0;
+  #filtered = false;
+  #end: RunEndEvent | undefined;
+  tokens = 0;
+
+  constructor(id: string | undefined, started: boolean, expectsToolStart: boolean) {
+    this.id = id;
+    this.#started = started;
+    this.tools = new ToolCallChecker(expectsToolStart);
+  }
+
+  get started(): boolean {
+    return this.#started;
+  }
+
+  check(record: EventRecord, report: IssueReporter): void {
+    const { envelope, event } = record;
+    this.#frames++;
+    this.#firstId ??= envelope.event_id;
+    if (envelope.prev_event_id !== undefined) this.#filtered = true;
+    this.spans.lenient = this.#filtered || !this.#started;
+    if (this.#end !== undefined && event.type !== "reply") report("run-end-last", `\`${event.type}\` follows run_end`);
+    if (event.type === "run_start" && this.#frames > 1) {
+      report(
+        this.#started ? "run-start-twice" : "run-start-late",
+        this.#started ? "the run has already started" : "other frames of the run came first",
+      );
+      this.#started = true;
+    }
+    this.spans.check(record, report);
+    if (isKnownEvent(event)) this.#checkEvent(event, envelope, report);
+  }
+
+  /** Skipped if the stream is filtered or its start is missing. */
+  #checkState(
+    { type, checkpoint_ns: ns = "", delta }: CheckpointEvent | ValuesEvent | UpdatesEvent,
+    report: IssueReporter,
+  ): void {
+    if (delta !== true) {
+      if (type !== "updates") this.#whole.set(ns, true);
+    } else if (this.#whole.get(ns) === undefined && !this.spans.lenient && !this.#whole.evicted)
+      report("delta-unbased", `\`${type}\` has a delta${ns === "" ? "" : ` in ${ns}`}, but no full state precedes it`);
+  }
+
+  #checkEvent(event: LoomEvent, envelope: Envelope, report: IssueReporter): void {
+    this.tools.check(event, envelope.node_id ?? "", report);
+    this.#thoughts.check(event, envelope.node_id, this.spans, report);
+    switch (event.type) {
+      case "node_enter":
+        // A node_id may be reused for another node run, which starts a new answer.
+        if (envelope.node_id !== undefined) this.#answers.delete(envelope.node_id);
+        return;
+      case "message_chunk":
+        if (event.channel !== "thought") this.#addAnswer(envelope.node_id ?? "", event.content);
+        return;
+      case "usage":
+        this.tokens += event.total_tokens;
+        if (event.total_tokens !== event.prompt_tokens + event.completion_tokens) {
+          report(
+            "usage-total",
+            `${event.prompt_tokens} + ${event.completion_tokens} does not equal ${event.total_tokens}`,
+          );
+        }
+        return;
+      case "checkpoint": {
+        const ns = event.checkpoint_ns ?? "";
+        const last = this.#steps.get(ns);
+        if (!isTimestamp(event.timestamp))
+          report("checkpoint-time", `\`${event.timestamp.slice(0, 40)}\` is not an ISO 8601 time`);
+        // A subgraph may run again from step 0. Editing a state adds another checkpoint for the same step.
+        const runsAgain = ns !== "" && event.step === 0;
+        if (last !== undefined && event.step < last && !runsAgain)
+          report("checkpoint-step", `step ${event.step} follows step ${last}`);
+        this.#steps.set(ns, event.step);
+        this.#checkState(event, report);
+        return;
+      }
+      case "values":
+      case "updates":
+        this.#checkState(event, report);
+        return;
+      case "llm_start":
+        if (this.#models.get(event.llm_call_id) !== undefined)
+          report("llm-order", `model call ${event.llm_call_id} has already started`);
+        this.#models.set(event.llm_call_id, true);
+        return;
+      case "llm_end":
+        if (!this.#models.has(event.llm_call_id) && !this.#models.evicted && !this.spans.lenient)
+          report("llm-order", `model call ${event.llm_call_id} was not started`);
+        this.#models.delete(event.llm_call_id);
+        return;
+      case "tool_call":
+      case "tool_start":
+      case "tool_end":
+        this.#lastPart = new Digest();
+        return;
+      case "run_end":
+        this.#end = event;
+        // Some dialects report only the total.
+        if (this.tokens === 0) this.tokens = event.summary?.total_tokens ?? 0;
+        if (event.status !== "completed") this.#close(envelope, report);
+        return;
+      case "reply":
+        this.#checkReply(event.reply, envelope.node_id, report);
+        this.#thoughts.close(this.spans, report);
+        this.#close(envelope, report);
+        return;
+      default:
+    }
+  }
+
+  #addAnswer(node: string, text: string): void {
+    this.#answers.getOrCreate(node, () => new Digest()).add(text);
+    this.#all.add(text);
+    this.#lastPart.add(text);
+  }
+
+  #checkReply(reply: string, node: string | undefined, report: IssueReporter): void {
+    const streamed = node === undefined ? undefined : this.#answers.get(node);
+    const candidates = node === undefined ? [this.#all, this.#lastPart] : streamed === undefined ? [] : [streamed];
+    if (candidates.length === 0 || this.#all.length === 0) return;
+    if (!candidates.some((digest) => digest.matches(reply))) {
+      report(
+        "reply-text",
+        `the reply (${reply.length} characters) differs from the streamed text (${candidates[0]?.length} characters)`,
+      );
+    }
+  }
+
+  #close({ event_id }: Envelope, report: IssueReporter): void {
+    this.spans.close(report);
+    this.tools.close(report);
+    const end = this.#end;
+    if (end === undefined || !this.#started || this.#filtered) return;
+    const { frame_count, first_event_id, last_event_id } = end;
+    if (frame_count !== undefined && frame_count !== this.#frames) {
+      report("run-end-proof", `run_end reports ${frame_count} frames, but ${this.#frames} were received`);
+    }
+    if (first_event_id !== undefined && this.#firstId !== undefined && first_event_id !== this.#firstId) {
+      report("run-end-proof", `run_end reports ${first_event_id} as the first event_id, but it is ${this.#firstId}`);
+    }
+    if (last_event_id !== undefined && event_id !== undefined && last_event_id !== event_id) {
+      report("run-end-proof", `run_end reports ${last_event_id} as the last event_id, but it is ${event_id}`);
+    }
+  }
+}

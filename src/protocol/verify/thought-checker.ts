@@ -1,0 +1,85 @@
+/** Checks the trees of thoughts in one run, and forwards events of graphs to `ThoughtGraphChecker`. */
+import { BoundedMap } from "../bounded-map.ts";
+import type { LoomEvent, TotEvaluateEvent, TotExpandEvent } from "../events.generated.ts";
+import { shortenId, reportLongId, reportLengthMismatch, reportDuplicate } from "./report-ids.ts";
+import type { IssueReporter } from "./lifecycle-rules.ts";
+import type { SpanChecker } from "./span-checker.ts";
+import { ThoughtGraphChecker } from "./thought-graph-checker.ts";
+
+const MAX_THOUGHTS = 10_000;
+
+export class ThoughtChecker {
+  /** Thoughts named by expansions, and their parents; undefined once an expansion has no IDs. */
+  #thoughts: BoundedMap<true> | undefined = new BoundedMap(MAX_THOUGHTS);
+  readonly #graph = new ThoughtGraphChecker();
+
+  /** `nodeId` is the frame's node_id; `spans` knows the open node runs. */
+  check(event: LoomEvent, nodeId: string | undefined, spans: SpanChecker, report: IssueReporter): void {
+    switch (event.type) {
+      case "tot_expand":
+        this.#expand(event, report);
+        return;
+      case "tot_evaluate":
+        this.#evaluate(event, spans, report);
+        return;
+      case "tot_backtrack":
+        if (reportLongId([event.from, event.to], report)) return;
+        this.#checkKnown(event.from, spans, report);
+        if (event.to_depth > 0) this.#checkKnown(event.to, spans, report);
+        return;
+      case "got_plan":
+        if (reportLongId([...event.node_ids, ...(event.edges ?? []).flat()], report)) this.#graph.forget();
+        else this.#graph.check(event, nodeId, spans, report);
+        return;
+      case "got_expand":
+        if (reportLongId([event.node_id, ...(event.nodes ?? []), ...(event.edges ?? []).flat()], report))
+          this.#graph.forget();
+        else this.#graph.check(event, nodeId, spans, report);
+        return;
+      case "got_node_start":
+      case "got_node_complete":
+      case "got_node_failed":
+        if (!reportLongId([event.id], report)) this.#graph.check(event, nodeId, spans, report);
+        return;
+      default:
+    }
+  }
+
+  /** Called when the run ends with a reply. */
+  close(spans: SpanChecker, report: IssueReporter): void {
+    this.#graph.close(spans, report);
+  }
+
+  #expand({ ids, candidates, parent }: TotExpandEvent, report: IssueReporter): void {
+    reportLengthMismatch("ids", ids, "candidates", candidates.length, report);
+    if (ids === undefined || reportLongId([parent, ...ids], report)) {
+      this.#thoughts = undefined;
+      return;
+    }
+    reportDuplicate("ids", ids, report);
+    // The root is named only as a parent.
+    if (parent !== undefined) this.#thoughts?.set(parent, true);
+    for (const id of ids) this.#thoughts?.set(id, true);
+  }
+
+  #evaluate({ chosen, scores, ids, kept }: TotEvaluateEvent, spans: SpanChecker, report: IssueReporter): void {
+    if (chosen >= scores.length) report("tot-chosen", `chosen is ${chosen}, but there are ${scores.length} scores`);
+    reportLengthMismatch("ids", ids, "scores", scores.length, report);
+    if (ids === undefined || reportLongId([...ids, ...(kept ?? [])], report)) return;
+    for (const id of ids) if (!this.#checkKnown(id, spans, report)) break;
+    const judged = new Set(ids);
+    const unscored = kept?.find((id) => !judged.has(id));
+    if (unscored !== undefined) report("tot-kept", `thought ${shortenId(unscored)} is kept but was not scored`);
+    const best = ids[chosen];
+    if (best !== undefined && kept !== undefined && kept.length > 0 && !kept.includes(best))
+      report("tot-chosen-dropped", `thought ${shortenId(best)} is chosen but not kept`);
+  }
+
+  /** Reports an unknown thought and returns false. Skipped if the stream is filtered or its start is missing. */
+  #checkKnown(id: string | undefined, spans: SpanChecker, report: IssueReporter): boolean {
+    const known = this.#thoughts;
+    if (id === undefined || known === undefined || known.evicted || spans.lenient || known.has(id)) return true;
+    report("tot-thought-unknown", `thought ${shortenId(id)} appears in no tot_expand`);
+    return false;
+  }
+}

@@ -1,0 +1,16 @@
+/** URL paths of sessions and runs, with the base path of the server, for `Location` headers and response bodies. */
+import type { ServerCore } from "../server-core.ts";
+
+type BasePathSource = Pick<ServerCore, "basePath">;
+
+export function sessionPath({ basePath }: BasePathSource, session: string): string {
+  return `${basePath}/v1/sessions/${encodeURIComponent(session)}`;
+}
+
+export function runPath(base: BasePathSource, session: string, run: string): string {
+  return `${sessionPath(base, session)}/runs/${encodeURIComponent(run)}`;
+}
+
+export function runEventsPath(base: BasePathSource, session: string, run: string): string {
+  return `${sessionPath(base, session)}/events?run=${encodeURIComponent(run)}&follow=true`;
+}

@@ -1,0 +1,107 @@
+/**
+ * The agents of a server by name, and the session handlers that dispatch each run to its agent. It knows no sessions.
+ */
+import type { AgentBlobs } from "../../agents/attachments.ts";
+import type { Agent } from "../../agents/index.ts";
+import type { DeadRun, Run, RunOrigin, SessionOptions } from "../../engine/index.ts";
+import type { Log } from "../../log/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";
+
+/** The agents of a server by name. Clients choose one with this name. */
+export type ServedAgents = { readonly [name: string]: Agent | ServedAgent };
+
+type SessionHandlers = Required<
+  Pick<SessionOptions, "agent" | "onRun" | "resume" | "restart" | "mayWait" | "isIdempotent">
+>;
+
+export interface AgentRegistryOptions {
+  /** The agent for messages that name none. Default: the first one. */
+  readonly defaultAgent?: string | undefined;
+  /** The files of messages and tools. */
+  readonly blobs?: AgentBlobs | undefined;
+  /** Called before a new run is executed. If it throws, the run fails with that error. */
+  readonly admit?: ((run: Run) => void) | undefined;
+}
+
+interface RegisteredAgent {
+  readonly info: ServedAgentInfo;
+  readonly handlers: ReturnType<Agent["sessionOptions"]>;
+}
+
+export class AgentRegistry {
+  readonly #default: string;
+  readonly #agents = new Map<string, RegisteredAgent>();
+  readonly #admit: (run: Run) => void;
+
+  constructor(
+    log: Log,
+    agents: ServedAgents,
+    { defaultAgent, blobs, admit = () => undefined }: AgentRegistryOptions = {},
+  ) {
+    this.#admit = admit;
+    const [first] = Object.keys(agents);
+    if (first === undefined)
+      throw new LoomError("invalid_arguments", "a server needs at least one agent", { option: "agents" });
+    this.#default = defaultAgent ?? first;
+    for (const [name, value] of Object.entries(agents)) {
+      const registered: ServedAgent = "agent" in value ? value : { agent: value };
+      const { agent, description, model } = registered;
+      const info: ServedAgentInfo = {
+        name,
+        kind: agent.kind,
+        isAdaptive: agent.isAdaptive,
+        ...(description === undefined ? {} : { description }),
+        ...(model === undefined ? {} : { model }),
+        tools: agent.toolNames,
+        isDefault: name === this.#default,
+      };
+      this.#agents.set(name, { info, handlers: agent.sessionOptions(log, { blobs }) });
+    }
+    this.resolve(this.#default);
+  }
+
+  get infos(): readonly ServedAgentInfo[] {
+    return [...this.#agents.values()].map(({ info }) => info);
+  }
+
+  /** Returns the name of a registered agent. Throws `unknown_agent`. */
+  resolve(name = this.#default): string {
+    this.#get(name);
+    return name;
+  }
+
+  /** Creates the options for a session whose runs may use any agent. */
+  createSessionHandlers(): SessionHandlers {
+    const onRun = async (run: Run, origin: RunOrigin): Promise<void> => {
+      this.#admit(run);
+      await this.#get(run.agent ?? this.#default).handlers.onRun(run, origin);
+    };
+    return {
+      agent: this.#default,
+      // An unknown agent fails the run instead of refusing the message, so that clients that follow the run see it.
+      onRun,
+      // The message was accepted, so it is executed even when the first process was killed right after the start.
+      restart: (run: Run) => onRun(run, run),
+      resume: (dead: DeadRun) => this.#findForRun(dead.run)?.handlers.resume(dead),
+      // End a run that no agent here can resume: waiting for the user would only keep its session held.
+      mayWait: false,
+      isIdempotent: (name: string, run: Run) => this.#findForRun(run)?.handlers.isIdempotent(name, run) ?? false,
+    };
+  }
+
+  #get(name: string): RegisteredAgent {
+    const registered = this.#agents.get(name);
+    if (registered !== undefined) return registered;
+    const known = [...this.#agents.keys()];
+    throw new LoomError("unknown_agent", `unknown agent "${name}"; choose one of: ${known.join(", ")}`, {
+      agent: name,
+      agents: known,
+    });
+  }
+
+  /** Finds the agent for a dead run. A run started outside a server names the kind of its agent. */
+  #findForRun({ agent = this.#default }: Run): RegisteredAgent | undefined {
+    return this.#agents.get(agent) ?? [...this.#agents.values()].find(({ info }) => info.kind === agent);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Creates the run dispatcher of a server from its agents, the sessions it holds and the sweep for orphaned sessions.
+ */
+import type { AgentBlobs } from "../../agents/attachments.ts";
+import { ErrorReporter, type Run, type SessionOptions } from "../../engine/index.ts";
+import type { Log } from "../../log/index.ts";
+import { Observation, type Observer } from "../../observe/index.ts";
+import { HeldSessions } from "./held-sessions.ts";
+import { OrphanWatch } from "./orphan-watch.ts";
+import type { CloseRunsOptions, RunDispatcher } from "./run-dispatcher.ts";
+import { AgentRegistry, type ServedAgents } from "./agent-registry.ts";
+
+export interface RunDispatcherOptions {
+  readonly log: Log;
+  readonly agents: ServedAgents;
+  /** The agent for messages that name none. Default: the first one. */
+  readonly defaultAgent?: string;
+  /** Called when a run is about to start, which may be long after it was requested. Throws to refuse it. */
+  readonly admit?: ((run: Pick<Run, "actor">) => void) | undefined;
+  /** The files of sessions, for models and tools. */
+  readonly blobs?: AgentBlobs | undefined;
+  /** Observe every run of the server, including resumed ones. Agents can have additional observers. */
+  readonly observers?: readonly Observer[];
+  /** Called with errors that are hidden from users, and the id that users see instead. */
+  readonly onError?: (error: unknown, errorId: string) => void;
+  /** The most sessions held at the same time; others wait in the log. Default: 4000. */
+  readonly maxSessions?: number;
+  /** The most sessions opened at the same time. Default: 32. */
+  readonly maxOpening?: number;
+  /** How long an idle session is kept open, in milliseconds. Default: 2000. */
+  readonly lingerMs?: number;
+  /** The interval between sweeps for orphaned sessions, in milliseconds. Default: 5000. */
+  readonly sweepMs?: number;
+  /** Leases, queues and limits of the sessions. */
+  readonly session?: Pick<
+    SessionOptions,
+    "ttlMs" | "maxQueuedRuns" | "maxEarlyCancels" | "maxBacklogBytes" | "earlyCancelMs" | "inboxMs" | "now"
+  >;
+}
+
+const MAX_SESSIONS = 4000;
+const MIN_OBSERVED_SESSIONS = 10_000;
+/** Node runs a timer with a longer delay immediately. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+export function createRunDispatcher(options: RunDispatcherOptions): RunDispatcher {
+  const { log, observers = [], maxSessions = MAX_SESSIONS, maxOpening = 32, lingerMs = 2000, sweepMs = 5000 } = options;
+  const registry = new AgentRegistry(log, options.agents, {
+    defaultAgent: options.defaultAgent,
+    blobs: options.blobs,
+    admit: options.admit,
+  });
+  const reporter = new ErrorReporter(options.onError);
+  const onError = (error: unknown): void => void reporter.report(error);
+  const observation = new Observation(observers, {
+    onError,
+    maxSessions: Math.max(MIN_OBSERVED_SESSIONS, maxSessions),
+  });
+  const held = new HeldSessions({
+    log,
+    session: {
+      ...options.session,
+      ...observation.tap(log),
+      ...registry.createSessionHandlers(),
+      ...(options.onError === undefined ? {} : { onError: options.onError }),
+    },
+    maxSessions,
+    maxOpening,
+    lingerMs,
+    onError,
+  });
+  const orphans = new OrphanWatch(log, held, { sweepMs, onError });
+  let closing: Promise<void> | undefined;
+
+  const close = async ({ graceMs }: CloseRunsOptions): Promise<void> => {
+    orphans.stop();
+    const grace = Promise.withResolvers<void>();
+    const timer = setTimeout(grace.resolve, Math.min(Math.max(0, graceMs), MAX_TIMER_MS));
+    await held.close(grace.promise);
+    clearTimeout(timer);
+    await observation.idle();
+  };
+
+  return {
+    agents: registry.infos,
+    resolveAgent: (name) => registry.resolve(name),
+    dispatch: (sessionId) => held.dispatch(sessionId),
+    start: () => orphans.start(),
+    get size() {
+      return held.size;
+    },
+    get liveRuns() {
+      return held.liveRuns;
+    },
+    close: (how) => (closing ??= close(how)),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * The run dispatcher of a server: its agents, and the sessions it holds to execute messages with them. It is
+ * independent of endpoints: a message is a command in the log, from any source.
+ *
+ * Invariants:
+ * - A session is held while it has a live run or a pending message, and is closed after that.
+ * - Sessions with pending messages or dead runs that no process holds are found by periodic sweeps.
+ */
+import type { Agent, AgentKindName } from "../../agents/index.ts";
+
+/** An agent of a server, with the details that the agents endpoint shows. */
+export interface ServedAgent {
+  readonly agent: Agent;
+  /** A one-line description for users. */
+  readonly description?: string;
+  /** The provider and model, such as `offline/loom-offline`. */
+  readonly model?: string;
+}
+
+/** What the agents endpoint shows of an agent. */
+export interface ServedAgentInfo {
+  readonly name: string;
+  readonly kind: AgentKindName;
+  /** Whether this is a `got` agent whose tasks may become graphs themselves. */
+  readonly isAdaptive: boolean;
+  readonly description?: string;
+  readonly model?: string;
+  readonly tools: readonly string[];
+  /** Whether this agent answers messages that name no agent. */
+  readonly isDefault: boolean;
+}
+
+export interface CloseRunsOptions {
+  /**
+   * How long live runs may continue, in milliseconds. Runs that have not ended then are resumed by the next process.
+   */
+  readonly graceMs: number;
+}
+
+export interface RunDispatcher {
+  readonly agents: readonly ServedAgentInfo[];
+  /** Returns the name of the agent to use. Throws `unknown_agent`. */
+  resolveAgent(name: string | undefined): string;
+  /** Makes sure that a process executes the pending messages and dead runs of the session. Never throws. */
+  dispatch(sessionId: string): void;
+  /**
+   * Sweeps for orphaned sessions, now and periodically. Resolves when the sessions of the first sweep have been opened,
+   * as far as the limits allow. Rejects when the first sweep fails.
+   */
+  start(): Promise<void>;
+  /** The number of held sessions. */
+  readonly size: number;
+  /** The number of live runs in this process. */
+  readonly liveRuns: number;
+  /** Accepts no more work, lets runs finish within the grace period, and closes all sessions. */
+  close(options: CloseRunsOptions): Promise<void>;
+}

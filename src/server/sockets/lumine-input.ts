@@ -1,0 +1,122 @@
+/** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
+import type { ControlCommand } from "../../protocol/control/index.ts";
+import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+
+type WithoutAddress<C> = C extends { readonly id: string; readonly session: string }
+  ? Omit<C, "id" | "session">
+  : never;
+
+/** A command without its id and session. */
+export type LumineCommand = WithoutAddress<Extract<ControlCommand, { readonly type: "todo" | "approve" }>>;
+
+export type LumineInput =
+  | { readonly kind: "message"; readonly content: string; readonly session?: string; readonly agent?: string }
+  | { readonly kind: "command"; readonly command: LumineCommand; readonly session?: string }
+  | { readonly kind: "cancel"; readonly reason?: string }
+  /** `isRequest`: the client waits for `[DONE]`. */
+  | { readonly kind: "bad"; readonly error: LoomError; readonly isRequest: boolean };
+
+/**
+ * Parses one text message. Never throws for invalid input: the result has kind `bad`. Input of unknown type counts as a
+ * request, because its sender waits for an answer.
+ */
+export function readLumineInput(text: string, maxLength: number): LumineInput {
+  let isRequest = true;
+  try {
+    if (text.length > maxLength)
+      throw new LoomError("body_too_large", `the message has ${text.length} characters; the limit is ${maxLength}`, {
+        limit: maxLength,
+      });
+    const frame = parse(text);
+    isRequest = !isCommandType(frame["type"]);
+    return read(frame);
+  } catch (error) {
+    if (error instanceof LoomError) return { kind: "bad", error, isRequest };
+    throw error;
+  }
+}
+
+function isCommandType(type: unknown): boolean {
+  return type === "todo_update" || type === "tool_approval" || type === "cancel";
+}
+
+function read(frame: JsonObject): LumineInput {
+  const session = readText(frame, "session_id");
+  const about = session === undefined ? {} : { session };
+  switch (frame["type"]) {
+    case "todo_update": {
+      const completed = frame["completed"] ?? undefined;
+      if (completed !== undefined && typeof completed !== "boolean") throw invalid("`completed` must be true or false");
+      const text = frame["text"] ?? undefined;
+      if (text !== undefined && typeof text !== "string") throw invalid("`text` must be a string");
+      return {
+        kind: "command",
+        ...about,
+        command: {
+          type: "todo",
+          list_id: requireText(frame, "list_id"),
+          item_id: requireText(frame, "item_id"),
+          ...(completed === undefined ? {} : { completed }),
+          ...(text === undefined ? {} : { text }),
+        },
+      };
+    }
+    case "tool_approval": {
+      const { decision, args } = frame;
+      if (decision !== "approved" && decision !== "rejected")
+        throw invalid('`decision` must be "approved" or "rejected"');
+      if (args != null && !isJsonObject(args)) throw invalid("`args` must be an object");
+      const reason = readText(frame, "reason");
+      return {
+        kind: "command",
+        ...about,
+        command: {
+          type: "approve",
+          call_id: requireText(frame, "tool_use_id"),
+          decision,
+          ...(args == null ? {} : { arguments: args }),
+          ...(reason === undefined ? {} : { reason }),
+        },
+      };
+    }
+    case "cancel": {
+      const reason = readText(frame, "reason");
+      return { kind: "cancel", ...(reason === undefined ? {} : { reason }) };
+    }
+    default: {
+      const { content } = frame;
+      if (typeof content !== "string") throw invalid("`content` must be a string");
+      if (content.trim() === "") throw invalid("`content` must not be empty");
+      const agent = readText(frame, "agent");
+      return { kind: "message", content, ...about, ...(agent === undefined ? {} : { agent }) };
+    }
+  }
+}
+
+function parse(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid("the message is not valid JSON");
+  }
+  if (!isJsonObject(value)) throw invalid("the message must be a JSON object");
+  return value;
+}
+
+/** Returns undefined for a missing field, `null` (which 004 clients send for absent values) and an empty string. */
+function readText(frame: JsonObject, name: string): string | undefined {
+  const value = frame[name] ?? undefined;
+  if (value !== undefined && typeof value !== "string") throw invalid(`\`${name}\` must be a string`);
+  return value === "" ? undefined : value;
+}
+
+function requireText(frame: JsonObject, name: string): string {
+  const value = readText(frame, name);
+  if (value === undefined) throw invalid(`\`${name}\` is missing`);
+  return value;
+}
+
+function invalid(message: string): LoomError {
+  return new LoomError("invalid_request", message);
+}

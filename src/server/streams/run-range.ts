@@ -1,0 +1,86 @@
+/** The range of records that belong to one run: its first record, and its last one when the run has ended. */
+import { type Log, RECHECK_MS } from "../../log/index.ts";
+import { assertIncarnation } from "../../log/follow-records.ts";
+import { LoomError } from "../../protocol/index.ts";
+
+export interface RunRangeOptions {
+  readonly log: Log;
+  readonly sessionId: string;
+  readonly runId: string;
+  /** The command that starts the run. */
+  readonly commandId?: string | undefined;
+}
+
+export class RunRange {
+  readonly #options: RunRangeOptions;
+  #first: number | undefined;
+  #last: number | undefined;
+
+  constructor(options: RunRangeOptions) {
+    this.#options = options;
+  }
+
+  /** The first record. Undefined before the run has started. */
+  get first(): number | undefined {
+    return this.#first;
+  }
+
+  /** The last record. Undefined while the run is live. */
+  get last(): number | undefined {
+    return this.#last;
+  }
+
+  async refresh(): Promise<void> {
+    const { log, sessionId, runId } = this.#options;
+    const run = await log.getRun(sessionId, runId);
+    this.#first = run?.firstId ?? this.#first;
+    this.#last = run?.lastId ?? this.#last;
+  }
+
+  /**
+   * Waits until the run has started or the signal is aborted. Rejects with the reason when the run will never start.
+   */
+  async waitForStart(incarnation: string, signal: AbortSignal): Promise<void> {
+    const { log, sessionId } = this.#options;
+    let rang = false;
+    let wake: (() => void) | undefined;
+    const ring = (): void => {
+      rang = true;
+      wake?.();
+    };
+    const unwatch = log.watch(sessionId, ring, { hintsOnly: true });
+    signal.addEventListener("abort", ring, { once: true });
+    try {
+      while (!signal.aborted) {
+        rang = false;
+        await this.#checkStart(incarnation);
+        if (this.#first !== undefined) return;
+        if (rang) continue;
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        // Hints can be lost, so poll as well.
+        const timer = setTimeout(resolve, RECHECK_MS).unref();
+        await promise;
+        clearTimeout(timer);
+        wake = undefined;
+      }
+    } finally {
+      unwatch();
+      signal.removeEventListener("abort", ring);
+    }
+  }
+
+  async #checkStart(incarnation: string): Promise<void> {
+    const { log, sessionId, runId, commandId } = this.#options;
+    // Read before the run: the outcome of the command is written together with the first record of the run.
+    const command = commandId === undefined ? undefined : await log.getCommand(sessionId, commandId);
+    await this.refresh();
+    if (this.#first !== undefined) return;
+    await assertIncarnation(log, sessionId, incarnation);
+    const outcome = command?.outcome;
+    if (outcome === undefined) return;
+    const { code, message = "", details } = outcome;
+    if (code !== "done") throw new LoomError(code, message, details);
+    throw new LoomError("unknown_run", `run "${runId}" of session "${sessionId}" no longer exists`, { run_id: runId });
+  }
+}

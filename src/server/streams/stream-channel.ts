@@ -1,0 +1,278 @@
+/**
+ * One live stream shared by all its followers. It is read from the log once, encoded once, and delivered to every
+ * follower that has caught up. The latest frames are retained, up to a size limit, for followers that reconnect or lag
+ * a little.
+ *
+ * A channel knows neither sinks nor the limits of a reader: a follower that cannot take a part leaves and rejoins
+ * later.
+ *
+ * Invariants:
+ * - The retained parts are one contiguous range of the stream, from `base` to `head`.
+ * - A follower that has caught up receives every part in order. Delivery is one synchronous call.
+ */
+import { type Log, openStreamSteps, type SessionInfo, type StreamOptions, type StreamStep } from "../../log/index.ts";
+import { Chunk, type ChunkOrigin } from "./chunk.ts";
+import {
+  comparePositions,
+  findFrameAfter,
+  positionAfterStep,
+  isAfterRecord,
+  type Position,
+  readPosition,
+  writePosition,
+} from "./position.ts";
+
+/** A range of the stream: everything after `after`, up to and including `upTo`. */
+export interface ChannelPart {
+  readonly after: Position;
+  readonly upTo: Position;
+  /** Undefined when the records in this range have no frames in this format. */
+  readonly chunk: Chunk | undefined;
+  readonly mayEndRun: boolean;
+}
+
+interface RetainedPart extends ChannelPart {
+  upTo: Position;
+  /** Bytes of all frames before this part. */
+  readonly bytesBefore: number;
+  /** The last slice cut from this part. Readers that disconnect together resume from the same position. */
+  lastSlice?: { readonly index: number; readonly chunk: Chunk | undefined };
+}
+
+export interface Follower {
+  /** Receives the next part. Synchronous: a follower that cannot take it leaves the channel. */
+  accept(part: ChannelPart): void;
+  /** Called when the channel has new parts or has ended, so that the follower can continue from its own position. */
+  wake(): void;
+  /** Called when the channel fails. */
+  fail(error: unknown): void;
+}
+
+export interface StreamChannelOptions {
+  readonly log: Log;
+  readonly session: SessionInfo;
+  /** The end of a record. */
+  readonly after: Position;
+  readonly origin: ChunkOrigin;
+  readonly stream: Pick<StreamOptions, "dialect" | "modes" | "encoderOptions" | "maxFrameBytes">;
+  readonly maxSharedBytes: number;
+  /** Called when the channel has ended. */
+  readonly onEnd: () => void;
+}
+
+export class StreamChannel {
+  readonly origin: ChunkOrigin;
+  readonly #options: StreamChannelOptions;
+  readonly #caughtUp = new Set<Follower>();
+  /** Followers that read further from the log than the channel has; woken at the next part. */
+  readonly #ahead = new Set<Follower>();
+  readonly #stop = new AbortController();
+  readonly #parts: RetainedPart[] = [];
+  #head: Position;
+  #base: Position;
+  #bytes = 0;
+  #retainedBytes = 0;
+  #lastCursor: string | undefined;
+  #previousCursor: string | undefined;
+  #chunkCount = 0;
+  #done: Promise<void> | undefined;
+  /** Followers that join during a delivery and already have the part being delivered. */
+  #joining: Follower[] | undefined;
+
+  constructor(options: StreamChannelOptions) {
+    this.#options = options;
+    this.origin = options.origin;
+    this.#head = this.#base = options.after;
+  }
+
+  get incarnation(): string {
+    return this.#options.session.incarnation;
+  }
+
+  /** The session, with `lastId` at least as high as the last record the channel has read. */
+  get session(): SessionInfo {
+    const { session } = this.#options;
+    return { ...session, lastId: Math.max(session.lastId, this.#head.eventId) };
+  }
+
+  get head(): Position {
+    return this.#head;
+  }
+
+  /** Bytes of all frames so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The number of chunks so far. */
+  get chunkCount(): number {
+    return this.#chunkCount;
+  }
+
+  /** The cursor of the last frame. */
+  get lastCursor(): string | undefined {
+    return this.#lastCursor;
+  }
+
+  /** The cursor of the last frame before the latest chunk, for a follower that did not take that chunk. */
+  get previousCursor(): string | undefined {
+    return this.#previousCursor;
+  }
+
+  get isEnded(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  start(): void {
+    this.#done = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#done;
+  }
+
+  join(follower: Follower, isAhead: boolean): void {
+    if (isAhead) this.#ahead.add(follower);
+    else if (this.#joining === undefined) this.#caughtUp.add(follower);
+    else this.#joining.push(follower);
+  }
+
+  leave(follower: Follower): void {
+    this.#caughtUp.delete(follower);
+    this.#ahead.delete(follower);
+    if (this.#joining !== undefined) this.#joining = this.#joining.filter((each) => each !== follower);
+  }
+
+  /** Returns the index of the retained part that contains `position`, or undefined when it is not retained. */
+  findPart(position: Position): number | undefined {
+    if (comparePositions(position, this.#base) < 0 || comparePositions(position, this.#head) >= 0) return undefined;
+    let [low, high] = [0, this.#parts.length - 1];
+    while (low < high) {
+      const middle = (low + high + 1) >>> 1;
+      if (comparePositions((this.#parts[middle] as RetainedPart).after, position) <= 0) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Returns the rest of the part after `position`, or undefined when the position cannot be found in it. */
+  sliceAfter(index: number, position: Position): ChannelPart | undefined {
+    const part = this.#parts[index];
+    if (part === undefined || comparePositions(part.after, position) === 0) return part;
+    const { chunk, upTo, mayEndRun } = part;
+    const from = findFrameAfter(chunk?.frames ?? [], position);
+    if (from === undefined) return undefined;
+    if (part.lastSlice?.index !== from) {
+      const rest = chunk?.frames.slice(from) ?? [];
+      part.lastSlice = { index: from, chunk: rest.length === 0 ? undefined : new Chunk(this.origin, rest, mayEndRun) };
+    }
+    return { after: position, upTo, chunk: part.lastSlice.chunk, mayEndRun };
+  }
+
+  /** Returns the position `count` frames after `position`, or undefined when it is not retained. */
+  skip(position: Position, count: number): Position | undefined {
+    if (count === 0 && comparePositions(position, this.#head) === 0) return position;
+    let at = position;
+    for (let left = count; ;) {
+      const index = this.findPart(at);
+      const part = index === undefined ? undefined : this.sliceAfter(index, at);
+      if (part === undefined || left === 0) return part === undefined ? undefined : at;
+      const frames = part.chunk?.frames ?? [];
+      const last = frames[left - 1];
+      if (last !== undefined) return readPosition(last.cursor);
+      left -= frames.length;
+      at = part.upTo;
+    }
+  }
+
+  /** Bytes of all frames before the part at `index`. */
+  bytesBefore(index: number): number {
+    return this.#parts[index]?.bytesBefore ?? this.#bytes;
+  }
+
+  /** Whether a follower at `position` is at the head of the channel, or past it. */
+  isCaughtUpAt(position: Position): boolean {
+    const order = comparePositions(position, this.#head);
+    return order === 0 || (order > 0 && isAfterRecord(position));
+  }
+
+  async #run(): Promise<void> {
+    const { log, session, after, stream } = this.#options;
+    const { sessionId } = session;
+    try {
+      const steps = openStreamSteps(log, sessionId, {
+        ...stream,
+        cursor: writePosition(session.incarnation, after),
+        follow: true,
+        detectRunEnds: true,
+        signal: this.#stop.signal,
+      });
+      for await (const step of steps) {
+        if (this.isEnded) break;
+        this.#push(step);
+      }
+    } catch (error) {
+      this.#end((follower) => follower.fail(error));
+      return;
+    }
+    this.#end((follower) => follower.wake());
+  }
+
+  #end(notify: (follower: Follower) => void): void {
+    this.#stop.abort();
+    this.#options.onEnd();
+    const [caughtUp, ahead] = [[...this.#caughtUp], [...this.#ahead]];
+    this.#caughtUp.clear();
+    this.#ahead.clear();
+    for (const follower of caughtUp) notify(follower);
+    // Followers ahead of the channel may not be affected; they find out when they continue.
+    for (const follower of ahead) follower.wake();
+  }
+
+  #push(step: StreamStep): void {
+    const { frames, mayEndRun } = step;
+    const after = this.#head;
+    const upTo = positionAfterStep(step, after);
+    this.#head = upTo;
+    if (frames.length === 0 && !mayEndRun) {
+      const last = this.#parts.at(-1);
+      if (last === undefined) this.#base = upTo;
+      else last.upTo = upTo;
+    } else this.#deliver(step, after, upTo);
+    if (this.#ahead.size === 0) return;
+    const ahead = [...this.#ahead];
+    this.#ahead.clear();
+    for (const follower of ahead) follower.wake();
+  }
+
+  #deliver({ frames, mayEndRun }: StreamStep, after: Position, upTo: Position): void {
+    const chunk = frames.length === 0 ? undefined : new Chunk(this.origin, frames, mayEndRun);
+    const part: RetainedPart = { after, upTo, chunk, mayEndRun, bytesBefore: this.#bytes };
+    if (chunk !== undefined) {
+      this.#chunkCount++;
+      this.#previousCursor = this.#lastCursor;
+      this.#lastCursor = chunk.cursor;
+      this.#bytes += chunk.textBytes;
+    }
+    this.#parts.push(part);
+    this.#retainedBytes += sizeOf(part);
+    while (this.#retainedBytes > this.#options.maxSharedBytes) {
+      const oldest = this.#parts.shift();
+      if (oldest === undefined) break;
+      this.#retainedBytes -= sizeOf(oldest);
+      this.#base = oldest.upTo;
+    }
+    this.#joining = [];
+    for (const follower of this.#caughtUp) follower.accept(part);
+    for (const follower of this.#joining) this.#caughtUp.add(follower);
+    this.#joining = undefined;
+  }
+}
+
+/** Approximate memory of a part without its frames. */
+const PART_BYTES = 256;
+
+function sizeOf({ chunk }: ChannelPart): number {
+  return PART_BYTES + (chunk?.textBytes ?? 0);
+}

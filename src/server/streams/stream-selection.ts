@@ -1,0 +1,96 @@
+/** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
+import { type DialectName, isDialectName } from "../../dialects/index.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
+import {
+  type Log,
+  openStreamSteps,
+  type StreamFrame,
+  type StreamOptions,
+  type StreamStartInfo,
+  type StreamStep,
+} from "../../log/index.ts";
+import { LoomError, readStreamModes } from "../../protocol/index.ts";
+
+export interface StreamSelection {
+  readonly dialect?: string | undefined;
+  /** Names of stream modes. */
+  readonly modes?: readonly string[] | undefined;
+  /** A cursor, or an event id in digits. */
+  readonly after?: string | undefined;
+  readonly skip?: number | undefined;
+  /** Any cursor of the expected session; rejects a session that was recreated. */
+  readonly of?: string | undefined;
+}
+
+/**
+ * The default limit for a frame. Receivers accept lines of `DEFAULT_MAX_LINE_BYTES`, and messages of twice that size,
+ * in which JSON escaping can double a frame; 4096 bytes are left for the surrounding fields.
+ */
+export const MAX_FRAME_BYTES: number = DEFAULT_MAX_LINE_BYTES - 4096;
+
+export interface OpenedStream extends StreamStartInfo {
+  /** Read either `steps` or `batches`, once. */
+  readonly steps: AsyncGenerator<StreamStep, void, undefined>;
+  readonly batches: AsyncIterable<readonly StreamFrame[]>;
+  /** Must be called when the stream is no longer needed, even if it was never read. */
+  close(): Promise<void>;
+}
+
+export function readStreamSelection({ dialect = "loom", modes, after, skip, of }: StreamSelection): StreamOptions {
+  const selection: StreamOptions = {
+    dialect: readDialect(dialect),
+    modes: modes === undefined ? undefined : readStreamModes(modes),
+    skip,
+    sessionCursor: of === "" ? undefined : of,
+  };
+  if (after === undefined || after === "") return selection;
+  if (!/^\d+$/.test(after)) return { ...selection, cursor: after };
+  const id = Number(after);
+  if (!Number.isSafeInteger(id))
+    throw new LoomError("cursor_invalid", `invalid cursor: event id ${after.slice(0, 40)} is too large`);
+  return { ...selection, after: id };
+}
+
+/**
+ * Opens the stream. Resolves when the position is valid, without waiting for new records. Rejects when the position or
+ * the first frame is invalid, so that a client that resumes there gets the reason. Resolves to undefined when it was
+ * aborted first.
+ */
+export async function openSelectedStream(
+  log: Log,
+  sessionId: string,
+  options: StreamOptions,
+): Promise<OpenedStream | undefined> {
+  const { promise: resolved, resolve } = Promise.withResolvers<StreamStartInfo>();
+  const rest = openStreamSteps(log, sessionId, { ...options, onStart: resolve });
+  const first = rest.next();
+  // Once the position is valid, this error surfaces when the first step is read.
+  first.catch(() => undefined);
+  const start = await Promise.race([resolved, first.then(() => undefined)]);
+  if (start === undefined) return undefined;
+  const steps = prependStep(first, rest);
+  return {
+    ...start,
+    steps,
+    batches: pickFrames(steps),
+    close: async () => void (await rest.return().catch(() => undefined)),
+  };
+}
+
+type StreamSteps = AsyncGenerator<StreamStep, void, undefined>;
+
+async function* prependStep(first: ReturnType<StreamSteps["next"]>, rest: StreamSteps): StreamSteps {
+  const { done, value } = await first;
+  if (done === true) return;
+  yield value;
+  yield* rest;
+}
+
+async function* pickFrames(steps: StreamSteps): AsyncGenerator<readonly StreamFrame[], void, undefined> {
+  for await (const { frames } of steps) if (frames.length > 0) yield frames;
+}
+
+function readDialect(name: string): DialectName {
+  if (isDialectName(name)) return name;
+  throw new LoomError("invalid_name", `unknown dialect "${name.slice(0, 40)}"`);
+}

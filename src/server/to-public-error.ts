@@ -1,0 +1,51 @@
+/**
+ * Decides what a client learns about an error, over HTTP and WebSockets alike.
+ *
+ * A `LoomError` about the request is sent as it is. Any other error, and a `LoomError` about the machine (a file path,
+ * the output of a program), is reported to the operator under an id; the client gets the code, a general message and
+ * that id.
+ */
+import { type ErrorCode, isLoomError, type JsonObject } from "../protocol/index.ts";
+
+export interface PublicError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: JsonObject;
+  /** Id under which the error was reported to the operator. */
+  readonly errorId?: string | undefined;
+}
+
+/**
+ * Returns what may be sent of `error`, and calls `report` if the rest has to be reported. An error whose details have
+ * an `error_id` was reported before and is sent as it is.
+ */
+export function toPublicError(report: (error: unknown) => string | undefined, error: unknown): PublicError {
+  if (!isLoomError(error))
+    return {
+      code: "internal_error",
+      message: "internal server error",
+      details: {},
+      errorId: report(error),
+    };
+  const { code, message, details } = error;
+  const { error_id: errorId, ...rest } = details;
+  if (typeof errorId === "string") return { code, message, details: rest, errorId };
+  const words = PUBLIC_MESSAGES[code];
+  if (words === undefined) return { code, message, details };
+  return { code, message: words, details: {}, errorId: report(error) };
+}
+
+const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
+  internal_error: "internal server error",
+  store_failed: "the store cannot be read or written",
+  store_full: "the store cannot be written: no space left",
+  store_busy: "the store is locked by another process; try again in a moment",
+  store_read_only: "the store is read-only",
+  store_corrupt: "the store is damaged",
+  store_newer: "the store was created by a newer version of Loom",
+  store_older: "the store was created by an older version of Loom",
+  store_closed: "the store is closed",
+  mcp_failed: "an MCP server of this server failed",
+  missing_key: "the server has no API key for the model's provider",
+  listen_failed: "the server cannot listen on its address",
+};

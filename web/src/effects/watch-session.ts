@@ -1,0 +1,118 @@
+/**
+ * Watches a connected session: announces finished runs and approvals, removes pending messages whose run started, and
+ * refreshes the session list. It runs on every rendered frame, so it reads only the end of the session.
+ */
+import type { SessionView, StreamStatus, TurnView } from "loom-agent/client";
+import { findWaiting } from "../store/composing.ts";
+import { findLiveRun } from "../store/live-run.ts";
+import { findRow } from "../store/sessions.ts";
+import type { EffectContext } from "./effect-context.ts";
+import type { SessionEffects } from "./session-effects.ts";
+
+export interface SessionWatchOptions {
+  readonly sessions: Pick<SessionEffects, "refresh" | "loadDetails">;
+  /** Returns the tool that waits for approval, if any. */
+  readonly findApproval: (turn: TurnView) => string | undefined;
+  /** Called when the stream breaks or is refused. */
+  readonly onStreamFailure: () => void;
+}
+
+/** Number of latest turns in which pending messages are looked up. */
+const RECENT_TURNS = 50;
+
+/** Runs that ended within this time of appearing were loaded, not watched. They are not announced. */
+const WATCHED_MS = 1000;
+
+/** Tool names and reasons come from the stream. Announcements are read aloud and must be short. */
+const MAX_ANNOUNCED = 200;
+
+const FAILED_STATUSES: ReadonlySet<StreamStatus> = new Set(["repairing", "truncated", "failed"]);
+
+interface SeenTurn {
+  readonly key: string | undefined;
+  /** `cut`: the run was live when the stream failed for good. */
+  readonly status: TurnView["status"] | "cut" | undefined;
+  readonly approval: string | undefined;
+}
+
+interface TurnChange {
+  readonly before: SeenTurn;
+  readonly now: SeenTurn;
+  /** The run was requested here or was watched, so its end is announced. */
+  readonly isAwaited: boolean;
+}
+
+/** Returns a function that stops watching. */
+export function watchSession(context: EffectContext, session: string, options: SessionWatchOptions): () => void {
+  const { sessions, findApproval, onStreamFailure } = options;
+  const view = context.receiver.session(session);
+  let seen: SeenTurn = { key: undefined, status: undefined, approval: undefined };
+  /** Run that was last requested on this page, and when the latest turn appeared. */
+  let requested: string | undefined;
+  let since = 0;
+  let isFirst = true;
+  let isFound = false;
+  let hasFailed = false;
+
+  /** Loads the details once the session has turns. A session in the URL may not exist. */
+  const checkStream = ({ turns, state: { status } }: SessionView): void => {
+    if (FAILED_STATUSES.has(status) && !hasFailed) onStreamFailure();
+    hasFailed = FAILED_STATUSES.has(status);
+    if (isFound || turns.length === 0) return;
+    isFound = true;
+    void sessions.loadDetails(session);
+  };
+
+  const update = (): void => {
+    const now = view.getSnapshot();
+    if (now !== undefined) checkStream(now);
+    const latest = now?.turns.at(-1);
+    requested = removeStarted(context, session, now).at(-1) ?? requested;
+    const live = findLiveRun(now);
+    const status = latest?.status === "running" && live === undefined ? "cut" : latest?.status;
+    const approval = live === undefined ? undefined : findApproval(live);
+    const before = seen;
+    if (before.key === latest?.key && before.status === status && before.approval === approval) return;
+    seen = { key: latest?.key, status, approval };
+    if (before.key !== latest?.key) since = Date.now();
+    const isAwaited = (requested !== undefined && requested === latest?.runId) || Date.now() - since >= WATCHED_MS;
+    if (context.store.getSnapshot().sessions.current === session)
+      announce(context, { before, now: seen, isAwaited }, latest);
+    if (before.key === latest?.key && before.status === status) return;
+    context.store.dispatch({ type: "session/live", session, isLive: live !== undefined });
+    if (latest?.runId !== undefined && live === undefined)
+      context.store.dispatch({ type: "run/stopped", runId: latest.runId });
+    // A loaded session is in the list already. A session created by its first message is not.
+    const isListed = findRow(context.store.getSnapshot().sessions, session) !== undefined;
+    if (!isFirst || live !== undefined || !isListed) sessions.refresh(session);
+    isFirst = false;
+  };
+
+  const unsubscribe = view.subscribe(update);
+  return () => {
+    unsubscribe();
+    context.store.dispatch({ type: "session/live", session, isLive: false });
+  };
+}
+
+/** Removes the pending messages whose run appeared, and returns their run IDs. */
+function removeStarted({ store }: EffectContext, session: string, view: SessionView | undefined): readonly string[] {
+  const waiting = findWaiting(store.getSnapshot().composing, session);
+  if (waiting.length === 0 || view === undefined) return [];
+  const begun = new Set(view.turns.slice(-RECENT_TURNS).map(({ runId }) => runId));
+  const runIds = waiting.flatMap(({ runId }) => (begun.has(runId) ? [runId] : []));
+  if (runIds.length > 0) store.dispatch({ type: "message/removed", session, runIds });
+  return runIds;
+}
+
+/** Announces approvals and ends of runs to screen readers, never the text of a run. */
+function announce({ store }: EffectContext, { before, now, isAwaited }: TurnChange, turn: TurnView | undefined): void {
+  if (now.approval !== undefined && now.approval !== before.approval)
+    store.dispatch({ type: "announced", kind: "approval", detail: now.approval.slice(0, MAX_ANNOUNCED) });
+  const wasOver = before.key === now.key && before.status !== "running";
+  // The stream status reports a cut run.
+  if (now.status === "running" || now.status === "cut" || wasOver || !isAwaited) return;
+  if (now.status === "error")
+    store.dispatch({ type: "announced", kind: "error", detail: (turn?.reason ?? "").slice(0, MAX_ANNOUNCED) });
+  else store.dispatch({ type: "announced", kind: now.status === "cancelled" ? "cancelled" : "complete", detail: "" });
+}

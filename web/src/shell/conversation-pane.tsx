@@ -1,0 +1,150 @@
+/** The conversation, or its placeholder: suggestions, a spinner or an error. */
+import { type ReactNode, type RefObject, useMemo } from "react";
+import type { SessionView } from "loom-agent/client";
+import {
+  Button,
+  Conversation,
+  type ConversationHandle,
+  Icon,
+  UiStateCache,
+  Spinner,
+  useSession,
+  useWords,
+} from "loom-agent/react";
+import { COMPOSER_WORDS } from "../composer/composer-words.ts";
+import { SENDING_MS, useIsLate } from "../composer/use-is-late.ts";
+import { Start } from "../start/start.tsx";
+import { describeMessage, findDraft, findWaiting, NO_DRAFT, type WaitingMessage } from "../store/composing.ts";
+import type { PageState } from "../store/page-state.ts";
+import { findEmptyReason } from "./find-empty-reason.ts";
+import { useMay, usePage, usePageState } from "./page-context.tsx";
+import { SHELL_WORDS } from "./shell-words.ts";
+
+export interface ConversationPaneProps {
+  readonly session: string | undefined;
+  readonly handle: RefObject<ConversationHandle | null>;
+}
+
+export function ConversationPane({ session, handle }: ConversationPaneProps): ReactNode {
+  const page = usePage();
+  const name = session ?? "";
+  return (
+    <>
+      <Conversation
+        key={name}
+        ref={handle}
+        receiver={page.receiver}
+        sessionId={name}
+        uiStateCache={getUiState(page.uiStates, name)}
+      >
+        <EmptyConversation session={session} />
+      </Conversation>
+      {session === undefined ? null : <DeletedNote session={session} />}
+    </>
+  );
+}
+
+/** Sessions whose UI state (open parts, unfinished edits) is kept. */
+const MAX_UI_STATES = 8;
+
+function getUiState(all: Map<string, UiStateCache>, session: string): UiStateCache {
+  const state = all.get(session) ?? new UiStateCache();
+  all.delete(session);
+  all.set(session, state);
+  for (const oldest of all.keys()) {
+    if (all.size <= MAX_UI_STATES) break;
+    all.delete(oldest);
+  }
+  return state;
+}
+
+function selectIsDeleted(session: SessionView | undefined): boolean {
+  const { status, reason } = session?.state ?? {};
+  return status === "failed" && reason?.code === "unknown_session" && (session?.turns.length ?? 0) > 0;
+}
+
+/** Tells that another client deleted the session, whose content is still shown. */
+function DeletedNote({ session }: { readonly session: string }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const mayRun = useMay("run");
+  if (!useSession(page.receiver, session, selectIsDeleted)) return null;
+  return (
+    <div className="page-deleted" role="status">
+      <Icon name="alert" />
+      <span>{mayRun ? words.deleted : words.deletedOnly}</span>
+      {mayRun ? (
+        <Button icon="add" onClick={() => page.open(undefined)}>
+          {words.startNew}
+        </Button>
+      ) : null}
+    </div>
+  );
+}
+
+function FirstMessage({ message }: { readonly message: WaitingMessage }): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const isLate = useIsLate(SENDING_MS);
+  return (
+    <>
+      <p className="page-first-message">{describeMessage(message)}</p>
+      {isLate ? (
+        <p className="page-loading" role="status">
+          <Spinner /> {words.sending}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function EmptyConversation({ session }: { readonly session: string | undefined }): ReactNode {
+  const words = useWords(SHELL_WORDS);
+  const page = usePage();
+  const mayRun = useMay("run");
+  const found = useSession(page.receiver, session ?? "", findEmptyReason);
+  const [selectFirst, selectMayStart] = useMemo(
+    () =>
+      [
+        ({ composing }: PageState): WaitingMessage | undefined =>
+          findWaiting(composing, session).find(({ status }) => status !== "failed"),
+        ({ composing, sessions }: PageState): boolean => sessions.isNew || findDraft(composing, session) !== NO_DRAFT,
+      ] as const,
+    [session],
+  );
+  const first = usePageState(selectFirst);
+  const mayStart = usePageState(selectMayStart);
+  if (first?.status === "sending") return <FirstMessage message={first} />;
+  // The list of pending messages shows it.
+  if (first !== undefined) return null;
+  if (session === undefined || found === "new" || mayStart) return <Start />;
+  switch (found) {
+    case "loading":
+      return (
+        <p className="page-loading" role="status">
+          <Spinner /> {words.loading}
+        </p>
+      );
+    case "failed":
+      return (
+        <section className="page-start">
+          <h2>{words.notLoadedTitle}</h2>
+          <p>{words.notLoaded}</p>
+          <Button icon="retry" variant="primary" onClick={() => page.retryStream()}>
+            {words.again}
+          </Button>
+        </section>
+      );
+    case "gone":
+      return (
+        <section className="page-start">
+          <h2>{words.goneTitle}</h2>
+          <p>{words.gone}</p>
+          {mayRun ? (
+            <Button icon="add" variant="primary" onClick={() => page.open(undefined)}>
+              {words.startNew}
+            </Button>
+          ) : null}
+        </section>
+      );
+  }
+}
