@@ -8,7 +8,7 @@ export {
   type AgentOptions,
   type ApprovalQuestion,
   type Approve,
-  type AskOptions,
+  type AgentCallOptions,
   type RunResult,
   type StreamEvent,
 } from "./agents/index.ts";

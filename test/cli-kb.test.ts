@@ -92,7 +92,7 @@ describe.concurrent("loom run with a knowledge base", () => {
     const { code, out, err } = await run("run", ...options, "What is Loom?");
     expect(code).toBe(0);
     expect(out).toMatch(/^Offline model: /);
-    expect(err).toContain(`the knowledge base \`${base}\` is damaged or not a knowledge base; move it away`);
+    expect(err).toContain(`The knowledge base \`${base}\` is damaged or not a knowledge base; move it away`);
     // SQLite's own message is not helpful here.
     expect(out + err).not.toMatch(/not a database|SQLITE|file is no/i);
   });

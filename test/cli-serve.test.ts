@@ -165,7 +165,7 @@ describe("loom serve", () => {
       loom(["serve", "--port", "0", "--store", join(file, "loom.db"), "--kb", "none"]),
     ]);
     expect([taken.code, taken.out, unwritable.code, unwritable.out]).toEqual([2, "", 2, ""]);
-    expect(taken.err).toContain(`cannot listen on 127.0.0.1:${port}: the address is already in use`);
+    expect(taken.err).toContain(`Cannot listen on 127.0.0.1:${port}: the address is already in use`);
     expect(unwritable.err).toContain("--store FILE");
     await new Promise((resolve) => busy.close(resolve));
   });

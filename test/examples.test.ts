@@ -127,7 +127,7 @@ describe("examples", () => {
       "The answer is 42, and each word arrived once.",
       "complete, verified",
       "The answer is 42, and each word arrived ",
-      "truncated: the stream ended during a run",
+      "truncated: The stream ended during a run",
     ]);
   });
 

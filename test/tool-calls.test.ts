@@ -12,7 +12,7 @@ import {
   runToolCall,
   type Tool,
   type Toolbox,
-  type ToolCall,
+  type ToolCallRequest,
   type ToolHost,
   type ToolOutcome,
 } from "../src/tools/index.ts";
@@ -89,7 +89,7 @@ const tools: readonly Tool[] = [
 ];
 const toolbox = createToolbox(tools);
 
-function callOf(name: string, given: string = '{"n":1}', callId = `call-${name}`): ToolCall {
+function callOf(name: string, given: string = '{"n":1}', callId = `call-${name}`): ToolCallRequest {
   let value: unknown;
   try {
     value = JSON.parse(given);
@@ -100,11 +100,11 @@ function callOf(name: string, given: string = '{"n":1}', callId = `call-${name}`
     callId,
     name,
     rawInput: given,
-    input: typeof value === "object" && value !== null ? (value as ToolCall["input"]) : undefined,
+    input: typeof value === "object" && value !== null ? (value as ToolCallRequest["input"]) : undefined,
   };
 }
 
-function writeCall(node: NodeRun, { callId, name, input: given, rawInput }: ToolCall): void {
+function writeCall(node: NodeRun, { callId, name, input: given, rawInput }: ToolCallRequest): void {
   void node.emit({
     type: "tool_call",
     call_id: callId,
@@ -114,7 +114,7 @@ function writeCall(node: NodeRun, { callId, name, input: given, rawInput }: Tool
   });
 }
 
-const CALLS: [call: ToolCall, code: string | undefined][] = [
+const CALLS: [call: ToolCallRequest, code: string | undefined][] = [
   [callOf("all"), undefined],
   [callOf("calculator", '{"expression":"6*7"}'), undefined],
   [callOf("current_time", ""), undefined],
@@ -148,7 +148,7 @@ describe("tool calls in a real run", () => {
   it("parallel calls form one valid run", async () => {
     const { log, run, node } = await start();
     const host = createHost(run, node);
-    const calls = CALLS.map(([call], index): ToolCall => ({ ...call, callId: `c${index}` }));
+    const calls = CALLS.map(([call], index): ToolCallRequest => ({ ...call, callId: `c${index}` }));
     for (const call of calls) writeCall(node, call);
     const outcomes = await Promise.all(calls.map((call) => runToolCall(call, toolbox, host)));
     expect(outcomes.map(({ errorCode }) => errorCode)).toEqual(CALLS.map(([, code]) => code));
@@ -210,7 +210,11 @@ describe("tool calls in a real run", () => {
   } as const;
 
   /** Simulates a process that crashes during these calls and another that resumes them. */
-  async function crashAndResume(calls: readonly ToolCall[], box: Toolbox, meanwhile: (log: Log) => Promise<unknown>) {
+  async function crashAndResume(
+    calls: readonly ToolCallRequest[],
+    box: Toolbox,
+    meanwhile: (log: Log) => Promise<unknown>,
+  ) {
     const log = new MemoryLog();
     const first = await openSession(log, "s1");
     const run = await first.startRun({ runId: "r1" });

@@ -7,7 +7,7 @@ import {
   defineTool,
   runToolCall,
   type Tool,
-  type ToolCall,
+  type ToolCallRequest,
   type ToolContext,
   type ToolHost,
   type ToolOptions,
@@ -56,12 +56,12 @@ export function toolOf(
   return defineTool({ name: "tool", description: "d", input, execute, ...options });
 }
 
-export function callOf(given: object | string, name = "tool"): ToolCall {
+export function callOf(given: object | string, name = "tool"): ToolCallRequest {
   const isObject = typeof given === "object";
   return {
     callId: "c1",
     name,
-    input: isObject ? (given as ToolCall["input"]) : undefined,
+    input: isObject ? (given as ToolCallRequest["input"]) : undefined,
     rawInput: isObject ? JSON.stringify(given) : given,
   };
 }

@@ -46,7 +46,7 @@ const WORDS = {
     no: "否",
     additional: "否（附加）",
     specification: "规范：",
-    key: "EXPORT 键：",
+    key: "export 键：",
     stop: "。",
     gap: "",
     section: "章节",

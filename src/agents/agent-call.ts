@@ -83,7 +83,7 @@ export class AgentCall {
   #run: Run | undefined;
   #failure: unknown;
   #finished: Promise<RunEnd> | undefined;
-  /** Id of the `run_start` event. */
+  /** Cancels the run when it aborts, at any point. Default: none. */
   #firstEventId = 0;
   #stopped: LoomError | undefined;
   /** Rejects when the call is stopped. */
@@ -91,7 +91,7 @@ export class AgentCall {
   #stopListening: () => void = () => undefined;
   #onChange: () => void = () => undefined;
   readonly #onAbort = (): void =>
-    this.stop(new LoomError("cancelled", "the caller aborted the run", {}, { cause: this.#request.signal?.reason }));
+    this.stop(new LoomError("cancelled", "The caller aborted the run", {}, { cause: this.#request.signal?.reason }));
 
   constructor(host: AgentCallHost, request: AgentCallRequest) {
     this.#host = host;
@@ -112,7 +112,7 @@ export class AgentCall {
       this.#assertNotStopped();
       signal?.addEventListener("abort", this.#onAbort, { once: true });
       const { sessionId, runId } = this.ids;
-      const onInterrupt = (): void => this.stop(new LoomError("cancelled", "interrupted by a new message"));
+      const onInterrupt = (): void => this.stop(new LoomError("cancelled", "Interrupted by a new message"));
       this.#queued = this.#host.enqueue({ sessionId, runId, whenBusy, onInterrupt });
       this.#runInContext = this.#host.enterContext(this.ids);
       this.#host.expectRun({ sessionId, runId });
@@ -176,7 +176,7 @@ export class AgentCall {
 
   /** How the run ended, once everything is released. Rejects if the end could not be written. */
   get finished(): Promise<RunEnd> {
-    return this.#finished ?? Promise.reject(new LoomError("internal_error", "the run has not started"));
+    return this.#finished ?? Promise.reject(new LoomError("internal_error", "The run has not started"));
   }
 
   async toResult(): Promise<RunResult> {
@@ -187,7 +187,7 @@ export class AgentCall {
 
   /** Where to read the run from. `onChange` is called when more may be readable. */
   startReading(onChange: () => void): { readonly log: Log; readonly after: number } {
-    if (this.#held === undefined) throw new LoomError("internal_error", "the run has not started");
+    if (this.#held === undefined) throw new LoomError("internal_error", "The run has not started");
     this.#onChange = onChange;
     return { log: this.#held.session.log, after: this.#firstEventId - 1 };
   }
@@ -259,7 +259,7 @@ export class AgentCall {
       stopped !== undefined && (this.#run === undefined || isLoomError(error, "cancelled")) ? stopped : error;
     if (!isLoomError(known)) {
       const error_id = this.#host.report(known);
-      return new LoomError("run_failed", "the run could not be executed", { error_id, ...ids }, { cause: known });
+      return new LoomError("run_failed", "The run could not be executed", { error_id, ...ids }, { cause: known });
     }
     const { code, details } = known;
     const message = code === "lease_held" ? `${known.message}; ${LEASE_HELD_HINT}` : known.message;
@@ -270,5 +270,5 @@ export class AgentCall {
 const LEASE_HELD_HINT = "close it in the other agent, process or `openSession`, or wait until its lease expires";
 
 function createWaitingError(runId: string): LoomError {
-  return new LoomError("run_live", "another run of the session waits for an approval", { live_run_id: runId });
+  return new LoomError("run_live", "Another run of the session waits for an approval", { live_run_id: runId });
 }

@@ -58,7 +58,7 @@ describe("calls that wait for another call of their session", () => {
     const waiting = ask("waits", "enqueue");
     expect(await failureOf(ask("no", "reject"))).toMatchObject({ code: "run_live", details: { session_id: SESSION } });
     const hurried = [failureOf(ask("hurries", "interrupt")), ask("hurries more", "interrupt")] as const;
-    expect(await first).toMatchObject({ code: "cancelled", message: "interrupted by a new message" });
+    expect(await first).toMatchObject({ code: "cancelled", message: "Interrupted by a new message" });
     expect(await hurried[0]).toMatchObject({ code: "cancelled" });
     await Promise.all([hurried[1], waiting]);
     expect(received).toEqual(["Go", "hurries more", "waits"]);
@@ -91,7 +91,7 @@ describe("calls that wait for another call of their session", () => {
     aborter.abort();
     expect(await left).toMatchObject({ code: "cancelled" });
     await agent.close();
-    expect(await closed).toMatchObject({ code: "cancelled", message: "the agent was closed" });
+    expect(await closed).toMatchObject({ code: "cancelled", message: "The agent was closed" });
     expect(await first).toMatchObject({ code: "store_closed" });
   });
 });

@@ -49,10 +49,10 @@ export class AgentCalls {
   /** Throws `invalid_command`, `too_many_open` or, after `close`, `session_closed`. */
   create(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCall {
     try {
-      if (this.#drained !== undefined) throw new LoomError("session_closed", "the agent is closed");
+      if (this.#drained !== undefined) throw new LoomError("session_closed", "The agent is closed");
       const { maxCalls: limit = MAX_CALLS } = this.#options;
       if (this.#active.size >= limit)
-        throw new LoomError("too_many_open", `the agent already has ${limit} active calls`, { limit });
+        throw new LoomError("too_many_open", `The agent already has ${limit} active calls`, { limit });
       const call = new AgentCall(this.#host, this.#check(message, source, options));
       this.#active.set(call.ids.runId, call);
       return call;
@@ -67,7 +67,7 @@ export class AgentCalls {
     if (around !== undefined && whenBusy !== "interrupt")
       throw new LoomError(
         "run_live",
-        "a call inside a run of the same session would wait for itself; use another session",
+        "A call inside a run of the same session would wait for itself; use another session",
         { live_run_id: around },
       );
     return this.#queues.join(request);
@@ -75,9 +75,9 @@ export class AgentCalls {
 
   #check(message: string, source: AgentCallRequest["source"], options: AgentCallOptions): AgentCallRequest {
     if (typeof options !== "object" || options === null)
-      throw invalid(`the options must be an object, not ${describeValue(options)}`);
+      throw invalid(`The options must be an object, not ${describeValue(options)}`);
     const { requestId = randomUUID(), context, signal, sessionId, whenBusy, approve = this.#options.approve } = options;
-    if (typeof message !== "string") throw invalid(`the message must be a string, not ${describeValue(message)}`);
+    if (typeof message !== "string") throw invalid(`The message must be a string, not ${describeValue(message)}`);
     if (typeof requestId !== "string" || requestId === "" || requestId.length > MAX_NAME_LENGTH)
       throw invalid(`\`requestId\` must be a string of 1 to ${MAX_NAME_LENGTH} characters`);
     if (!requestId.isWellFormed()) throw invalid("`requestId` has an unpaired surrogate");
@@ -127,7 +127,7 @@ export class AgentCalls {
   /** Stops all calls; resolves when everything is released. */
   async close(): Promise<void> {
     this.#drained ??= Promise.withResolvers();
-    for (const call of this.#active.values()) call.stop(new LoomError("cancelled", "the agent was closed"));
+    for (const call of this.#active.values()) call.stop(new LoomError("cancelled", "The agent was closed"));
     if (this.#active.size === 0) this.#drained.resolve();
     await this.#drained.promise;
   }

@@ -18,7 +18,10 @@ import type { TotOptions } from "./tot/tot.ts";
 
 /** Options of agents of every kind. */
 export interface CommonOptions {
-  /** `openai`, `anthropic`, `ollama`, `offline`, or any name together with `baseURL` for an OpenAI-compatible server. */
+  /**
+   * `openai`, `anthropic`, `ollama`, `offline`, or any name together with `baseURL` for an OpenAI-compatible server.
+   * Not needed if `model` includes the provider.
+   */
   readonly provider?: string;
   /**
    * Model name at `provider`, a `provider/model` name such as `openai/gpt-5`, or an AI SDK model object. Default: the
@@ -44,7 +47,7 @@ export interface CommonOptions {
   readonly compression?: boolean | CompressionOptions;
   /** Objects whose `onEvent` receives the events of every run. Default: none. */
   readonly callbacks?: readonly Callback[];
-  /** Backlog limits, timeout and error handler of `callbacks`. */
+  /** Backlog limits, timeout and error handler of `callbacks`. Defaults: see `CallbackOptions`. */
   readonly callbackOptions?: CallbackOptions;
   /** Counts runs, tokens and tool calls; several agents may share one. `false` turns metrics off. Default: a new one. */
   readonly metrics?: MetricsCollector | false;
@@ -52,7 +55,7 @@ export interface CommonOptions {
   readonly observers?: readonly Observer[];
   /** Log that `run` and `stream` write to. Default: a log in memory, bounded by `memory`. */
   readonly log?: Log;
-  /** Limits of the log in memory that `run` and `stream` use without `log`. */
+  /** Limits of the log in memory that `run` and `stream` use without `log`. Defaults: see `MemoryOptions`. */
   readonly memory?: MemoryOptions;
   /** Answers approval requests of `run` and `stream`. Default: every request is rejected. */
   readonly approve?: Approve;
@@ -60,18 +63,18 @@ export interface CommonOptions {
   readonly maxCalls?: number;
   /** Maximum bytes of a call's `context` as JSON; code `invalid_command`. Default: 16,384. */
   readonly maxContextBytes?: number;
-  /** How much of the conversation the model receives. */
+  /** How much of the conversation the model receives. Defaults: see `HistoryOptions`. */
   readonly history?: HistoryOptions;
   /**
    * Storage for the files of sessions. Without it, the model receives the name of a file but not its content. A server
    * provides its own. Default: none.
    */
   readonly blobs?: AgentBlobs;
-  /** Which attached files the model receives, and how many. */
+  /** Which attached files the model receives, and how many. Defaults: see `AttachmentOptions`. */
   readonly attachments?: AttachmentOptions;
   /** Temperature, output tokens and other settings of every model call. Default: the provider's. */
   readonly settings?: ModelSettings;
-  /** Retries, timeouts and limits of every model call. */
+  /** Retries, timeouts and limits of every model call. Defaults: see `ModelCallOptions`. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
   /**
    * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
@@ -148,11 +151,11 @@ export function chooseModel({ provider, model, baseURL, apiKey }: CommonOptions)
     if (provider !== undefined || Object.keys(where).length > 0)
       throw new LoomError(
         "unknown_model",
-        "a model object has its own provider, base URL and key; remove `provider`, `baseURL` and `apiKey`",
+        "A model object has its own provider, base URL and key; remove `provider`, `baseURL` and `apiKey`",
       );
     return model;
   }
   if (provider !== undefined) return { provider, ...(model == null ? {} : { model }), ...where };
-  if (typeof model !== "string") throw new LoomError("unknown_model", "an agent needs a `model` or a `provider`");
+  if (typeof model !== "string") throw new LoomError("unknown_model", "An agent needs a `model` or a `provider`");
   return { ...parseModelName(model), ...where };
 }

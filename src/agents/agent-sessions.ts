@@ -94,7 +94,12 @@ export class AgentSessions {
         oldest = known;
         break;
       }
-      if (oldest === undefined) throw new LoomError("too_many_open", `all ${limit} sessions are in use`, { limit });
+      if (oldest === undefined)
+        throw new LoomError(
+          "too_many_open",
+          `All ${limit} sessions in memory are in use; raise \`memory.maxSessions\``,
+          { limit },
+        );
       this.#remembered.delete(oldest);
     }
     this.#remembered.delete(sessionId);

@@ -135,7 +135,7 @@ describe("agents of several kinds", () => {
 
   it("rejects unknown kinds and structured output of other kinds", () => {
     const wrong = { kind: "cot", model: "offline" } as unknown as AgentOptions;
-    expect(() => agent(wrong)).toThrow('unknown agent kind "cot"');
+    expect(() => agent(wrong)).toThrow('Unknown agent kind "cot"');
     const formed = { kind: "tot", model: "offline", answer: { schema: {} } } as unknown as AgentOptions;
     expect(() => agent(formed)).toThrow("needs the kind react");
   });
@@ -409,7 +409,7 @@ describe("run and stream", () => {
     // The first and the third call are waiting for the model.
     await asked;
     await Promise.all([actor.close(), actor.close()]);
-    expect(await pending).toMatchObject({ code: "cancelled", message: "the agent was closed" });
+    expect(await pending).toMatchObject({ code: "cancelled", message: "The agent was closed" });
     expect(await queued).toMatchObject({ code: "cancelled" });
     expect((await streamed).events.at(-1)).toMatchObject({ type: "agent_finish", status: "cancelled" });
     expect(await failureOf(actor.run("d"))).toMatchObject({ code: "session_closed" });

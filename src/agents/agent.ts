@@ -269,7 +269,7 @@ export class Agent {
       stopWatching();
       throw error;
     }
-    const cancel = (): void => void run.cancel("the caller aborted the run").catch(() => undefined);
+    const cancel = (): void => void run.cancel("The caller aborted the run").catch(() => undefined);
     signal?.addEventListener("abort", cancel, { once: true });
     if (signal?.aborted === true) cancel();
     void this.executeRun(session.log, run, { source: request.source })
@@ -285,7 +285,7 @@ export class Agent {
   async executeRun(log: Log, run: Run, { source, blobs, onFailure }: ExecuteRunOptions = {}): Promise<RunEnd> {
     const work = async (): Promise<FinishOptions> => {
       if (isBlank(run.message ?? "") && run.attachments.length === 0)
-        throw new LoomError("invalid_command", "the message is empty");
+        throw new LoomError("invalid_command", "The message is empty");
       const executeGraph: AgentContext["executeGraph"] = (graph, input) => runGraph(graph, { run, input });
       return this.#kind.answer(await this.#createContext(log, run, { source, blobs }, executeGraph));
     };
@@ -382,7 +382,7 @@ export class Agent {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
         files,
-        describeCall: (name) => this.#toolbox.summarise(name),
+        describeCall: (name) => this.#toolbox.summarize(name),
         ...(compressor === undefined
           ? {}
           : {
@@ -445,7 +445,7 @@ export class Agent {
   }
 
   #assertOpen(details: JsonObject): void {
-    if (this.#closing !== undefined) throw new LoomError("session_closed", "the agent is closed", details);
+    if (this.#closing !== undefined) throw new LoomError("session_closed", "The agent is closed", details);
   }
 
   /** Callback errors go to `onError`. Without it, they are shown as process warnings. */

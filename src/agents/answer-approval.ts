@@ -88,6 +88,6 @@ function readDecision(callId: string, decided: unknown): ApprovalReply {
   if (approved !== true) return { callId, decision: "rejected", reason: words };
   if (edited === undefined) return { callId, decision: "approved", reason: words };
   // The caller approved other arguments, but they cannot be read.
-  if (!isJsonObject(edited)) throw new LoomError("invalid_arguments", "approved arguments must be an object");
+  if (!isJsonObject(edited)) throw new LoomError("invalid_arguments", "Approved arguments must be an object");
   return { callId, decision: "approved", reason: words, arguments: structuredClone(edited) };
 }

@@ -40,7 +40,7 @@ describe("CallQueues", () => {
             gone?.caller.place.leave();
             gone?.caller.place.leave();
           } else if (next.whenBusy === "reject" && line.length > 0) {
-            expect(() => new Caller(lines, "x", next.session, next.whenBusy)).toThrow("another run is live");
+            expect(() => new Caller(lines, "x", next.session, next.whenBusy)).toThrow("Another run is live");
           } else {
             const hurries = next.whenBusy === "interrupt";
             const caller = new Caller(lines, `${index}`, next.session, next.whenBusy);

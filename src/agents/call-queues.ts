@@ -36,7 +36,7 @@ export class CallQueues {
     const queue = this.#queues.get(sessionId) ?? [];
     const [first] = queue;
     if (first !== undefined && whenBusy === "reject")
-      throw new LoomError("run_live", "another run is live", { live_run_id: first.runId });
+      throw new LoomError("run_live", "Another run is live", { live_run_id: first.runId });
     const waiting = { ...request, turn: Promise.withResolvers<void>() };
     const behind = queue.findIndex(({ whenBusy: how }, index) => index > 0 && how !== "interrupt");
     queue.splice(whenBusy === "interrupt" && behind > 0 ? behind : queue.length, 0, waiting);

@@ -116,7 +116,7 @@ describe("an agent with compression", () => {
     expect(textOf(whole)).not.toContain("They spoke of weaving.");
   });
 
-  it("summarises the rounds of a long turn and keeps its question", async () => {
+  it("summarizes the rounds of a long turn and keeps its question", async () => {
     const note = createNote();
     const fixture = await createAgentFixture(work(14), { compression: WINDOW, tools: [note], maxIterations: 20 });
     const run = await fixture.ask("Do it all.");
@@ -130,7 +130,7 @@ describe("an agent with compression", () => {
     for (const prompt of fixture.model.prompts) expect(findRuleViolation(prompt)).toBeUndefined();
     const asked = fixture.model.requests.filter((request) => !isSummary(request));
     for (const { prompt } of asked) expect(textOf(prompt)).toContain("Do it all.");
-    // The next turn is built from the log and recognises the summary by what it replaces.
+    // The next turn is built from the log and recognizes the summary by what it replaces.
     const before = fixture.model.requests.length;
     await (
       await fixture.ask("Thanks.")

@@ -20,7 +20,7 @@ export interface HistoryOptions {
 
 const HISTORY_DEFAULTS = { maxRuns: 100, maxCharacters: 200_000 };
 
-/** Limits with compression, which can summarise a longer history. */
+/** Limits with compression, which can summarize a longer history. */
 export const LONG_HISTORY: Required<HistoryOptions> = { maxRuns: 1000, maxCharacters: 4_000_000 };
 
 const PAGE_OF_RUNS = 20;

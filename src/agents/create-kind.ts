@@ -10,7 +10,7 @@ export function createKind(options: AgentOptions): AgentKind {
   const { kind = "react" } = options;
   // Without this check, untyped code would get a plain reply and take it for structured output.
   if (kind !== "react" && "answer" in options && options.answer !== undefined)
-    throw new LoomError("graph_invalid", `structured output (\`answer\`) needs the kind react, not ${kind}`);
+    throw new LoomError("graph_invalid", `Structured output (\`answer\`) needs the kind react, not ${kind}`);
   switch (options.kind) {
     case undefined:
     case "react":
@@ -20,6 +20,6 @@ export function createKind(options: AgentOptions): AgentKind {
     case "got":
       return createGot(options);
     default:
-      throw new LoomError("graph_invalid", `unknown agent kind ${JSON.stringify(kind)}; use react, tot or got`);
+      throw new LoomError("graph_invalid", `Unknown agent kind ${JSON.stringify(kind)}; use react, tot or got`);
   }
 }

@@ -3,8 +3,8 @@ import type { FinishReason } from "../models/model.ts";
 import type { ErrorEvent } from "../protocol/index.ts";
 
 const CUT: { readonly [K in FinishReason]?: string } = {
-  length: "the text is incomplete: the model reached its limit of output tokens",
-  content_filter: "the text is incomplete: the provider's content filter stopped it",
+  length: "The text is incomplete: the model reached its limit of output tokens",
+  content_filter: "The text is incomplete: the provider's content filter stopped it",
 };
 
 /** Undefined if the output is complete. */

@@ -6,7 +6,7 @@ import { isJsonObject, type JsonObject } from "../protocol/index.ts";
 
 /** Only this many characters from the end are searched. */
 const MAX_CHARACTERS = 400_000;
-/** Limits on the objects that are parsed, and on the characters parsed from open braces. */
+/** Maximum objects to parse, and maximum characters to parse after an unclosed brace. */
 const MAX_TRIES = 100;
 const MAX_PARSED = 500_000;
 

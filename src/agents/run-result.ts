@@ -107,7 +107,7 @@ export class RunResultFold {
     const { stage, details } = (status === "error" ? this.#error : undefined) ?? {};
     const more: JsonObject = { ...details, ...(stage === undefined ? {} : { stage }) };
     const cause = status === "error" ? thrown : undefined;
-    return new LoomError(readCode(status, code), reason ?? `the run ended with status ${status}`, more, { cause });
+    return new LoomError(readCode(status, code), reason ?? `The run ended with status ${status}`, more, { cause });
   }
 }
 

@@ -19,7 +19,7 @@ export type StartCall = (begin: (call: AgentCall) => Promise<AgentCall>) => Prom
 /** Nothing starts before the first event is requested. */
 export function streamAnswer(begin: StartCall): AnswerStream {
   let call: AgentCall | undefined;
-  const cancel = (): void => call?.stop(new LoomError("cancelled", "the reader stopped reading"));
+  const cancel = (): void => call?.stop(new LoomError("cancelled", "The reader stopped reading"));
   const events = readEvents(async () =>
     begin(async (created) => {
       call = created;
@@ -52,7 +52,7 @@ async function* readEvents(begin: () => Promise<AgentCall>): AnswerStream {
   try {
     for await (const page of projectRun(call)) for (const event of page) yield event;
   } finally {
-    call.stop(new LoomError("cancelled", "the reader stopped reading"));
+    call.stop(new LoomError("cancelled", "The reader stopped reading"));
     await call.finished.catch(() => undefined);
   }
 }
@@ -102,7 +102,7 @@ function isLast({ event }: StampedRecord): boolean {
 /** Throws the error of `finished` if there is one. */
 async function throwTruncated(call: AgentCall): Promise<never> {
   await call.finished;
-  throw new LoomError("stream_cut", "the log does not contain the end of the run");
+  throw new LoomError("stream_cut", "The log does not contain the end of the run");
 }
 
 function createSignal() {

@@ -87,7 +87,7 @@ describe("a stream", () => {
     const state = await it.connection.done;
     expect(state.reason).toEqual({
       code: "reconnect_limit",
-      message: "gave up reconnecting (attempts: 1): Error: out of sockets",
+      message: "Gave up reconnecting (attempts: 1): Error: out of sockets",
     });
   });
 

@@ -30,11 +30,11 @@ export interface ConnectOptions {
   readonly modes?: StreamModes;
   /** Keep receiving after the stored records were read. Default: true. */
   readonly follow?: boolean;
-  /** Delays and number of reconnection attempts. */
+  /** Delays and number of reconnection attempts. Default: 250 ms, doubled up to 15 s, and 20 attempts. */
   readonly reconnect?: Partial<ReconnectOptions>;
-  /** A stream that is silent for this many milliseconds is considered lost. Default: 45000. 0 disables the check. */
+  /** A stream that is silent for this many milliseconds is considered lost. Default: 45,000. 0 disables the check. */
   readonly heartbeatMs?: number;
-  /** How long a command is retried while the server does not answer, in milliseconds. Default: 30000. */
+  /** How long a command is retried while the server does not answer, in milliseconds. Default: 30,000. */
   readonly commandLimitMs?: number;
   /** Closes the connection when aborted. */
   readonly signal?: AbortSignal;
@@ -199,7 +199,7 @@ class SessionConnection implements Connection {
 
 const MISMATCH: StreamState = {
   status: "failed",
-  reason: { code: "dialect_mismatch", message: "the session is already received in another dialect" },
+  reason: { code: "dialect_mismatch", message: "The session is already received in another dialect" },
   verified: false,
   cannotKnow: [],
 };

@@ -10,20 +10,20 @@ export interface ReceiverLimits {
    * Default: 1000.
    */
   readonly maxSessions: number;
-  /** Turns per session. Beyond this, the oldest turn is removed and counted in `earlierTurns`. Default: 10000. */
+  /** Turns per session. Beyond this, the oldest turn is removed and counted in `earlierTurns`. Default: 10,000. */
   readonly maxTurns: number;
   /** Live runs per session. Beyond this, the oldest live run is marked as failed (`too_many_open`). Default: 1000. */
   readonly maxLiveTurns: number;
   /**
    * Entries per list of a turn: parts, node runs, thoughts, graph nodes, edges, model calls, checkpoints
-   * (`view_limit`). Default: 10000.
+   * (`view_limit`). Default: 10,000.
    */
   readonly maxItems: number;
-  /** Characters per text: an answer, a thought, a tool's output or arguments (`view_limit`). Default: 16777216. */
+  /** Characters per text: an answer, a thought, a tool's output or arguments (`view_limit`). Default: 16,777,216. */
   readonly maxText: number;
   /** Frames held while an earlier one is missing (`held_limit`). Default: 4096. */
   readonly maxHeldFrames: number;
-  /** Characters in the held frames (`held_limit`). Default: 8388608. */
+  /** Characters in the held frames (`held_limit`). Default: 8,388,608. */
   readonly maxHeldCharacters: number;
   /** Issues and other events shown; the rest is only counted. Default: 100. */
   readonly maxIssues: number;

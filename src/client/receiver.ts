@@ -138,7 +138,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
   /** Removes a session from the view. The state of its connections becomes `failed`, with the code `session_closed`. */
   drop(id: string): void {
     const intake = this.#intakes.get(id);
-    if (intake !== undefined) this.#forget(intake, { code: "session_closed", message: "the session was dropped" });
+    if (intake !== undefined) this.#forget(intake, { code: "session_closed", message: "The session was dropped" });
   }
 
   #forget(intake: SessionIntake, reason: StreamReason): void {
@@ -162,7 +162,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
     const decoding = this.#decoders[dialect];
     if (decoding !== undefined) return decoding;
     const names = Object.keys(this.#decoders).join(", ");
-    throw new LoomError("unsupported", `this receiver reads ${names}, not ${dialect}`);
+    throw new LoomError("unsupported", `This receiver reads ${names}, not ${dialect}`);
   }
 
   #openFeed(session: string, dialect: DialectName, owner?: Source): SessionFeed | undefined {
@@ -197,7 +197,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
     if (found === undefined) return false;
     this.#forget(found, {
       code: "too_many_sessions",
-      message: "removed for a newer session; maxSessions was reached",
+      message: "Removed for a newer session; maxSessions was reached",
     });
     return true;
   }

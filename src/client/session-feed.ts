@@ -57,18 +57,22 @@ export class SessionFeed implements FrameSource {
     return this.#intake.isMissing ? { count: this.#intake.missingCount } : undefined;
   }
 
+  /** True if a received run has not ended. */
   get hasLiveRun(): boolean {
     return this.#intake.hasLiveRun;
   }
 
+  /** Number of runs received so far. */
   get runCount(): number {
     return this.#intake.runCount;
   }
 
+  /** Number of frames received without a gap. */
   get frameCount(): number {
     return this.#intake.frameCount;
   }
 
+  /** State of the session's stream. */
   get state(): StreamState {
     return this.#intake.state;
   }
@@ -110,7 +114,7 @@ export class SessionFeed implements FrameSource {
     this.#intake.refuse(message);
   }
 
-  /** Sets the cursor of the stream's start, for wires whose frames carry no cursors. */
+  /** Sets the cursor of the stream's start, for wire formats whose frames have no cursor. */
   begin(cursor: string): void {
     this.#intake.begin(cursor);
   }

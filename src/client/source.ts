@@ -13,7 +13,7 @@ import { parseObject, type SessionFeed } from "./session-feed.ts";
 export interface SourceOptions {
   /** Dialect of the frames. Default: detected from the first frames. */
   readonly dialect?: DialectName;
-  /** Session of frames that name none. */
+  /** Session of frames that do not name one. Default: `session`. */
   readonly session?: string;
 }
 
@@ -151,7 +151,7 @@ export class Source {
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
       if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
         this.#unrouted.push(input);
-      else this.fault("too many frames of requests without a session_start");
+      else this.fault("Too many frames of requests without a session_start");
       return;
     }
     this.#current = session;

@@ -15,7 +15,7 @@ import type { ControlCommand, ErrorCode, JsonObject, StreamModes } from "../prot
 
 /** A position in a session's stream: after a frame, after a record, or at the start. */
 export interface StreamPosition {
-  /** A cursor from the wire, or the event_id of a record as text. Absent: the start of the stored records. */
+  /** A received cursor, or the event_id of a record as text. Absent: the start of the stored records. */
   readonly after?: string;
   /** Number of whole frames received after `after`. Default: 0. */
   readonly skip?: number;
@@ -28,13 +28,16 @@ export interface StreamPosition {
 
 /** A request for one session's stream. */
 export interface StreamRequest {
+  /** ID of the session. */
   readonly session: string;
+  /** Dialect of the frames. */
   readonly dialect: DialectName;
   /**
    * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except states stored as
    * deltas.
    */
   readonly modes?: StreamModes | undefined;
+  /** Position to start after. */
   readonly from: StreamPosition;
   /** Keep the stream open for new frames after the stored ones were sent. */
   readonly follow: boolean;
@@ -44,13 +47,13 @@ export interface StreamRequest {
 
 /** Receives the frames of a stream. */
 export interface FrameSink {
-  /** Receives one whole frame, with the cursor to resume after it if the wire provides one. */
+  /** Receives one whole frame, with the cursor to resume after it if the wire format has one. */
   frame(text: string, cursor: string | undefined): void;
   /** Called for any sign of life from the server, including heartbeats. */
   alive(): void;
   /** Reports bytes that could not be read as a frame. A frame may be missing there; the stream continues. */
   fault(reason: SinkFault, detail: string): void;
-  /** Receives the cursor of the stream's start, before the first frame, if the wire provides it. */
+  /** Receives the cursor of the stream's start, before the first frame, if the wire format has it. */
   begin?(cursor: string): void;
 }
 

@@ -3,7 +3,7 @@ export type { CompressionOptions } from "./compression/compression-options.ts";
 export type { Compressor, FitOptions, FittedPrompt, Prompt } from "./compression/compressor.ts";
 export { createCompressor } from "./compression/create-compressor.ts";
 export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
-export type { ImportFailure, ImportOutcome as Outcome } from "./knowledge-base/import-documents.ts";
+export type { ImportFailure, ImportOutcome } from "./knowledge-base/import-documents.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
   type AddedDocument,

@@ -11,8 +11,9 @@ import type { Dialect } from "./dialect.ts";
 
 const createIssue = createIssueFactory(FRAME_RULES);
 
+/** Options of `createStreamCheck`. */
 export interface CheckOptions {
-  /** Check each frame on its own, without the life cycle (default: false). */
+  /** Check each frame on its own, without the life cycle. Default: false. */
   readonly frames?: boolean;
 }
 

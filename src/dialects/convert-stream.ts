@@ -6,8 +6,9 @@ import { type EventRecord, isKnownEvent, type Issue, RunStates } from "../protoc
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
 
+/** Options of `createStreamConverter`. */
 export interface ConvertOptions extends EncoderOptions {
-  /** Session ID for records that have none (default: `session`). */
+  /** Session ID for records that have none. Default: `session`. */
   readonly session?: string;
 }
 
@@ -67,7 +68,7 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   }
 }
 
-/** True if any part of the event arrives in the dialect. */
+/** True if the dialect carries any part of the event. */
 export function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
   if (!isKnownEvent(event)) return dialect.name === "loom" || dialect.name === "export";
   const row = dialect.ledger[event.type];

@@ -20,6 +20,7 @@ import type {
 } from "../protocol/index.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
+/** Name of a dialect. */
 export type DialectName = "loom" | "export" | "engine" | "lumine" | "stream-event";
 
 /** The records of a frame, and the rules it breaks. */
@@ -52,17 +53,17 @@ export interface BatchEncoder {
 /** Options of an encoder. Each applies to one dialect and is ignored by the others. */
 export interface EncoderOptions {
   /**
-   * `loom` only: send extension types as `custom`, for receivers that know only the 23 types of 001 (default: false).
+   * `loom` only: send extension types as `custom`, for receivers that know only the 23 types of 001. Default: false.
    */
   readonly strict?: boolean;
-  /** `loom` only: include the envelope (default: true). */
+  /** `loom` only: include the envelope. Default: true. */
   readonly envelope?: boolean;
   /**
    * `lumine` only: send records outside a request immediately. By default they wait for the next request, as 004
    * requires.
    */
   readonly follow?: boolean;
-  /** `engine` only: send `details.stack_trace`. For servers in debug mode (default: false). */
+  /** `engine` only: send `details.stack_trace`. For servers in debug mode. Default: false. */
   readonly debug?: boolean;
 }
 
@@ -73,7 +74,7 @@ export interface Decoding {
   confidence(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
 }
 
-/** A wire dialect. */
+/** A dialect: one representation of the events on the wire. */
 export interface Dialect extends Decoding {
   readonly name: DialectName;
   /** Title of the specification. */

@@ -25,7 +25,7 @@ export class AnswerText {
   }
 
   /**
-   * Id of the node run that answered last. Undefined when there is no answer, or the text came from outside any node
+   * ID of the node run that answered last. Undefined when there is no answer, or the text came from outside any node
    * run.
    */
   get nodeId(): string | undefined {
@@ -55,7 +55,7 @@ export class AnswerText {
     if (this.#isTooLong)
       throw new LoomError(
         "event_too_large",
-        `the answer exceeds ${this.#limit} characters; finish the run with an explicit reply`,
+        `The answer exceeds ${this.#limit} characters; finish the run with an explicit reply`,
         { limit: this.#limit },
       );
     return this.#answers.get(this.#last ?? "")?.pieces.join("") ?? "";

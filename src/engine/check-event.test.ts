@@ -78,7 +78,7 @@ describe("checkEvent", () => {
 });
 
 describe("assertNodeId", () => {
-  it("accepts only ids", () => {
+  it("accepts only IDs", () => {
     assertNodeId(undefined);
     assertNodeId(`run-${"n".repeat(MAX_EVENT_NAME_LENGTH)}-1`);
     for (const wrong of [5, null, {}, "n".repeat(MAX_EVENT_NAME_LENGTH * 2)])

@@ -3,7 +3,7 @@
  *
  * - match the declaration of its type,
  * - have no field that belongs to the envelope,
- * - have short names and ids, because the events that close its calls and node runs repeat them,
+ * - have short names and IDs, because the events that close its calls and node runs repeat them,
  * - be plain JSON, so that the stored text reads back as the value that was checked.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
@@ -17,7 +17,7 @@ import {
 } from "../protocol/index.ts";
 import { copyJson, isPlainJson } from "./plain-json.ts";
 
-/** Maximum characters of a name or id in an event. Code `invalid_event`. */
+/** Maximum characters of a name or ID in an event. Code `invalid_event`. */
 export const MAX_EVENT_NAME_LENGTH = 1024;
 
 const ENVELOPE_NAMES: ReadonlySet<string> = new Set([...Object.keys(ENVELOPE.fields), "span_node_id"]);
@@ -57,9 +57,9 @@ export function checkEvent(event: AnyEvent, maxNameLength: number = MAX_EVENT_NA
 
 /** Throws `invalid_event` unless `nodeId` can be used as the `node_id` of an envelope. */
 export function assertNodeId(nodeId: unknown, maxNameLength: number = MAX_EVENT_NAME_LENGTH): void {
-  // A node run id is its node's name with a prefix and a number.
+  // A node run ID is its node's name with a prefix and a number.
   if (nodeId === undefined || (typeof nodeId === "string" && nodeId.length <= maxNameLength + 32)) return;
-  throw new LoomError("invalid_event", "`node_id` must be the id of a node run", { path: "node_id" });
+  throw new LoomError("invalid_event", "`node_id` must be the ID of a node run", { path: "node_id" });
 }
 
 function assertDeclared(event: AnyEvent): void {

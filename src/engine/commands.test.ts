@@ -30,7 +30,7 @@ describe("cancel", () => {
     expect(typesOf(await expectValid(log)).slice(-2)).toEqual(["node_exit", "run_end"]);
   });
 
-  it("cancels the live run by default, or the run of a request id", async () => {
+  it("cancels the live run by default, or the run of a request ID", async () => {
     const log = await createLog();
     const session = await openSession(log, SESSION);
     const run = await session.startRun();

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { showWarning } from "./show-warning.ts";
 
-/** Receives an error and the id under which users see it. */
+/** Receives an error and the ID under which users see it. */
 export type OnError = (error: unknown, errorId: string) => unknown;
 
 /** Reports errors to an `onError` callback, each error object once. */
@@ -19,7 +19,7 @@ export class ErrorReporter {
     this.#onError = onError;
   }
 
-  /** Calls `onError` and returns the id of the report. */
+  /** Calls `onError` and returns the ID of the report. */
   report(error: unknown): string {
     const isObject = typeof error === "object" && error !== null;
     const known = isObject ? this.#ids.get(error) : undefined;

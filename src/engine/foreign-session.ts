@@ -1,11 +1,11 @@
 /**
- * A session that stores runs executed elsewhere. The records arrive decoded and checked, get their ids here, and become
+ * A session that stores runs executed elsewhere. The records arrive decoded and checked, get their IDs here, and become
  * durable like those of local runs. It knows no dialect, and of the run life cycle only what is open.
  *
  * Invariants:
  * - It holds the session's lease from `open` to `close`. No run of the session is live at either time.
- * - Records keep their order, node runs and extra envelope fields. The session assigns the event ids. A run keeps
- *   its id unless the session already has a run with that id.
+ * - Records keep their order, node runs and extra envelope fields. The session assigns the event IDs. A run keeps
+ *   its ID unless the session already has a run with that ID.
  * - The first record of a run is marked as foreign. If this process is killed, the next holder of the session ends
  *   the run.
  * - The `run_end` of a completed run is written together with its reply, in one append. Without the reply, the run
@@ -53,19 +53,19 @@ export interface ForeignSessionOptions {
   /** Stops waiting for the session. */
   readonly signal?: AbortSignal;
   /**
-   * What to do with a run whose id the session already has: assign another id (`rename`, the default) or throw
+   * What to do with a run whose ID the session already has: assign another ID (`rename`, the default) or throw
    * `run_exists` (`refuse`).
    */
   readonly whenTaken?: "rename" | "refuse";
   /** Actor to store in `run_start`, in place of the one in the records. Default: the one in the records. */
   readonly actor?: string;
-  /** Reports an error that users must not see, and returns the id to show instead. */
+  /** Reports an error that users must not see, and returns the ID to show instead. */
   readonly report?: (error: unknown) => string;
 }
 
 /** A foreign run and its state so far. */
 export interface ForeignRun {
-  /** Id in this session, which may differ from the incoming one. */
+  /** ID in this session, which may differ from the incoming one. */
   readonly runId: string;
   status: RunStatus;
   code?: string;
@@ -100,7 +100,7 @@ export class ForeignSession {
   readonly #host: RunHost;
   readonly #now: () => number;
   readonly #stop = new AbortController();
-  /** Keyed by the run id in the incoming records, which may be absent. */
+  /** Keyed by the run ID in the incoming records, which may be absent. */
   readonly #open = new Map<string | undefined, OpenForeignRun>();
   readonly #runs: ForeignRun[] = [];
   readonly #names = new Set<string>();
@@ -188,9 +188,9 @@ export class ForeignSession {
     const isPlain = envelope.ext === undefined && !extras.isFiltered;
     const draft: EventDraft = { nodeId: envelope.node_id, event: checked, ...(isPlain ? {} : { extras }) };
     let run = this.#open.get(name);
-    // Without run ids, a second `run_start` begins another run.
+    // Without run IDs, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
-      this.#failRun(run, { message: "the next run started before this one ended", code: "stream_cut" });
+      this.#failRun(run, { message: "The next run started before this one ended", code: "stream_cut" });
       run = undefined;
     }
     if (run === undefined && name === undefined && (mayLackRun(checked) || !isKnownEvent(checked)))
@@ -241,7 +241,7 @@ export class ForeignSession {
     }
   }
 
-  /** Replaces the event ids and counts of `run_end` with those of the stored records. */
+  /** Replaces the event IDs and counts of `run_end` with those of the stored records. */
   #setCounts(event: AnyEvent, { work, firstId }: OpenForeignRun, records: number): AnyEvent {
     if (event.type !== "run_end") return event;
     const end = event as EventOf<"run_end">;
@@ -255,12 +255,12 @@ export class ForeignSession {
 
   async #begin(name: string | undefined, event: AnyEvent): Promise<OpenForeignRun> {
     if (this.#runs.length >= MAX_RUNS)
-      throw new LoomError("too_many_open", `the request has more than ${MAX_RUNS} runs`);
+      throw new LoomError("too_many_open", `The request has more than ${MAX_RUNS} runs`);
     // A dialect without an envelope may name the run only in its `run_start`.
     const runId = await this.#findName(
       name ?? (event.type === "run_start" ? (event as EventOf<"run_start">).run_id : undefined),
     );
-    // This session is the only writer, so the run id is still free.
+    // This session is the only writer, so the run ID is still free.
     const firstId = this.#sequencer.nextId;
     const requestId = event.type === "run_start" ? (event as EventOf<"run_start">).request_id : undefined;
     const run: OpenForeignRun = {
@@ -279,7 +279,7 @@ export class ForeignSession {
     return run;
   }
 
-  /** Returns the given run id, or one derived from the position of the run's first record. */
+  /** Returns the given run ID, or one derived from the position of the run's first record. */
   async #findName(name: string | undefined): Promise<string> {
     const own = name ?? `run-${this.#sequencer.nextId}`;
     for (let id = own, tries = 1; ; id = `${own}-${this.#sequencer.nextId}${tries === 1 ? "" : `-${tries}`}`, tries++) {
@@ -287,7 +287,7 @@ export class ForeignSession {
       const isTaken = this.#names.has(id) || (await this.#isStored(id));
       if (!isTaken) return id;
       if (name !== undefined && this.#options.whenTaken === "refuse")
-        throw new LoomError("run_exists", `session "${this.sessionId}" already has a run "${name}"`, { run_id: name });
+        throw new LoomError("run_exists", `Session "${this.sessionId}" already has a run "${name}"`, { run_id: name });
     }
   }
 
@@ -318,7 +318,7 @@ export class ForeignSession {
     );
     if (run === undefined) return false;
     this.#markEnded(run, this.#asRun(run).cancel(reason, { settle }), "cancelled", "cancelled");
-    this.#stop.abort(new LoomError("run_ended", `run "${run.runId}" was cancelled`, { run_id: run.runId }));
+    this.#stop.abort(new LoomError("run_ended", `Run "${run.runId}" was cancelled`, { run_id: run.runId }));
     return true;
   }
 
@@ -355,7 +355,7 @@ export class ForeignSession {
     this.#cancels.stop();
     await this.#sequencer.idle().catch(() => undefined);
     this.#keeper.stop();
-    this.#sequencer.fail(new LoomError("session_closed", `session "${this.sessionId}" is closed`));
+    this.#sequencer.fail(new LoomError("session_closed", `Session "${this.sessionId}" is closed`));
     // A lease that cannot be released expires.
     await this.#log.release(this.#keeper.lease).catch(() => undefined);
   }
@@ -392,7 +392,7 @@ async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionO
 }
 
 function runLiveError(run_id: string): LoomError {
-  return new LoomError("run_live", "another run is live", { run_id });
+  return new LoomError("run_live", "Another run is live", { run_id });
 }
 
 function renameRun(event: AnyEvent, runId: string): AnyEvent {

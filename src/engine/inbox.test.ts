@@ -24,7 +24,7 @@ const NAMES: readonly (readonly [kind: CommandKind, body: JsonObject])[] = [
   ["toggle", { list_id: "l", item_id: HALF, completed: true }],
 ];
 
-it.each(NAMES)("rejects an id with a lone surrogate: %s %j", async (kind, body) => {
+it.each(NAMES)("rejects an ID with a lone surrogate: %s %j", async (kind, body) => {
   const log = await createLog();
   await using session = await openSession(log, SESSION, { onRun });
   const { outcome } = await sendCommand(log, { commandId: "c", sessionId: SESSION, kind, body });

@@ -28,7 +28,7 @@ export interface InboxHost {
   readonly sessionId: string;
   readonly now: () => number;
   liveRun(): Run | undefined;
-  /** Id of the next record. */
+  /** ID of the next record. */
   nextId(): number;
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
   /** A queued message was removed and will not start. */
@@ -122,7 +122,7 @@ export class Inbox {
     for (const { commandId } of this.#queue.slice(this.#options.maxQueuedRuns))
       await this.reject(
         commandId,
-        new LoomError("queue_full", `the queue is full: ${this.#options.maxQueuedRuns} messages are waiting`),
+        new LoomError("queue_full", `The queue is full: ${this.#options.maxQueuedRuns} messages are waiting`),
       );
   }
 
@@ -194,7 +194,7 @@ export class Inbox {
       this.#earlyCancels.push({ commandId, body, createdAt } as CommandState);
       return;
     }
-    const message = isLate ? "no such run started in time" : `too many cancels wait for their run (${maxEarlyCancels})`;
+    const message = isLate ? "No such run started in time" : `Too many cancels wait for their run (${maxEarlyCancels})`;
     this.#unknown.push({ commandId, outcome: { code: "unknown_run", message } });
   }
 
@@ -217,15 +217,15 @@ export class Inbox {
     const liveRun = this.#host.liveRun();
     if (liveRun?.runId !== runId) {
       if (this.#answered.get(key) === true)
-        throw new LoomError("already_answered", `call "${reply.callId}" was already answered`);
+        throw new LoomError("already_answered", `Call "${reply.callId}" was already answered`);
       if (liveRun?.work.findCall(reply.callId) !== undefined)
         throw new LoomError(
           "approval_mismatch",
-          `call "${reply.callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
+          `Call "${reply.callId}" belongs to run "${liveRun.runId}", not to run "${runId}"`,
         );
       const [status = "live"] = await this.#findStatuses({ runId, requestId: undefined });
-      if (status !== "live") throw new LoomError("run_ended", `run "${runId}" has ended`);
-      throw new LoomError("unknown_call", `no call "${reply.callId}" waits for an approval`);
+      if (status !== "live") throw new LoomError("run_ended", `Run "${runId}" has ended`);
+      throw new LoomError("unknown_call", `No call "${reply.callId}" waits for an approval`);
     }
     const settle = (eventId: number): Settlement => ({ commandId, outcome: { code: "done", eventId } });
     const { durable } = liveRun.answerApproval(reply, settle);
@@ -308,7 +308,7 @@ function readAttachments({ attachments }: JsonObject): RunOrigin["attachments"] 
   const fault = findEventFault({ type: "run_start", attachments });
   if (fault !== undefined || !Array.isArray(attachments)) throw invalid("`attachments` must be a list of files");
   if (attachments.length > MAX_ATTACHMENTS)
-    throw invalid(`a message has at most ${MAX_ATTACHMENTS} attachments, not ${attachments.length}`);
+    throw invalid(`A message has at most ${MAX_ATTACHMENTS} attachments, not ${attachments.length}`);
   return attachments as RunOrigin["attachments"];
 }
 
@@ -342,7 +342,7 @@ function readTargetOf({ body: { run_id, request_id } }: CommandState): CommandTa
   };
 }
 
-/** True if the run has the ids of the target. A target without ids matches any run. */
+/** True if the run has the IDs of the target. A target without IDs matches any run. */
 function isTarget(
   { runId, requestId }: CommandTarget,
   run: { runId?: string | undefined; requestId?: string | undefined },

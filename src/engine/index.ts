@@ -1,8 +1,8 @@
 /**
- * The engine: writes sessions. It starts runs, executes commands, recovers interrupted runs, and has the
+ * The engine: writes sessions. It starts runs, executes commands, recovers interrupted runs, and provides the
  * `StreamingEngine` of specification 003.
  *
- * Everything goes through a log; the engine knows no connections.
+ * Everything is written to a log. The engine does not handle connections.
  */
 export type { ApprovalAnswer, ToolCallState, RunCheckpoint, OpenToolCall, OpenNodeRun } from "./open-work.ts";
 export { describeFailure } from "./run-executor.ts";

@@ -54,7 +54,7 @@ export class LeaseKeeper {
     } catch (error) {
       if (isLoomError(error, "fenced")) this.#options.onLost(error);
       else if (isLoomError(error, "unknown_session"))
-        this.#options.onLost(new LoomError("fenced", "the session was deleted", {}, { cause: error }));
+        this.#options.onLost(new LoomError("fenced", "The session was deleted", {}, { cause: error }));
     } finally {
       this.#isRenewing = false;
     }

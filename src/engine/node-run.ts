@@ -51,7 +51,7 @@ export class NodeRun implements Disposable {
     this.name = name;
   }
 
-  /** Emits an event inside the node run. Resolves to the event's id when it is durable. */
+  /** Emits an event inside the node run. Resolves to the event's ID when it is durable. */
   emit(event: LoomEvent | AnyEvent): Promise<number> {
     if (event.type === "message_chunk") this.#noteChunk(event as MessageChunkEvent);
     else if (event.type === "tool_end") this.#noteEnd(event as ToolEndEvent);
@@ -73,7 +73,7 @@ export class NodeRun implements Disposable {
     return this.#answered;
   }
 
-  /** Tool calls that ended in this node run, by call id. */
+  /** Tool calls that ended in this node run, by call ID. */
   get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
     return this.#ended ?? NONE;
   }
@@ -97,7 +97,7 @@ export class NodeRun implements Disposable {
    */
   commit(around: ExitOptions): PushResult {
     if (this.#exited !== undefined)
-      throw new LoomError("invalid_event", `node run ${this.nodeId} ended before its result was written`);
+      throw new LoomError("invalid_event", `Node run ${this.nodeId} ended before its result was written`);
     const { failure } = around;
     const result = failure === undefined ? "Ok" : { Err: this.#host.describe(failure.error) };
     const pushed = this.#host.exit(this.nodeId, this.name, result, around);
@@ -107,7 +107,7 @@ export class NodeRun implements Disposable {
 
   /**
    * Ends the node run as failed. Has no effect if it has ended before. For an error that is not a `LoomError`, users
-   * see only the id of its report.
+   * see only the ID of its report.
    */
   fail(error: unknown): Promise<number> {
     if (this.#exited !== undefined) return this.#exited.durable;
@@ -139,7 +139,7 @@ const MAX_REASON_LENGTH = 1000;
 
 /**
  * Describes an error in text that users may see. The message of a `LoomError` is safe to show. Other messages may
- * contain secrets: they go to `report`, and the text has only the id of the report.
+ * contain secrets: they go to `report`, and the text has only the ID of the report.
  */
 export function describeError(error: unknown, report?: (error: unknown) => string): string {
   if (isLoomError(error)) return shorten(error.message);

@@ -90,7 +90,7 @@ describe("OpenWork", () => {
     expect(closings.map(({ event }) => event)).toMatchObject([{ type: "tool_end", call_id: "b" }]);
   });
 
-  it("reads calls without ids from other writers", () => {
+  it("reads calls without IDs from other writers", () => {
     const work = fold(
       record({ type: "tool_call", name: "t", arguments: {} }),
       record({ type: "tool_call", name: "t", arguments: {} }),

@@ -141,7 +141,7 @@ export class OpenWork {
     return this.#calls.get(callId);
   }
 
-  /** True if the run has, or had, a call with this id. Call ids are unique within a run. */
+  /** True if the run has, or had, a call with this ID. Call IDs are unique within a run. */
   hasUsedCallId(callId: string): boolean {
     return this.#calls.has(callId) || this.#over.has(callId);
   }
@@ -151,7 +151,7 @@ export class OpenWork {
     return this.#over.get(callId) === true;
   }
 
-  /** Throws `invalid_event` unless the event may come next. The sender must give every call an id. */
+  /** Throws `invalid_event` unless the event may come next. The sender must give every call an ID. */
   assertNext(event: AnyEvent, nodeId: string | undefined): void {
     if (nodeId !== undefined && !this.#spans.has(nodeId) && event.type !== "node_enter")
       throw invalid(event, `node run ${nodeId} is not open`);
@@ -210,7 +210,7 @@ export class OpenWork {
     const call = this.#calls.get(callId);
     if (call === undefined) {
       if (!mayBegin) throw invalid(event, `there is no call ${callId}`);
-      if (this.#calls.size + this.#over.size >= MAX_CALLS) throw tooMany(`a run has at most ${MAX_CALLS} tool calls`);
+      if (this.#calls.size + this.#over.size >= MAX_CALLS) throw tooMany(`A run has at most ${MAX_CALLS} tool calls`);
       return;
     }
     if (!states.includes(call.state)) throw invalid(event, `call ${callId} is in state "${call.state}"`);
@@ -412,7 +412,7 @@ const MAX_TEXT_LENGTH = 100;
 
 const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message"]);
 
-/** Shortens the texts of a closing event. Names and ids stay, because they say what is closed. */
+/** Shortens the texts of a closing event. Names and IDs stay, because they say what is closed. */
 export function truncateTexts(event: AnyEvent): AnyEvent {
   const entries = Object.entries(event).map(([name, value]: [string, unknown]) => {
     if (name === "result" && typeof value === "object") return [name, { Err: "interrupted" }];

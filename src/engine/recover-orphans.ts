@@ -82,7 +82,7 @@ async function recoverSession(log: Log, sessionId: string, options: SessionOptio
   } catch (cause) {
     const error = isLoomError(cause)
       ? cause
-      : new LoomError("interrupted", "the session could not be recovered", {}, { cause });
+      : new LoomError("interrupted", "The session could not be recovered", {}, { cause });
     return { sessionId, runs, error };
   }
 }

@@ -22,7 +22,7 @@ import { showWarning } from "./show-warning.ts";
 
 /** A run whose process died, as passed to `resume`. */
 export interface DeadRun {
-  /** The same run, which continues its event ids and counts. */
+  /** The same run, which continues its event IDs and counts. */
   readonly run: Run;
   readonly checkpoint: RunCheckpoint;
   /** Calls that may still be executed: calls that had not started, and started calls of idempotent tools. */
@@ -49,7 +49,7 @@ export interface RecoveredRun {
 }
 
 export const INTERRUPTED: RunFailure = {
-  message: "the process that executed this run ended unexpectedly",
+  message: "The process that executed this run ended unexpectedly",
   code: "interrupted",
   recoverable: true,
 };
@@ -98,7 +98,7 @@ export async function restoreRun(
   let message: string | undefined;
   let attachments: EventOf<"run_start">["attachments"];
   let actor: string | undefined;
-  // A run whose start cannot be read may use no tool.
+  // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
     for (const record of page.records) {

@@ -42,7 +42,7 @@ export class RunApprovals {
       if (digestCall(known.name, known.approvalArguments) !== digestCall(name, args))
         throw new LoomError(
           "approval_mismatch",
-          `an approval for call ${callId} was requested with another tool or other arguments`,
+          `An approval for call ${callId} was requested with another tool or other arguments`,
         );
       if (known.answer !== undefined && !this.#answering.has(callId))
         return Promise.resolve(this.#hasLapsed(known) ? { ...known.answer, decision: "expired" } : known.answer);
@@ -63,23 +63,23 @@ export class RunApprovals {
     const { callId, name, decision, digest, reason, actor } = reply;
     const call = this.#work.findCall(callId);
     if (call?.approvalArguments === undefined && !this.#work.hadApproval(callId))
-      throw new LoomError("unknown_call", `no approval was requested for call ${callId}`, { call_id: callId });
+      throw new LoomError("unknown_call", `No approval was requested for call ${callId}`, { call_id: callId });
     if (call?.state !== "waiting")
-      throw new LoomError("already_answered", `call ${callId} was already answered`, { call_id: callId });
+      throw new LoomError("already_answered", `Call ${callId} was already answered`, { call_id: callId });
     if (name !== undefined && name !== call.name)
-      throw new LoomError("approval_mismatch", `call ${callId} is a call of ${call.name}, not of ${name}`);
+      throw new LoomError("approval_mismatch", `Call ${callId} is a call of ${call.name}, not of ${name}`);
     if (digest !== undefined && digest !== digestCall(call.name, call.approvalArguments))
-      throw new LoomError("approval_mismatch", `the digest of the answer does not match call ${callId}`, {
+      throw new LoomError("approval_mismatch", `The digest of the answer does not match call ${callId}`, {
         call_id: callId,
       });
     if (decision === "approved" && findToolRule([reply.toolRules], call.name ?? "") === "deny")
-      throw new LoomError("forbidden", `the caller may not use ${call.name}, so it cannot approve the call`, {
+      throw new LoomError("forbidden", `The caller may not use ${call.name}, so it cannot approve the call`, {
         call_id: callId,
       });
     // The clock decides, even if the timer is late.
     if (call.expiresAt !== undefined && call.expiresAt <= this.#host.now()) {
       this.expire();
-      throw new LoomError("already_answered", `the approval of call ${callId} has expired`, { call_id: callId });
+      throw new LoomError("already_answered", `The approval of call ${callId} has expired`, { call_id: callId });
     }
     const edited = decision === "approved" ? reply.arguments : undefined;
     const event = this.#writer.check({

@@ -9,11 +9,11 @@ export interface RunHost {
   readonly sequencer: Sequencer;
   push(drafts: readonly EventDraft[], options?: PushOptions): PushResult;
   readonly now: () => number;
-  /** Maximum characters of a name or id in an event. */
+  /** Maximum characters of a name or ID in an event. */
   readonly maxNameLength: number;
   /** An event was rejected and the run continues; its promise may be ignored. */
   onRejected(error: unknown): void;
-  /** Reports an error that users must not see, and returns the id of the report. */
+  /** Reports an error that users must not see, and returns the ID of the report. */
   report(error: unknown): string;
   /** See `Session.onCommit`. */
   onCommit(listener: (entries: readonly LogEntry[]) => void): () => void;
@@ -24,7 +24,7 @@ export interface RunHost {
 /** The request that a run was started with. */
 export interface RunOrigin {
   readonly runId: string;
-  /** The client's id of the request; cancels can name it. */
+  /** The client's ID of the request; cancels can name it. */
   readonly requestId?: string | undefined;
   /** The message of the user. */
   readonly message?: string | undefined;
@@ -43,7 +43,7 @@ export interface RunOrigin {
 
 /** Options of `Run.emit` and `Run.post`. */
 export interface EmitOptions {
-  /** Id of the node run the event belongs to, which must be open. */
+  /** ID of the node run the event belongs to, which must be open. Default: the event belongs to no node run. */
   readonly nodeId?: string | undefined;
 }
 
@@ -62,16 +62,19 @@ export interface RunEnd {
 export interface FinishOptions {
   /** The full answer. Default: the text of the node run that answered last. */
   readonly reply?: string | undefined;
-  /** Id of the node run that made the reply. Default: the one that answered last. */
+  /** ID of the node run that made the reply. Default: the one that answered last. */
   readonly nodeId?: string | undefined;
-  /** Added to the counted totals; its fields take precedence. */
+  /** Fields that replace or extend the counted totals. */
   readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
 /** A request to the user to approve a tool call. */
 export interface ApprovalRequest {
+  /** ID of the call, unique within the run. */
   readonly callId: string;
+  /** Name of the tool. */
   readonly name: string;
+  /** Arguments to approve. */
   readonly arguments: JsonObject;
   /** Milliseconds until the approval expires. Default: one hour. */
   readonly expiresInMs?: number;
@@ -95,13 +98,15 @@ export interface ApprovalReply {
 
 /** Options of `Run.fail`. */
 export interface FailOptions {
-  /** True if the error record was already written. */
+  /** True if the error record was already written. Default: false. */
   readonly recorded?: boolean;
+  /** Fields that replace or extend the counted totals. */
   readonly summary?: RunEndEvent["summary"] | undefined;
 }
 
 /** Options of `Run.cancel`. */
 export interface CancelOptions {
+  /** Fields that replace or extend the counted totals. */
   readonly summary?: RunEndEvent["summary"] | undefined;
   /** Settles the command that requested the cancel. */
   readonly settle?: Settle | undefined;
@@ -111,10 +116,11 @@ export interface CancelOptions {
 export interface CloseCallsOptions {
   /** Text for the results of the calls. Default: "not executed". */
   readonly reason?: string;
+  /** Error code of the results. Default: `interrupted`. */
   readonly code?: "cancelled" | "interrupted";
 }
 
-/** Creates the settlement of a command, once the id of its record is known. */
+/** Creates the settlement of a command, once the ID of its record is known. */
 export type Settle = (eventId: number) => Settlement;
 
 export type RunEndFields = Omit<RunEndEvent, "type">;

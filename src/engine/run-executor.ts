@@ -40,12 +40,12 @@ export class RunExecutor {
 
 /**
  * Converts an error to the failure of a run. The message of a `LoomError` is shown to users; any other error is
- * reported, and users see only its id.
+ * reported, and users see only its ID.
  */
 export function describeFailure(error: unknown, reporter: Pick<ErrorReporter, "report">): RunFailure {
   if (!isLoomError(error)) {
     const error_id = reporter.report(error);
-    return { message: "the run failed unexpectedly", code: "run_failed", details: { error_id } };
+    return { message: "The run failed unexpectedly", code: "run_failed", details: { error_id } };
   }
   const { stage, ...details } = error.details;
   return {

@@ -23,7 +23,7 @@ export interface RunQueueHost {
 
 export class RunQueue {
   readonly #host: RunQueueHost;
-  /** By command id. */
+  /** By command ID. */
   readonly #waiters = new Map<string, PromiseWithResolvers<Run>>();
 
   constructor(host: RunQueueHost) {
@@ -40,7 +40,7 @@ export class RunQueue {
     const { runId, requestId, message, agent, source, context, attachments, actor, toolRules } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
-      throw new LoomError("queue_full", `the queue is full: ${maxQueuedRuns} messages are waiting`, {
+      throw new LoomError("queue_full", `The queue is full: ${maxQueuedRuns} messages are waiting`, {
         limit: maxQueuedRuns,
       });
     const body = {

@@ -1,6 +1,6 @@
 /**
  * Writes the records of a live run in units. A unit is checked against the open work, pushed as a whole, and then added
- * to the open work. It does not decide when a run ends and assigns no ids.
+ * to the open work. It does not decide when a run ends and assigns no IDs.
  *
  * Invariant: the open work contains exactly the events that were pushed.
  */

@@ -88,7 +88,7 @@ describe("a run", () => {
     expect(records.flatMap((record) => verifier.check(record))).toEqual([]);
   });
 
-  it("ends a span that throws with the message of a LoomError, or with a report id", async () => {
+  it("ends a span that throws with the message of a LoomError, or with a report ID", async () => {
     const reported = new Map<string, unknown>();
     const { log, run } = await setUp({ onError: (error, errorId) => reported.set(errorId, error) });
     const thrown = [
@@ -147,7 +147,7 @@ describe("a run", () => {
     await run.finish({ reply: "" });
     const records = await expectValid(log);
     expect(typesOf(records).slice(-4)).toEqual(["tool_end", "node_exit", "run_end", "reply"]);
-    expect(records.at(-3)?.event).toMatchObject({ result: { Err: "left open" } });
+    expect(records.at(-3)?.event).toMatchObject({ result: { Err: "the run ended" } });
     await expect(node.done()).rejects.toMatchObject({ code: "run_ended" });
   });
 

@@ -87,7 +87,7 @@ export class Run {
   readonly #nodeHost: NodeHost = {
     emit: (event, options) => this.emit(event, options),
     exit: (nodeId, name, result, around) => this.#exitNode(nodeId, name, result, around),
-    // An ended run writes nothing, so the id of a report would not be visible.
+    // An ended run writes nothing, so the ID of a report would not be visible.
     describe: (error) =>
       describeError(error, this.#status === "live" ? (thrown) => this.#host.report(thrown) : undefined),
   };
@@ -169,7 +169,7 @@ export class Run {
   }
 
   /**
-   * Emits an event. Resolves to its id when it is durable.
+   * Emits an event. Resolves to its ID when it is durable.
    *
    * The promise may be ignored: a storage failure ends the run, and an invalid event is reported to the session's
    * `onError`.
@@ -188,7 +188,7 @@ export class Run {
     if (this.#status === "live") this.#host.onRejected(error);
   }
 
-  /** Emits an event and returns its id at once. Throws where `emit` rejects. */
+  /** Emits an event and returns its ID at once. Throws where `emit` rejects. */
   post(event: AnyEvent, { nodeId }: EmitOptions = {}): PushResult {
     this.#assertLive();
     return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
@@ -327,7 +327,7 @@ export class Run {
       return await this.#end({
         end: { status: "completed", ...(summary === undefined ? {} : { summary }) },
         reply: { text, nodeId: producer },
-        reason: "left open",
+        reason: "the run ended",
         code: "interrupted",
       });
     } catch (error) {
@@ -368,7 +368,7 @@ export class Run {
     if (this.#status !== "live") return this.#ended.promise;
     if (typeof reason !== "string")
       return this.#reportIfRejected(
-        rejectHandled(new LoomError("invalid_event", "the reason of a cancel must be a string", { path: "reason" })),
+        rejectHandled(new LoomError("invalid_event", "The reason of a cancel must be a string", { path: "reason" })),
       );
     return this.#reportIfRejected(
       this.#end({
@@ -412,7 +412,7 @@ export class Run {
   }
 
   #endedError(): LoomError {
-    return this.#fatalError ?? new LoomError("run_ended", `run ${this.runId} has ended: ${this.#status}`);
+    return this.#fatalError ?? new LoomError("run_ended", `Run ${this.runId} has ended: ${this.#status}`);
   }
 
   /** A rejected end leaves the run live, so it must be reported. */
@@ -424,7 +424,7 @@ export class Run {
   #checkOwn(event: AnyEvent): AnyEvent {
     const checked = this.#writer.check(event);
     if (!STAMPED.has(checked.type)) return checked;
-    throw new LoomError("invalid_event", `only the engine writes \`${checked.type}\``, { path: "type" });
+    throw new LoomError("invalid_event", `Only the engine writes \`${checked.type}\``, { path: "type" });
   }
 
   #record(error: ErrorEvent): void {
@@ -457,7 +457,7 @@ export class Run {
 
   #settle({ status, code, reason }: RunEndFields, lastEventId: number, durable: Promise<number>): void {
     this.#status = status;
-    const cause = new LoomError(status === "cancelled" ? "cancelled" : "run_ended", reason ?? `run ${status}`);
+    const cause = new LoomError(status === "cancelled" ? "cancelled" : "run_ended", reason ?? `Run ${status}`);
     this.#approvals.close(cause);
     this.#host.onEnd(this);
     durable.then(

@@ -52,7 +52,7 @@ export class SendQueue {
     if (send === undefined) return;
     const bytes = Buffer.byteLength(frame);
     if (this.#bytes + bytes > maxBytes) {
-      this.#fail(sent, "backlog_full", new LoomError("backlog_full", `the send queue is full (${this.#bytes} bytes)`));
+      this.#fail(sent, "backlog_full", new LoomError("backlog_full", `The send queue is full (${this.#bytes} bytes)`));
       return;
     }
     this.#bytes += bytes;

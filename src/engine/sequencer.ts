@@ -1,9 +1,9 @@
 /**
- * Assigns ids, times and texts to the records of a session, and queues them until they are durable. It knows no runs
+ * Assigns IDs, times and texts to the records of a session, and queues them until they are durable. It knows no runs
  * and no life-cycle rules.
  *
  * Invariants:
- * - Ids are assigned at once and without gaps. One append is in flight at a time; units pushed meanwhile go into the
+ * - IDs are assigned at once and without gaps. One append is in flight at a time; units pushed meanwhile go into the
  *   next.
  * - A unit waits at most for the append before it and the end of the current event loop turn.
  * - A unit is never split over two appends.
@@ -17,7 +17,7 @@ import type { Log, LogEntry, Settlement } from "../log/log.ts";
 import { type AnyEvent, type Envelope, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
 import { showWarning } from "./show-warning.ts";
 
-/** An event that has no id and time yet. */
+/** An event that has no ID and time yet. */
 export interface EventDraft {
   readonly runId?: string | undefined;
   readonly nodeId?: string | undefined;
@@ -45,7 +45,7 @@ export interface PushOptions {
 
 /** Records that were accepted and will become durable. */
 export interface PushResult {
-  /** Id of the unit's last record. */
+  /** ID of the unit's last record. */
   readonly lastId: number;
   readonly ts: number;
   /** Resolves to `lastId` when the unit is durable. May be ignored. */
@@ -152,7 +152,7 @@ export class Sequencer {
     this.#onFailure = options.onFailure ?? (() => undefined);
   }
 
-  /** Id of the next record. */
+  /** ID of the next record. */
   get nextId(): number {
     return this.#lastId + 1;
   }
@@ -188,7 +188,7 @@ export class Sequencer {
     if (!force && this.congested)
       throw new LoomError(
         "backlog_full",
-        `the write queue is full (${this.#backlog} bytes); await \`ready\` before writing more`,
+        `The write queue is full (${this.#backlog} bytes); await \`ready\` before writing more`,
         {
           bytes: this.#backlog,
           limit: this.#maxBacklogBytes,
@@ -216,7 +216,7 @@ export class Sequencer {
     return this.#wait(() => this.#queue.length === 0 && !this.#inFlight);
   }
 
-  /** Continues after a failure. `lastId` is the last id in the log. */
+  /** Continues after a failure. `lastId` is the last ID in the log. */
   resume(lastId: number): void {
     this.#failure = undefined;
     this.#durableId = lastId;
@@ -257,7 +257,7 @@ export class Sequencer {
     for (const { text } of entries) {
       const bytes = Buffer.byteLength(text);
       if (bytes > maxEventBytes)
-        throw new LoomError("event_too_large", `an event has at most ${maxEventBytes} bytes, not ${bytes}`, {
+        throw new LoomError("event_too_large", `An event has at most ${maxEventBytes} bytes, not ${bytes}`, {
           bytes,
           limit: maxEventBytes,
         });
@@ -397,5 +397,5 @@ export function markHandled<T>(promise: Promise<T>): Promise<T> {
 }
 
 function asStoreError(cause: unknown): LoomError {
-  return isLoomError(cause) ? cause : new LoomError("store_failed", "the log could not be written", {}, { cause });
+  return isLoomError(cause) ? cause : new LoomError("store_failed", "The log could not be written", {}, { cause });
 }

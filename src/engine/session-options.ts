@@ -6,7 +6,7 @@ import type { RecoveryOptions } from "./recovery.ts";
 import type { Run } from "./run.ts";
 import type { RunOrigin } from "./run-contract.ts";
 
-/** What to start a run with. `runId` defaults to a random id. */
+/** What to start a run with. `runId` defaults to a random ID. */
 export interface RunRequest extends Partial<RunOrigin> {
   /**
    * What to do while another run is live: wait in the durable queue (`enqueue`, the default), throw `run_live`
@@ -19,7 +19,7 @@ export interface RunRequest extends Partial<RunOrigin> {
 export interface SessionOptions extends RecoveryOptions {
   /** Name of the writer in the lease. Default: `describeHolder()`. */
   readonly holder?: string;
-  /** Milliseconds until the lease expires without renewal. It is renewed three times as often. Default: 10,000. */
+  /** Milliseconds until the lease expires without renewal. It is renewed three times in that period. Default: 10,000. */
   readonly ttlMs?: number;
   /** Take the lease even from a live writer. Default: false. */
   readonly takeover?: boolean;
@@ -31,7 +31,7 @@ export interface SessionOptions extends RecoveryOptions {
   readonly maxQueuedRuns?: number;
   /** Maximum cancels that wait for their run to start; code `unknown_run`. Default: 100. */
   readonly maxEarlyCancels?: number;
-  /** Maximum characters of a name or id in an event; code `invalid_event`. Default: 1024. */
+  /** Maximum characters of a name or ID in an event; code `invalid_event`. Default: 1024. */
   readonly maxNameLength?: number;
   /**
    * Maximum characters of the answer kept for the reply; code `event_too_large`. Default: the log's default event size.
@@ -57,7 +57,7 @@ export interface SessionOptions extends RecoveryOptions {
   readonly onIdle?: (sessionId: string) => void;
   /** Executes queued messages. Without it, they wait for a session that has it. */
   readonly onRun?: (run: Run, request: RunOrigin) => Promise<void>;
-  /** Agent name for messages that name none. */
+  /** Name of the agent for messages that do not name one. Default: none. */
   readonly agent?: string;
   /**
    * What to do with a dead run that another process could resume: end it (`end`, the default), or leave it live

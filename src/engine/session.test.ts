@@ -56,7 +56,7 @@ describe("a session", () => {
     expect((await log.listPending(SESSION)).map(({ commandId }) => commandId)).toEqual(["b"]);
   });
 
-  it("rejects a run id that was used", async () => {
+  it("rejects a run ID that was used", async () => {
     const session = await openSession(await createLog(), SESSION);
     const run = await session.startRun({ runId: "a" });
     await expect(session.startRun({ runId: "a" })).rejects.toMatchObject({ code: "run_exists" });

@@ -172,7 +172,7 @@ export class Session implements AsyncDisposable {
       await this.#records.load(this.log, this.sessionId);
       await this.#runExclusive(async () => this.#leftovers.recover(await listLiveRuns(this.log, this.sessionId)));
     } catch (error) {
-      this.#stopped ??= new LoomError("session_closed", "the session could not be opened", {}, { cause: error });
+      this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
       this.#live?.abort(this.#stopped);
       this.#stopTimers();
       this.#keeper.stop();
@@ -233,7 +233,7 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Writes an event outside any run, such as a to-do list or `custom`; see `mayLackRun`. Resolves to its id when it is
+   * Writes an event outside any run, such as a to-do list or `custom`; see `mayLackRun`. Resolves to its ID when it is
    * durable.
    */
   record(event: AnyEvent): Promise<number> {
@@ -259,7 +259,7 @@ export class Session implements AsyncDisposable {
     await this.#runExclusive(() => this.#repair());
   }
 
-  /** Executes pending commands. Resolves when nothing is left that this process can do by itself. */
+  /** Executes pending commands. Resolves when this process cannot execute any more of them. */
   async idle(): Promise<void> {
     for (;;) {
       await this.#runExclusive(() => this.#processCommands());
@@ -280,7 +280,7 @@ export class Session implements AsyncDisposable {
 
   async #close(how: "interrupt" | "leave"): Promise<void> {
     if (this.#stopped !== undefined) return;
-    const error = new LoomError("session_closed", `session "${this.sessionId}" is closed`);
+    const error = new LoomError("session_closed", `Session "${this.sessionId}" is closed`);
     this.#stopped = error;
     this.#stopTimers();
     await this.#lastTask;
@@ -288,7 +288,7 @@ export class Session implements AsyncDisposable {
     if (live !== undefined) {
       const waits = live.work.waiting.length > 0 && !live.work.hasAnswered;
       if (how === "leave" || waits || this.#leftovers.isLeft(live)) live.abort(error);
-      else await live.fail({ ...INTERRUPTED, message: "the session was closed" }).catch(() => undefined);
+      else await live.fail({ ...INTERRUPTED, message: "The session was closed" }).catch(() => undefined);
     }
     this.#runQueue.rejectAll(error);
     await this.#sequencer.idle().catch(() => undefined);
@@ -355,7 +355,7 @@ export class Session implements AsyncDisposable {
     if (whenBusy === "interrupt") await this.#live?.cancel("interrupted by a new message");
     else if (this.#live !== undefined || this.#runQueue.findNext() !== undefined) {
       if (whenBusy === "reject")
-        throw new LoomError("run_live", "another run is live", { run_id: this.#live?.runId ?? "" });
+        throw new LoomError("run_live", "Another run is live", { run_id: this.#live?.runId ?? "" });
       return this.#runQueue.enqueue(origin);
     }
     return { run: await this.#begin(origin) };
@@ -364,7 +364,7 @@ export class Session implements AsyncDisposable {
   async #assertNew({ runId }: RunOrigin): Promise<void> {
     assertName("run", runId);
     if (this.#live?.runId === runId || (await this.log.getRun(this.sessionId, runId)) !== undefined)
-      throw new LoomError("run_exists", `session "${this.sessionId}" already has a run "${runId}"`, { run_id: runId });
+      throw new LoomError("run_exists", `Session "${this.sessionId}" already has a run "${runId}"`, { run_id: runId });
   }
 
   async #begin(origin: RunOrigin, settle?: Settle): Promise<Run> {
@@ -451,14 +451,14 @@ export class Session implements AsyncDisposable {
     if (failure === undefined) return;
     const info = await this.log.getSession(this.sessionId);
     if (info?.epoch !== this.#keeper.lease.epoch) {
-      this.#fence(new LoomError("fenced", `session "${this.sessionId}" was taken over by another writer`));
+      this.#fence(new LoomError("fenced", `Session "${this.sessionId}" was taken over by another writer`));
       this.#assertOpen();
     }
     this.#sequencer.resume(info?.lastId ?? 0);
     await this.#records.load(this.log, this.sessionId);
     for (const dead of await listLiveRuns(this.log, this.sessionId)) {
       const run = await this.#restore(dead);
-      await run.fail({ message: "the log could not be written", code: "store_failed", recoverable: true });
+      await run.fail({ message: "The log could not be written", code: "store_failed", recoverable: true });
     }
     this.#backOff.reset();
     this.#waker.wake();

@@ -4,6 +4,6 @@ export function showWarning(error: unknown): void {
     process.emitWarning(error instanceof Error ? error : String(error));
   } catch {
     // The value cannot be converted to a string.
-    process.emitWarning("a callback failed");
+    process.emitWarning("A callback failed");
   }
 }

@@ -33,9 +33,9 @@ export interface StreamingEngineOptions {
   readonly log?: Log;
   /** Session to write. Default: a session is opened at the start and closed at the end. */
   readonly session?: Session;
-  /** Options for the session that the engine opens. */
+  /** Options for the session that the engine opens. Ignored if `session` is given. */
   readonly sessionOptions?: SessionOptions;
-  /** Sends a frame to the client. If it fails, the run continues. */
+  /** Sends a frame to the client. If it fails, the run continues. Default: frames are not sent. */
   readonly send?: Send;
   /** Maximum bytes in the send queue. Beyond it, frames are counted and not sent. Default: 1 MiB. */
   readonly maxSendBacklogBytes?: number;
@@ -75,7 +75,7 @@ const readRecord = createRecordReader();
  * ```
  */
 export class StreamingEngine {
-  /** The client's id of the request. */
+  /** The client's ID of the request. */
   readonly requestId: string;
   /** When the engine was created, in milliseconds since 1970. */
   readonly startTime: number;
@@ -83,7 +83,7 @@ export class StreamingEngine {
   readonly #encoder: Encoder;
   readonly #queue: SendQueue;
   readonly #runId = randomUUID();
-  /** Frames that a caller waits for, by the id of their record. */
+  /** Frames that a caller waits for, by the ID of their record. */
   readonly #awaitedFrames = new Map<number, string>();
   #firstFrame = "";
   #lastFrame = "";
@@ -144,7 +144,7 @@ export class StreamingEngine {
   }
 
   async #start(sessionId: string): Promise<string> {
-    if (this.#isStarted) throw new LoomError("run_live", `request ${this.requestId} was already started`);
+    if (this.#isStarted) throw new LoomError("run_live", `Request ${this.requestId} was already started`);
     this.#isStarted = true;
     this.#earlyCalls = [];
     try {
@@ -196,7 +196,7 @@ export class StreamingEngine {
       if (status !== "success" && status !== "failed") throw invalid("status", "`status` must be success or failed");
       if (result != null && !isJsonObject(result)) throw invalid("result", "`result` must be an object");
       const call = run.work.findCall(toolId);
-      if (call?.name === undefined) throw invalid("tool_id", `there is no open call ${toolId}`);
+      if (call?.name === undefined) throw invalid("tool_id", `There is no open call ${toolId}`);
       const value =
         status === "success"
           ? splitResultObject(result ?? undefined)
@@ -258,7 +258,7 @@ export class StreamingEngine {
         ? run.finish(totals)
         : status === "cancelled"
           ? run.cancel(undefined, totals)
-          : run.fail(this.#lastError ?? { message: "the request failed" }, { recorded: true, ...totals });
+          : run.fail(this.#lastError ?? { message: "The request failed" }, { recorded: true, ...totals });
     await ended;
     await this.#release();
     return this.#lastFrame;
@@ -269,7 +269,7 @@ export class StreamingEngine {
     if (session === undefined)
       return openSession(log, sessionId, { ...(now === undefined ? {} : { now }), ...sessionOptions });
     if (session.sessionId !== sessionId)
-      throw invalid("session_id", `the engine writes session "${session.sessionId}", not "${sessionId}"`);
+      throw invalid("session_id", `The engine writes session "${session.sessionId}", not "${sessionId}"`);
     return session;
   }
 
@@ -282,10 +282,10 @@ export class StreamingEngine {
   #live(): { readonly run: Run; readonly node: NodeRun } {
     const run = this.#run;
     if (run === undefined)
-      throw new LoomError("unknown_run", `request ${this.requestId} was not started; call emitSessionStart first`);
+      throw new LoomError("unknown_run", `Request ${this.requestId} was not started; call emitSessionStart first`);
     const node = this.#node;
     if (run.status !== "live" || node === undefined)
-      throw new LoomError("run_ended", `request ${this.requestId} has ended: ${run.status}`);
+      throw new LoomError("run_ended", `Request ${this.requestId} has ended: ${run.status}`);
     return { run, node };
   }
 
@@ -304,7 +304,7 @@ export class StreamingEngine {
     if (early.length >= MAX_EARLY_CALLS) {
       this.#overflow ??= new LoomError(
         "backlog_full",
-        `more than ${MAX_EARLY_CALLS} calls wait for the request to start`,
+        `More than ${MAX_EARLY_CALLS} calls wait for the request to start`,
       );
       return rejectHandled(this.#overflow);
     }

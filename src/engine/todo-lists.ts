@@ -1,4 +1,4 @@
-/** The item ids of a session's to-do lists, so that updates of unknown items are rejected. */
+/** The item IDs of a session's to-do lists, so that updates of unknown items are rejected. */
 import type { Log } from "../log/log.ts";
 import { type AnyEvent, BoundedMap, type EventOf, LoomError } from "../protocol/index.ts";
 
@@ -28,8 +28,8 @@ export class TodoLists {
     if (event.type !== "todo_update") return;
     const { list_id, item_id } = event as EventOf<"todo_update">;
     const items = this.#items.get(list_id);
-    if (items === undefined) throw new LoomError("unknown_todo", `there is no to-do list "${list_id}"`, { list_id });
+    if (items === undefined) throw new LoomError("unknown_todo", `There is no to-do list "${list_id}"`, { list_id });
     if (!items.has(item_id))
-      throw new LoomError("unknown_todo", `to-do list "${list_id}" has no item "${item_id}"`, { list_id, item_id });
+      throw new LoomError("unknown_todo", `To-do list "${list_id}" has no item "${item_id}"`, { list_id, item_id });
   }
 }

@@ -35,7 +35,7 @@ export interface FrameDecoder {
 /** Limits of a frame decoder. */
 export interface FramingOptions {
   /**
-   * Maximum length of a line, and of the data of one SSE event, in UTF-8 bytes without the line end (default: 8 MiB).
+   * Maximum length of a line, and of the data of one SSE event, in UTF-8 bytes without the line end. Default: 8 MiB.
    */
   readonly maxLineBytes?: number;
 }

@@ -90,7 +90,7 @@ class EventReader {
     this.#skip(reason, number, detail);
   }
 
-  /** From here on, a line is the rest of a cut stream and was not finished by the sender. */
+  /** The stream has ended: a line that follows is its unfinished last line. */
   beginEnd(): void {
     this.#ending = true;
   }
@@ -203,6 +203,6 @@ function prefixLines(prefix: string, text: string): string {
 
 function checkOneLine(field: string, value: string): string {
   // A line break would allow the value to inject fields; receivers ignore an ID that contains NUL.
-  if (/[\r\n\0]/.test(value)) throw new TypeError(`an SSE ${field} must not contain a line break or NUL`);
+  if (/[\r\n\0]/.test(value)) throw new TypeError(`An SSE ${field} must not contain a line break or NUL`);
   return value;
 }

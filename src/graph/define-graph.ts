@@ -23,7 +23,7 @@ import {
 
 const LIMITS = { maxSteps: 1000, maxTasks: 10_000, concurrency: 100, graceMs: 5000 };
 
-/** Maximum characters of a node name, and maximum nesting of graphs. The path of a subgraph must fit into an id. */
+/** Maximum characters of a node name, and maximum nesting of graphs. The path of a subgraph must fit into an ID. */
 const MAX_NODE_NAME = 64;
 const MAX_DEPTH = 8;
 

@@ -16,7 +16,7 @@ export interface GraphHost {
   readonly isBehind: boolean;
   /** True if nothing reads the events, so that none need to be created. */
   readonly isSilent?: boolean;
-  /** What was written so far. A run with a checkpoint cannot start another graph, because their ids would collide. */
+  /** What was written so far. A run with a checkpoint cannot start another graph, because their IDs would collide. */
   readonly work?: { readonly checkpoint: unknown };
   /** The clock, in milliseconds since 1970. */
   now(): number;
@@ -86,7 +86,7 @@ export function createStandaloneHost(options: StandaloneHostOptions): GraphHost 
     async requestApproval(request, { nodeId }) {
       const { callId: call_id, name, arguments: question } = request;
       if (onInterrupt === undefined)
-        throw new LoomError("unsupported", "this graph asks the user, but no `onInterrupt` is set");
+        throw new LoomError("unsupported", "This graph asks the user, but no `onInterrupt` is set");
       notify({ type: "tool_approval", call_id, name, arguments: question }, nodeId);
       const answer = await onInterrupt(request);
       const { decision, arguments: given, ...rest } = answer;

@@ -93,7 +93,7 @@ export class GraphRun implements Stoppable {
   /** Restores the state from the log and writes nothing. Throws `graph_changed` if the state does not fit the graph. */
   restore({ base, pending, checkpoint, isComplete }: GraphState): void {
     if (checkpoint?.next === undefined || !isComplete)
-      throw new LoomError("unknown_checkpoint", "the log has no checkpoint to resume this graph from");
+      throw new LoomError("unknown_checkpoint", "The log has no checkpoint to resume this graph from");
     this.#state.restore(base);
     this.#step = checkpoint.step;
     this.#next = checkpoint.next;
@@ -131,7 +131,7 @@ export class GraphRun implements Stoppable {
     const { maxSteps, name } = this.#graph;
     while (this.#next.length > 0) {
       if (this.#step >= maxSteps)
-        throw new LoomError("step_limit", `graph "${name}" reached its limit of ${maxSteps} steps`, {
+        throw new LoomError("step_limit", `Graph "${name}" reached its limit of ${maxSteps} steps`, {
           limit: maxSteps,
         });
       try {
@@ -188,7 +188,7 @@ export class GraphRun implements Stoppable {
         } catch (error) {
           if (failure !== undefined) continue;
           failure = { error };
-          this.#stop = new LoomError("interrupted", `stopped because "${this.#next[task]?.id}" failed`);
+          this.#stop = new LoomError("interrupted", `Stopped because "${this.#next[task]?.id}" failed`);
           for (const other of this.#running) other.abort(this.#stop, this.#graph.graceMs);
         }
       }
@@ -293,7 +293,7 @@ export class GraphRun implements Stoppable {
 
   /** Writes the result of a task. */
   #finish(run: TaskRun, task: number, node: GraphNode, result: unknown, isAlone: boolean): void {
-    const patch = this.#state.createPatch(result, `node "${node.name}"`);
+    const patch = this.#state.createPatch(result, `Node "${node.name}"`);
     const stored = this.#state.add(task, patch);
     const { isSilent } = this.#env.host;
     const before =
@@ -355,10 +355,10 @@ export class GraphRun implements Stoppable {
         const id = isPlain ? target : target?.node;
         if (id === END) continue;
         if (!nodes.has(id))
-          throw new LoomError("graph_invalid", `an edge of "${name}" leads to "${id}", which is not a node`);
+          throw new LoomError("graph_invalid", `An edge of "${name}" leads to "${id}", which is not a node`);
         const input = isPlain ? undefined : target.input;
         if (input !== undefined)
-          tasks.push({ id, input: this.#state.detach(input, `the input of the edge to "${id}"`) });
+          tasks.push({ id, input: this.#state.detach(input, `The input of the edge to "${id}"`) });
         else if (!plain.includes(id)) {
           plain.push(id);
           tasks.push({ id });
@@ -368,7 +368,7 @@ export class GraphRun implements Stoppable {
     if (tasks.length > maxTasks)
       throw new LoomError(
         "too_many_open",
-        `a step of "${name}" has ${tasks.length} tasks; the maximum is ${maxTasks}`,
+        `A step of "${name}" has ${tasks.length} tasks; the maximum is ${maxTasks}`,
         { limit: maxTasks },
       );
     return tasks;
@@ -389,5 +389,5 @@ function mergeMaps<K, V>(first: ReadonlyMap<K, V>, second: ReadonlyMap<K, V>): R
 }
 
 function graphChanged(message: string): LoomError {
-  return new LoomError("graph_changed", `the graph differs from the stored one: ${message}`);
+  return new LoomError("graph_changed", `The graph differs from the stored one: ${message}`);
 }

@@ -80,13 +80,13 @@ export interface OnceOptions<T> {
 
 /** The context of a node run: the second argument of a node function. */
 export interface NodeContext extends PartContext {
-  /** Id of the graph's run. */
+  /** ID of the graph's run. */
   readonly runId: string;
   /** Number of the super-step, starting with 1. */
   readonly step: number;
   /** Index of the task in its super-step. */
   readonly task: number;
-  /** Identifies the task within the run, also after a restart. Use it to build ids of calls. */
+  /** Identifies the task within the run, also after a restart. Use it to build IDs of calls. */
   readonly path: string;
   /** The item of `fanOut`, if there is one. */
   readonly input: Json | undefined;
@@ -129,10 +129,10 @@ export interface RetryPolicy {
 export interface NodeOptions {
   /**
    * Milliseconds until the node fails with `node_timeout`. Time spent waiting for the user does not count, not even in
-   * a subgraph.
+   * a subgraph. Default: no timeout.
    */
   readonly timeoutMs?: number;
-  /** Default: no retries. */
+  /** When and how often the node is retried. Default: no retries. */
   readonly retry?: RetryPolicy;
 }
 
@@ -141,6 +141,7 @@ export type NodeFunction<State, Writes> = (state: State, node: NodeContext) => P
 
 /** A node with options. */
 export interface NodeDefinition<State, Writes> extends NodeOptions {
+  /** The node function. */
   readonly run: NodeFunction<State, Writes>;
 }
 
@@ -184,7 +185,9 @@ export interface GraphLimits {
 
 /** The argument of `defineGraph`. */
 export interface GraphDefinition<C extends Channels, Name extends string> extends GraphLimits {
+  /** Name of the graph, for messages. */
   readonly name: string;
+  /** The channels by name. */
   readonly channels: C;
   /** The nodes by name. A name has 1 to 64 characters, without spaces, `:` and `|`. */
   readonly nodes: { readonly [K in Name]: AnyNode<StateOf<C>, WritesOf<C>> };

@@ -89,7 +89,7 @@ export class LiveState {
 
   /** Merges the input of the run. `around` is the state of the parent graph, for a subgraph. */
   begin(input: unknown, around: LiveState = this): void {
-    const patch = this.createPatch(input, "the input");
+    const patch = this.createPatch(input, "The input");
     this.add(0, around.#copyShared(patch));
     this.endStep();
   }
@@ -99,12 +99,12 @@ export class LiveState {
     const patch: MutablePatch = {};
     if (writes === undefined || writes === null) return patch;
     if (typeof writes !== "object" || Array.isArray(writes))
-      throw new LoomError("node_failed", `${author} must return an object of channel writes`);
+      throw new LoomError("node_failed", `${author}: the writes must be an object with a value per channel`);
     for (const name in writes) {
       const write = (writes as { readonly [name: string]: unknown })[name];
       if (write === undefined) continue;
       if (!Object.hasOwn(this.#channels, name))
-        throw new LoomError("node_failed", `${author} wrote to "${name}", which is not a channel`, { channel: name });
+        throw new LoomError("node_failed", `${author}: "${name}" is not a channel`, { channel: name });
       if (!this.#isUnchanged(name, write, author)) patch[name] = this.#readWrite(name, write, author);
     }
     return patch;
@@ -221,7 +221,7 @@ export class LiveState {
 
   #reduce(name: string, value: Json, write: Json): Json {
     const reduced: unknown = (this.#channels[name] as Channel<Json>).reduce?.(value, write);
-    return toJson(reduced, `the value returned by the reducer of "${name}"`);
+    return toJson(reduced, `The value returned by the reducer of "${name}"`);
   }
 
   /** Merges the super-step. Returns the corrections: values that folding the patches alone would get wrong. */
@@ -297,5 +297,5 @@ function setOwn(object: Values, key: string, value: Json): void {
 }
 
 function graphChanged(message: string): LoomError {
-  return new LoomError("graph_changed", `the graph differs from the stored one: ${message}`);
+  return new LoomError("graph_changed", `The graph differs from the stored one: ${message}`);
 }

@@ -218,8 +218,8 @@ export function listInterruptEnds(calls: readonly InterruptCall[]): readonly Any
 
 function findFault(key: string, name: string | undefined): string | undefined {
   if (key === "" || key.includes("|"))
-    return `the key of a part must be a non-empty string without "|", not ${JSON.stringify(key)}`;
-  return name === "" ? "the name of a part must not be empty" : undefined;
+    return `The key of a part must be a non-empty string without "|", not ${JSON.stringify(key)}`;
+  return name === "" ? "The name of a part must not be empty" : undefined;
 }
 
 /** Returns the value as JSON; undefined becomes null. */

@@ -52,7 +52,7 @@ export async function resumeGraph<C extends Channels>(
   await run.settled();
   const { states, endedCalls, parts } = await readStoredGraph(log, run.sessionId, run.runId);
   const stored = states.find();
-  if (stored === undefined) throw new LoomError("unknown_checkpoint", `run "${run.runId}" has no checkpoint`);
+  if (stored === undefined) throw new LoomError("unknown_checkpoint", `Run "${run.runId}" has no checkpoint`);
   const root = new GraphRun(
     graph as unknown as Graph,
     createEnvironment(run, endedCalls, (ns) => states.find(ns), parts),
@@ -65,7 +65,7 @@ export async function resumeGraph<C extends Channels>(
 /** Reads the records of a run, page by page. */
 async function readStoredGraph(log: Log, sessionId: string, runId: string): Promise<StoredGraph> {
   const info = await log.getRun(sessionId, runId);
-  if (info === undefined) throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`);
+  if (info === undefined) throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`);
   const states = new StateFold({ maxNamespaces: MAX_SUBGRAPHS });
   const endedCalls = new Map<string, ToolEndEvent>();
   const parts = new Map<string, Json>();

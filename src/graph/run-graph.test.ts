@@ -258,7 +258,7 @@ describe("runGraph", () => {
     expect(await runGraph(graph, { run, from: { state: { trail: ["x"] }, next } })).toEqual({
       trail: ["x", "b 1", "b undefined"],
     });
-    // Two graphs in one run would have the same checkpoint ids.
+    // Two graphs in one run would have the same checkpoint IDs.
     await expect(runGraph(graph, { run })).rejects.toMatchObject({ code: "graph_invalid" });
   });
 });

@@ -45,7 +45,7 @@ export async function runGraph<C extends Channels>(
 ): Promise<StateOf<C>> {
   run.signal.throwIfAborted();
   if (run.work?.checkpoint !== undefined)
-    throw new LoomError("graph_invalid", `run "${run.runId}" already has a graph; start another run`);
+    throw new LoomError("graph_invalid", `Run "${run.runId}" already has a graph; start another run`);
   if (run.isBehind) await run.ready();
   const root = new GraphRun(graph as unknown as Graph, createEnvironment(run), "");
   if (from === undefined) root.begin(input);
@@ -55,7 +55,7 @@ export async function runGraph<C extends Channels>(
 
 /** Options of `invokeGraph`. */
 export interface InvokeOptions {
-  /** Run id that nodes see. Default: "run". */
+  /** Run ID that nodes see. Default: "run". */
   readonly runId?: string;
   /** Stops the graph at once. */
   readonly signal?: AbortSignal;

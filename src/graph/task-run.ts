@@ -152,7 +152,7 @@ export class TaskRun implements NodeContext {
     return async (question, options = {}) => {
       // Questions are matched by their number, and parts that are done do not ask again.
       if (this.hasOpenParts)
-        throw new LoomError("graph_invalid", "parts of this node are running; ask the user from a part instead");
+        throw new LoomError("graph_invalid", "Parts of this node are running; ask the user from a part instead");
       this.#interrupts ??= [];
       const { ns, step, task } = this.spec;
       const call: InterruptCall = {
@@ -280,7 +280,7 @@ export class TaskRun implements NodeContext {
     this.#timeoutStarted = performance.now();
     this.#timeout = setTimeout(() => {
       const { name } = this.span;
-      this.abort(new LoomError("node_timeout", `node "${name}" timed out`, { node: name }), this.#graceMs);
+      this.abort(new LoomError("node_timeout", `Node "${name}" timed out`, { node: name }), this.#graceMs);
     }, this.#timeLeft);
   }
 

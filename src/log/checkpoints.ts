@@ -23,7 +23,7 @@ export interface CheckpointInfo {
   /** Path of the subgraph; empty for the root graph. */
   readonly ns: string;
   readonly runId: string | undefined;
-  /** Id of the checkpoint's record. */
+  /** ID of the checkpoint's record. */
   readonly eventId: number;
   /** ISO 8601. */
   readonly timestamp: string;
@@ -38,7 +38,7 @@ export interface Checkpoint extends CheckpointInfo {
 
 /**
  * Lists the checkpoints of all runs and subgraphs of a session, newest first. `limit` is at most 1000 (default: 100);
- * `after` is the id of the last checkpoint already listed.
+ * `after` is the ID of the last checkpoint already listed.
  *
  * Throws `unknown_session`, or `cursor_invalid` if `after` is not a checkpoint of the session.
  */
@@ -85,7 +85,7 @@ export async function readCheckpoint(log: Log, sessionId: string, checkpointId: 
   if (found?.isComplete !== true)
     throw new LoomError(
       "evicted",
-      `the state of checkpoint "${checkpointId}" needs records before ${info.firstId}, which were pruned`,
+      `The state of checkpoint "${checkpointId}" needs records before ${info.firstId}, which were pruned`,
       {
         session_id: sessionId,
         first_event_id: info.firstId,
@@ -101,7 +101,7 @@ export async function findCheckpoint(log: Log, info: SessionInfo, checkpointId: 
   const { sessionId } = info;
   const landmark = await log.getLandmark(sessionId, "checkpoint", checkpointId);
   if (landmark !== undefined) for await (const record of readRecords(log, info, [landmark])) return record;
-  throw new LoomError("unknown_checkpoint", `session "${sessionId}" has no checkpoint "${checkpointId}"`, {
+  throw new LoomError("unknown_checkpoint", `Session "${sessionId}" has no checkpoint "${checkpointId}"`, {
     session_id: sessionId,
     checkpoint_id: checkpointId,
   });
@@ -153,7 +153,7 @@ async function* readRecords(
 }
 
 function misplaced(eventId: number, key: string): LoomError {
-  return new LoomError("store_corrupt", `record ${eventId} is not checkpoint "${key}"; the store is damaged`, {
+  return new LoomError("store_corrupt", `Record ${eventId} is not checkpoint "${key}"; the store is damaged`, {
     event_id: eventId,
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Copies the first records of a session under a new session id, for a fork. Only reads the log.
+ * Copies the first records of a session under a new session ID, for a fork. Only reads the log.
  *
- * A copy differs from the original in its session id (in the envelope and in checkpoints), in image URLs if `moveImage`
+ * A copy differs from the original in its session ID (in the envelope and in checkpoints), in image URLs if `moveImage`
  * is given, and in the mark of runs executed by another program, which is removed.
  */
 import { Buffer } from "node:buffer";
@@ -13,7 +13,7 @@ import { readPages } from "./read-pages.ts";
 import { renameEntry } from "./transfer.ts";
 
 export interface CopyOptions {
-  /** Id of the new session. */
+  /** ID of the new session. */
   readonly to: string;
   /** Last record to copy; `firstId - 1` copies nothing. */
   readonly lastId: number;
@@ -38,7 +38,7 @@ export async function copyEntries(log: Log, info: SessionInfo, options: CopyOpti
       if (bytes > maxForkBytes)
         throw new LoomError(
           "batch_too_large",
-          `the records to copy exceed the limit of ${maxForkBytes} bytes for a fork; fork from an earlier point`,
+          `The records to copy exceed the limit of ${maxForkBytes} bytes for a fork; fork from an earlier point`,
           {
             limit: maxForkBytes,
           },
@@ -47,7 +47,7 @@ export async function copyEntries(log: Log, info: SessionInfo, options: CopyOpti
   return entries;
 }
 
-/** A checkpoint repeats the session id as its `thread_id`. */
+/** A checkpoint repeats the session ID as its `thread_id`. */
 function renameThread(entry: LogEntry, old: string): LogEntry {
   const { envelope, event } = entry.record;
   if (event.type !== "checkpoint" || (event as CheckpointEvent).thread_id !== old) return entry;

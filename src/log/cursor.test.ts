@@ -17,7 +17,7 @@ function refusal(act: () => unknown): string {
 }
 
 describe("a cursor", () => {
-  test("round-trips, and fits into a URL and an SSE id", () => {
+  test("round-trips, and fits into a URL and an SSE ID", () => {
     fc.assert(
       fc.property(fc.string(), id, frame, (incarnation, eventId, index) => {
         const text = formatCursor(incarnation, eventId, index);
@@ -85,7 +85,7 @@ describe("a cursor", () => {
       expect(refusal(() => parseCursor(text))).toMatch(/^cursor_stale: .*version/);
   });
 
-  test("of a deleted session with the same id is stale", () => {
+  test("of a deleted session with the same ID is stale", () => {
     expect(refusal(() => assertCursorOf("s", "another", parseCursor(good)))).toMatch(
       /^cursor_stale: .*deleted session/,
     );

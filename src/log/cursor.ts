@@ -16,14 +16,14 @@ import { LoomError } from "../protocol/index.ts";
  */
 export const ENCODER_VERSION = 2;
 
-/** Longest accepted cursor in characters; valid cursors are shorter. Longer ones throw `cursor_invalid`. */
+/** Maximum length of a cursor in characters; valid cursors are shorter. Longer ones throw `cursor_invalid`. */
 export const MAX_CURSOR_LENGTH = 64;
 
 /** A parsed cursor. */
 export interface Cursor {
   /** Hash of the session's incarnation, see `tagOf`. */
   readonly tag: string;
-  /** Id of the last record received. */
+  /** ID of the last record received. */
   readonly eventId: number;
   /** Index of the frame in its record; undefined for the end of the record. */
   readonly frame: number | undefined;
@@ -48,28 +48,28 @@ const BODY = /^([\w-]{8})\.(\d+)(?:\.(\d+))?$/;
  * version of the encoders.
  */
 export function parseCursor(text: unknown): Cursor {
-  if (typeof text !== "string") throw invalid(`a cursor must be a string, not ${text === null ? "null" : typeof text}`);
+  if (typeof text !== "string") throw invalid(`A cursor must be a string, not ${text === null ? "null" : typeof text}`);
   if (text.length > MAX_CURSOR_LENGTH)
-    throw invalid(`a cursor has at most ${MAX_CURSOR_LENGTH} characters, not ${text.length}`);
+    throw invalid(`A cursor has at most ${MAX_CURSOR_LENGTH} characters, not ${text.length}`);
   const [, version, body] = SHAPE.exec(text) ?? [];
-  if (version === undefined || body === undefined) throw invalid("not a valid cursor");
+  if (version === undefined || body === undefined) throw invalid("Not a valid cursor");
   // Checked before the body, whose format may differ in another version.
   if (Number(version) !== ENCODER_VERSION)
     throw new LoomError(
       "cursor_stale",
-      `the cursor has version ${version}, not ${ENCODER_VERSION}; read the session from the start`,
+      `The cursor has version ${version}, not ${ENCODER_VERSION}; read the session from the start`,
       {
         version: ENCODER_VERSION,
       },
     );
   const [, tag, eventId, frame] = BODY.exec(body) ?? [];
-  if (tag === undefined || eventId === undefined) throw invalid("not a valid cursor");
+  if (tag === undefined || eventId === undefined) throw invalid("Not a valid cursor");
   const cursor = {
     tag,
     eventId: readNumber(eventId, "a record"),
     frame: frame === undefined ? undefined : readNumber(frame, "a frame"),
   };
-  if (cursor.frame !== undefined && cursor.eventId === 0) throw invalid("a cursor cannot name a frame of record 0");
+  if (cursor.frame !== undefined && cursor.eventId === 0) throw invalid("A cursor cannot name a frame of record 0");
   return cursor;
 }
 
@@ -78,7 +78,7 @@ export function assertCursorOf(sessionId: string, incarnation: string, { tag }: 
   if (tag !== tagOf(incarnation))
     throw new LoomError(
       "cursor_stale",
-      `the cursor belongs to a deleted session "${sessionId}"; read the new session from the start`,
+      `The cursor belongs to a deleted session "${sessionId}"; read the new session from the start`,
       {
         session_id: sessionId,
       },
@@ -87,8 +87,8 @@ export function assertCursorOf(sessionId: string, incarnation: string, { tag }: 
 
 function readNumber(digits: string, what: string): number {
   const number = Number(digits);
-  if (!Number.isSafeInteger(number)) throw invalid(`the number of ${what} must be at most 2^53-1, not ${digits}`);
-  if (String(number) !== digits) throw invalid(`the number of ${what} must not have leading zeros: ${digits}`);
+  if (!Number.isSafeInteger(number)) throw invalid(`The number of ${what} must be at most 2^53-1, not ${digits}`);
+  if (String(number) !== digits) throw invalid(`The number of ${what} must not have leading zeros: ${digits}`);
   return number;
 }
 
@@ -97,7 +97,7 @@ function invalid(message: string): LoomError {
 }
 
 /**
- * 48 bits of a hash of the incarnation. It only has to differ between sessions that had the same id, and it is not a
+ * 48 bits of a hash of the incarnation. It only has to differ between sessions that had the same ID, and it is not a
  * secret: access to a session is checked elsewhere.
  */
 function tagOf(incarnation: string): string {

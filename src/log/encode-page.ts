@@ -209,7 +209,8 @@ function createTextFilter(modes: StreamModes): (text: string) => boolean {
 }
 
 /**
- * `isInDeltaSeries` of a stored text. Texts written by Loom end with the `delta` field; imported ones may have it anywhere.
+ * `isInDeltaSeries` of a stored text. Texts written by Loom end with the `delta` field; imported ones may have it
+ * anywhere.
  */
 function isDeltaText(text: string): boolean {
   const isAtEnd = text.endsWith(DELTA_ENDS[0]) || text.endsWith(DELTA_ENDS[1]);
@@ -255,7 +256,7 @@ function addPrevious(text: string, prev_event_id: number): string {
 const FIRST_SCAN = 8;
 
 /**
- * Returns the last record up to `id` that is not omitted. If all stored records up to `id` are omitted, returns the id
+ * Returns the last record up to `id` that is not omitted. If all stored records up to `id` are omitted, returns the ID
  * before the first stored record.
  */
 export async function findLastSentId(log: Log, encoding: PageEncoding, info: SessionInfo, id: number): Promise<number> {

@@ -10,7 +10,7 @@ const encoder = DIALECTS.loom.createEncoder();
 /** Encodes a record as the entry a log stores. */
 export function createEntry(record: StampedRecord): LogEntry {
   const [text] = encoder.encode(record);
-  if (text === undefined) throw new TypeError("the loom dialect must encode a record as one frame");
+  if (text === undefined) throw new TypeError("The loom dialect must encode a record as one frame");
   return { record, text };
 }
 
@@ -20,7 +20,7 @@ export function createEntry(record: StampedRecord): LogEntry {
  */
 export function assertBatch({ sessionId, expectedLastId, entries }: Append, limits: LogLimits): void {
   if (entries.length > limits.maxBatchRecords)
-    throw tooLarge(`a batch has at most ${limits.maxBatchRecords} records, not ${entries.length}`);
+    throw tooLarge(`A batch has at most ${limits.maxBatchRecords} records, not ${entries.length}`);
   let bytes = 0;
   let id = expectedLastId;
   let run: string | undefined;
@@ -30,21 +30,21 @@ export function assertBatch({ sessionId, expectedLastId, entries }: Append, limi
     if (session_id !== sessionId)
       throw new LoomError(
         "conflict",
-        `a record of session "${session_id}" cannot be appended to session "${sessionId}"`,
+        `A record of session "${session_id}" cannot be appended to session "${sessionId}"`,
       );
     if (event_id !== id || !Number.isSafeInteger(id))
-      throw new LoomError("conflict", `expected record ${id}, not ${event_id}`, { event_id, expected: id });
+      throw new LoomError("conflict", `Expected record ${id}, not ${event_id}`, { event_id, expected: id });
     if (run_id !== undefined && run_id !== run) assertName("run", run_id);
     run = run_id;
     const size = Buffer.byteLength(text);
     if (size > limits.maxEventBytes)
-      throw new LoomError("event_too_large", `an event has at most ${limits.maxEventBytes} bytes, not ${size}`, {
+      throw new LoomError("event_too_large", `An event has at most ${limits.maxEventBytes} bytes, not ${size}`, {
         bytes: size,
         limit: limits.maxEventBytes,
       });
     bytes += size;
   }
-  if (bytes > limits.maxBatchBytes) throw tooLarge(`a batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
+  if (bytes > limits.maxBatchBytes) throw tooLarge(`A batch has at most ${limits.maxBatchBytes} bytes, not ${bytes}`);
 }
 
 /** `assertBatch` for the records a session is created with; see `CreateOptions`. */

@@ -33,7 +33,7 @@ export class Feed {
     this.#limits = limits;
   }
 
-  /** Ids of the watched sessions. A copy, because listeners may be added and removed during iteration. */
+  /** IDs of the watched sessions. A copy, because listeners may be added and removed during iteration. */
   get watched(): readonly string[] {
     return [...this.#feeds.keys()];
   }

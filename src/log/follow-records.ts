@@ -14,18 +14,18 @@ import { Page } from "./page.ts";
 /** Default time in milliseconds after which a waiting reader reads again without a hint, because hints may be lost. */
 export const RECHECK_MS = 1000;
 
-/** Longest time in milliseconds that a reader blocks the event loop. */
+/** Maximum time in milliseconds that a reader blocks the event loop. */
 const MAX_BLOCKING_MS = 10;
 
 /** Options of `followRecords`. */
 export interface FollowOptions {
-  /** Id of the last record already read; 0 starts at the beginning. */
+  /** ID of the last record already read; 0 starts at the beginning. */
   readonly after: number;
   /** Whether to wait for new records at the end. Default: false. */
   readonly follow?: boolean;
   /** Ends the iteration without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Largest number of records per page; at least 1. Default: the limit of the log. */
+  /** Maximum number of records per page; at least 1. Default: the limit of the log. */
   readonly limit?: number | undefined;
   /** Milliseconds after which a waiting reader reads again without a hint. Default: 1000. */
   readonly recheckMs?: number | undefined;
@@ -147,7 +147,7 @@ export async function assertIncarnation(log: Log, sessionId: string, meant: stri
 }
 
 function sessionRecreated(sessionId: string): LoomError {
-  return new LoomError("cursor_stale", `session "${sessionId}" was deleted and created again; read it from the start`, {
+  return new LoomError("cursor_stale", `Session "${sessionId}" was deleted and created again; read it from the start`, {
     session_id: sessionId,
   });
 }

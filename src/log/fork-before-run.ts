@@ -1,5 +1,5 @@
 /**
- * Forks a session before one of its runs, for example to edit and resend a message. Without a run id, it copies
+ * Forks a session before one of its runs, for example to edit and resend a message. Without a run ID, it copies
  * everything up to the live run. No run continues in the new session; the next message is answered with the copied
  * history.
  *
@@ -19,7 +19,7 @@ export interface ForkBeforeRunOptions {
   readonly from: string;
   /** First run that is not copied. Default: the live run, or none if no run is live. Throws `unknown_run`. */
   readonly runId?: string;
-  /** Id of the new session. Throws `session_exists`. */
+  /** ID of the new session. Throws `session_exists`. */
   readonly to: string;
   /** Title of the new session. Default: the title of the source, or none if nothing is copied. */
   readonly title?: string;
@@ -53,11 +53,11 @@ export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Pr
   return log.createSession(to, { ...(title === undefined ? {} : { title }), owner, firstId: info.firstId, entries });
 }
 
-/** Returns the id of the run's first record. Throws `unknown_run`. */
+/** Returns the ID of the run's first record. Throws `unknown_run`. */
 export async function findRunStart(log: Log, sessionId: string, runId: string): Promise<number> {
   const run = await log.getRun(sessionId, runId);
   if (run !== undefined) return run.firstId;
-  throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+  throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
 }
 
 /** Returns the last record at which no run is live. In imported sessions, runs may overlap or never end. */
@@ -81,7 +81,7 @@ function assertEnded(entries: readonly LogEntry[], runId: string): void {
   if (open === undefined) return;
   throw new LoomError(
     "unsupported",
-    `run "${open.runId}" is still live where run "${runId}" begins; fork before another run`,
+    `Run "${open.runId}" is still live where run "${runId}" begins; fork before another run`,
     { run_id: open.runId },
   );
 }

@@ -22,7 +22,7 @@ export interface ForkOptions extends TakeOverOptions {
   readonly from: string;
   /** Checkpoint to fork from. Throws `unknown_checkpoint`. */
   readonly checkpointId: string;
-  /** Id of the new session. Throws `session_exists`. */
+  /** ID of the new session. Throws `session_exists`. */
   readonly to: string;
   /**
    * Values that replace those of the checkpoint, by channel. They are stored as one more checkpoint of the same step. A
@@ -30,7 +30,8 @@ export interface ForkOptions extends TakeOverOptions {
    */
   readonly state?: JsonObject;
   /**
-   * Milliseconds for which `recoverOrphans` leaves the new session alone; it can be opened at any time. Default: 60000.
+   * Milliseconds for which `recoverOrphans` leaves the new session alone; it can be opened at any time. Default:
+   * 60,000.
    */
   readonly graceMs?: number;
   /** Title of the new session. Default: the title of the source. */
@@ -85,7 +86,7 @@ function assertRoot({ checkpoint_id, checkpoint_ns = "" }: CheckpointEvent): voi
   if (checkpoint_ns === "") return;
   throw new LoomError(
     "unsupported",
-    `checkpoint "${checkpoint_id}" belongs to subgraph "${checkpoint_ns}"; fork from a checkpoint of the root graph`,
+    `Checkpoint "${checkpoint_id}" belongs to subgraph "${checkpoint_ns}"; fork from a checkpoint of the root graph`,
     {
       checkpoint_id,
       checkpoint_ns,

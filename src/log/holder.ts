@@ -10,7 +10,7 @@ let ownStart: string | undefined;
 let count = 0;
 
 /**
- * Returns a new holder name for a writer in this process: machine, process id, start time of the process, and a
+ * Returns a new holder name for a writer in this process: machine, process ID, start time of the process, and a
  * counter.
  */
 export function describeHolder(): string {
@@ -28,7 +28,7 @@ export function isHolderGone(holder: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ESRCH";
   }
-  // A process with this id exists; it is another one if its start time differs.
+  // A process with this ID exists; it is another one if its start time differs.
   const now = readStart(Number(pid));
   return now !== undefined && start !== "" && start !== now;
 }

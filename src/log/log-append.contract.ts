@@ -82,7 +82,7 @@ export function describeAppending(store: LogStore): void {
       }),
     );
 
-    test("reports the last record id on a conflict", () =>
+    test("reports the last record ID on a conflict", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         await writer.write(draftRun("r"));
@@ -94,7 +94,7 @@ export function describeAppending(store: LogStore): void {
         expect(refusal.details).toEqual({ last_event_id: 4 });
       }));
 
-    test("rejects invalid run ids", () =>
+    test("rejects invalid run IDs", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         for (const run of ["", "r".repeat(257), "\ud800", "a\0b"])
@@ -197,7 +197,7 @@ export function describeAppending(store: LogStore): void {
       }));
   });
 
-  describe("the highest record id", () => {
+  describe("the highest record ID", () => {
     test("is accepted, and the next one is rejected", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s", { firstId: HIGHEST - 1 });

@@ -45,7 +45,7 @@ export function describeCommands(store: LogStore): void {
         expect(await other.getCommand("s", "d")).toBeUndefined();
       }));
 
-    test("conflicts with a command of the same id and another kind or body", () =>
+    test("conflicts with a command of the same ID and another kind or body", () =>
       withLog(store, async ({ log, other }) => {
         await log.createSession("s");
         await log.submit(command("c", { a: 1 }));
@@ -105,7 +105,7 @@ export function describeCommands(store: LogStore): void {
       ),
     );
 
-    test("is listed in submission order, regardless of its id and the clock", () =>
+    test("is listed in submission order, regardless of its ID and the clock", () =>
       withLog(store, async ({ log, other, clock }) => {
         await log.createSession("s");
         for (const id of ["m", "a", "z", "k"]) {

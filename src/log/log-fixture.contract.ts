@@ -41,7 +41,7 @@ export async function withLog(
   }
 }
 
-/** An event and its run; its record id follows from its position. */
+/** An event and its run; its record ID follows from its position. */
 export interface RecordDraft {
   readonly event: AnyEvent;
   readonly run: string | undefined;
@@ -75,7 +75,7 @@ export function draftRun(run: string, ts?: number, content?: string): readonly R
   ];
 }
 
-/** Creates entries that follow record `after`. Without a `ts`, the time of a record increases with its id. */
+/** Creates entries that follow record `after`. Without a `ts`, the time of a record increases with its ID. */
 export function makeEntries(sessionId: string, after: number, list: readonly RecordDraft[]): readonly LogEntry[] {
   return list.map(({ event, run, ts }, index) => {
     const event_id = after + 1 + index;

@@ -267,7 +267,7 @@ export function describeForks(store: LogStore): void {
         await expectRefusal(forkSession(log, { from: "s", checkpointId: "run-1-1", to: "none" }), "unknown_checkpoint");
       }));
 
-    test("replaces the session id in checkpoints", () =>
+    test("replaces the session ID in checkpoints", () =>
       withLog(store, async ({ log, other }) => {
         const records = makeGraphRun("run-1").map(({ envelope, event }) =>
           event.type === "checkpoint" ? { envelope, event: { ...event, thread_id: "s" } } : { envelope, event },
@@ -421,7 +421,7 @@ export function describeForks(store: LogStore): void {
         expect(urls).toEqual(["/fork/1", "data:x"]);
       }));
 
-    test("without a run id copies everything up to the live run", () =>
+    test("without a run ID copies everything up to the live run", () =>
       withLog(store, async ({ log, other }) => {
         const between: StampedRecord = {
           envelope: { session_id: "s", event_id: 5, ts: 9 },
@@ -443,7 +443,7 @@ export function describeForks(store: LogStore): void {
         await expectRefusal(forkBeforeRun(log, { from: "missing", to: "lost" }), "unknown_session");
       }));
 
-    test("without a run id ends where no run is live, also if runs overlap", () =>
+    test("without a run ID ends where no run is live, also if runs overlap", () =>
       withLog(store, async ({ log, other }) => {
         // Each run starts with its name and ends with its name and a dot: `b`, `c` and `e` overlap.
         const order = ["a", "a.", "b", "c", "b.", "d", "d.", "e", "c.", "e."];

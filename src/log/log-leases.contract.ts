@@ -24,7 +24,7 @@ async function writeAs(log: Log, { sessionId, epoch }: Lease, expectedLastId: nu
 
 export function describeLeases(store: LogStore): void {
   describe("a lease", () => {
-    test("has the next epoch and the last record id", () =>
+    test("has the next epoch and the last record ID", () =>
       withLog(store, async ({ log, other }) => {
         const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         const session = await other.getSession("s");
@@ -140,7 +140,7 @@ export function describeLeases(store: LogStore): void {
         expect(await readAll(log, "s")).toEqual([]);
       }));
 
-    test("is not valid for a deleted session or a new one with the same id", () =>
+    test("is not valid for a deleted session or a new one with the same ID", () =>
       withLog(store, async ({ log, other }) => {
         const old = await log.acquire("s", { holder: "a", ttlMs: 1_000_000 });
         await other.deleteSession("s");

@@ -26,7 +26,7 @@ export type Expected<T> = { readonly value: T } | { readonly refusals: readonly 
 export interface ModelSession {
   readonly sessionId: string;
   readonly createdAt: number;
-  /** Id of the first record ever appended. */
+  /** ID of the first record ever appended. */
   readonly begin: number;
   /** Everything ever appended, including pruned records. */
   readonly history: LogEntry[];

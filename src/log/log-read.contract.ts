@@ -302,7 +302,7 @@ export function describeReading(store: LogStore): void {
         for (const after of [9, 10, -1, Number.NaN, 2 ** 53]) expect(log.peek("s", after)).toBeUndefined();
       }));
 
-    test("shows nothing of a deleted session, nor mixes it with a new one of the same id", () =>
+    test("shows nothing of a deleted session, nor mixes it with a new one of the same ID", () =>
       withLog(store, async ({ log }) => {
         const writer = await openWriter(log, "s");
         log.watch("s", () => undefined);

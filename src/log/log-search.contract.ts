@@ -259,7 +259,7 @@ export function describeSearch(store: LogStore): void {
               (await one.searchSessions({ query })).map(({ sessionId, match }) => ({ sessionId, match }));
             expect(await strip(other), query).toEqual(await strip(model));
           }
-          // Delete the sessions, so that the next round reuses their ids.
+          // Delete the sessions, so that the next round reuses their IDs.
           for (const one of [log, model]) for (const index of sessions.keys()) await one.deleteSession(`s${index}`);
         }
       }));

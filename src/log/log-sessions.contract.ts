@@ -13,7 +13,7 @@ import {
   withLog,
 } from "./log-fixture.contract.ts";
 
-/** Distinct ids that a store might confuse. */
+/** Distinct IDs that a store might confuse. */
 const ODD_NAMES: readonly string[] = [
   "a",
   "A",
@@ -65,7 +65,7 @@ export function describeSessions(store: LogStore): void {
         expect(new Set(made.map(({ incarnation }) => incarnation)).size).toBe(1);
       }));
 
-    test.each(["", "n".repeat(257), "\ud800", "a\udc00b", "a\0b"])("cannot have the id %j", (name) =>
+    test.each(["", "n".repeat(257), "\ud800", "a\udc00b", "a\0b"])("cannot have the ID %j", (name) =>
       withLog(store, async ({ log }) => {
         await expectRefusal(log.createSession(name), "invalid_name");
         await expectRefusal(log.acquire(name, { holder: "h", ttlMs: 1 }), "invalid_name");
@@ -76,7 +76,7 @@ export function describeSessions(store: LogStore): void {
       }),
     );
 
-    test("may have any other id", () =>
+    test("may have any other ID", () =>
       withLog(store, async ({ log, other }) => {
         for (const name of ODD_NAMES) await (await openWriter(log, name)).write([drafts.note(name)]);
         for (const name of ODD_NAMES) {
@@ -160,7 +160,7 @@ export function describeSessions(store: LogStore): void {
         }
       }));
 
-    test("recreated with the same id starts at 1 and has nothing of the old one", () =>
+    test("recreated with the same ID starts at 1 and has nothing of the old one", () =>
       withLog(store, async ({ log, other }) => {
         const old = await openWriter(log, "s");
         await log.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} });

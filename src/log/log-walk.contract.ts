@@ -233,7 +233,7 @@ class Walk {
     const lease = await this.#expectOutcome("acquire", expected, log.acquire(name, options));
     if (lease === undefined) return;
     const session = this.#model.find(name)!;
-    // An epoch is never reused for a session id, also after a deletion.
+    // An epoch is never reused for a session ID, also after a deletion.
     expect(lease.epoch).toBeGreaterThan(this.#epochs.get(name) ?? Number.NEGATIVE_INFINITY);
     this.#epochs.set(name, lease.epoch);
     session.lease!.epoch = lease.epoch;

@@ -1,10 +1,10 @@
 /**
- * The interface of a log: sessions, each an append-only list of records with contiguous ids. One holder at a time
+ * The interface of a log: sessions, each an append-only list of records with contiguous IDs. One holder at a time
  * writes a session; any process may read it. The tests in `log.contract.ts` check every implementation.
  *
  * Invariants:
  * - Durable before visible: `read`, `peek` and hints only show committed records.
- * - An append is all or nothing. An old epoch throws `fenced`, a wrong last id throws `conflict`, and an identical
+ * - An append is all or nothing. An old epoch throws `fenced`, a wrong last ID throws `conflict`, and an identical
  *   retry returns the same result.
  * - A read is complete or throws (`unknown_session`, `evicted`, `cursor_ahead`, `cursor_invalid`).
  * - Expected failures are LoomErrors; after one, nothing has changed.
@@ -100,7 +100,7 @@ export type CommandKind = "cancel" | "approve" | "toggle" | "enqueue";
 
 /** A request to a session. Any process may submit one; the holder of the lease executes it. */
 export interface Command {
-  /** Chosen by the caller. Submitting the same id again returns the same command and its outcome. */
+  /** Chosen by the caller. Submitting the same ID again returns the same command and its outcome. */
   readonly commandId: string;
   readonly sessionId: string;
   readonly kind: CommandKind;
@@ -136,7 +136,7 @@ export interface Append {
   readonly sessionId: string;
   /** Epoch of the writer's lease. */
   readonly epoch: number;
-  /** Id of the last record the writer knows; the batch continues it. */
+  /** ID of the last record the writer knows; the batch continues it. */
   readonly expectedLastId: number;
   readonly entries: readonly LogEntry[];
   /** Outcomes of pending commands, written in the same transaction. Throws `command_settled` if one is not pending. */
@@ -145,19 +145,19 @@ export interface Append {
 
 /** Options of `read`. */
 export interface ReadOptions {
-  /** Id of the last record already read; 0 starts at the beginning. */
+  /** ID of the last record already read; 0 starts at the beginning. */
   readonly after: number;
-  /** Largest number of records. At least one record is returned if there is one. */
+  /** Maximum number of records. Default: `maxPageRecords` of the log. */
   readonly limit?: number;
-  /** Largest size of the page in bytes. */
+  /** Maximum size of the page in bytes, unless the first record is larger. Default: `maxPageBytes` of the log. */
   readonly maxBytes?: number;
 }
 
 /** Which part of a list to return. */
 export interface PagingOptions {
-  /** Largest number of items, 1 to 1000. Default: 100. */
+  /** Maximum number of items, 1 to 1000. Default: 100. */
   readonly limit?: number;
-  /** Key of the last item already listed: a session id or a run id. Throws `cursor_invalid` if it no longer exists. */
+  /** Key of the last item already listed: a session ID or a run ID. Throws `cursor_invalid` if it no longer exists. */
   readonly after?: string;
 }
 
@@ -213,11 +213,11 @@ export interface WatchSessionOptions {
  * them, and never a run that started after a live one. A session without runs is kept until it is deleted.
  */
 export interface RetentionPolicy {
-  /** Prunes runs that ended longer ago than this, in milliseconds. */
+  /** Prunes runs that ended longer ago than this, in milliseconds. Default: no limit. */
   readonly maxAgeMs?: number;
-  /** Largest size of a session in bytes. */
+  /** Maximum size of a session in bytes. Default: no limit. */
   readonly maxSessionBytes?: number;
-  /** Largest size of all sessions in bytes. */
+  /** Maximum size of all sessions in bytes. Default: no limit. */
   readonly maxBytes?: number;
   /** The current time in milliseconds since 1970. Default: now. */
   readonly now?: number;
@@ -228,27 +228,27 @@ export interface PruneReport {
   readonly runs: number;
   readonly records: number;
   readonly bytes: number;
-  /** Ids of damaged sessions that were skipped; absent if there were none. */
+  /** IDs of damaged sessions that were skipped; absent if there were none. */
   readonly damaged?: readonly string[];
 }
 
 /** Limits of a log; defaults in `LOG_LIMITS`. */
 export interface LogLimits {
-  /** Largest stored record in bytes. Larger ones throw `event_too_large`. */
+  /** Maximum size of a stored record in bytes. Larger ones throw `event_too_large`. */
   readonly maxEventBytes: number;
-  /** Largest number of records in an append. More throw `batch_too_large`. */
+  /** Maximum number of records in an append. More throw `batch_too_large`. */
   readonly maxBatchRecords: number;
-  /** Largest append in bytes. Larger ones throw `batch_too_large`. */
+  /** Maximum size of an append in bytes. Larger ones throw `batch_too_large`. */
   readonly maxBatchBytes: number;
-  /** Largest size in bytes of the records a session is created with, as in a fork. More throw `batch_too_large`. */
+  /** Maximum size in bytes of the records a session is created with, as in a fork. More throw `batch_too_large`. */
   readonly maxForkBytes: number;
-  /** Largest number of records returned by one read. */
+  /** Maximum number of records returned by one read. */
   readonly maxPageRecords: number;
-  /** Largest size of one read in bytes, unless a single record is larger. */
+  /** Maximum size of one read in bytes, unless a single record is larger. */
   readonly maxPageBytes: number;
-  /** Largest number of pending commands of a session. More throw `inbox_full`. */
+  /** Maximum number of pending commands of a session. More throw `inbox_full`. */
   readonly maxPendingCommands: number;
-  /** Largest body of a command in bytes. Larger ones throw `invalid_command`. */
+  /** Maximum size of a command's body in bytes. Larger ones throw `invalid_command`. */
   readonly maxCommandBytes: number;
   /** Memory in characters for recent records of a session that is being followed. */
   readonly maxFeedBytes: number;
@@ -276,7 +276,7 @@ export interface CreateOptions {
    * owner is given and the session exists with another owner.
    */
   readonly owner?: string;
-  /** Id of the first record of a new session, for imports and forks of pruned sessions. Default: 1. */
+  /** ID of the first record of a new session, for imports and forks of pruned sessions. Default: 1. */
   readonly firstId?: number;
   /** Records of the new session. It is created with all of them or not at all; throws `session_exists` if it exists. */
   readonly entries?: readonly LogEntry[];
@@ -286,7 +286,7 @@ export interface CreateOptions {
   readonly graceMs?: number;
 }
 
-/** Longest id of a session, run or command in characters. Longer ones throw `invalid_name`. */
+/** Maximum length of a session, run or command ID in characters. Longer ones throw `invalid_name`. */
 export const MAX_NAME_LENGTH = 256;
 
 /** Stores sessions. `MemoryLog` and `openSqliteLog` implement it. */
@@ -304,7 +304,7 @@ export interface Log {
   renameSession(sessionId: string, title: string, options?: RenameOptions): Promise<SessionInfo>;
   /**
    * Deletes a session; returns false if it does not exist. Its writer is fenced and its cursors become stale, even if
-   * the id is used again. With an `epoch`, throws `fenced` unless that epoch holds the session.
+   * the ID is used again. With an `epoch`, throws `fenced` unless that epoch holds the session.
    */
   deleteSession(sessionId: string, options?: { readonly epoch?: number }): Promise<boolean>;
   /** Lists sessions without a holder that have a live run or a pending command, in creation order. See `graceMs`. */
@@ -345,7 +345,7 @@ export interface Log {
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before?: number): Promise<readonly Landmark[]>;
 
   /**
-   * Adds a command to the inbox. Throws `command_conflict` if the id was used for another command, and `inbox_full` at
+   * Adds a command to the inbox. Throws `command_conflict` if the ID was used for another command, and `inbox_full` at
    * the limit.
    */
   submit(command: Command): Promise<CommandState>;

@@ -66,7 +66,7 @@ import { readQuery } from "./search-text.ts";
 
 /** Options of a `MemoryLog`. */
 export interface MemoryLogOptions {
-  /** Limits that differ from `LOG_LIMITS`. */
+  /** Replaces single limits. Default: `LOG_LIMITS`. */
   readonly limits?: Partial<LogLimits>;
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
@@ -142,7 +142,7 @@ export class MemoryLog implements Log {
     const session = this.#sessions.get(sessionId);
     if (session === undefined) return false;
     if (epoch !== undefined) this.#fence(sessionId, epoch);
-    // An old lease must not be valid in a new session with the same id.
+    // An old lease must not be valid in a new session with the same ID.
     this.#lastEpoch = Math.max(this.#lastEpoch, session.epoch);
     this.#sessions.delete(sessionId);
     this.#feed.forget(sessionId);
@@ -198,14 +198,14 @@ export class MemoryLog implements Log {
     const lastId = lastIdOf(session);
     if (this.#isRetry(session, batch)) return { lastId: expectedLastId + entries.length };
     if (lastId !== expectedLastId)
-      throw new LoomError("conflict", `session "${sessionId}" ends at record ${lastId}, not ${expectedLastId}`, {
+      throw new LoomError("conflict", `Session "${sessionId}" ends at record ${lastId}, not ${expectedLastId}`, {
         last_event_id: lastId,
       });
     for (const [index, { commandId }] of settle.entries()) {
       const command = session.commands.get(commandId);
       const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
       if (command === undefined || command.outcome !== undefined || isRepeated)
-        throw new LoomError("command_settled", `command "${commandId}" of session "${sessionId}" is not pending`);
+        throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
     }
     this.#write(session, batch);
     return { lastId: lastIdOf(session) };
@@ -312,14 +312,14 @@ export class MemoryLog implements Log {
       if (isSameCommand(known, command)) return known;
       throw new LoomError(
         "command_conflict",
-        `the command id "${command.commandId}" was already used for a different command`,
+        `The command ID "${command.commandId}" was already used for a different command`,
       );
     }
     const waiting = [...session.commands.values()].filter(({ outcome }) => outcome === undefined).length;
     if (waiting >= this.limits.maxPendingCommands)
       throw new LoomError(
         "inbox_full",
-        `session "${command.sessionId}" has ${waiting} pending commands; try again later`,
+        `Session "${command.sessionId}" has ${waiting} pending commands; try again later`,
       );
     const { commandId, sessionId, kind } = command;
     // A copy, so that the command does not change with the caller's object.
@@ -382,7 +382,7 @@ export class MemoryLog implements Log {
   }
 
   #assertOpen(): void {
-    if (this.#closed) throw new LoomError("store_closed", "the log is closed");
+    if (this.#closed) throw new LoomError("store_closed", "The log is closed");
   }
 
   #get(sessionId: string): MemorySession {

@@ -24,7 +24,7 @@ export interface MemorySession {
   graceUntil: number;
   readonly runs: Map<string, RunInfo>;
   readonly landmarks: Map<string, Landmark>;
-  /** Ids of messages and replies, oldest first. */
+  /** IDs of messages and replies, oldest first. */
   textIds: number[];
   readonly commands: Map<string, CommandState>;
   /** When each command was settled. */

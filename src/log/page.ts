@@ -10,13 +10,13 @@ const readRecord = createRecordReader();
 /** A page of consecutive records of one session. */
 export class Page {
   readonly sessionId: string;
-  /** Id before the first record of the page. */
+  /** ID before the first record of the page. */
   readonly after: number;
-  /** Id of the last record; `after` if the page is empty. */
+  /** ID of the last record; `after` if the page is empty. */
   readonly lastId: number;
   /**
    * Incarnation of the session the page was read from, if known. A page in memory may belong to a deleted session of
-   * the same id.
+   * the same ID.
    */
   readonly incarnation: string | undefined;
   #text: string | undefined;
@@ -66,7 +66,7 @@ export class Page {
     return this.#texts;
   }
 
-  /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong id, or is missing. */
+  /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong ID, or is missing. */
   get records(): readonly StampedRecord[] {
     this.#records ??= this.#readAll();
     return this.#records;
@@ -97,7 +97,7 @@ export class Page {
   #corrupt(id: number): LoomError {
     return new LoomError(
       "store_corrupt",
-      `record ${id} of session "${this.sessionId}" cannot be read; the store is damaged`,
+      `Record ${id} of session "${this.sessionId}" cannot be read; the store is damaged`,
       {
         session_id: this.sessionId,
         event_id: id,

@@ -5,7 +5,7 @@ import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
 /**
- * Yields the pages after record `after` up to record `to` (default: the last record of `info`). To read several ranges,
+ * Yields the pages after record `after` up to record `to`. Default: the last record of `info`. To read several ranges,
  * pass the same `yieldToLoop` to each call.
  */
 export async function* readPages(
@@ -20,7 +20,7 @@ export async function* readPages(
     try {
       page = await log.read(sessionId, { after: position, limit: to - position });
     } catch (error) {
-      // A session recreated with the same id may not have this position.
+      // A session recreated with the same ID may not have this position.
       if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, sessionId, incarnation);
       throw error;
     }

@@ -8,11 +8,11 @@ import { isDeeperThan, isJsonObject } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { type Command, type CommandOutcome, type LogLimits, MAX_NAME_LENGTH } from "./log.ts";
 
-/** Largest number of items in a list. */
+/** Maximum number of items in a list. */
 const MAX_LIST = 1000;
 const MAX_TITLE_LENGTH = 1000;
 
-/** Longest owner name in characters. Longer ones throw `invalid_name`. */
+/** Maximum length of an owner name in characters. Longer ones throw `invalid_name`. */
 export const MAX_OWNER_LENGTH = 200;
 
 /** Owner of sessions created without an owner, as on a server without authentication. */
@@ -25,15 +25,15 @@ const KINDS: ReadonlySet<string> = new Set<Command["kind"]>(["cancel", "approve"
 
 export function assertCommand({ commandId, kind, body }: Command, limits: LogLimits): void {
   assertName("command", commandId);
-  if (!KINDS.has(kind)) throw new LoomError("invalid_command", `unknown command kind "${kind}"`);
-  if (!isJsonObject(body)) throw new LoomError("invalid_command", "the body of a command must be a JSON object");
+  if (!KINDS.has(kind)) throw new LoomError("invalid_command", `Unknown command kind "${kind}"`);
+  if (!isJsonObject(body)) throw new LoomError("invalid_command", "The body of a command must be a JSON object");
   // A deeper or circular body would overflow the stack of JSON.stringify.
-  if (isDeeperThan(body)) throw new LoomError("invalid_command", "the body of a command is nested too deeply");
+  if (isDeeperThan(body)) throw new LoomError("invalid_command", "The body of a command is nested too deeply");
   const bytes = Buffer.byteLength(JSON.stringify(body));
   if (bytes > limits.maxCommandBytes)
     throw new LoomError(
       "invalid_command",
-      `the body of a command has at most ${limits.maxCommandBytes} bytes, not ${bytes}`,
+      `The body of a command has at most ${limits.maxCommandBytes} bytes, not ${bytes}`,
     );
 }
 
@@ -49,36 +49,36 @@ export function assertFirstId(firstId: number): void {
   if (!Number.isSafeInteger(firstId) || firstId < 1)
     throw new LoomError(
       "conflict",
-      `the first record id of a session must be an integer of at least 1, not ${firstId}`,
+      `The first record ID of a session must be an integer of at least 1, not ${firstId}`,
     );
 }
 
 export function leaseHeld(sessionId: string, holder: string): LoomError {
-  return new LoomError("lease_held", `session "${sessionId}" is being written by another writer`, { holder });
+  return new LoomError("lease_held", `Session "${sessionId}" is being written by another writer`, { holder });
 }
 
 /** `reason` says why the existing session cannot be used. */
 export function sessionExists(sessionId: string, reason?: string): LoomError {
   const details = { session_id: sessionId, ...(reason === undefined ? {} : { reason }) };
   const more = reason === undefined ? "" : `, and ${reason}`;
-  return new LoomError("session_exists", `session "${sessionId}" already exists${more}`, details);
+  return new LoomError("session_exists", `Session "${sessionId}" already exists${more}`, details);
 }
 
 export function unknownListCursor(after: string): LoomError {
-  return new LoomError("cursor_invalid", `cannot continue the list after "${after}": no such item`);
+  return new LoomError("cursor_invalid", `Cannot continue the list after "${after}": no such item`);
 }
 
 export function fenced(sessionId: string, epoch: number): LoomError {
-  return new LoomError("fenced", `session "${sessionId}" was taken over by another writer or released`, { epoch });
+  return new LoomError("fenced", `Session "${sessionId}" was taken over by another writer or released`, { epoch });
 }
 
-/** Throws `invalid_name` unless `name` is a valid id of a session, run or command. */
+/** Throws `invalid_name` unless `name` is a valid ID of a session, run or command. */
 export function assertName(what: string, name: unknown): asserts name is string {
   const isText = typeof name === "string" && name.isWellFormed() && !name.includes("\0");
   if (isText && name !== "" && name.length <= MAX_NAME_LENGTH) return;
   throw new LoomError(
     "invalid_name",
-    `the id of a ${what} must be a string of 1 to ${MAX_NAME_LENGTH} characters without NUL or lone surrogates`,
+    `The ID of a ${what} must be a string of 1 to ${MAX_NAME_LENGTH} characters without NUL or lone surrogates`,
   );
 }
 
@@ -89,23 +89,23 @@ export function assertOwner(owner: unknown): asserts owner is string | undefined
   if (isText && owner !== "" && owner.length <= MAX_OWNER_LENGTH) return;
   throw new LoomError(
     "invalid_name",
-    `the owner of a session must be a string of 1 to ${MAX_OWNER_LENGTH} characters without NUL or lone surrogates`,
+    `The owner of a session must be a string of 1 to ${MAX_OWNER_LENGTH} characters without NUL or lone surrogates`,
   );
 }
 
 /** Throws `invalid_name` unless `name` is a string. Whether it exists is checked by the log. */
 export function assertText(what: string, name: unknown): asserts name is string {
-  if (typeof name !== "string") throw new LoomError("invalid_name", `the id of a ${what} must be a string`);
+  if (typeof name !== "string") throw new LoomError("invalid_name", `The ID of a ${what} must be a string`);
 }
 
 /** Throws unless `after` is a position in a session that stores records `firstId` to `lastId`. */
 export function assertPosition(sessionId: string, after: number, firstId: number, lastId: number): void {
   if (!Number.isSafeInteger(after) || after < 0)
-    throw new LoomError("cursor_invalid", `a position must be an integer of at least 0, not ${after}`);
+    throw new LoomError("cursor_invalid", `A position must be an integer of at least 0, not ${after}`);
   if (after > lastId)
     throw new LoomError(
       "cursor_ahead",
-      `position ${after} is past the end of session "${sessionId}", which is record ${lastId}`,
+      `Position ${after} is past the end of session "${sessionId}", which is record ${lastId}`,
       {
         session_id: sessionId,
         last_event_id: lastId,
@@ -114,7 +114,7 @@ export function assertPosition(sessionId: string, after: number, firstId: number
   if (after < firstId - 1)
     throw new LoomError(
       "evicted",
-      `record ${after + 1} of session "${sessionId}" was pruned; the first stored record is ${firstId}`,
+      `Record ${after + 1} of session "${sessionId}" was pruned; the first stored record is ${firstId}`,
       {
         session_id: sessionId,
         first_event_id: firstId,
@@ -123,13 +123,13 @@ export function assertPosition(sessionId: string, after: number, firstId: number
 }
 
 export function unknownSession(sessionId: string): LoomError {
-  return new LoomError("unknown_session", `session "${sessionId}" does not exist`, { session_id: sessionId });
+  return new LoomError("unknown_session", `Session "${sessionId}" does not exist`, { session_id: sessionId });
 }
 
 /** Throws unless `ttlMs` is a valid duration of a lease or a grace period. */
 export function assertDuration(ttlMs: number): void {
   if (!Number.isFinite(ttlMs) || ttlMs < 0)
-    throw new RangeError(`a duration must be a number of milliseconds of at least 0, not ${ttlMs}`);
+    throw new RangeError(`A duration must be a number of milliseconds of at least 0, not ${ttlMs}`);
 }
 
 export function assertTitle(title: unknown): void {
@@ -137,7 +137,7 @@ export function assertTitle(title: unknown): void {
     return;
   throw new LoomError(
     "invalid_name",
-    `a title must be a string of at most ${MAX_TITLE_LENGTH} characters without lone surrogates`,
+    `A title must be a string of at most ${MAX_TITLE_LENGTH} characters without lone surrogates`,
   );
 }
 

@@ -8,7 +8,7 @@
 
 /** Searched length of a text in characters; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
-/** Longest query in characters, and its largest number of words; the rest is ignored. */
+/** Maximum length of a query in characters and in words; the rest is ignored. */
 const MAX_QUERY_LENGTH = 500;
 const MAX_QUERY_WORDS = 32;
 /** Words of at least this length also match as a prefix. */

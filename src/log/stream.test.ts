@@ -269,7 +269,7 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("rejects a cursor of a deleted session with the same id", async () => {
+  test("rejects a cursor of a deleted session with the same ID", async () => {
     const log = await open();
     await writeRecords(log, makeRun("run-1"));
     const [frame] = await read(log, { dialect: "engine" });

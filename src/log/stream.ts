@@ -63,9 +63,9 @@ export interface StreamOptions {
   readonly follow?: boolean;
   /** Ends the stream without an error. */
   readonly signal?: AbortSignal | undefined;
-  /** Largest number of records per batch. Default: the page limits of the log. */
+  /** Maximum number of records per batch. Default: the page limits of the log. */
   readonly limit?: number | undefined;
-  /** Largest frame in bytes; full states can be long. Larger ones throw `frame_too_long`. Default: no limit. */
+  /** Maximum size of a frame in bytes; full states can be long. Larger ones throw `frame_too_long`. Default: no limit. */
   readonly maxFrameBytes?: number | undefined;
   /** Milliseconds after which a waiting stream reads again without a hint. Default: 1000. */
   readonly recheckMs?: number | undefined;
@@ -73,7 +73,7 @@ export interface StreamOptions {
   readonly detectRunEnds?: boolean | undefined;
 }
 
-/** Largest batch in characters, unless a single frame is longer. */
+/** Maximum size of a batch in characters, unless a single frame is longer. */
 const MAX_BATCH_CHARACTERS = 1024 * 1024;
 
 /** The session and position at which a stream starts. */
@@ -135,7 +135,7 @@ export async function* openStreamSteps(
     onStart,
     ...waiting
   } = options;
-  if (!isDialectName(name)) throw new LoomError("invalid_name", `unknown dialect "${String(name)}"`);
+  if (!isDialectName(name)) throw new LoomError("invalid_name", `Unknown dialect "${String(name)}"`);
   const info = await log.getSession(sessionId);
   if (info === undefined) throw unknownSession(sessionId);
   const { incarnation, lastId } = info;
@@ -188,7 +188,7 @@ function findStreamPosition(info: SessionInfo, text: string | undefined, after: 
     return { eventId: after + 1, frame: 0 };
   }
   if (after !== undefined)
-    throw new LoomError("cursor_invalid", "give either a cursor or a record to start after, not both");
+    throw new LoomError("cursor_invalid", "Give either a cursor or a record to start after, not both");
   const cursor = parseCursor(text);
   assertCursorOf(sessionId, incarnation, cursor);
   assertPosition(sessionId, cursor.eventId, firstId, lastId);
@@ -210,7 +210,7 @@ async function findReadPosition(log: Log, info: SessionInfo, encoding: PageEncod
   try {
     return { from, lastSentBefore: await findLastSentId(log, encoding, info, from) };
   } catch (error) {
-    // A session recreated with the same id may not have this position; report that it was recreated.
+    // A session recreated with the same ID may not have this position; report that it was recreated.
     if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, info.sessionId, info.incarnation);
     throw error;
   }
@@ -229,7 +229,7 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Frame
       if (from > texts.length)
         throw new LoomError(
           "cursor_stale",
-          `the cursor does not fit this stream: record ${eventId} has ${texts.length} frames, not ${from}`,
+          `The cursor does not fit this stream: record ${eventId} has ${texts.length} frames, not ${from}`,
           {
             event_id: eventId,
             frames: texts.length,
@@ -247,7 +247,7 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Frame
         if (isTooLong)
           throw new LoomError(
             "frame_too_long",
-            `a frame has at most ${maxFrameBytes} bytes, but the one of record ${eventId} has ${bytes}`,
+            `A frame has at most ${maxFrameBytes} bytes, but the one of record ${eventId} has ${bytes}`,
             {
               event_id: eventId,
               bytes,
@@ -264,11 +264,11 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Frame
 
 function assertSkip(skip: number): number {
   if (Number.isSafeInteger(skip) && skip >= 0) return skip;
-  throw new LoomError("cursor_invalid", `the number of frames to skip must be an integer of at least 0, not ${skip}`);
+  throw new LoomError("cursor_invalid", `The number of frames to skip must be an integer of at least 0, not ${skip}`);
 }
 
 function aheadBy(count: number): LoomError {
-  return new LoomError("cursor_ahead", `cannot skip ${count} more frames: the stream ends before them`, {
+  return new LoomError("cursor_ahead", `Cannot skip ${count} more frames: the stream ends before them`, {
     frames: count,
   });
 }

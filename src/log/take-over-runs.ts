@@ -26,7 +26,7 @@ export interface TakeOverOptions {
 /** A run that is live at the fork. */
 interface ForkedRun {
   hasStart: boolean;
-  /** Approved calls that have not ended; undefined for calls without an id. */
+  /** Approved calls that have not ended; undefined for calls without an ID. */
   readonly approved: Set<string | undefined>;
 }
 
@@ -41,11 +41,11 @@ export function takeOverRuns(entries: readonly LogEntry[], options: TakeOverOpti
     if (approved.size > 0)
       throw new LoomError(
         "unsupported",
-        "an approved tool call has not finished at this checkpoint; fork from another checkpoint",
+        "An approved tool call has not finished at this checkpoint; fork from another checkpoint",
       );
     // The run would have no actor and count toward no quota.
     if (!hasStart && actor !== undefined)
-      throw new LoomError("unsupported", "a live run has no start at this checkpoint; fork from another checkpoint");
+      throw new LoomError("unsupported", "A live run has no start at this checkpoint; fork from another checkpoint");
   }
   return entries.map((entry) => {
     const { envelope, event } = entry.record;

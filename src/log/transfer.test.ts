@@ -175,7 +175,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("under another id only changes the id in the envelope", async () => {
+  test("under another ID only changes the ID in the envelope", async () => {
     const log = await open();
     const text = textOf(makeRun("run-1"));
     const info = await importSession(log, cutUp(text), { sessionId: 'an "other"' });
@@ -185,7 +185,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("under another id keeps numbers, escapes and spacing of lines that start with the id", async () => {
+  test("under another ID keeps numbers, escapes and spacing of lines that start with the ID", async () => {
     const log = await open();
     const rest =
       '"run_id":"r", "event_id":1,"ts":1.0,"type":"custom","value":[12345678901234567890,"\\u0041 {\\"session_id\\":\\"s\\","]}';
@@ -194,7 +194,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("under another id encodes lines again that start differently or have the id twice", async () => {
+  test("under another ID encodes lines again that start differently or have the ID twice", async () => {
     const log = await open();
     const late = '{"run_id":"r","session_id":"s","event_id":1,"ts":1,"type":"custom","value":1}';
     const twice = '{"session_id":"s","run_id":"r","session_id":"s","event_id":2,"ts":1,"type":"custom","value":1}';
@@ -224,7 +224,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("imports an empty file as an empty session if an id is given", async () => {
+  test("imports an empty file as an empty session if an ID is given", async () => {
     const log = await open();
     expect(await importSession(log, cutUp(""), { sessionId: "empty" })).toMatchObject({ firstId: 1, lastId: 0 });
     await expect(importSession(log, cutUp("\n"))).rejects.toMatchObject({ code: "import_invalid" });
@@ -260,12 +260,12 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
       });
       expect(await log.listSessions()).toEqual([]);
     }
-    // The id is free again.
+    // The ID is free again.
     expect(await importSession(log, cutUp(good.join("")))).toMatchObject({ lastId: 2000 });
     await log.close();
   });
 
-  test("rejects invalid UTF-8 and ids that start at 0", async () => {
+  test("rejects invalid UTF-8 and IDs that start at 0", async () => {
     const log = await open();
     async function* broken(): AsyncGenerator<Uint8Array> {
       yield Uint8Array.of(0x7b, 0xff, 0x7d, 0x0a);
@@ -304,7 +304,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
     await log.close();
   });
 
-  test("rejects an invalid id, owner or title option before reading the source", async () => {
+  test("rejects an invalid ID, owner or title option before reading the source", async () => {
     const log = await open();
     for (const options of [{ sessionId: "" }, { owner: "" }, { owner: "o".repeat(201) }, { title: "x".repeat(1001) }])
       await expect(importSession(log, untouched, options)).rejects.toMatchObject({ code: "invalid_name" });
@@ -396,7 +396,7 @@ describe.each(ALL_LOGS)("an import into an existing session, on a $name log", ({
     await log.close();
   });
 
-  test("that has a writer is rejected, before reading if the id is given", async () => {
+  test("that has a writer is rejected, before reading if the ID is given", async () => {
     const log = await open();
     await writeRecords(log, makeChunks(2));
     const lease = await log.acquire("s", { holder: "another", ttlMs: 60_000 });
@@ -476,7 +476,7 @@ describe.each(ALL_LOGS)("an import that loses its session, on a $name log", ({ o
 test("an import that cannot delete its session releases it", async () => {
   const log = new MemoryLog();
   const stuck = overrideLog(log, () => ({ deleteSession: () => Promise.reject(new Error("disk")) }));
-  await expect(importSession(stuck, cutUp(`${textOf(makeChunks(1500))}{\n`))).rejects.toThrow("line 1501");
+  await expect(importSession(stuck, cutUp(`${textOf(makeChunks(1500))}{\n`))).rejects.toThrow("Line 1501");
   expect((await log.getSession("s"))?.holder).toBeUndefined();
 });
 

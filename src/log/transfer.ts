@@ -19,7 +19,7 @@ import { assertName, assertOwner, assertPosition, assertTitle, sessionExists, un
 
 /**
  * Yields the records the session has when it is called, as NDJSON, one page at a time. `after` skips the records up to
- * that id. Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
+ * that ID. Throws `unknown_session`, `evicted`, `cursor_ahead` or `cursor_invalid`.
  */
 export async function* exportSession(
   log: Log,
@@ -35,7 +35,7 @@ export async function* exportSession(
 
 /** Options of `importSession`. */
 export interface ImportSessionOptions {
-  /** Id of the session. Default: the id in the file. */
+  /** ID of the session. Default: the ID in the file. */
   readonly sessionId?: string;
   /** Title of the session if the import creates it. */
   readonly title?: string;
@@ -79,7 +79,7 @@ export async function importSession(
       await target.take(entry);
     }
     if (target === undefined && sessionId === undefined)
-      throw invalid(1, "the file contains no record; give a session id to import an empty session");
+      throw invalid(1, "the file contains no record; give a session ID to import an empty session");
     target ??= await openTarget(log, sessionId as string, { ...fresh, firstId: 1 });
     return await target.finish();
   } catch (error) {
@@ -90,7 +90,7 @@ export async function importSession(
 
 interface ImportedEntry {
   readonly entry: LogEntry;
-  /** Id of the first record of the file. */
+  /** ID of the first record of the file. */
   readonly from: number;
 }
 
@@ -113,7 +113,7 @@ async function* readEntries(
       const { session_id: own, event_id: id } = record.envelope;
       if (own === undefined || id === undefined) throw invalid(line, "the record has no session_id or no event_id");
       if (from === undefined) {
-        if (id < 1) throw invalid(line, `record ids start at 1, not ${id}`);
+        if (id < 1) throw invalid(line, `record IDs start at 1, not ${id}`);
         from = id;
         nextId = id;
         session = own;
@@ -133,7 +133,7 @@ async function* readEntries(
 }
 
 /**
- * Changes the session id of a record. If the text starts with the id, as texts written by Loom do, the rest is kept as
+ * Changes the session ID of a record. If the text starts with the ID, as texts written by Loom do, the rest is kept as
  * it is; otherwise the record is encoded again.
  */
 export function renameEntry(text: string, own: string, session_id: string): LogEntry {
@@ -168,7 +168,7 @@ function describeFault(text: string): string {
 /** `code` is the error code outside of imports, if there is one. */
 function invalid(line: number, reason: string, code?: ErrorCode): LoomError {
   const details = { line, reason, ...(code === undefined ? {} : { code }) };
-  return new LoomError("import_invalid", `line ${line}: ${reason}`, details);
+  return new LoomError("import_invalid", `Line ${line}: ${reason}`, details);
 }
 
 const utf8 = new TextEncoder();

@@ -127,7 +127,7 @@ export class AttemptMonitor {
 
   #timeOut(what: string): void {
     const { provider, modelId } = this.#model;
-    const message = `${formatModel(this.#model)} ${what}.`;
+    const message = `${formatModel(this.#model)} ${what}`;
     this.#stop(new LoomError("model_timeout", message, { provider, model: modelId }));
   }
 
@@ -143,7 +143,7 @@ export class AttemptMonitor {
 /** Returns the reason itself if it is a LoomError. */
 export function createCancelled(reason: unknown): LoomError {
   if (isLoomError(reason)) return reason;
-  return new LoomError("cancelled", "The model call was cancelled.", {}, { cause: reason });
+  return new LoomError("cancelled", "The model call was cancelled", {}, { cause: reason });
 }
 
 /** Limits a timer to what Node supports: a longer one would fire at once. */

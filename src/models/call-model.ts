@@ -162,6 +162,6 @@ function checkVersion(model: LanguageModel | null | undefined): void {
   if (typeof model?.doStream === "function" && model.specificationVersion !== "v1") return;
   throw new LoomError(
     "unknown_model",
-    "The model does not implement the AI SDK language model specification v2 or later.",
+    "The model does not implement the AI SDK language model specification v2 or later",
   );
 }

@@ -33,7 +33,7 @@ export function resolveCallSettings(given: ModelCallOptions): CallSettings {
   for (const [name, [isRight, what]] of Object.entries(RULES) as [keyof CallSettings, (typeof RULES)["retryMs"]][]) {
     const value: unknown = given[name] ?? settings[name];
     if (typeof value !== "number" || !isRight(value)) {
-      throw new LoomError("invalid_arguments", `The model call option ${name} must be ${what}.`, {
+      throw new LoomError("invalid_arguments", `The model call option ${name} must be ${what}`, {
         option: name,
       });
     }

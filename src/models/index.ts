@@ -21,7 +21,7 @@ export type {
   ModelUsage,
   ProviderOptions,
   ReasoningPart,
-  ModelTextPart as TextPart,
+  ModelTextPart,
   ToolCallPart,
   ToolResultPart,
 } from "./model.ts";

@@ -152,7 +152,7 @@ export class ModelAnswer {
     if (reason === "interrupted") throw new AnswerFault(createStreamCut(this.#model, "the provider interrupted it"));
     if (reason === "error") {
       throw new AnswerFault(
-        classifyFault(new Error("the provider ended the stream with an error"), "part", this.#model),
+        classifyFault(new Error("The provider ended the stream with an error"), "part", this.#model),
       );
     }
     this.#endReasoning();
@@ -308,7 +308,7 @@ export class ModelAnswer {
 
   #createTooLarge(what: string): LoomError {
     const { provider, modelId } = this.#model;
-    return new LoomError("model_output_too_large", `The answer of ${provider}/${modelId} has ${what}.`, {
+    return new LoomError("model_output_too_large", `The answer of ${provider}/${modelId} has ${what}`, {
       provider,
       model: modelId,
     });

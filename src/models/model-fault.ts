@@ -79,7 +79,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
 /** Describes a stream that broke off without an exception. */
 export function createStreamCut(model: LanguageModel, how: string, cause?: unknown): ModelFault {
   const details = { provider: model.provider, model: model.modelId };
-  const error = new LoomError("model_stream_cut", `The stream of ${formatModel(model)} broke off: ${how}.`, details, {
+  const error = new LoomError("model_stream_cut", `The stream of ${formatModel(model)} broke off: ${how}`, details, {
     cause: cause === undefined ? undefined : redactError(cause, model),
   });
   return { error, mayRetry: true, retryAfterMs: undefined };

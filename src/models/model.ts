@@ -63,6 +63,7 @@ export interface ToolCallPart {
   readonly providerOptions?: ProviderOptions;
 }
 
+/** A part of an assistant message. */
 export type AssistantPart = ModelTextPart | ReasoningPart | ToolCallPart;
 
 /** The result of a tool call. */
@@ -88,6 +89,7 @@ export interface ModelTool {
 export interface ModelRequest {
   readonly messages: readonly ModelMessage[];
   readonly tools?: readonly ModelTool[];
+  /** Whether the model may, must not or must call a tool, or the one tool it must call. Default: `auto`. */
   readonly toolChoice?: "auto" | "none" | "required" | { readonly toolName: string };
   /** Requests JSON output, matching the schema if there is one. */
   readonly responseFormat?: { readonly schema?: JsonObject; readonly name?: string };
@@ -125,6 +127,7 @@ export interface ModelListener {
   onStart?(info: { readonly attempt: number }): void | Promise<void>;
   onText(delta: string): void | Promise<void>;
   onReasoning(delta: string): void | Promise<void>;
+  /** Called when reasoning ends, before other output. */
   onReasoningEnd?(): void;
   /**
    * A piece of the arguments of a tool call. `index` numbers the calls of one answer, from 0 in the order they began.

@@ -1,6 +1,6 @@
 /**
  * Removes secrets from texts that users and models may see. Providers repeat a key they reject, and a proxy may repeat
- * whole headers. Secrets passed to `resolveModel` are known; others are recognised by their format.
+ * whole headers. Secrets passed to `resolveModel` are known; others are recognized by their format.
  */
 import type { LanguageModel } from "./model.ts";
 
@@ -44,7 +44,7 @@ export function redactError(error: unknown, model?: LanguageModel): Error {
     return copyError(error, model);
   } catch {
     // Reading the fields threw.
-    return new Error("unknown error");
+    return new Error("Unknown error");
   }
 }
 

@@ -31,7 +31,7 @@ export async function resolveModel(choice: ModelChoice, options: ResolveOptions 
   if (known === undefined && baseURL === undefined) throw createUnknown(name.provider, provider);
   const model = name.model ?? provider.model ?? "";
   if (model === "")
-    throw new LoomError("unknown_model", `Name a model of ${name.provider}, such as "${name.provider}/MODEL".`);
+    throw new LoomError("unknown_model", `Name a model of ${name.provider}, such as "${name.provider}/MODEL"`);
   const given = name.apiKey === "" ? undefined : name.apiKey;
   const apiKey = given ?? readVariable(env, provider.keyVariable);
   if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
@@ -88,12 +88,12 @@ function readVariable(env: Required<ResolveOptions>["env"], variable: string | u
   return value === "" ? undefined : value;
 }
 
-/** Normalises the address. Addresses appear in messages, so one that contains secrets is rejected. */
+/** Normalizes the address. Addresses appear in messages, so one that contains secrets is rejected. */
 function checkAddress(baseURL: string | undefined): string | undefined {
   if (baseURL === undefined) return undefined;
   const url = URL.parse(baseURL);
   if (url?.protocol !== "http:" && url?.protocol !== "https:") {
-    throw new LoomError("unknown_model", "The baseURL of a model must begin with http:// or https://.");
+    throw new LoomError("unknown_model", "The baseURL of a model must begin with http:// or https://");
   }
   const { username, password, search, hash, origin, pathname } = url;
   if (username + password + search + hash === "") return origin + pathname.replace(/\/+$/, "");

@@ -47,7 +47,7 @@ export interface ScriptedFault {
   readonly kind: "throw" | "error" | "break" | "cut" | "stall";
   /** Deltas before the fault. Default: 0. */
   readonly after?: number;
-  /** The error to fail with. Default: `new Error("scripted failure")`. */
+  /** The error to fail with. Default: `new Error("Scripted failure")`. */
   readonly error?: unknown;
 }
 
@@ -75,7 +75,7 @@ export interface ScriptedModelOptions {
   readonly specificationVersion?: SpecificationVersion;
   /** Characters per delta. Default: 4. */
   readonly chunk?: number;
-  /** How many requests are kept; the oldest are dropped. Default: 1000. */
+  /** How many requests are kept; the oldest are dropped. Default: 1,000. */
   readonly maxRequests?: number;
 }
 
@@ -120,7 +120,7 @@ export class ScriptedModel implements LanguageModel {
     const turn = await this.#findTurn({ ...request, prompt: [...request.prompt] });
     request.abortSignal?.throwIfAborted();
     // oxlint-disable-next-line typescript/only-throw-error -- providers throw anything
-    if (turn.fault?.kind === "throw") throw turn.fault.error ?? new Error("scripted failure");
+    if (turn.fault?.kind === "throw") throw turn.fault.error ?? new Error("Scripted failure");
     const parts = this.#play(turn, request, this.#turns);
     const source = turn.fault === undefined ? parts : breakParts(parts, turn.fault, request.abortSignal);
     return { stream: createPartStream(source, request.abortSignal) };
@@ -133,7 +133,7 @@ export class ScriptedModel implements LanguageModel {
     if (typeof script === "function") return script(request, index);
     const turn = script[index];
     if (turn !== undefined) return turn;
-    throw new LoomError("model_failed", `The script has ${script.length} turns, but the model was called once more.`);
+    throw new LoomError("model_failed", `The script has ${script.length} turns, but the model was called once more`);
   }
 
   *#play(turn: ScriptedTurn, { prompt }: ScriptedRequest, number: number): PartSource {
@@ -159,7 +159,7 @@ export class ScriptedModel implements LanguageModel {
 
 /** Yields the parts before the fault, then the fault. */
 function* breakParts(parts: PartSource, fault: ScriptedFault, signal: AbortSignal | undefined): PartSource {
-  const { kind, after = 0, error = new Error("scripted failure") } = fault;
+  const { kind, after = 0, error = new Error("Scripted failure") } = fault;
   let left = after;
   for (let next = parts.next(); next.done !== true; next = parts.next()) {
     const isDelta = "type" in next.value && next.value.type.endsWith("-delta");

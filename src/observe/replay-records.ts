@@ -71,7 +71,7 @@ async function findRange(log: Log, sessionId: string, runId: string | undefined,
   if (runId !== undefined) {
     const run = await log.getRun(sessionId, runId);
     if (run === undefined)
-      throw new LoomError("unknown_run", `session "${sessionId}" has no run "${runId}"`, { run_id: runId });
+      throw new LoomError("unknown_run", `Session "${sessionId}" has no run "${runId}"`, { run_id: runId });
     return { from: run.firstId - 1, to: run.lastId ?? Number.POSITIVE_INFINITY };
   }
   const to = Number.POSITIVE_INFINITY;

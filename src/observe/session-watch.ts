@@ -146,7 +146,7 @@ export class SessionWatch {
         if (position === from)
           throw new LoomError(
             "store_failed",
-            `record ${source.lastSeen} of session "${sessionId}" is missing from the log`,
+            `Record ${source.lastSeen} of session "${sessionId}" is missing from the log`,
           );
       }
     } catch (error) {

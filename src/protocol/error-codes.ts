@@ -138,6 +138,7 @@ export const ERROR_CODES = {
   mcp_failed: "execution",
 } as const satisfies { readonly [code: string]: ErrorType };
 
+/** A stable error code, as in `LoomError.code`. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** Returns the error type: the one the error names, else the one of its code. */

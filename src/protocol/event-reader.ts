@@ -3,6 +3,7 @@ import { type FieldValues, readForm } from "./check-form.ts";
 import { findLoomEventForm, LOOM_EVENT_FORMS, LOOM_EVENT_READERS } from "./events.generated.ts";
 import type { Form } from "./form.ts";
 
+/** Reads events of one type; see `findLoomEventReader`. */
 export interface LoomEventReader {
   /**
    * Returns the event in a flat frame that has `fields` fields besides its type and envelope, or undefined if the frame

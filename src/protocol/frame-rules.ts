@@ -1,6 +1,7 @@
 /** Rules that apply to single frames of every dialect. */
 import type { RuleTable } from "./rules.ts";
 
+/** Rules for single frames, by name. */
 export const FRAME_RULES = {
   "frame-too-long": {
     perFrame: true,

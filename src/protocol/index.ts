@@ -125,7 +125,7 @@ export {
 export { applyPatch, type ChannelPatch, PatchedState, type StatePatch } from "./state-patch.ts";
 export type { PendingWrites } from "./super-step.ts";
 export { findStreamMode, readStreamModes, STREAM_MODES, type StreamMode, type StreamModes } from "./stream-modes.ts";
-export { dropEnvelopeNames, hasLoomKey, isPlain, unwrapEvent, unwrapCustomValue, wrapEvent } from "./strict.ts";
+export { dropEnvelopeNames, fitsStrictForm, hasLoomKey, unwrapEvent, unwrapCustomValue, wrapEvent } from "./strict.ts";
 export { findEventFault, validateEvent, type Validated } from "./validate.ts";
 export { LIFECYCLE_RULES } from "./verify/lifecycle-rules.ts";
 export { Verifier, type VerifierOptions, type VerifierTotals } from "./verify/verifier.ts";

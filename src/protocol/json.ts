@@ -1,6 +1,9 @@
 /** JSON types and helpers. Everything sent or received is one of these values. */
+
+/** Any JSON value. */
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: Json;
 }

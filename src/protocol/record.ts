@@ -1,6 +1,6 @@
 /**
  * A record is an envelope and an event, kept apart. Senders write records, logs store them, dialects encode them and
- * receivers reduce them. Records use only the names of the `loom` vocabulary.
+ * receivers fold them. Records use only the names of the `loom` vocabulary.
  */
 import type { EventType, SpecifiedType } from "./events/index.ts";
 import { type Envelope, findLoomEventForm, type LoomEvent, type LoomEventMap } from "./events.generated.ts";

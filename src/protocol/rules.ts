@@ -4,6 +4,7 @@
  */
 import type { LocalizedText } from "./schema.ts";
 
+/** Errors break a MUST rule, warnings a SHOULD rule. */
 export type IssueLevel = "error" | "warning";
 
 /** The part of a rule that is needed to report an issue. The descriptions are left out to keep pages small. */

@@ -58,7 +58,7 @@ export const number: Schema = { kind: "number" };
 export const boolean: Schema = { kind: "boolean" };
 export const json: Schema = { kind: "json" };
 export const map: Schema = { kind: "map" };
-/** An integer from 0 to 2^53-1: an id, a count or a step. */
+/** An integer from 0 to 2^53-1: an ID, a count or a step. */
 export const count: Schema = { kind: "integer", min: 0, max: Number.MAX_SAFE_INTEGER };
 /** A duration in milliseconds. */
 export const duration: Schema = { kind: "number", min: 0 };

@@ -17,11 +17,11 @@ import { type PendingWrites, SuperStep } from "./super-step.ts";
 
 /** Limits of a `StateFold`. */
 export interface StateFoldOptions {
-  /** Maximum number of live subgraphs; the states of further ones are unknown (default: 100,000). */
+  /** Maximum number of live subgraphs; the states of further ones are unknown. Default: 100,000. */
   readonly maxNamespaces?: number;
   /**
-   * Maximum number of pending node runs in one super-step; beyond it they are merged in order of arrival (default:
-   * 100,000).
+   * Maximum number of pending node runs in one super-step; beyond it they are merged in order of arrival.
+   * Default: 100,000.
    */
   readonly maxPending?: number;
 }

@@ -62,6 +62,7 @@ export class PatchedState {
     return isJsonObject(this.#value) && Object.hasOwn(this.#value, channel) ? this.#value[channel] : undefined;
   }
 
+  /** Applies a patch. Malformed parts are ignored. */
   apply(patch: Json): void {
     if (!isJsonObject(patch)) return;
     for (const channel of Object.keys(patch)) this.#change(channel, patch[channel]);

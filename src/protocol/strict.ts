@@ -10,7 +10,7 @@ import { type AnyEvent, isSpecified } from "./record.ts";
 const LOOM_KEY = "$loom";
 
 /** True if a receiver that knows only 001 can read the event without wrapping. */
-export function isPlain(event: AnyEvent): boolean {
+export function fitsStrictForm(event: AnyEvent): boolean {
   if (event.type === "custom") return !hasLoomKey((event as CustomEvent).value);
   return event.type === "reply" || isSpecified(event.type);
 }

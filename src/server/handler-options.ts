@@ -29,7 +29,7 @@ export interface LoomHandlerOptions {
   readonly blobs?: BlobStore | undefined;
   /** Knowledge base, shared by all users, that clients can list, search and change. Default: none. */
   readonly knowledge?: ServedKnowledge | undefined;
-  /** Sizes, counts and timeouts that differ from `SERVER_LIMITS`. */
+  /** Limits that replace the defaults in `SERVER_LIMITS`: sizes, counts and timeouts. */
   readonly limits?: Partial<ServerLimits> | undefined;
   /**
    * Origins of other sites whose pages may call the server, for example `https://app.example.com`. The server's own
@@ -118,10 +118,10 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
  * detail by `readLimits`, `readBasePath` and `readProxies`.
  */
 export function checkHandlerOptions(options: LoomHandlerOptions): void {
-  if (!isObject(options)) throw new LoomError("invalid_arguments", "the options must be an object");
+  if (!isObject(options)) throw new LoomError("invalid_arguments", "The options must be an object");
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(CHECKS, name))
-      throw new LoomError("invalid_arguments", `unknown option \`${name.slice(0, 60)}\``);
+      throw new LoomError("invalid_arguments", `Unknown option \`${name.slice(0, 60)}\``);
     if (value === undefined) continue;
     const [isRight, form] = CHECKS[name as keyof LoomHandlerOptions];
     if (!isRight(value)) {

@@ -236,8 +236,8 @@ describe("options", () => {
     [{ basePath: "agents" }, "`basePath` must be a path"],
     [{ basePath: "/a/../b" }, "`basePath` must be a path"],
     [{ limits: { maxBodyBytes: -1 } }, "`limits.maxBodyBytes` must be an integer of at least 1, not -1"],
-    [{ limits: { maxBody: 1 } }, "unknown limit `maxBody`"],
-    [{ orgins: [] }, "unknown option `orgins`"],
+    [{ limits: { maxBody: 1 } }, "Unknown limit `maxBody`"],
+    [{ orgins: [] }, "Unknown option `orgins`"],
     [{ debug: "yes" }, "`debug` must be true or false"],
     [{ page: "<p>" }, "`page` must be a function"],
   ])("rejects %o", (options, message) => {

@@ -166,7 +166,7 @@ describe("startLoomServer", () => {
     const server = await start();
     await expect(start({ port: server.port })).rejects.toMatchObject({
       code: "listen_failed",
-      message: `cannot listen on 127.0.0.1:${server.port}: the address is already in use`,
+      message: `Cannot listen on 127.0.0.1:${server.port}: the address is already in use`,
     });
     await expect(start({ host: "0.0.0.0" })).rejects.toThrow("`allowPublic: true`");
     await expect(start({ port: 70_000 })).rejects.toThrow("`port` must be an integer from 0 to 65535, not 70000");

@@ -153,7 +153,7 @@ function describeListenError(error: unknown, host: string, port: number): LoomEr
         : code === "EADDRNOTAVAIL" || code === "ENOTFOUND"
           ? "not an address of this machine"
           : `the system reports ${code ?? "an unknown error"}`;
-  return new LoomError("listen_failed", `cannot listen on ${where}: ${why}`, { host, port }, { cause: error });
+  return new LoomError("listen_failed", `Cannot listen on ${where}: ${why}`, { host, port }, { cause: error });
 }
 
 /** All connections, including those that were upgraded to WebSockets, which the server does not track itself. */

@@ -18,7 +18,7 @@ export async function withKnowledge<T>(
   { knowledge, report }: Pick<ServerCore, "knowledge" | "report">,
   work: (base: ServedKnowledge) => Promise<T>,
 ): Promise<T> {
-  if (knowledge === undefined) throw new LoomError("not_found", "this server has no knowledge base");
+  if (knowledge === undefined) throw new LoomError("not_found", "This server has no knowledge base");
   try {
     return await work(knowledge);
   } catch (error) {
@@ -26,7 +26,7 @@ export async function withKnowledge<T>(
     const about = STORE_MESSAGES[error.code];
     if (about === undefined) throw error;
     const details = { error_id: report(error) };
-    throw new LoomError(error.code, `the knowledge base ${about}`, details, { cause: error });
+    throw new LoomError(error.code, `The knowledge base ${about}`, details, { cause: error });
   }
 }
 

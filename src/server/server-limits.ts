@@ -16,8 +16,8 @@ export interface ServerLimits extends StreamLimits {
    */
   readonly maxInboundLength: number;
   /**
-   * Fragments of a WebSocket message, TCP chunks of a frame, and messages received at once. More close the socket with
-   * status 1008. Default: 4,096.
+   * Fragments of a WebSocket message, TCP chunks of a frame, and messages received at once. A client that exceeds one
+   * of them is disconnected with status 1008. Default: 4,096.
    */
   readonly maxInboundPieces: number;
   /** Unsent data of one stream; when it is reached, the stream waits for the client. Default: 1 MiB. */
@@ -121,7 +121,7 @@ export function readLimits(given: Partial<ServerLimits> = {}): ServerLimits {
   for (const [name, value] of Object.entries(given) as [keyof ServerLimits, unknown][]) {
     if (value === undefined) continue;
     if (!Object.hasOwn(SERVER_LIMITS, name))
-      throw new LoomError("invalid_arguments", `unknown limit \`${name.slice(0, 60)}\``);
+      throw new LoomError("invalid_arguments", `Unknown limit \`${name.slice(0, 60)}\``);
     const least = MAY_BE_ZERO.has(name) ? 0 : 1;
     if (!Number.isSafeInteger(value) || (value as number) < least) {
       const form = `an integer of at least ${least}, not ${describeValue(value)}`;

@@ -13,7 +13,7 @@ describe("toPublicError", () => {
   ])("hides %s that is not a LoomError behind an id", (_, error) => {
     expect(toPublicError(report, error)).toEqual({
       code: "internal_error",
-      message: "internal server error",
+      message: "Internal server error",
       details: {},
       errorId: "id-1",
     });
@@ -44,10 +44,10 @@ describe("toPublicError", () => {
 
   it("keeps the id of an error that was reported before", () => {
     report.mockClear();
-    const error = new LoomError("store_closed", "the knowledge base is closed", { error_id: "id-0", more: 1 });
+    const error = new LoomError("store_closed", "The knowledge base is closed", { error_id: "id-0", more: 1 });
     expect(toPublicError(report, error)).toEqual({
       code: "store_closed",
-      message: "the knowledge base is closed",
+      message: "The knowledge base is closed",
       details: { more: 1 },
       errorId: "id-0",
     });

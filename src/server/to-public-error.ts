@@ -23,7 +23,7 @@ export function toPublicError(report: (error: unknown) => string | undefined, er
   if (!isLoomError(error))
     return {
       code: "internal_error",
-      message: "internal server error",
+      message: "Internal server error",
       details: {},
       errorId: report(error),
     };
@@ -36,16 +36,16 @@ export function toPublicError(report: (error: unknown) => string | undefined, er
 }
 
 const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
-  internal_error: "internal server error",
-  store_failed: "the store cannot be read or written",
-  store_full: "the store cannot be written: no space left",
-  store_busy: "the store is locked by another process; try again in a moment",
-  store_read_only: "the store is read-only",
-  store_corrupt: "the store is damaged",
-  store_newer: "the store was created by a newer version of Loom",
-  store_older: "the store was created by an older version of Loom",
-  store_closed: "the store is closed",
-  mcp_failed: "an MCP server of this server failed",
-  missing_key: "the server has no API key for the model's provider",
-  listen_failed: "the server cannot listen on its address",
+  internal_error: "Internal server error",
+  store_failed: "The store cannot be read or written",
+  store_full: "The store cannot be written: no space left",
+  store_busy: "The store is locked by another process; try again in a moment",
+  store_read_only: "The store is read-only",
+  store_corrupt: "The store is damaged",
+  store_newer: "The store was created by a newer version of Loom",
+  store_older: "The store was created by an older version of Loom",
+  store_closed: "The store is closed",
+  mcp_failed: "An MCP server failed",
+  missing_key: "The server has no API key for the model's provider",
+  listen_failed: "The server cannot listen on its address",
 };

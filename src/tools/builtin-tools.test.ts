@@ -111,7 +111,7 @@ describe("createBuiltinTools", () => {
     };
     expect((await tool.execute({ time_zone: "UTC" }, context)).text).toContain("00:00:00 in UTC");
     expect((await tool.execute({}, context)).text).toContain(Intl.DateTimeFormat().resolvedOptions().timeZone);
-    expect(() => createCurrentTimeTool({ timeZone: "Nowhere" })).toThrow('unknown time zone "Nowhere"');
+    expect(() => createCurrentTimeTool({ timeZone: "Nowhere" })).toThrow('Unknown time zone "Nowhere"');
   });
 
   it("writes a to-do list and ticks its items", async () => {
@@ -247,9 +247,9 @@ describe("ask_consent", () => {
 describe("createToolbox", () => {
   const [calculator, time] = createBuiltinTools();
   it("rejects duplicate names, invalid names and too many tools", () => {
-    expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("two tools have the name calculator");
+    expect(() => createToolbox([calculator!, time!, calculator!])).toThrow("Two tools have the name calculator");
     expect(() => createToolbox([{ ...calculator!, name: "a b" }])).toThrow("the name must have 1 to 64 letters");
-    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("an agent can have at most 1 tools");
+    expect(() => createToolbox([calculator!, time!], { maxTools: 1 })).toThrow("An agent can have at most 1 tools");
   });
 
   it("knows which tools are idempotent", () => {

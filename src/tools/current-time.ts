@@ -22,7 +22,7 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
   if (readTime(0, usual) === undefined)
     throw new LoomError(
       "tool_invalid",
-      `unknown time zone ${JSON.stringify(usual)}; use an IANA name, such as Asia/Shanghai or UTC`,
+      `Unknown time zone ${JSON.stringify(usual)}; use an IANA name, such as Asia/Shanghai or UTC`,
     );
   return defineTool({
     name: "current_time",

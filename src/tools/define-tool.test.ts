@@ -103,7 +103,7 @@ describe("defineTool", () => {
     });
     expect((await tool.validate({ n: "x" })).ok).toBe(false);
     expect(refusal(() => defineTool({ name: "t", description: "d", input: anything, execute: () => 1 }))).toBe(
-      'tool "t": by-hand does not produce JSON Schema; pass `inputSchema` too',
+      'Tool "t": by-hand does not produce JSON Schema; pass `inputSchema` too',
     );
     const odd = z.object({ when: z.date() });
     expect(refusal(() => defineTool({ name: "t", description: "d", input: odd, execute: () => 1 }))).toMatch(
@@ -235,12 +235,12 @@ describe("the return value of a tool", () => {
 
   it.each<[string, () => unknown, string]>([
     ["an error", () => new Error("no such city"), "no such city"],
-    ["a response", () => new Response("hidden"), "The tool returned Response, which cannot be converted to JSON."],
-    ["a blob", () => new Blob(["hidden"]), "The tool returned Blob, which cannot be converted to JSON."],
+    ["a response", () => new Response("hidden"), "The tool returned Response, which cannot be converted to JSON"],
+    ["a blob", () => new Blob(["hidden"]), "The tool returned Blob, which cannot be converted to JSON"],
     [
       "data without a JSON form",
       () => toolResult({ output: /x/ }),
-      "The tool returned RegExp, which cannot be converted to JSON.",
+      "The tool returned RegExp, which cannot be converted to JSON",
     ],
   ])("fails for %s", async (_name, make, message) => {
     await expect(define(make).execute({}, contextWith())).rejects.toThrow(message);

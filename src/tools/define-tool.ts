@@ -57,7 +57,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
   if (schema === undefined)
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: \`input\` must be a Standard Schema, such as a Zod object`,
+      `Tool ${describeValue(name)}: \`input\` must be a Standard Schema, such as a Zod object`,
     );
   if (
     typeof execute !== "function" ||
@@ -65,7 +65,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
   )
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: \`execute\` must be a function, and \`approval\` must be "never", "always" or a function`,
+      `Tool ${describeValue(name)}: \`execute\` must be a function, and \`approval\` must be "never", "always" or a function`,
     );
 
   const tool: Tool = {
@@ -100,7 +100,7 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 export function assertTool(tool: Tool): void {
   const { name, title = "", description, inputSchema } = tool;
   const refuse = (what: string): never => {
-    throw new LoomError("tool_invalid", `tool ${describeValue(name)}: ${what}`);
+    throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
   if (typeof name !== "string" || !NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
   if (typeof title !== "string") refuse("`title` must be a string");
@@ -137,7 +137,7 @@ function readJsonSchema(name: string, input: StandardSchema): JsonObject {
   if (jsonSchema === undefined)
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: ${vendor} does not produce JSON Schema; pass \`inputSchema\` too`,
+      `Tool ${describeValue(name)}: ${vendor} does not produce JSON Schema; pass \`inputSchema\` too`,
     );
   try {
     // The schema version is of no use to models.
@@ -147,7 +147,7 @@ function readJsonSchema(name: string, input: StandardSchema): JsonObject {
     const why = describeFailure(cause);
     throw new LoomError(
       "tool_invalid",
-      `tool ${describeValue(name)}: ${vendor} cannot express its input as JSON Schema (${why}); pass \`inputSchema\` too`,
+      `Tool ${describeValue(name)}: ${vendor} cannot express its input as JSON Schema (${why}); pass \`inputSchema\` too`,
       {},
       { cause },
     );

@@ -55,7 +55,7 @@ describe("describeInput", () => {
 
   it("rejects unsupported keywords", () => {
     expect(() => describeInput({ type: "object", properties: { a: { pattern: "x" } } })).toThrow(
-      'the schema at "/a" has `pattern`, which is not supported',
+      'The schema at "/a" has `pattern`, which is not supported',
     );
     expect(() => describeInput({ type: "array", items: { oneOf: [] } })).toThrow("`oneOf`");
   });

@@ -50,10 +50,10 @@ export function describeInput<Input>(schema: JsonObject): StandardSchema<Input> 
 }
 
 function assertKnown(schema: Json | undefined, path: string): void {
-  if (!isJsonObject(schema)) throw new LoomError("tool_invalid", `the schema at "${path}" must be an object`);
+  if (!isJsonObject(schema)) throw new LoomError("tool_invalid", `The schema at "${path}" must be an object`);
   const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword));
   if (unknown !== undefined)
-    throw new LoomError("tool_invalid", `the schema at "${path}" has \`${unknown}\`, which is not supported`);
+    throw new LoomError("tool_invalid", `The schema at "${path}" has \`${unknown}\`, which is not supported`);
   for (const [name, inner] of Object.entries((schema["properties"] ?? {}) as JsonObject))
     assertKnown(inner, `${path}/${name}`);
   if (schema["items"] !== undefined) assertKnown(schema["items"], `${path}/items`);

@@ -80,9 +80,9 @@ describe("readArguments", () => {
   });
 
   it("reports a value that is not an object", () => {
-    expect(read("[1]")).toBe("The arguments must be a JSON object, not an array.");
-    expect(read('"x"')).toBe('The arguments must be a JSON object, not "x".');
-    expect(read("null")).toBe("The arguments must be a JSON object, not null.");
+    expect(read("[1]")).toBe("The arguments must be a JSON object, not an array");
+    expect(read('"x"')).toBe('The arguments must be a JSON object, not "x"');
+    expect(read("null")).toBe("The arguments must be a JSON object, not null");
   });
 
   it("treats an empty text as no arguments", () => {

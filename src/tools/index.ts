@@ -31,16 +31,16 @@ export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./
 export { createTodoTools } from "./todo-tools.ts";
 export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
 export { toolResult, type ToolResultParts } from "./tool-result.ts";
-export { limitToolbox, type LimitToolboxOptions as LimitOptions } from "./limit-toolbox.ts";
+export { limitToolbox, type LimitToolboxOptions } from "./limit-toolbox.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
 export type {
   ApprovalPolicy,
   CheckedInput,
   ShownEvent,
   Tool,
-  ToolCallRequest as ToolCall,
+  ToolCallRequest,
   ToolContext,
   ToolOptions,
   ToolOutcome,
-  ToolCallResult as ToolResult,
+  ToolCallResult,
 } from "./tool.ts";

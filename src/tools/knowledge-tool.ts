@@ -19,7 +19,7 @@ import { untilAborted } from "./until-aborted.ts";
 export interface KnowledgeToolOptions {
   /** Tool name. Default: `search_knowledge_base`. */
   readonly name?: string;
-  /** Description for the model. */
+  /** Description for the model. Default: a general one. */
   readonly description?: string;
   /** Passages returned if a call does not say how many. Default: 5. Maximum: 20. */
   readonly limit?: number;
@@ -128,7 +128,7 @@ async function find(
         ? retriever.search(query, { limit, signal, collection })
         : retriever.retrieve(query, { limit, signal });
     const found: unknown = await untilAborted(Promise.resolve(pending), signal);
-    if (!Array.isArray(found)) throw new TypeError("the retriever did not return an array of passages");
+    if (!Array.isArray(found)) throw new TypeError("The retriever did not return an array of passages");
     return found.slice(0, limit).map(clean);
   } catch (cause) {
     signal.throwIfAborted();

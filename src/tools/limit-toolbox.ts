@@ -9,7 +9,7 @@ import type { Toolbox } from "./toolbox.ts";
 export interface LimitToolboxOptions {
   /** Rules to combine. The strictest rule for a tool applies. */
   readonly rules: readonly (ToolRules | undefined)[];
-  /** Tools exempt from the rules, such as the one that returns structured output. */
+  /** Tools exempt from the rules, such as the one that returns structured output. Default: none. */
   readonly except?: readonly string[];
 }
 

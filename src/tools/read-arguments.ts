@@ -19,7 +19,7 @@ export function readArguments({ input, rawInput }: Pick<ToolCallRequest, "input"
   if (rawInput.trim() === "") return { ok: true, input: {} };
   const fault = findJsonFault(rawInput);
   if (fault === undefined)
-    return { ok: false, message: `The arguments must be a JSON object, not ${describeJson(rawInput)}.` };
+    return { ok: false, message: `The arguments must be a JSON object, not ${describeJson(rawInput)}` };
   const { position, expected } = fault;
   const where = position >= rawInput.length ? "ends too early" : `is invalid at position ${position}`;
   const before = rawInput.slice(Math.max(0, position - AROUND), position).toWellFormed();

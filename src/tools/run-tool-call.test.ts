@@ -375,7 +375,7 @@ describe("a tool that fails", () => {
       );
       const done = run(tool, host);
       await vi.advanceTimersByTimeAsync(100);
-      expect(await done).toMatchObject({ errorCode: "tool_timeout", result: "The tool did not finish within 100 ms." });
+      expect(await done).toMatchObject({ errorCode: "tool_timeout", result: "The tool did not finish within 100 ms" });
       expect(seen?.signal.aborted).toBe(true);
       expect(isLoomError(seen?.signal.reason, "tool_timeout")).toBe(true);
       late.resolve();
@@ -464,7 +464,7 @@ describe("a tool that fails", () => {
     expect((await run(show(170_000), createToolRecorder())).result).toBe("shown");
     const host = createToolRecorder();
     expect((await run(show(180_000), host)).result).toBe(
-      "The tool tried to show 540028 bytes of `custom`, but one event can have at most 524288.",
+      "The tool tried to show 540028 bytes of `custom`, but one event can have at most 524288",
     );
     expect(host.types()).toEqual(["tool_start", "custom", "tool_end"]);
     expect((await run(show(180_000, { maxShownBytes: 600_000 }), createToolRecorder())).result).toBe("shown");

@@ -183,7 +183,7 @@ async function withTimeout<T>(
   const abort = new AbortController();
   const onEnd = (): void => abort.abort(signal.reason);
   const onTimeout = (): void =>
-    abort.abort(new LoomError("tool_timeout", `The tool did not finish within ${timeoutMs} ms.`, { limit: timeoutMs }));
+    abort.abort(new LoomError("tool_timeout", `The tool did not finish within ${timeoutMs} ms`, { limit: timeoutMs }));
   const timer = setTimeout(onTimeout, timeoutMs);
   signal.addEventListener("abort", onEnd, { once: true });
   try {

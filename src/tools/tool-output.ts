@@ -135,7 +135,7 @@ export class ToolOutput {
     if (tooMuch !== undefined)
       throw new LoomError(
         "event_too_large",
-        `The tool tried to show ${bytes} bytes of \`${event.type}\`, but ${tooMuch}.`,
+        `The tool tried to show ${bytes} bytes of \`${event.type}\`, but ${tooMuch}`,
         {
           bytes,
           limit: this.#maxShown,
@@ -268,7 +268,7 @@ function isFirstHalf(text: string, at: number): boolean {
 function copyShown(event: ShownEvent): { readonly copy: LoomEvent; readonly bytes: number } {
   const type: unknown = (event as ShownEvent | undefined)?.type;
   if (typeof type !== "string" || !SHOWN.has(type))
-    throw new LoomError("invalid_event", `a tool can show ${[...SHOWN].join(", ")}, not ${describeValue(type)}`);
+    throw new LoomError("invalid_event", `A tool can show ${[...SHOWN].join(", ")}, not ${describeValue(type)}`);
   let text: string;
   try {
     text = JSON.stringify(event);

@@ -54,7 +54,7 @@ function assertSerializable(value: unknown, made: Json): void {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === null || prototype === Object.prototype || value instanceof Map || "toJSON" in value) return;
   const name = value.constructor.name || "an object";
-  throw new LoomError("tool_failed", `The tool returned ${name}, which cannot be converted to JSON.`);
+  throw new LoomError("tool_failed", `The tool returned ${name}, which cannot be converted to JSON`);
 }
 
 /** Converts a value to text for a model or a person. */

@@ -2,7 +2,7 @@
 import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
 import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
-import { summariseTool } from "./summarise-tool.ts";
+import { summarizeTool } from "./summarize-tool.ts";
 import type { Tool } from "./tool.ts";
 
 /** Describes a tool to a model. */
@@ -21,7 +21,7 @@ export interface Toolbox {
   /** Returns the descriptions to send to the model. */
   describe(): readonly ToolDescription[];
   /** Returns a short description for users, or undefined if there is no such tool. */
-  summarise(name: string): string | undefined;
+  summarize(name: string): string | undefined;
   /** Returns false for an unknown tool. */
   isIdempotent(name: string): boolean;
   /** Waits until another call of the tool can run. Throws `queue_full` if too many calls wait. */
@@ -51,8 +51,8 @@ export function createToolbox(
   for (const tool of tools) {
     assertTool(tool);
     const { name, concurrency } = tool;
-    if (byName.has(name)) throw new LoomError("tool_invalid", `two tools have the name ${name}`, { name });
-    if (byName.size >= maxTools) throw new LoomError("tool_invalid", `an agent can have at most ${maxTools} tools`);
+    if (byName.has(name)) throw new LoomError("tool_invalid", `Two tools have the name ${name}`, { name });
+    if (byName.size >= maxTools) throw new LoomError("tool_invalid", `An agent can have at most ${maxTools} tools`);
     byName.set(name, tool);
     if (concurrency !== undefined) gates.set(name, new ConcurrencyLimit(concurrency, maxWaiting));
   }
@@ -63,9 +63,9 @@ export function createToolbox(
   }));
   /** Computed on demand, because most tools of a large toolbox are never called. */
   const summaries = new Map<string, string | undefined>();
-  const summarise = (name: string): string | undefined => {
+  const summarize = (name: string): string | undefined => {
     const tool = byName.get(name);
-    if (tool !== undefined && !summaries.has(name)) summaries.set(name, summariseTool(tool));
+    if (tool !== undefined && !summaries.has(name)) summaries.set(name, summarizeTool(tool));
     return summaries.get(name);
   };
   return {
@@ -73,7 +73,7 @@ export function createToolbox(
     find: (name) => byName.get(name),
     ruleOf: () => "allow",
     describe: () => descriptions,
-    summarise,
+    summarize,
     isIdempotent: (name) => byName.get(name)?.idempotent === true,
     enter: async (name, signal) => (await gates.get(name)?.enter(signal)) ?? (() => undefined),
   };

@@ -331,7 +331,7 @@ describe("a receiver of loom only", () => {
     pushAll(source, framesOf("react-tools", "loom"));
     source.end();
     expect(receiver.getSnapshot().sessions).toEqual(receive(framesOf("react-tools", "loom")));
-    expect(() => receiver.open({ dialect: "engine" })).toThrow("this receiver reads loom, not engine");
+    expect(() => receiver.open({ dialect: "engine" })).toThrow("This receiver reads loom, not engine");
     expect(() => receiver.openFeed({ session: "s", dialect: "lumine" })).toThrow("not lumine");
     const other = receiver.open();
     pushAll(other, framesOf("react-tools", "engine"));

@@ -210,7 +210,7 @@ export const PAGE_QUESTIONS: readonly (readonly [query: string, page: string])[]
   ["怎么审批工具", "handbook/zh/tools-and-approval.md"],
   ["知识库支持哪些格式", "handbook/zh/knowledge-base.md"],
   ["指标有哪些", "handbook/zh/observe.md"],
-  ["断线的读者怎么办", "handbook/zh/resume-and-durability.md"],
+  ["断线的客户端怎么办", "handbook/zh/resume-and-durability.md"],
 ];
 
 /** Messages that have nothing to do with the documents. */

@@ -74,7 +74,7 @@ export async function startProviderServer(options: { readonly key?: string } = {
     const { fault } = turn;
     if (fault?.kind === "silent") return reportStuck(request);
     if (fault?.kind === "status") {
-      const { status = 500, message = "scripted failure", headers = {} } = fault;
+      const { status = 500, message = "Scripted failure", headers = {} } = fault;
       return refuse(response, wire, status, message, headers);
     }
     response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
@@ -108,7 +108,7 @@ export async function startProviderServer(options: { readonly key?: string } = {
 }
 
 async function fail(fault: ServerFault, frame: string, wire: Wire, response: ServerResponse): Promise<void> {
-  const { kind, message = "scripted failure" } = fault;
+  const { kind, message = "Scripted failure" } = fault;
   if (kind === "end") response.end();
   if (kind === "error") response.end(wire.streamError(message));
   if (kind === "malformed") response.end(`data: {"choices": [{"delta": {"content": "bro\n\n${frame}`);

@@ -162,7 +162,7 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
       const image = findAnswer(page).getByRole("button", { name: `View image: ${name}` });
       const measure = (): Promise<number> =>
         image.locator("img").evaluate((one) => (one as HTMLImageElement).naturalWidth);
-      await expect.poll(measure).toBe(1);
+      await expect.poll(measure, { timeout: 10_000 }).toBe(1);
     }
     expect(asked.toSorted()).toEqual([
       "/v1/images?url=https%3A%2F%2Fexample.com%2Fa%2520b.png",

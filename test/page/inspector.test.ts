@@ -25,7 +25,10 @@ describe.skipIf(!hasChromium)("the inspector on the page (skipped without Chromi
       await inspector.getByRole("option", { name: new RegExp(`Tool ${name} , done, started at`) }).waitFor();
 
     await show("Tokens");
-    await inspector.getByText(/^\d{3}$/).first().waitFor();
+    await inspector
+      .getByText(/^\d{3}$/)
+      .first()
+      .waitFor();
 
     // From the conversation to the frame, and back.
     const calculator = findAnswer(page)

@@ -14,7 +14,7 @@ const SECRET = "sk-canary-0123456789abcdef";
 const FAULTS: readonly (readonly [name: string, make: () => unknown])[] = [
   ["a system error", () => Object.assign(new Error(`ENOENT: no such file, open '${PATH}'`), { code: "ENOENT" })],
   ["an error of a package", () => new TypeError(`node_modules/left-pad: ${SECRET}`, { cause: new Error(PATH) })],
-  ["a store that fails", () => new LoomError("store_failed", `the store cannot be opened: ${PATH}`, { path: PATH })],
+  ["a store that fails", () => new LoomError("store_failed", `The store cannot be opened: ${PATH}`, { path: PATH })],
   ["a damaged store", () => new LoomError("store_corrupt", `damaged: ${PATH}`, { path: PATH })],
   ["a busy store", () => new LoomError("store_busy", `locked: ${PATH}`, { path: PATH })],
   ["a failing MCP server", () => new LoomError("mcp_failed", `spawn ${PATH} ${SECRET}`, { command: PATH })],

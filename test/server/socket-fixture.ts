@@ -170,7 +170,7 @@ function createDispatcher(log: Log, play: Play): RunDispatcher {
   return {
     agents: [],
     resolveAgent(name) {
-      if (name !== undefined && name !== "echo") throw new LoomError("unknown_agent", `unknown agent "${name}"`);
+      if (name !== undefined && name !== "echo") throw new LoomError("unknown_agent", `Unknown agent "${name}"`);
       return "echo";
     },
     dispatch(sessionId) {

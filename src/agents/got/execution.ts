@@ -9,7 +9,7 @@ import type { AgentContext } from "../agent-kind.ts";
 import { think, type ThinkResult } from "../think.ts";
 import { fitTexts } from "./fit-texts.ts";
 import type { MissingNodes } from "./missing-nodes.ts";
-import { type Plan, type PlanNode, summarise } from "./plan.ts";
+import { type Plan, type PlanNode, toLabel } from "./plan.ts";
 import type { KnownResult } from "./prompts.ts";
 import type { Scheduler } from "./scheduler.ts";
 
@@ -55,7 +55,7 @@ export function listKnownResults(
   nodes: readonly PlanNode[],
   results: ReadonlyMap<string, string>,
 ): readonly KnownResult[] {
-  return nodes.map(({ id, task }) => ({ id, task: summarise(task), text: results.get(id) ?? "" }));
+  return nodes.map(({ id, task }) => ({ id, task: toLabel(task), text: results.get(id) ?? "" }));
 }
 
 export function fitKnownResults(known: readonly KnownResult[]): readonly KnownResult[] {

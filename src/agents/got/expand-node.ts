@@ -48,7 +48,7 @@ export async function expandNode(
     const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known));
     const complex = readLastObject(text)?.["complex"];
     if (typeof complex !== "boolean")
-      inner.emitWithResult(complain(`the model did not say whether ${node.id} is complex; it is not expanded`));
+      inner.emitWithResult(complain(`The model did not say whether ${node.id} is complex; it is not expanded`));
     return complex === true;
   });
   // Other nodes may have used up the limit meanwhile.
@@ -67,7 +67,7 @@ export async function expandNode(
         inner.emitWithResult(describeExpansion(node.id, found.plan));
       } else
         inner.emitWithResult(
-          complain(`the model gave no valid plan for ${node.id} (${found.fault}); it is not expanded`),
+          complain(`The model gave no valid plan for ${node.id} (${found.fault}); it is not expanded`),
         );
     },
   });

@@ -83,7 +83,7 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
     findRoom: () => maxNodes,
   });
   if (outcome.ok) return outcome.plan;
-  const message = `the model gave no valid plan (${outcome.fault}); the question is answered as one task`;
+  const message = `The model gave no valid plan (${outcome.fault}); the question is answered as one task`;
   node.emitWithResult(createWarning("model_output_invalid", message, context.stage));
   const task = question.trim().slice(0, MAX_TASK_LENGTH).toWellFormed();
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
@@ -93,7 +93,7 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
 function checkPlan(kept: Plan): Plan {
   const outcome = validatePlan(kept, MAX_PLAN_NODES);
   if (outcome.ok) return outcome.plan;
-  throw new LoomError("graph_invalid", `the plan is invalid: ${outcome.fault}`);
+  throw new LoomError("graph_invalid", `The plan is invalid: ${outcome.fault}`);
 }
 
 /** The results to keep in the state: final results complete if possible, the others as space permits. */
@@ -102,7 +102,7 @@ function describeResults(execution: Execution, { nodes }: Plan) {
   const { missing, count } = joinMissing(nodes.flatMap(({ id }) => execution.missing.get(id) ?? []));
   const ends = listFinalNodes(nodes, (id) => results.has(id));
   if (ends.length === 0)
-    throw new LoomError("node_failed", `no node of the graph has a result; first failure: ${execution.firstFault}`, {
+    throw new LoomError("node_failed", `No node of the graph has a result; first failure: ${execution.firstFault}`, {
       stage: execution.context.stage,
     });
   const isEnd = new Set(ends);

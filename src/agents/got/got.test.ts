@@ -209,7 +209,7 @@ describe("a graph of thoughts", () => {
     expect(rebuildGraph(records).failed).toEqual([]);
     expect(replyOf(records)).toBe("From end.");
     const exits = eventsOf(records, "node_exit").filter(({ id }) => id === "left");
-    expect(exits.slice(1)).toMatchObject([{ result: { Err: "the model gave an empty result" } }, { result: "Ok" }]);
+    expect(exits.slice(1)).toMatchObject([{ result: { Err: "The model gave an empty result" } }, { result: "Ok" }]);
     expect(exits).toHaveLength(3);
   });
 

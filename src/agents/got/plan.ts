@@ -21,7 +21,7 @@ export type Plan = {
 const MAX_LABEL_LENGTH = 200;
 
 /** The first line of a text, shortened to a label. */
-export function summarise(text: string): string {
+export function toLabel(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.trim() ?? "";
   return line.length <= MAX_LABEL_LENGTH ? line : `${line.slice(0, MAX_LABEL_LENGTH - 1).toWellFormed()}…`;
 }
@@ -39,7 +39,7 @@ export function describePlan({ nodes }: Plan): GotPlanEvent {
     edge_count: edges.length,
     node_ids: nodes.map(({ id }) => id),
     edges,
-    labels: nodes.map(({ task }) => summarise(task)),
+    labels: nodes.map(({ task }) => toLabel(task)),
     operations: nodes.map(({ operation }) => operation),
   };
 }
@@ -55,7 +55,7 @@ export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
     edges_added: edges.length,
     nodes: nodes.map((node) => node.id),
     edges,
-    labels: nodes.map(({ task }) => summarise(task)),
+    labels: nodes.map(({ task }) => toLabel(task)),
     operations: nodes.map(({ operation }) => operation),
   };
 }

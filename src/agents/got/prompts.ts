@@ -1,6 +1,6 @@
 /**
  * Prompts of Graph of Thoughts: the question first, then known results, the task, and the answer format last. They must
- * work with any model. The offline model recognises them by their text.
+ * work with any model. The offline model recognizes them by their text.
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { QuestionContext } from "../agent-kind.ts";

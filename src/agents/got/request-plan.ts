@@ -52,7 +52,7 @@ export async function recallPlan(part: PartContext, key: string): Promise<Plan |
   for (const call of [1, 2]) {
     if (!part.has(`${key}-${call}`)) return undefined;
     const answered = await part.once<PlanAnswer>(`${key}-${call}`, () => {
-      throw new LoomError("node_failed", `the plan "${key}" is not remembered`);
+      throw new LoomError("node_failed", `The plan "${key}" is not remembered`);
     });
     if ("plan" in answered) return answered.plan;
   }

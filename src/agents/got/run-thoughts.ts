@@ -14,7 +14,7 @@ import { type GotNodeCompleteEvent, isLoomError, LoomError } from "../../protoco
 import { type Execution, fitKnownResults, type GotLimits, listKnownResults } from "./execution.ts";
 import { expandNode } from "./expand-node.ts";
 import { joinMissing, type MissingNodes, NONE_MISSING } from "./missing-nodes.ts";
-import { listFinalNodes, type PlanNode, summarise } from "./plan.ts";
+import { listFinalNodes, type PlanNode, toLabel } from "./plan.ts";
 import { askForWork, type KnownResult } from "./prompts.ts";
 import { scoreResults } from "./score-results.ts";
 import { closeCallsOf, thinkWithTools } from "./think-with-tools.ts";
@@ -75,7 +75,7 @@ function recordEnd(execution: Execution, node: PlanNode, { text, error, lost = N
 }
 
 function createMissing({ id, task }: PlanNode, reason: string): MissingNodes {
-  return { missing: [{ id, task: summarise(task), reason: summarise(reason) }], count: 1 };
+  return { missing: [{ id, task: toLabel(task), reason: toLabel(reason) }], count: 1 };
 }
 
 export function createRetryPolicy({ attempts, retryMs }: Pick<GotLimits, "attempts" | "retryMs">): RetryPolicy {
@@ -114,7 +114,7 @@ async function runThought(
             onMissing: (found) => (missing = found),
           });
           closeCallsOf(context.run, id);
-          part.emitWithResult({ type: "got_node_complete", id, result_summary: summarise(text), ...details });
+          part.emitWithResult({ type: "got_node_complete", id, result_summary: toLabel(text), ...details });
           return { text, ...(missing === undefined ? {} : { lost: missing }) };
         },
         {
@@ -173,7 +173,7 @@ async function workOn(
     results,
   );
   const [first] = ends;
-  if (first === undefined) throw new LoomError("node_failed", `none of its ${plan.nodes.length} nodes has a result`);
+  if (first === undefined) throw new LoomError("node_failed", `None of its ${plan.nodes.length} nodes has a result`);
   if (ends.length === 1) return { text: first.text };
   const whole: PlanNode = { ...node, operation: "aggregate" };
   return { text: await thinkWithTools(execution, part, askForWork(context, whole, fitKnownResults(ends))) };

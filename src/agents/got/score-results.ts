@@ -7,7 +7,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { isJsonObject } from "../../protocol/index.ts";
 import { readLastObject } from "../read-json.ts";
 import { askForJson, createWarning, type Execution } from "./execution.ts";
-import { type PlanNode, summarise } from "./plan.ts";
+import { type PlanNode, toLabel } from "./plan.ts";
 import { askForScores, askForScoresAgain, type KnownResult } from "./prompts.ts";
 import type { ThoughtOutcome } from "./run-thoughts.ts";
 
@@ -27,7 +27,7 @@ export async function scoreResults(
       const scores = fault ?? readScores(text, known);
       if (typeof scores !== "string") return { scores };
       if (call === 2) {
-        const message = `the model gave no valid scores for ${node.id} (${scores}); the first result is kept`;
+        const message = `The model gave no valid scores for ${node.id} (${scores}); the first result is kept`;
         inner.emitWithResult(createWarning("model_output_invalid", message, context.stage));
       }
       return { fault: scores, said };
@@ -41,7 +41,7 @@ export async function scoreResults(
   const rated = known.map(({ id }, index) => `${id} ${scores[index]}`).join(", ");
   return {
     text: known[best]?.text ?? "",
-    result_summary: summarise(`kept ${known[best]?.id} (${rated})`),
+    result_summary: toLabel(`kept ${known[best]?.id} (${rated})`),
     scored: known.map(({ id }) => id),
     scores,
   };

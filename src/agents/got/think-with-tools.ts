@@ -74,7 +74,7 @@ export async function thinkWithTools(
 /** Returns the result. Throws if the text is empty. */
 function readText({ stage }: GotContext, part: PartContext, { result }: ThinkResult): string {
   const text = result.text.trim();
-  if (text === "") throw new LoomError("model_output_invalid", "the model gave an empty result", { stage });
+  if (text === "") throw new LoomError("model_output_invalid", "The model gave an empty result", { stage });
   const cut = describeCut(result.finishReason, stage);
   if (cut !== undefined) part.emitWithResult(cut);
   return text;
@@ -88,7 +88,7 @@ function toTurn({ content, calls }: ThinkResult): RememberedTurn {
 }
 
 function reportLimit(part: PartContext, maxIterations: number): void {
-  const message = `the thought reached its limit of ${maxIterations} rounds; its result may be incomplete`;
+  const message = `The thought reached its limit of ${maxIterations} rounds; its result may be incomplete`;
   part.emitWithResult(createWarning("iteration_limit", message, "iteration_limit"));
 }
 

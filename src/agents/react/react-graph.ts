@@ -159,7 +159,7 @@ function closeOrphanedCalls(run: ReactContext["run"]): void {
 function reportLimit(node: NodeContext, maxIterations: number): void {
   void node.span.emit({
     type: "error",
-    message: `the agent reached its limit of ${maxIterations} rounds and answers with what it has`,
+    message: `The agent reached its limit of ${maxIterations} rounds and answers with what it has`,
     code: "iteration_limit",
     stage: "iteration_limit",
     recoverable: true,

@@ -254,7 +254,7 @@ describe("a ReAct agent", () => {
     const [error] = eventsOf(await fixture.read(), "error");
     expect(error).toEqual({
       type: "error",
-      message: "the run failed unexpectedly",
+      message: "The run failed unexpectedly",
       code: "run_failed",
       details: { error_id: told[0]?.[1] },
     });

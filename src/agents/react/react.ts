@@ -15,8 +15,8 @@ import { createReactGraph, type ReactContext, type ReactState } from "./react-gr
 /** Options of the kind `react`. */
 export interface ReactOptions {
   /**
-   * Maximum rounds of model and tool calls; then the agent answers with what it has, and reports `iteration_limit`. Default:
-   * 25.
+   * Maximum rounds of model and tool calls; then the agent reports `iteration_limit` and answers with what it has.
+   * Default: 25.
    */
   readonly maxIterations?: number;
   /** Structured output: the reply is JSON that matches this schema. Default: plain text. */
@@ -58,7 +58,7 @@ function describeAnswer({ answer, round, messages }: ReactState, context: ReactC
   const { lastNodeId: nodeId, maxIterations, answerTool } = context;
   if (answer !== null) return { reply: JSON.stringify(answer), nodeId };
   if (answerTool !== undefined)
-    throw new LoomError("iteration_limit", "the model did not return an answer that matches the schema", {
+    throw new LoomError("iteration_limit", "The model did not return an answer that matches the schema", {
       stage: "iteration_limit",
     });
   const last = messages.at(-1);

@@ -137,7 +137,7 @@ function canGoBack({ search }: TotContext, state: TotState): boolean {
 function describeSpent(what: string): ErrorEvent {
   return {
     type: "error",
-    message: `the search reached ${what} and answers with the best thought so far`,
+    message: `The search reached ${what} and answers with the best thought so far`,
     code: "budget_spent",
     stage: "iteration_limit",
     recoverable: true,

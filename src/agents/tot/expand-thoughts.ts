@@ -98,7 +98,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   });
   const cut = sum(results.map((result) => result.cut));
   if (cut > 0)
-    node.emitWithResult(createWarning(`the model gave more than requested; ${cut} parts were left out`, stage));
+    node.emitWithResult(createWarning(`The model gave more than requested; ${cut} parts were left out`, stage));
   const halves = results.filter(({ isHalf }) => isHalf).length;
   if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));

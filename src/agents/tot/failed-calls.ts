@@ -36,12 +36,12 @@ export class FailedCalls {
     else this.#failures.push(failure);
   }
 
-  /** Reports the failures. Throws if no call succeeded and the search has nothing else to continue with (`hasElse`). */
-  report(node: NodeContext, stage: string, hasElse: boolean): void {
+  /** Reports the failures. Throws if no call succeeded, unless the search can continue without them (`canContinue`). */
+  report(node: NodeContext, stage: string, canContinue: boolean): void {
     const [first] = this.#failures;
     if (first === undefined) return;
     const { code, message } = first;
-    if (this.#succeeded === 0 && !hasElse) throw new LoomError(code, message, { stage });
+    if (this.#succeeded === 0 && !canContinue) throw new LoomError(code, message, { stage });
     const many = `${this.#failures.length} model calls failed and are ignored: ${message}`;
     node.emitWithResult(createWarning(many, stage, code));
   }

@@ -34,7 +34,7 @@ export type ParsedThoughts = {
 export interface ThoughtLimits {
   /** Maximum thoughts of this answer. */
   readonly max: number;
-  /** Number from which on further thoughts count as `cut`. Default: `max`. */
+  /** Thoughts beyond this number are counted in `cut`. Default: `max`. */
   readonly tooMany?: number;
   /** Maximum characters of a thought. */
   readonly maxCharacters: number;

@@ -50,7 +50,7 @@ export function readSettings(options: TotOptions): TotSettings {
   if (strategy === "breadth" && settings.beam * settings.candidates > MAX_LEVEL)
     throw invalid(`\`beam\` times \`candidates\` must be at most ${MAX_LEVEL}, so that a level fits into one record`);
   if (measureLevel(settings) > MAX_LEVEL_BYTES)
-    throw invalid("the ids of a level do not fit into one record; use a smaller `candidates` or `maxDepth`");
+    throw invalid("The ids of a level do not fit into one record; use a smaller `candidates` or `maxDepth`");
   return settings;
 }
 

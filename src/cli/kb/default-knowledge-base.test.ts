@@ -120,7 +120,7 @@ describe("the default knowledge base", () => {
     if (text === undefined) mkdirSync(choice.file);
     else writeFileSync(choice.file, text);
     const failure = await openForWriting(choice).then(String, String);
-    expect(failure).toContain(`the knowledge base \`${choice.file}\` ${words}`);
+    expect(failure).toContain(`The knowledge base \`${choice.file}\` ${words}`);
     expect(failure).toContain("--kb FILE");
     expect(failure).not.toMatch(/not a database|unable to open|EISDIR/);
   });

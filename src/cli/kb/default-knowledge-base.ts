@@ -82,7 +82,7 @@ function describeOpenError(file: string, error: unknown): unknown {
   const [what, solution] = OPEN_ERRORS[error.code] ?? ["cannot be opened", OTHER_FILE_HINT];
   return new LoomError(
     error.code,
-    `the knowledge base \`${file}\` ${what}; ${solution}`,
+    `The knowledge base \`${file}\` ${what}; ${solution}`,
     { path: file },
     { cause: error },
   );

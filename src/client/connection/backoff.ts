@@ -6,7 +6,7 @@ export interface ReconnectOptions {
   readonly initialMs: number;
   /** Factor by which the upper bound grows with each attempt. Default: 2. */
   readonly factor: number;
-  /** Maximum delay in milliseconds, even if the server asks for more. Default: 15000. */
+  /** Maximum delay in milliseconds, even if the server asks for more. Default: 15,000. */
   readonly maxMs: number;
   /** Consecutive attempts without progress before the connection fails with `reconnect_limit`. Default: 20. */
   readonly maxAttempts: number;

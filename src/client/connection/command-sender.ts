@@ -31,7 +31,7 @@ export class CommandSender {
   async send(command: ClientCommand): Promise<CommandResult> {
     const { reconnect, commandLimitMs, clock } = this.#options;
     const closing = this.#closing.signal;
-    if (closing.aborted) return createLostResult("connection_lost", "the connection was closed");
+    if (closing.aborted) return createLostResult("connection_lost", "The connection was closed");
     const pause = new Pause(clock);
     const late = new AbortController();
     const timer = clock.setTimeout(() => {
@@ -44,8 +44,8 @@ export class CommandSender {
     const giveUp = (): CommandResult =>
       outcome ??
       (closing.aborted
-        ? createLostResult("connection_lost", "the connection was closed")
-        : createLostResult("command_timeout", `the server did not answer the command within ${commandLimitMs} ms`));
+        ? createLostResult("connection_lost", "The connection was closed")
+        : createLostResult("command_timeout", `The server did not answer the command within ${commandLimitMs} ms`));
     try {
       for (let sends = 1; ; sends++) {
         outcome = await untilAborted(stop, this.#sendOnce(command, stop), giveUp);

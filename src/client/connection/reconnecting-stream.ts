@@ -58,7 +58,7 @@ export interface ReconnectingStreamOptions {
 export interface ReconnectingStreamEvents {
   /** Called on the first sign of life of each attempt. */
   onReachable(): void;
-  /** Asked when the server reports the session as unknown: true if it must exist by now. */
+  /** Called when the server reports the session as unknown. Return true if the session must exist by now. */
   expectsSession(): boolean;
 }
 
@@ -141,7 +141,7 @@ export class ReconnectingStream {
     feed.onOverflow = () => {
       this.#hasOverflowed = true;
       this.#repair.stop();
-      this.#attempt?.markLost("too many frames are held while earlier ones are missing");
+      this.#attempt?.markLost("Too many frames are held while earlier ones are missing");
     };
     void this.#run();
   }
@@ -192,7 +192,7 @@ export class ReconnectingStream {
     switch (outcome.kind) {
       case "aborted":
         if (this.#gapToReload !== undefined) this.#reload(this.#gapToReload);
-        else this.#fail({ code: "connection_lost", message: "the transport was closed" });
+        else this.#fail({ code: "connection_lost", message: "The transport was closed" });
         return;
       case "refused":
         await this.#handleRefusal(outcome);
@@ -211,7 +211,7 @@ export class ReconnectingStream {
           }
         }
         await this.#waitAfter(
-          { code: "connection_lost", message: "the server ended the stream" },
+          { code: "connection_lost", message: "The server ended the stream" },
           { isCleanEnd: true },
         );
         return;
@@ -270,7 +270,7 @@ export class ReconnectingStream {
       else
         this.#fail({
           code: "reconnect_limit",
-          message: `gave up reconnecting (attempts: ${reconnect.maxAttempts}): ${reason.message}`,
+          message: `Gave up reconnecting (attempts: ${reconnect.maxAttempts}): ${reason.message}`,
         });
       return;
     }
@@ -292,7 +292,7 @@ export class ReconnectingStream {
     this.#reloadedTime = this.#options.clock.now();
     this.#reloads++;
     this.#frameCountAtReload = this.#feed.frameCount;
-    this.#restart({ code: "frames_missing", message: "frames are missing; the session is being reloaded" });
+    this.#restart({ code: "frames_missing", message: "Frames are missing; the session is being reloaded" });
   }
 
   /**
@@ -365,4 +365,4 @@ export class ReconnectingStream {
   }
 }
 
-const REQUESTING_FRAMES: StreamReason = { code: "frames_missing", message: "requesting missing frames" };
+const REQUESTING_FRAMES: StreamReason = { code: "frames_missing", message: "Requesting missing frames" };

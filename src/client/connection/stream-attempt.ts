@@ -108,7 +108,7 @@ export class StreamAttempt {
     this.#timer = this.#clock.setTimeout(() => {
       const left = this.#lastActivity + this.#heartbeatMs - this.#clock.now();
       if (left > 0) this.#watch(left);
-      else this.#end({ kind: "silent", message: `the server was silent for ${this.#heartbeatMs} ms` });
+      else this.#end({ kind: "silent", message: `The server was silent for ${this.#heartbeatMs} ms` });
     }, ms);
   }
 }

@@ -75,10 +75,10 @@ function decideStatus({ phases, isMissing, lost, liveRuns, runCount }: StreamFac
   if (!isOpen && failed !== undefined && !isAllThere) return { status: "failed", reason: failed.reason };
   if (lost !== undefined && (isOpen || liveRuns === 0)) return { status: "gap", reason: lost };
   if (isMissing)
-    return { status: "gap", reason: { code: "frames_missing", message: "some frames have not arrived yet" } };
+    return { status: "gap", reason: { code: "frames_missing", message: "Some frames have not arrived yet" } };
   const isUnfinished = liveRuns > 0 || runCount === 0;
   if (isOpen || phases.length === 0) return { status: isUnfinished ? "live" : "complete" };
   if (!isUnfinished) return { status: "complete" };
-  const message = runCount === 0 ? "the stream ended before any run" : "the stream ended during a run";
+  const message = runCount === 0 ? "The stream ended before any run" : "The stream ended during a run";
   return { status: "truncated", reason: { code: "stream_cut", message } };
 }

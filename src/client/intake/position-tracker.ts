@@ -51,7 +51,10 @@ export class PositionTracker {
     this.#skip = 0;
   }
 
-  /** Sets the cursor of the stream's start, for wires whose frames carry none. Frame counts are relative to it. */
+  /**
+   * Sets the cursor of the stream's start, for wire formats whose frames have no cursor. Frame counts are relative to
+   * it.
+   */
   begin(cursor: string): void {
     // A resumed stream does not begin at the start that the count is relative to.
     if (this.#after === undefined && this.count > 0 && this.#origin !== undefined) return;

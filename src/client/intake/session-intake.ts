@@ -216,7 +216,7 @@ export class SessionIntake {
     this.giveUp();
   }
 
-  /** Sets the cursor of the stream's start, for wires whose frames carry no cursors. */
+  /** Sets the cursor of the stream's start, for wire formats whose frames have no cursor. */
   begin(cursor: string): void {
     this.#tracker.begin(cursor);
   }
@@ -237,7 +237,7 @@ export class SessionIntake {
     this.giveUp();
     if (this.dialect === "loom") this.#streamOf("").sequence.jumpTo(eventId);
     this.#tracker.goTo(eventId - 1);
-    this.#recordLoss({ code: "frames_missing", message: `the server no longer has the records before ${eventId}` });
+    this.#recordLoss({ code: "frames_missing", message: `The server no longer has the records before ${eventId}` });
     this.#onChange(this);
   }
 
@@ -276,7 +276,7 @@ export class SessionIntake {
     if (this.#owner === by) return true;
     this.#recordLoss({
       code: "cannot_merge",
-      message: "a second source sent frames without numbers; they cannot be merged",
+      message: "A second source sent frames without numbers; they cannot be merged",
     });
     return false;
   }
@@ -292,7 +292,7 @@ export class SessionIntake {
       case "held":
         break;
       case "late":
-        this.#recordLoss({ code: "frames_missing", message: `frame ${incoming.number} arrived too late to be shown` });
+        this.#recordLoss({ code: "frames_missing", message: `Frame ${incoming.number} arrived too late to be shown` });
         break;
       case "conflict":
         this.#resolveConflict(key, stream, incoming);
@@ -315,7 +315,7 @@ export class SessionIntake {
   #overflow(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
     const waiting = [...this.sources].filter(({ onOverflow }) => onOverflow !== undefined);
     if (waiting.length === 0) {
-      this.giveUp({ code: "held_limit", message: "too many frames arrived after a missing one" });
+      this.giveUp({ code: "held_limit", message: "Too many frames arrived after a missing one" });
       this.#order(key, incoming);
       return;
     }
@@ -337,7 +337,7 @@ export class SessionIntake {
       this.#order(key, incoming);
       return;
     }
-    this.#recordLoss({ code: "id_conflict", message: `two different frames have number ${incoming.number}` });
+    this.#recordLoss({ code: "id_conflict", message: `Two different frames have number ${incoming.number}` });
   }
 
   #streamOf(key: string): NumberedStream {
@@ -377,7 +377,7 @@ export class SessionIntake {
     const { records, issues } = this.#decoder.decode(incoming.text, incoming.frame);
     for (const { rule, message } of issues) this.#fold.addIssue({ rule, message });
     if (records.length === 0 && issues.some(({ level }) => level === "error"))
-      this.#recordLoss({ code: "frame_refused", message: issues[0]?.message ?? "a frame could not be read" });
+      this.#recordLoss({ code: "frame_refused", message: issues[0]?.message ?? "A frame could not be read" });
     for (const record of records) this.#apply(record, sure);
     if (
       this.dialect === "engine" &&
@@ -404,11 +404,11 @@ export class SessionIntake {
   }
 
   #noteMissingRunStart(): void {
-    this.#missingRunStart ??= { code: "frames_missing", message: "the start of a run is missing" };
+    this.#missingRunStart ??= { code: "frames_missing", message: "The start of a run is missing" };
     this.#isStateStale = true;
   }
 
-  /** Counts an unreadable frame, so that the position stays correct. */
+  /** Counts an unreadable frame, so that the position remains correct. */
   skipUnreadable(): void {
     this.#tracker.advance(undefined);
   }

@@ -13,5 +13,5 @@ export type ClientToken = string | (() => string | Promise<string>);
 export async function createAuthorization(token: ClientToken): Promise<string | Refusal> {
   const text = (typeof token === "string" ? token : await token()).trim();
   if (/^[\x21-\x7e]*$/.test(text)) return `Bearer ${text}`;
-  return refuse("unauthorized", "the token contains a space or another invalid character");
+  return refuse("unauthorized", "The token contains a space or another invalid character");
 }

@@ -17,11 +17,11 @@ export function encodeCommand(command: ClientCommand, maxLength: number): string
   try {
     const text = encodeControl(command);
     if (text.length <= maxLength) return text;
-    return refuse("invalid_command", `the command has ${text.length} characters; the limit is ${maxLength}`);
+    return refuse("invalid_command", `The command has ${text.length} characters; the limit is ${maxLength}`);
   } catch (error) {
     return refuse(
       "invalid_command",
-      `the command cannot be encoded: ${error instanceof Error ? error.message : "not serializable as JSON"}`,
+      `The command cannot be encoded: ${error instanceof Error ? error.message : "not serializable as JSON"}`,
     );
   }
 }
@@ -40,6 +40,6 @@ export function createTimedOutCommand(timeoutMs: number): CommandResult {
   return {
     kind: "lost",
     code: "command_timeout",
-    message: `the server did not answer the command within ${timeoutMs} ms`,
+    message: `The server did not answer the command within ${timeoutMs} ms`,
   };
 }

@@ -257,7 +257,7 @@ describe("an unreadable message", () => {
     const command = send();
     say(unnamed);
     await settle();
-    expect(a.sink.faults).toEqual(["invalid_control: the server could not read a frame: not JSON"]);
+    expect(a.sink.faults).toEqual(["invalid_control: The server could not read a frame: not JSON"]);
     expect(a.outcome()).toBeUndefined();
     expect(b.sink.faults).toEqual([]);
     expect(command.outcome()).toBeUndefined();

@@ -102,7 +102,7 @@ export class ControlClient {
     if (this.#closed !== undefined) return Promise.resolve(this.#closed.stream);
     const { session, dialect, modes, from, follow, limit } = request;
     const key = keyOf(session, dialect);
-    if (this.#streams.has(key)) return Promise.resolve(refuse("already_subscribed", "this stream is already open"));
+    if (this.#streams.has(key)) return Promise.resolve(refuse("already_subscribed", "This stream is already open"));
     return new Promise((resolve) => {
       const id = this.#nextId();
       const abort = (): void => this.#abandonStream(stream, { kind: "aborted" });
@@ -148,7 +148,7 @@ export class ControlClient {
   }
 
   send(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
-    if (signal.aborted) return Promise.resolve(createLostCommand("the command was aborted before it was sent"));
+    if (signal.aborted) return Promise.resolve(createLostCommand("The command was aborted before it was sent"));
     if (this.#closed !== undefined) return Promise.resolve(this.#closed.command);
     if (this.#pendingCount >= MAX_PENDING_COMMANDS)
       return Promise.resolve(
@@ -167,7 +167,7 @@ export class ControlClient {
         resolve(outcome);
         this.#checkIdle();
       };
-      const abort = (): void => settle(createLostCommand("the command was aborted before it was answered"));
+      const abort = (): void => settle(createLostCommand("The command was aborted before it was answered"));
       const { commandTimeoutMs } = this.#options;
       const timer = setTimeout(() => settle(createTimedOutCommand(commandTimeoutMs)), commandTimeoutMs);
       signal.addEventListener("abort", abort, { once: true });
@@ -217,7 +217,7 @@ export class ControlClient {
 
   /** Ends all streams and commands because the link is no longer needed. */
   close(): void {
-    this.#endAll({ kind: "aborted" }, createLostCommand("the transport was closed"));
+    this.#endAll({ kind: "aborted" }, createLostCommand("The transport was closed"));
   }
 
   #take(frame: DownFrame): void {
@@ -278,7 +278,7 @@ export class ControlClient {
     const ungranted = [...this.#streams.values()].filter(
       ({ isRequested: isAsked, isSubscribed: isFlowing }) => isAsked && !isFlowing,
     );
-    const detail = `the server could not read a frame: ${refusal.message}`;
+    const detail = `The server could not read a frame: ${refusal.message}`;
     for (const { sink } of ungranted) sink.fault("invalid_control", detail);
     const [id] = this.#commands.keys();
     if (ungranted.length === 0 && id !== undefined && this.#commands.size === 1)
@@ -286,7 +286,7 @@ export class ControlClient {
   }
 
   #report({ message, id, session }: InvalidControl): void {
-    const detail = `the server sent an invalid control frame: ${message}`;
+    const detail = `The server sent an invalid control frame: ${message}`;
     const named = [...this.#streams.values()].filter((stream) => stream.session === session || stream.id === id);
     for (const stream of named) this.#abandonStream(stream, { kind: "lost", message: detail });
     const wasAwaited = id !== undefined && this.#commands.has(id);
@@ -318,7 +318,7 @@ export class ControlClient {
   }
 
   #refuseAll(version: number): void {
-    const what = `the server uses control protocol ${version}, this client ${CONTROL_VERSION}; update the client`;
+    const what = `The server uses control protocol ${version}, this client ${CONTROL_VERSION}; update the client`;
     this.#endAll(refuse("unsupported", what), refuse("unsupported", what));
   }
 

@@ -34,16 +34,16 @@ export type DialLink = (events: ControlLinkEvents) => ControlLink;
 
 /** Options of all transports that use the control protocol. */
 export interface ControlOptions {
-  /** How long to wait for the response to a command, in milliseconds. Default: 15000. */
+  /** How long to wait for the response to a command, in milliseconds. Default: 15,000. */
   readonly commandTimeoutMs?: number;
-  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65536. */
+  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65,536. */
   readonly maxCommandLength?: number;
   /**
-   * After this many milliseconds of silence the server is pinged; after as many again the link is lost. Default: 20000.
-   * 0 disables pings.
+   * After this many milliseconds of silence the server is pinged; after as many again the link is lost. 0 disables
+   * pings. Default: 20,000.
    */
   readonly heartbeatMs?: number;
-  /** How long an unused link stays open, in milliseconds. Default: 10000. */
+  /** How long an unused link stays open, in milliseconds. Default: 10,000. */
   readonly idleMs?: number;
   /** Maximum number of links. Beyond this, streams are refused as `too_many_subscriptions`. Default: 4. */
   readonly maxLinks?: number;
@@ -81,7 +81,7 @@ export function createControlTransport(dial: DialLink, options: ControlOptions =
         if (signal.aborted || isClosed) return { kind: "aborted" };
         link = findLink(request.session, request.dialect);
       }
-      return refuse("too_many_subscriptions", `all ${maxLinks} links are full; raise maxLinks or close a stream`);
+      return refuse("too_many_subscriptions", `All ${maxLinks} links are full; raise maxLinks or close a stream`);
     },
 
     send(command, signal) {
@@ -199,7 +199,7 @@ class ManagedLink {
     this.#watch = setTimeout(() => {
       const left = this.#lastActivity + heartbeatMs - performance.now();
       if (left > 0) this.#watchFor(left);
-      else if (this.#hasPinged) this.#handleLoss(`the server was silent for ${2 * heartbeatMs} ms`);
+      else if (this.#hasPinged) this.#handleLoss(`The server was silent for ${2 * heartbeatMs} ms`);
       else {
         this.#hasPinged = true;
         this.#link?.send(encodeControl({ type: "ping" }));

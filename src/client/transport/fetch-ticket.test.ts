@@ -50,7 +50,7 @@ describe("a ticket", () => {
       { status: 404, body: "" },
       { kind: "refused", code: "connection_refused", isForeign: true },
     ],
-    ["authentication is off", refuse(400, "unsupported"), { url: "ws://host/v1/ws" }],
+    ["Authentication is off", refuse(400, "unsupported"), { url: "ws://host/v1/ws" }],
     ["there were too many requests", refuse(429, "rate_limited"), { kind: "lost" }],
     ["the server is overloaded", refuse(503, "store_busy"), { kind: "lost" }],
     ["the response contains none", { status: 201, body: {} }, { kind: "lost" }],
@@ -115,7 +115,7 @@ describe("a socket with a token", () => {
       expect(sockets.at(-1)?.address).toBe(`ws://host/v1/ws?ticket=${ticket}`);
       // The token may have changed since, so the next ticket request decides.
       sockets.at(-1)?.end(1008, "unauthorized");
-      expect(await outcome).toEqual({ kind: "lost", message: "the socket was closed with code 1008: unauthorized" });
+      expect(await outcome).toEqual({ kind: "lost", message: "The socket was closed with code 1008: unauthorized" });
     }
     expect(await open()).toMatchObject({ kind: "refused", code: "unauthorized" });
     const command = { type: "cancel", id: "c1", session: "a", run_id: "r1" } as const;

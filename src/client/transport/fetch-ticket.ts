@@ -33,7 +33,7 @@ export async function fetchTicket(
     // A redirect could send the token to another server.
     const init: RequestInit = { method: "POST", body: "{}", headers, redirect: "error", cache: "no-store", signal };
     const response = await fetch(new Request(endpoint, init));
-    const what = `the server responded with ${response.status} to the ticket request`;
+    const what = `The server responded with ${response.status} to the ticket request`;
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
     const body = text === undefined ? undefined : parseJson(text);
     const ticket = isJsonObject(body) ? body["ticket"] : undefined;

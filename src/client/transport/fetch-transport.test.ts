@@ -163,7 +163,7 @@ describe("a response", () => {
         const isBetween = isWhole(framing, sink.frames.length, new TextDecoder().decode(wire.slice(0, at)));
         if (how === "with an error") expect(outcome).toEqual({ kind: "lost", message: "cut" });
         else if (outcome.kind === "ended") expect(isBetween).toBe(true);
-        else expect(outcome).toEqual({ kind: "lost", message: "the stream ended within a frame" });
+        else expect(outcome).toEqual({ kind: "lost", message: "The stream ended within a frame" });
       }
     });
   });
@@ -214,12 +214,12 @@ describe("an error response", () => {
 
   const LONG = "x".repeat(2_000_000);
   it.each<[status: number, body: object | string, message: string]>([
-    [404, "<html>", "the server responded with 404"],
+    [404, "<html>", "The server responded with 404"],
     [401, { code: "no_such_code", message: "log in" }, "log in"],
-    [403, { code: "toString", message: 7, details: "x" }, "the server responded with 403"],
-    [400, [], "the server responded with 400"],
-    [302, "", "the server responded with 302"],
-    [418, LONG, "the server responded with 418"],
+    [403, { code: "toString", message: 7, details: "x" }, "The server responded with 403"],
+    [400, [], "The server responded with 400"],
+    [302, "", "The server responded with 302"],
+    [418, LONG, "The server responded with 418"],
   ])("is refused with a general code if it has no known one: %s", async (status, body, message) => {
     const { outcome } = await open(problem(status, body));
     expect(outcome).toMatchObject({ kind: "refused", code: "connection_refused", message });
@@ -251,7 +251,7 @@ describe("an error response", () => {
     expect(outcome).toEqual({
       kind: "refused",
       code: "connection_refused",
-      message: "the server responded with text/html; expected text/event-stream",
+      message: "The server responded with text/html; expected text/event-stream",
       isForeign: true,
     });
     expect(cancelled).toHaveBeenCalled();
@@ -267,7 +267,7 @@ describe("an error response", () => {
     const { outcome } = await open(new Response(body, { status: 404, statusText: "Not Found" }));
     expect(outcome).toEqual({
       kind: "lost",
-      message: "the server responded with 404 Not Found, and the response was cut off",
+      message: "The server responded with 404 Not Found, and the response was cut off",
     });
     const fetch = async () => new Response(bodyOf(['{"type":"ref', new Error("reset")]), { status: 404 });
     const transport = createFetchTransport({ url: "http://host", fetch });

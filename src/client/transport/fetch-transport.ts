@@ -49,11 +49,11 @@ export interface FetchTransportOptions {
   readonly token?: ClientToken;
   /** Whether requests carry cookies, as in `fetch`. Default: that of `fetch`. */
   readonly credentials?: RequestCredentials;
-  /** Maximum length of a frame in bytes; longer ones are reported as faults. Default: 8388608 (8 MiB). */
+  /** Maximum length of a frame in bytes; longer ones are reported as faults. Default: 8,388,608 (8 MiB). */
   readonly maxLineBytes?: number;
-  /** How long to wait for the response to a command, in milliseconds. Default: 15000. */
+  /** How long to wait for the response to a command, in milliseconds. Default: 15,000. */
   readonly commandTimeoutMs?: number;
-  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65536. */
+  /** Maximum length of a command in characters; longer ones are refused as `invalid_command`. Default: 65,536. */
   readonly maxCommandLength?: number;
 }
 
@@ -101,7 +101,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
       const onAbort = (): CommandResult =>
         timeout.signal.aborted
           ? createTimedOutCommand(commandTimeoutMs)
-          : createLostCommand("the command was aborted before it was answered");
+          : createLostCommand("The command was aborted before it was answered");
       return untilAborted(stop, postCommand(command, stop), onAbort).finally(() => clearTimeout(timer));
     },
 
@@ -131,7 +131,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     if (body === null) return { kind: "ended" };
     if (signal.aborted || !FRAMINGS[framing].mediaTypes.includes(mediaType)) {
       void body.cancel().catch(() => undefined);
-      const what = `the server responded with ${mediaType || "no content type"}; expected ${FRAMINGS[framing].accept}`;
+      const what = `The server responded with ${mediaType || "no content type"}; expected ${FRAMINGS[framing].accept}`;
       return refuseForeign(what);
     }
     sink.alive();
@@ -141,7 +141,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
   }
 
   async function postCommand(command: ClientCommand, signal: AbortSignal): Promise<CommandResult> {
-    if (signal.aborted) return createLostCommand("the command was aborted before it was sent");
+    if (signal.aborted) return createLostCommand("The command was aborted before it was sent");
     const path = sessionPath(command.session);
     if (path === undefined) return rejectSessionName(command.session);
     const text = encodeCommand(command, maxCommandLength);
@@ -150,7 +150,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     const response = await request(`${base}${path}/commands`, init, "application/json", signal);
     if ("kind" in response) return response.kind === "refused" ? response : createLostCommand(response.message);
     const body = await readText(response, MAX_ANSWER_BYTES, signal);
-    const what = `the server responded with ${describe(response)}`;
+    const what = `The server responded with ${describe(response)}`;
     if (body === undefined)
       return createLostCommand(`${what}, and the response was cut off`, readRetryAfter(response.headers, Date.now()));
     const answer = decodeDown(body);
@@ -182,7 +182,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     if (typeof bearer === "object") return bearer;
     const contentType = init.body === undefined ? undefined : "application/json";
     const own = collectHeaders(given, { accept, authorization: bearer, "content-type": contentType });
-    if (own === undefined) return refuse("connection_refused", "cannot create the request: a header is invalid");
+    if (own === undefined) return refuse("connection_refused", "Cannot create the request: a header is invalid");
     let prepared: Request;
     try {
       prepared = new Request(url, {
@@ -193,7 +193,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
         ...(credentials !== undefined && { credentials }),
       });
     } catch (error) {
-      return refuse("connection_refused", `cannot create the request: ${messageOf(error)}`);
+      return refuse("connection_refused", `Cannot create the request: ${messageOf(error)}`);
     }
     try {
       return await send(prepared);
@@ -226,7 +226,7 @@ function sessionPath(session: string): string | undefined {
 }
 
 function rejectSessionName(session: string): Refusal {
-  return refuse("unsupported", `the session name ${JSON.stringify(session)} cannot be used in a URL; use another name`);
+  return refuse("unsupported", `The session name ${JSON.stringify(session)} cannot be used in a URL; use another name`);
 }
 
 function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): string {
@@ -241,7 +241,7 @@ function streamQuery({ dialect, modes, from, follow, limit }: StreamRequest): st
 }
 
 async function readErrorResponse(response: Response, signal: AbortSignal): Promise<StreamOutcome> {
-  const what = `the server responded with ${describe(response)}`;
+  const what = `The server responded with ${describe(response)}`;
   const text = await readText(response, MAX_ANSWER_BYTES, signal);
   // Without the full body the reason is unknown, so retry.
   const refusal = text === undefined ? undefined : readRefusal(parseJson(text), what);
@@ -288,7 +288,7 @@ async function readBody(
   give(whole);
   if (signal.aborted) return ABORTED;
   if (broken !== undefined) return { kind: "lost", message: broken };
-  return whole.length < rest.length ? { kind: "lost", message: "the stream ended within a frame" } : { kind: "ended" };
+  return whole.length < rest.length ? { kind: "lost", message: "The stream ended within a frame" } : { kind: "ended" };
 }
 
 /**

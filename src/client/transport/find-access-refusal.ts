@@ -24,7 +24,7 @@ export async function findAccessRefusal(
     if (!isJsonObject(body) || body["mode"] !== "required" || body["signed_in"] === true) return undefined;
     const shared = body["shared_session_ids"];
     if (Array.isArray(shared) && shared.length > 0) return undefined;
-    return refuse("unauthorized", "not signed in");
+    return refuse("unauthorized", "Not signed in");
   } catch {
     return undefined;
   }

@@ -3,7 +3,7 @@
  * any length.
  */
 
-/** Returns true if a later request may succeed. */
+/** Returns true for a status after which a retry may succeed. */
 export function isTemporaryStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }

@@ -6,7 +6,7 @@ export function refuse(code: ErrorCode, message: string, details?: JsonObject): 
   return { kind: "refused", code, message, ...(details !== undefined && { details }) };
 }
 
-export const CLOSED: Refusal = refuse("connection_refused", "the transport was closed");
+export const CLOSED: Refusal = refuse("connection_refused", "The transport was closed");
 
 /** Creates a refusal for a response that did not come from a Loom server. */
 export function refuseForeign(message: string): Refusal {

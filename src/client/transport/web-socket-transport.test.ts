@@ -164,7 +164,7 @@ describe("a socket", () => {
     const answer = transport.send(COMMAND, NEVER);
     sockets[0]!.accept();
     sockets[0]!.break(1013, "slow reader");
-    const message = "the socket was closed with code 1013: slow reader";
+    const message = "The socket was closed with code 1013: slow reader";
     expect(await answer).toEqual({ kind: "lost", code: "connection_lost", message });
     await settle();
     for (const { outcome } of [a, b]) expect(outcome()).toEqual({ kind: "lost", message });
@@ -201,7 +201,7 @@ describe("a socket", () => {
     const { transport, open } = begin({ connectTimeoutMs: 500 });
     const { outcome } = open();
     await vi.advanceTimersByTimeAsync(500);
-    expect(outcome()).toEqual({ kind: "lost", message: "the socket did not open within 500 ms" });
+    expect(outcome()).toEqual({ kind: "lost", message: "The socket did not open within 500 ms" });
     expect(sockets[0]!.isClosed).toBe(true);
     const again = open();
     sockets[1]!.accept();
@@ -246,7 +246,7 @@ describe("a socket", () => {
     await vi.advanceTimersByTimeAsync(1999);
     expect(outcome()).toBeUndefined();
     await vi.advanceTimersByTimeAsync(1);
-    expect(outcome()).toEqual({ kind: "lost", message: "the server was silent for 2000 ms" });
+    expect(outcome()).toEqual({ kind: "lost", message: "The server was silent for 2000 ms" });
     expect(socket!.isClosed).toBe(true);
     transport.close();
     expect(vi.getTimerCount()).toBe(0);
@@ -262,9 +262,9 @@ describe("a socket", () => {
     sockets[0]!.say({ type: "heartbeat" });
     await settle();
     expect(sink.faults).toEqual([
-      "invalid_control: received a message that is not text",
-      "line_too_long: message longer than 90 bytes",
-      "line_too_long: message longer than 90 bytes",
+      "invalid_control: Received a message that is not text",
+      "line_too_long: The message is longer than 90 bytes",
+      "line_too_long: The message is longer than 90 bytes",
     ]);
     expect(outcome()).toBeUndefined();
     transport.close();

@@ -31,9 +31,9 @@ export interface WebSocketTransportOptions extends ControlOptions {
   readonly WebSocket?: SocketConstructor;
   /** Subprotocols offered when the socket opens. Default: none. */
   readonly protocols?: readonly string[];
-  /** Maximum length of a message in bytes; longer ones are reported as faults. Default: 16777216 (16 MiB). */
+  /** Maximum length of a message in bytes; longer ones are reported as faults. Default: 16,777,216 (16 MiB). */
   readonly maxFrameBytes?: number;
-  /** How long a socket may take to open, in milliseconds. Default: 10000. */
+  /** How long a socket may take to open, in milliseconds. Default: 10,000. */
   readonly connectTimeoutMs?: number;
 }
 
@@ -85,7 +85,7 @@ class SocketLink implements ControlLink {
     this.#maxBytes = options.maxFrameBytes ?? DEFAULT_MAX_FRAME_BYTES;
     const { connectTimeoutMs = 10_000 } = options;
     this.#timer = setTimeout(
-      () => this.#fail(`the socket did not open within ${connectTimeoutMs} ms`),
+      () => this.#fail(`The socket did not open within ${connectTimeoutMs} ms`),
       connectTimeoutMs,
     );
     void this.#connect();
@@ -127,7 +127,7 @@ class SocketLink implements ControlLink {
       // The error event has no details; the close event that follows has.
       socket.addEventListener("error", () => undefined);
       socket.addEventListener("close", ({ code, reason }) => {
-        const what = `the socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}`;
+        const what = `The socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}`;
         // With a token the refusal may be outdated; fetching the next ticket shows whether the token is valid.
         const isFinal = code === POLICY_VIOLATION && token === undefined;
         if (isFinal) this.#fail(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
@@ -156,13 +156,17 @@ class SocketLink implements ControlLink {
 
   #receive(data: unknown): void {
     if (this.#isOver) return;
-    if (typeof data !== "string") this.#events.fault("invalid_control", "received a message that is not text");
+    if (typeof data !== "string") this.#events.fault("invalid_control", "Received a message that is not text");
     else if (this.#isTooLong(data)) this.#reportTooLong(data);
     else this.#events.receive(data);
   }
 
   #reportTooLong(text: string): void {
-    this.#events.fault("line_too_long", `message longer than ${this.#maxBytes} bytes`, text.slice(0, HEAD_LENGTH));
+    this.#events.fault(
+      "line_too_long",
+      `The message is longer than ${this.#maxBytes} bytes`,
+      text.slice(0, HEAD_LENGTH),
+    );
   }
 
   /** A UTF-16 unit has one to three bytes in UTF-8, so most texts need no measuring. */

@@ -176,10 +176,9 @@ describe("the reply", () => {
   });
 
   it("completes a streamed prefix", () => {
-    expect(feed("a", "b").writeText("The an", "a").writeText("x", "b").reply("The answer", { node: "a" }).outline).toEqual([
-      "text:The answer",
-      "text:x",
-    ]);
+    expect(
+      feed("a", "b").writeText("The an", "a").writeText("x", "b").reply("The answer", { node: "a" }).outline,
+    ).toEqual(["text:The answer", "text:x"]);
     const tool = new ViewFeed().start().writeText("Wait.").put({ type: "tool_call", name: "t", arguments: {} });
     expect(tool.writeText("The an").reply("The answer").outline).toEqual(["text:Wait.", "tool", "text:The answer"]);
   });
@@ -194,7 +193,10 @@ describe("the reply", () => {
   });
 
   it("replaces different text of its node run, and no other", () => {
-    const made = feed("a", "b").writeText("wrong", "a").writeText("other", "b").put({ type: "image", url: "u" }, { node: "a" });
+    const made = feed("a", "b")
+      .writeText("wrong", "a")
+      .writeText("other", "b")
+      .put({ type: "image", url: "u" }, { node: "a" });
     made.writeText("more", "a");
     const shown = made.view;
     expect(made.reply("right", { node: "a" }).outline).toEqual(["text:other", "image", "text:right"]);
@@ -203,7 +205,10 @@ describe("the reply", () => {
   });
 
   it("replaces all text if it names no node run", () => {
-    const made = feed("a", "b").writeText("wrong", "a").put({ type: "image", url: "u" }, { node: "b" }).writeText("too", "b");
+    const made = feed("a", "b")
+      .writeText("wrong", "a")
+      .put({ type: "image", url: "u" }, { node: "b" })
+      .writeText("too", "b");
     expect(made.reply("right").outline).toEqual(["image", "text:right"]);
   });
 

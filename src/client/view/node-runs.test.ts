@@ -120,7 +120,12 @@ describe("node runs", () => {
   });
 
   it("keep their texts apart even if unknown", () => {
-    const made = new ViewFeed().writeText("A", "a").writeText("B", "b").writeText("A", "a").exit("a").writeText("A", "a");
+    const made = new ViewFeed()
+      .writeText("A", "a")
+      .writeText("B", "b")
+      .writeText("A", "a")
+      .exit("a")
+      .writeText("A", "a");
     expect(made.outline).toEqual(["text:AA", "text:B", "text:A"]);
     expect([made.turn.nodes, made.turn.isPartial]).toEqual([[], true]);
     made.put({ type: "updates", id: "a", state: 1 }, { node: "a" });

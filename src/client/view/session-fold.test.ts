@@ -15,7 +15,10 @@ const todo = (list_id: string, ...ids: string[]): LoomEvent => ({
 describe("the turn of a record", () => {
   it("is found by run_id, also for parallel runs", () => {
     const made = new ViewFeed().start("1", { run: "x" }).start("2", { run: "y" });
-    made.writeText("X", undefined, { run: "x" }).writeText("Y", undefined, { run: "y" }).writeText("X", undefined, { run: "x" });
+    made
+      .writeText("X", undefined, { run: "x" })
+      .writeText("Y", undefined, { run: "y" })
+      .writeText("X", undefined, { run: "x" });
     expect(made.fold.liveRuns).toBe(2);
     made.reply("XX", { run: "x" }).writeText("Y", undefined, { run: "y" }).reply("YY", { run: "y" });
     expect(made.view.turns.map(({ key, messages }) => [key, messages[1]?.mainContent])).toEqual([
@@ -38,7 +41,12 @@ describe("the turn of a record", () => {
   });
 
   it("is the unnamed run if the record names none", () => {
-    const made = new ViewFeed().withDefaults({ run: null }).start("a").writeText("A").put({ type: "custom", value: 1 }).reply("A");
+    const made = new ViewFeed()
+      .withDefaults({ run: null })
+      .start("a")
+      .writeText("A")
+      .put({ type: "custom", value: 1 })
+      .reply("A");
     made.put({ type: "custom", value: 2 }).put({ type: "x_new" }).start("b").writeText("B");
     expect(made.view.turns).toMatchObject([
       { key: "#1", status: "completed", others: [{ value: 1 }] },

@@ -100,7 +100,7 @@ async function loadEarlierSummaries({ readEarlier, memory, signal, emit }: Compr
     memory.summaries.addEarlier(await readEarlier());
   } catch {
     if (!signal.aborted)
-      void emit(describeFailure("Reading earlier summaries from the log failed; a new summary is written."));
+      void emit(describeFailure("Reading earlier summaries from the log failed; a new summary is written"));
   }
   if (signal.aborted) throw createCancelled(signal.reason);
   return true;

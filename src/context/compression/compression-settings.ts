@@ -46,7 +46,7 @@ const MAX_TARGET_SHARE = 0.8;
 export function checkCompressionOptions(options: CompressionOptions): void {
   // Callers without type checking can pass anything.
   if (typeof options !== "object" || (options as unknown) === null || Array.isArray(options))
-    throw new LoomError("invalid_arguments", "The compression options must be an object.");
+    throw new LoomError("invalid_arguments", "The compression options must be an object");
   for (const [name, isRight, what] of RULES) {
     const value = options[name];
     if (value === undefined || (typeof value === "number" && isRight(value))) continue;
@@ -61,7 +61,7 @@ export function checkCompressionOptions(options: CompressionOptions): void {
 }
 
 function createOptionError(option: keyof CompressionOptions, what: string): LoomError {
-  return new LoomError("invalid_arguments", `The compression option \`${option}\` must be ${what}.`, { option });
+  return new LoomError("invalid_arguments", `The compression option \`${option}\` must be ${what}`, { option });
 }
 
 export function computeBudget(

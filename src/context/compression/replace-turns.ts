@@ -25,25 +25,25 @@ export async function replaceTurns(
   const { tokens, signal, emit } = context;
   const { text: known = "", missing = 0 } = before ?? {};
   try {
-    const { text, unread } = await summarise(messages, known, context);
+    const { text, unread } = await summarize(messages, known, context);
     const size = tokens.countMessages(messages) + tokens.countText(known);
     if (tokens.countText(text) + (before === undefined ? SUMMARY_OVERHEAD : 0) >= size)
-      throw new LoomError("compression_failed", "the summary is longer than the messages it replaces");
+      throw new LoomError("compression_failed", "The summary is longer than the messages it replaces");
     if (unread > 0)
       void emit(
-        describeFailure(`The conversation is too long for one summary; its oldest ${unread} messages were left out.`),
+        describeFailure(`The conversation is too long for one summary; its oldest ${unread} messages were left out`),
       );
     return { text, missing: missing + unread, isDrop: false };
   } catch (error) {
     if (signal.aborted) throw isLoomError(error) ? error : createCancelled(signal.reason);
-    const reason = isLoomError(error) ? error.message : "the summary could not be written";
+    const reason = isLoomError(error) ? error.message : "The summary could not be written";
     const count = messages.length;
     void emit(describeFailure(`The summary failed, so ${count} messages were left out of the prompt: ${reason}`));
     return { text: known, missing: missing + count, isDrop: true };
   }
 }
 
-async function summarise(
+async function summarize(
   messages: readonly ModelMessage[],
   before: string,
   { model, tokens, budget, options, signal, findWriter, emit, createCallId }: CompressionContext,

@@ -57,7 +57,7 @@ export class SummaryCalls {
     const isOurs = isLoomError(error);
     this.#end({
       finish_reason: "error",
-      error: isOurs ? error.message : "the summary could not be written",
+      error: isOurs ? error.message : "The summary could not be written",
       ...(isOurs ? { error_code: error.code } : {}),
     });
   }

@@ -43,7 +43,7 @@ describe("model families", () => {
 
 describe("token counting", () => {
   it.each([
-    "docs/decisions/0037-the-conversation-is-in-the-log.md",
+    "docs/decisions/0037-build-the-conversation-from-the-log.md",
     "docs/protocol.zh.md",
     "src/engine/run.ts",
     "package.json",
@@ -101,7 +101,7 @@ describe("token counting", () => {
 
   it("estimates with a margin if there is no tokenizer or it is not installed", async () => {
     const estimate = await loadTokenCounter({ modelId: "claude-opus-4-5" });
-    const text = read("docs/decisions/0037-the-conversation-is-in-the-log.md");
+    const text = read("docs/decisions/0037-build-the-conversation-from-the-log.md");
     expect(estimate.margin).toBeGreaterThan(1);
     expect(estimate.countText(text)).toBeGreaterThan(countTokens(text));
     const absent = await loadEncoding(() =>

@@ -82,22 +82,22 @@ export async function writeSummary(request: SummaryRequest): Promise<WrittenSumm
       });
       calls.end(result);
       const answer = result.text.trim();
-      if (answer === "") throw createFailure("the summary is empty");
+      if (answer === "") throw createFailure("The summary is empty");
       // Mark text that was cut off: a truncated number would look complete.
       text = shortenText(result.finishReason === "length" ? `${answer}…` : answer, maxSummaryTokens, tokens);
     }
   } catch (error) {
     const failure = limit.signal.aborted
-      ? createFailure(`writing the summary took longer than ${request.timeoutMs} ms`)
+      ? createFailure(`Writing the summary took longer than ${request.timeoutMs} ms`)
       : error;
     calls.fail(request.signal.aborted ? error : failure);
     if (request.signal.aborted) throw error;
     if (isLoomError(failure, "compression_failed")) throw failure;
-    throw createFailure(isLoomError(failure) ? failure.message : "the summary could not be written", failure);
+    throw createFailure(isLoomError(failure) ? failure.message : "The summary could not be written", failure);
   } finally {
     limit.close();
   }
-  if (text === undefined) throw createFailure("there is nothing to summarize");
+  if (text === undefined) throw createFailure("There is nothing to summarize");
   return { text, unread };
 }
 

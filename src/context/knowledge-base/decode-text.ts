@@ -25,7 +25,7 @@ function decode(bytes: Uint8Array, charset: string | undefined): string {
   const wide = findWide(bytes);
   if (wide !== undefined) return new TextDecoder(wide).decode(bytes);
   if (bytes.subarray(0, SNIFF_BYTES).includes(0))
-    throw new LoomError("unreadable_document", "The file is not text: it contains zero bytes.");
+    throw new LoomError("unreadable_document", "The file is not text: it contains zero bytes");
   const strict = tryDecode(bytes, "utf-8") ?? (charset === undefined ? undefined : tryDecode(bytes, charset));
   if (strict !== undefined) return strict;
   const loose = new TextDecoder().decode(bytes);

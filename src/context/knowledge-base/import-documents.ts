@@ -146,7 +146,7 @@ function describeFailure(path: string, error: unknown): ImportFailure {
   if (isLoomError(error)) throw error;
   const code = (error as NodeJS.ErrnoException | null)?.code;
   const why = typeof code === "string" ? ` (${code})` : "";
-  return { path, code: "unreadable_document", message: `The file cannot be read${why}.` };
+  return { path, code: "unreadable_document", message: `The file cannot be read${why}` };
 }
 
 /** Writes documents. Long ones are written in several transactions. */

@@ -7,7 +7,7 @@ export interface KnowledgeBaseOptions {
   readonly name?: string;
   /** Maximum bytes of one document; code `document_too_large`. Default: 10 MiB. */
   readonly maxDocumentBytes?: number;
-  /** Maximum pages of a PDF; code `document_too_large`. Default: 5000. */
+  /** Maximum pages of a PDF; code `document_too_large`. Default: 5,000. */
   readonly maxPdfPages?: number;
   /** Maximum characters of text in a PDF; code `document_too_large`. Default: 10,000,000. */
   readonly maxPdfCharacters?: number;
@@ -21,18 +21,18 @@ export interface KnowledgeBaseOptions {
   readonly maxFiles?: number;
   /** Maximum depth of nested folders; code `too_many_documents`. Default: 32. */
   readonly maxDepth?: number;
-  /** Maximum characters of a passage, at least 100. Default: 1200. */
+  /** Maximum characters of a passage, at least 100. Default: 1,200. */
   readonly maxChunkCharacters?: number;
   /**
    * Characters that a passage repeats from the previous one of its section; at most a quarter of a passage. Default:
    * 120.
    */
   readonly overlapCharacters?: number;
-  /** Characters of a query that are used, half from its start and half from its end. Default: 2000. */
+  /** Characters of a query that are used, half from its start and half from its end. Default: 2,000. */
   readonly maxQueryCharacters?: number;
   /** Maximum passages of one document in a search result. Default: 2. */
   readonly maxPerDocument?: number;
-  /** Time to wait for another process that is writing, in milliseconds; code `store_busy`. Default: 5000. */
+  /** Time to wait for another process that is writing, in milliseconds; code `store_busy`. Default: 5,000. */
   readonly busyTimeoutMs?: number;
   /** Files up to this size, in bytes, are checked for damage when opened. Default: 16 MiB. */
   readonly maxCheckBytes?: number;

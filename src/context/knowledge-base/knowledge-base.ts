@@ -223,7 +223,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     const { format = "markdown", signal } = document;
     const text = checkText(document.text, "text");
     const { uri, known, collection } = this.#resolveTarget(document);
-    if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "format must be markdown, text or html");
+    if (!TEXT_FORMATS.has(format)) throw new LoomError("invalid_arguments", "Format must be markdown, text or html");
     const bytes = this.#checkSize(Buffer.byteLength(text), "text");
     const read = await readText(text, format, basename(uri) || uri, signal);
     const title = document.title === undefined ? read.title : checkText(document.title, "title");
@@ -256,7 +256,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return this.#write(read, { uri, collection, bytes: bytes.length, hash: digest }, signal);
   }
 
-  /** Lists documents sorted by uri, starting after `after`. `limit` is 100 by default and at most 1000. */
+  /** Lists documents sorted by uri, starting after `after`. `limit` is 100 by default and at most 1,000. */
   async list({
     collection,
     after = "",
@@ -352,7 +352,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   #checkSize(bytes: number, what: string): number {
     const limit = this.#limits.maxDocumentBytes;
     if (bytes <= limit) return bytes;
-    throw new LoomError("document_too_large", `The ${what} has ${bytes} bytes; the limit is ${limit} bytes.`, {
+    throw new LoomError("document_too_large", `The ${what} has ${bytes} bytes; the limit is ${limit} bytes`, {
       bytes,
       limit,
     });

@@ -111,18 +111,18 @@ function assertKnowledgeBase(db: DatabaseSync, file: string): void {
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   if (isEmpty) return;
   if (readPragma(db, "application_id") !== APPLICATION_ID)
-    throw new LoomError("store_corrupt", `the file is not a knowledge base: ${file}`, { path: file });
+    throw new LoomError("store_corrupt", `The file is not a knowledge base: ${file}`, { path: file });
   const version = readPragma(db, "user_version");
   if (version > VERSION)
     throw new LoomError(
       "store_newer",
-      `the knowledge base has version ${version}, but this program supports versions up to ${VERSION}; upgrade the program`,
+      `The knowledge base has version ${version}, but this program supports versions up to ${VERSION}; upgrade the program`,
       { version, known: VERSION },
     );
   if (version < VERSION)
     throw new LoomError(
       "store_older",
-      `the knowledge base has version ${version}, but this program needs version ${VERSION}; move the file away and add the documents again`,
+      `The knowledge base has version ${version}, but this program needs version ${VERSION}; move the file away and add the documents again`,
       { version, known: VERSION },
     );
 }
@@ -146,5 +146,5 @@ function createTables(db: DatabaseSync, file: string): void {
 function assertIntact(db: DatabaseSync, file: string): void {
   const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
   if (found !== "ok")
-    throw new LoomError("store_corrupt", `the knowledge base is damaged: ${String(found)}`, { path: file });
+    throw new LoomError("store_corrupt", `The knowledge base is damaged: ${String(found)}`, { path: file });
 }

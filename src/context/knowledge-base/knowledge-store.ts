@@ -307,14 +307,14 @@ export class KnowledgeStore {
   }
 
   #assertOpen(): void {
-    if (this.#isClosed) throw new LoomError("store_closed", "the knowledge base is closed", { path: this.#file });
+    if (this.#isClosed) throw new LoomError("store_closed", "The knowledge base is closed", { path: this.#file });
   }
 }
 
 function createAbandonedError(): LoomError {
   return new LoomError(
     "store_busy",
-    "writing a long document took too long, and another process removed it as abandoned; add it again",
+    "Writing a long document took too long, and another process removed it as abandoned; add it again",
   );
 }
 

@@ -25,7 +25,7 @@ export function openFile(path: string): Promise<FileHandle> {
 export async function readState(file: FileHandle): Promise<FileState> {
   const found = await file.stat();
   if (!found.isFile())
-    throw new LoomError("unreadable_document", "The file cannot be read: it is a pipe, a device or a socket.");
+    throw new LoomError("unreadable_document", "The file cannot be read: it is a pipe, a device or a socket");
   const { size, mtimeMs, ctimeMs, ino } = found;
   return { size, modifiedAt: mtimeMs, stamp: `${mtimeMs} ${ctimeMs} ${ino}` };
 }
@@ -53,7 +53,7 @@ export async function readBytes(
 }
 
 function createTooLargeError(bytes: number, limit: number): LoomError {
-  return new LoomError("document_too_large", `The file has at least ${bytes} bytes; the limit is ${limit} bytes.`, {
+  return new LoomError("document_too_large", `The file has at least ${bytes} bytes; the limit is ${limit} bytes`, {
     bytes,
     limit,
   });

@@ -15,7 +15,7 @@ async function read({ bytes, maxPages, maxCharacters }: PdfRequest): Promise<Pdf
   const pdf = await getDocumentProxy(bytes, { verbosity: 0 });
   try {
     if (pdf.numPages > maxPages)
-      throw new LoomError("document_too_large", `The PDF has ${pdf.numPages} pages; the limit is ${maxPages}.`);
+      throw new LoomError("document_too_large", `The PDF has ${pdf.numPages} pages; the limit is ${maxPages}`);
     const pages: string[] = [];
     let room = maxCharacters;
     for (let number = 1; number <= pdf.numPages; number++) {
@@ -32,7 +32,7 @@ async function read({ bytes, maxPages, maxCharacters }: PdfRequest): Promise<Pdf
           room -= str.length + 1;
         }
         if (room < 0)
-          throw new LoomError("document_too_large", `The PDF has more than ${maxCharacters} characters of text.`);
+          throw new LoomError("document_too_large", `The PDF has more than ${maxCharacters} characters of text`);
       }
       pages.push(parts.join(""));
       page.cleanup();
@@ -68,7 +68,7 @@ function toLoomError(error: unknown): LoomError {
   const name = (error as { readonly name?: unknown } | null)?.name;
   const why =
     name === "PasswordException" ? "is protected by a password" : "cannot be read: it is damaged or not a PDF";
-  return new LoomError("unreadable_document", `The PDF ${why}.`);
+  return new LoomError("unreadable_document", `The PDF ${why}`);
 }
 
 parentPort?.on("message", (request: PdfRequest) => {

@@ -62,7 +62,7 @@ export class PdfReader {
       reject(
         new LoomError(
           "document_too_large",
-          `Reading the PDF needs more than ${Math.ceil(maxPdfMemoryBytes / MEBIBYTE)} MiB of memory.`,
+          `Reading the PDF needs more than ${Math.ceil(maxPdfMemoryBytes / MEBIBYTE)} MiB of memory`,
           {
             limit: maxPdfMemoryBytes,
           },
@@ -77,13 +77,13 @@ export class PdfReader {
     };
     const onError = (error: unknown): void => {
       if ((error as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY") refuseMemory();
-      else reject(new LoomError("unreadable_document", "The PDF cannot be read: the PDF reader crashed."));
+      else reject(new LoomError("unreadable_document", "The PDF cannot be read: the PDF reader crashed"));
     };
-    const onExit = (): void => reject(new LoomError("store_closed", "the knowledge base is closed"));
+    const onExit = (): void => reject(new LoomError("store_closed", "The knowledge base is closed"));
     const onAbort = (): void => reject(signal?.reason);
     const onTime = (): void =>
       reject(
-        new LoomError("unreadable_document", `Reading the PDF took longer than ${maxPdfMs} ms.`, { limit: maxPdfMs }),
+        new LoomError("unreadable_document", `Reading the PDF took longer than ${maxPdfMs} ms`, { limit: maxPdfMs }),
       );
     // The limits of a worker cover only its heap, not the external memory that PDF data is unpacked to.
     const checkMemory = (): void => {

@@ -52,7 +52,7 @@ export async function walkFolder(
       paths.push(path);
     } else {
       isFull = true;
-      missed.push({ path: root, code: "too_many_documents", message: `The folder has more than ${maxFiles} files.` });
+      missed.push({ path: root, code: "too_many_documents", message: `The folder has more than ${maxFiles} files` });
     }
   };
   const enter = async (folder: string, depth: number): Promise<void> => {
@@ -62,7 +62,7 @@ export async function walkFolder(
       missed.push({
         path: folder,
         code: "too_many_documents",
-        message: `The folder is nested deeper than ${maxDepth} levels.`,
+        message: `The folder is nested deeper than ${maxDepth} levels`,
       });
       return;
     }
@@ -75,7 +75,7 @@ export async function walkFolder(
       entries = await readdir(folder, { withFileTypes: true });
     } catch (error) {
       const why = (error as NodeJS.ErrnoException).code ?? "unknown";
-      missed.push({ path: folder, code: "unreadable_document", message: `The folder cannot be read (${why}).` });
+      missed.push({ path: folder, code: "unreadable_document", message: `The folder cannot be read (${why})` });
       return;
     }
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {

@@ -83,7 +83,7 @@ export const ENGINE_FRAMES = {
     },
     { duration_ms: optional(duration, "Duration of the call, in milliseconds", "调用时长（毫秒）") },
   ),
-  content: frame("003 §1.3", "A chunk of the answer", "回复的一段文本", {
+  content: frame("003 §1.3", "A chunk of the answer", "回答的一段文本", {
     content: required(string, "Text of the chunk", "文本内容"),
     format: optional(
       openSet("markdown", "text", "html"),
@@ -113,8 +113,8 @@ export const ENGINE_FRAMES = {
         duration_ms: optional(duration, "Duration, in milliseconds", "时长（毫秒）"),
         tool_calls: optional(count, "Number of tool calls", "工具调用次数"),
       }),
-      "汇总数据",
-      "汇总",
+      "Totals of the request",
+      "请求的汇总数据",
     ),
   }),
 } as const satisfies { readonly [type: string]: Shape };

@@ -47,7 +47,7 @@ export const ENGINE_RULES = {
     perFrame: true,
     level: "warning",
     section: "003 §1.3",
-    about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有说明原因" },
+    about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有错误信息" },
   },
   "engine-legacy": {
     perFrame: true,
@@ -58,7 +58,7 @@ export const ENGINE_RULES = {
   "engine-reply-limit": {
     level: "error",
     section: "003 §1.1",
-    about: { en: "The answer is longer than the decoder can store", zh: "回复超过可保存的长度" },
+    about: { en: "The answer is longer than the decoder can store", zh: "回答超过解码器可保存的长度" },
   },
   "session-end-missing": {
     level: "error",

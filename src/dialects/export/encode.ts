@@ -5,7 +5,7 @@
 import {
   type AnyEvent,
   EVENTS,
-  isPlain,
+  fitsStrictForm,
   isSpecified,
   type Json,
   type JsonObject,
@@ -58,7 +58,7 @@ function exportText(event: AnyEvent, extra: JsonObject | undefined): string {
   const { type, ...payload } = event as JsonObject & { readonly type: string };
   if (type === "reply") return JSON.stringify(mergeExtra(payload, extra));
   if (type === "foreign" && payload["dialect"] === "export") return JSON.stringify(payload["frame"]);
-  if (!isPlain(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
+  if (!fitsStrictForm(event) || !isSpecified(type)) return JSON.stringify({ Custom: wrapEvent(event) });
   const write = WRITERS[type];
   return JSON.stringify({ [EVENTS[type].exportKey]: write === undefined ? payload : write(payload) });
 }

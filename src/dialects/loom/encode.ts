@@ -6,7 +6,7 @@ import { ByteWriter } from "../../framing/index.ts";
 import {
   type AnyEvent,
   type Envelope,
-  isPlain,
+  fitsStrictForm,
   type JsonObject,
   type StampedEnvelope,
   type StampedRecord,
@@ -202,7 +202,7 @@ function restText({ ts, prev_event_id, ext, node_id }: Envelope, event: AnyEvent
 /** Returns the event as JSON. A reply is written without its type. */
 function eventText(event: AnyEvent, strict: boolean): string {
   if (event.type === "reply") return replyText(event as JsonObject);
-  if ((strict || event.type === "custom") && !isPlain(event))
+  if ((strict || event.type === "custom") && !fitsStrictForm(event))
     return JSON.stringify({ type: "custom", value: wrapEvent(event) });
   return JSON.stringify(event);
 }

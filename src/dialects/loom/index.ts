@@ -34,7 +34,7 @@ export const loom: Dialect = {
       section: "001 §5",
       about: {
         en: "The stream ended before the run's reply; the run may still be active",
-        zh: "流在运行的回复之前结束，运行可能仍在继续",
+        zh: "流在收到运行的回复之前结束，运行可能仍在进行",
       },
     },
   },

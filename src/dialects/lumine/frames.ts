@@ -19,7 +19,7 @@ const text = nullable(string);
 
 /** The base fields without `type`, which is the tag. */
 const BASE: { readonly [name: string]: Field } = {
-  id: required(string, "ID of the frame; chunks of one message share an ID", "帧 ID；同一消息的各个 chunk 使用相同 ID"),
+  id: required(string, "ID of the frame; chunks of one message share an ID", "帧 ID；同一消息的各段使用相同的 ID"),
   role: required(oneOf("assistant"), "Always `assistant`", "固定为 `assistant`"),
   session_id: required(string, "ID of the session", "会话 ID"),
   conversation_id: required(text, "ID of the conversation", "对话 ID"),
@@ -42,7 +42,7 @@ const list_id = required(string, "ID of the list", "清单 ID");
 
 export const LUMINE_FRAMES = {
   session_id: frame("004 §1", "Names the session; always the first frame", "给出会话 ID，始终是第一帧", {}),
-  chunk: frame("004 §2", "A chunk of the answer; `[DONE]` ends the request", "回复的一段文本；`[DONE]` 表示请求结束", {
+  chunk: frame("004 §2", "A chunk of the answer; `[DONE]` ends the request", "回答的一段文本；`[DONE]` 表示请求结束", {
     content: required(string, "Text of the chunk", "文本内容"),
   }),
   reasoning: frame("004 §4", "A chunk of the model's reasoning", "模型推理过程的一段文本", {
@@ -56,7 +56,7 @@ export const LUMINE_FRAMES = {
     status: required(
       openSet("running", "awaiting_approval"),
       "`running`, or `awaiting_approval` while the call waits for the user",
-      "执行中为 `running`，等待用户确认时为 `awaiting_approval`",
+      "执行中为 `running`，等待用户审批时为 `awaiting_approval`",
     ),
   }),
   tool_result: frame("004 §6", "A tool call ended", "工具调用结束", {

@@ -6,7 +6,7 @@ export const LUMINE_RULES = {
     perFrame: true,
     level: "error",
     section: "004 Base Fields",
-    about: { en: "A frame lacks one or more of the twelve base fields", zh: "帧缺少十二个基础字段中的一个或多个" },
+    about: { en: "A frame lacks one or more of the twelve base fields", zh: "帧缺少十二个基本字段中的一个或多个" },
   },
   "lumine-session-first": {
     level: "error",
@@ -37,19 +37,19 @@ export const LUMINE_RULES = {
     section: "004 §3",
     about: {
       en: "`[DONE]` is sent as plain text instead of in a chunk frame",
-      zh: "`[DONE]` 以纯文本而不是 chunk 帧发送",
+      zh: "`[DONE]` 以纯文本而不是 `chunk` 帧发送",
     },
   },
   "lumine-error-null": {
     perFrame: true,
     level: "warning",
     section: "004 §6",
-    about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有说明原因" },
+    about: { en: "A failed tool call has no error message", zh: "失败的工具调用没有错误信息" },
   },
   "lumine-reply-limit": {
     level: "error",
     section: "004 §2",
-    about: { en: "The answer is longer than the decoder can store", zh: "回复超过可保存的长度" },
+    about: { en: "The answer is longer than the decoder can store", zh: "回答超过解码器可保存的长度" },
   },
   "done-missing": {
     level: "error",

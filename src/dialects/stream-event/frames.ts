@@ -21,7 +21,7 @@ function frame(en: string, zh: string, fields: Shape["fields"]): Shape {
     fields: {
       ts: required(number, "Time of the event, in seconds since 1970", "事件发生时间，Unix 秒时间戳"),
       source: required(oneOf("execute", "stream"), "How the run was started", "运行的启动方式"),
-      iteration: optional(count, "Number of agent iterations so far", "Agent 当前的迭代次数"),
+      iteration: optional(count, "Number of agent iterations so far", "智能体到目前为止的迭代次数"),
       request_id: additional(string, "ID of the request", "请求 ID"),
       metadata: additional(map, "Copy of the event-specific fields", "事件特定字段的副本"),
       ...fields,
@@ -56,11 +56,11 @@ export const STREAM_EVENT_FRAMES = {
     tool_call_id: required(string, "ID of the tool call", "工具调用 ID"),
     content: required(string, "Result as text", "结果文本"),
   }),
-  text_delta: frame("A chunk of the answer", "回复的一段文本", {
+  text_delta: frame("A chunk of the answer", "回答的一段文本", {
     content: required(string, "Text of the chunk", "文本内容"),
   }),
-  agent_finish: frame("The agent finished", "Agent 执行结束", {
-    content: required(string, "Text of the answer", "回复文本"),
+  agent_finish: frame("The agent finished", "智能体执行结束", {
+    content: required(string, "Text of the answer", "回答的文本"),
     status: additional(
       oneOf("completed", "error", "cancelled"),
       "How the request ended (default: `completed`)",

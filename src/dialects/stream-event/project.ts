@@ -65,7 +65,7 @@ export interface StreamEventProjection {
 }
 
 export interface ProjectionOptions {
-  /** False omits `text_delta`, which makes text records almost free; everything else stays the same (default: true). */
+  /** False omits `text_delta`, which makes text records almost free; everything else stays the same. Default: true. */
   readonly text?: boolean;
 }
 
@@ -94,7 +94,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
     before(fold, { envelope, event }) {
       const { type } = event;
       fold.ts = envelope.ts ?? fold.ts;
-      countRound(fold, type, event as unknown as JsonObject);
+      countIteration(fold, type, event as unknown as JsonObject);
       if (type === "tool_call_chunk") noteStreamedCall(fold, event as EventOf<"tool_call_chunk">);
       if (fold.pending.size === 0 || type === "tool_call" || type === "tool_call_chunk") return NOTHING;
       // Announce a call before any event about it, in whichever node run that is.
@@ -120,7 +120,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
  * Counts iterations. An iteration is a completed model call; failed attempts and summaries do not count. In streams
  * without model calls, it is a run of the node `think`.
  */
-function countRound(fold: StreamEventFold, type: string, event: JsonObject): void {
+function countIteration(fold: StreamEventFold, type: string, event: JsonObject): void {
   if ((type === "llm_start" || type === "llm_end") && event["purpose"] === "summary") return;
   if (type === "llm_start") fold.countsModelCalls = true;
   if (type === "llm_end" ? isWhole(event) : !fold.countsModelCalls && type === "node_exit" && event["id"] === "think")

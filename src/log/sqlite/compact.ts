@@ -11,7 +11,7 @@ import { sealOf } from "./seal.ts";
 
 /** Approximate bytes in `recent` after which it is compacted, even if it has few rows. */
 const MAX_RECENT_LENGTH = 4 * 1024 * 1024;
-/** Largest chunk, unless a single record is larger. */
+/** Maximum size of a chunk, unless a single record is larger. */
 const MAX_CHUNK_BYTES = 64 * 1024;
 const MAX_CHUNK_RECORDS = 512;
 
@@ -90,7 +90,7 @@ export class Compactor {
     // A new checksum must not make a damaged text look valid.
     for (const row of rows)
       if (!hasValidChecksum(row.session, row))
-        throw new LoomError("store_corrupt", `record ${row.lastId} of session number ${row.session} is damaged`);
+        throw new LoomError("store_corrupt", `Record ${row.lastId} of session number ${row.session} is damaged`);
     return Map.groupBy(rows, ({ session }) => session);
   }
 

@@ -17,11 +17,11 @@ export interface StoreConnectionOptions {
   readonly busyTimeoutMs: number;
   /** Rows in `recent` after which it is compacted. */
   readonly maxRecentRows: number;
-  /** Largest size of the write queue in bytes. */
+  /** Maximum size of the write queue in bytes. */
   readonly maxQueueBytes: number;
-  /** Largest size of the database file in bytes. */
+  /** Maximum size of the database file in bytes. */
   readonly maxFileBytes?: number | undefined;
-  /** Largest file size in bytes that is checked completely when opened. */
+  /** Maximum file size in bytes that is checked completely when opened. */
   readonly maxCheckBytes: number;
 }
 
@@ -43,7 +43,7 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
     if (size === 0)
       throw new LoomError(
         "store_corrupt",
-        `the store is an empty file: ${path}; restore it from a backup, or delete it to start a new store`,
+        `The store is an empty file: ${path}; restore it from a backup, or delete it to start a new store`,
         { path },
       );
     assertWalPresent(path);
@@ -51,7 +51,7 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
     const db = openConnection(path, options);
     try {
       // SQLite treats a truncated file as an empty database and would fill it.
-      if (readVersion(db) === 0) throw new LoomError("store_corrupt", `the file contains no store: ${path}`, { path });
+      if (readVersion(db) === 0) throw new LoomError("store_corrupt", `The file contains no store: ${path}`, { path });
       migrate(db);
       assertIntegrity(db, options.maxCheckBytes);
       syncWal(path);
@@ -67,13 +67,13 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
 /**
  * Checks that no rows are missing; the contents of rows are checked when they are read. A small store is checked
  * completely. In a large one, only the tables that list the sessions and their last records are checked: a missing last
- * record would cause ids to be written twice.
+ * record would cause IDs to be written twice.
  */
 function assertIntegrity(db: DatabaseSync, maxCheckBytes: number): void {
   const isSmall = readPragma(db, "page_count") * PAGE_BYTES <= maxCheckBytes;
   for (const table of isSmall ? [""] : ["('sessions')", "('recent')", "('extents')"]) {
     const found = db.prepare(`PRAGMA integrity_check${table}`).get()?.["integrity_check"];
-    if (found !== "ok") throw new LoomError("store_corrupt", `the store is damaged: ${String(found)}`);
+    if (found !== "ok") throw new LoomError("store_corrupt", `The store is damaged: ${String(found)}`);
   }
 }
 
@@ -90,7 +90,7 @@ function identifyFile(path: string): string | undefined {
 export function assertFile(path: string, file: string): void {
   const found = identifyFile(path);
   if (found === file) return;
-  const what = found === undefined ? "the store file was deleted" : "the store file was replaced by another file";
+  const what = found === undefined ? "The store file was deleted" : "The store file was replaced by another file";
   throw new LoomError("store_failed", `${what}: ${path}`, { path });
 }
 
@@ -105,7 +105,7 @@ function assertWalPresent(path: string): void {
   for (let attempt = 0; attempt < 5; attempt++) if (!exists(`${path}-shm`) || exists(`${path}-wal`)) return;
   throw new LoomError(
     "store_corrupt",
-    `the write-ahead log of the store is missing, and with it the latest records: restore ${path}-wal, or delete` +
+    `The write-ahead log of the store is missing, and with it the latest records: restore ${path}-wal, or delete` +
       ` ${path}-shm to continue without them`,
     { path },
   );
@@ -118,7 +118,7 @@ function assertNoStrayWal(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
   throw new LoomError(
     "store_corrupt",
-    `the store file is missing, but its write-ahead log exists: restore ${path}, or delete ${path}-wal`,
+    `The store file is missing, but its write-ahead log exists: restore ${path}, or delete ${path}-wal`,
     { path },
   );
 }

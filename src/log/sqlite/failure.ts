@@ -6,23 +6,23 @@ import { LoomError } from "../../protocol/loom-error.ts";
 
 /** Primary result codes of SQLite; an extended code has its primary code in the low byte. */
 const CODES: { readonly [primary: number]: readonly [code: ErrorCode, about: string] } = {
-  5: ["store_busy", "another process is writing the store; timed out waiting for it"],
-  6: ["store_busy", "another process is writing the store; timed out waiting for it"],
-  8: ["store_read_only", "the store is not writable"],
-  10: ["store_failed", "disk I/O failed"],
-  11: ["store_corrupt", "the store is damaged"],
-  13: ["store_full", "the disk is full, or the store has reached its size limit"],
-  14: ["store_failed", "the store cannot be opened"],
-  26: ["store_corrupt", "the file is not a store"],
+  5: ["store_busy", "Another process is writing the store; timed out waiting for it"],
+  6: ["store_busy", "Another process is writing the store; timed out waiting for it"],
+  8: ["store_read_only", "The store is not writable"],
+  10: ["store_failed", "Disk I/O failed"],
+  11: ["store_corrupt", "The store is damaged"],
+  13: ["store_full", "The disk is full, or the store has reached its size limit"],
+  14: ["store_failed", "The store cannot be opened"],
+  26: ["store_corrupt", "The file is not a store"],
 };
 
 /** Error codes of the file system. */
 const SYSTEM_CODES: { readonly [code: string]: readonly [code: ErrorCode, about: string] } = {
-  EACCES: ["store_read_only", "the store is not writable"],
-  EPERM: ["store_read_only", "the store is not writable"],
-  EROFS: ["store_read_only", "the store is not writable"],
-  ENOSPC: ["store_full", "the disk is full"],
-  EDQUOT: ["store_full", "the disk quota is exceeded"],
+  EACCES: ["store_read_only", "The store is not writable"],
+  EPERM: ["store_read_only", "The store is not writable"],
+  EROFS: ["store_read_only", "The store is not writable"],
+  ENOSPC: ["store_full", "The disk is full"],
+  EDQUOT: ["store_full", "The disk quota is exceeded"],
 };
 
 export function asStoreError(error: unknown, path: string): LoomError {
@@ -30,7 +30,7 @@ export function asStoreError(error: unknown, path: string): LoomError {
   const { errcode, code: name, message } = error as { errcode?: number; code?: string; message?: string };
   const known = SYSTEM_CODES[name ?? ""] ?? CODES[(errcode ?? 0) & 0xff];
   const isUnopened = ((errcode ?? 0) & 0xff) === 14 && !isWritable(dirname(path));
-  const [code, about] = (isUnopened ? CODES[8] : known) ?? ["store_failed", "the store failed"];
+  const [code, about] = (isUnopened ? CODES[8] : known) ?? ["store_failed", "The store failed"];
   return new LoomError(code, `${about}: ${message ?? String(error)}`, { path }, { cause: error });
 }
 

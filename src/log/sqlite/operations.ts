@@ -78,7 +78,7 @@ export type OperationResult = null | { readonly value: unknown } | { readonly er
 
 /**
  * A group of operations sent to the writer thread; groups are answered in order. An append that settles no command is
- * flattened to its session, epoch, expected id, count, text, and index changes as JSON, because cloning objects between
+ * flattened to its session, epoch, expected ID, count, text, and index changes as JSON, because cloning objects between
  * threads is slow.
  */
 export type Group = readonly (string | number | StoreOperation)[];

@@ -1,5 +1,5 @@
 /**
- * Retention in a store. Pruning a session only moves its first id; older records can no longer be read. Their rows are
+ * Retention in a store. Pruning a session only moves its first ID; older records can no longer be read. Their rows are
  * deleted later in small transactions, so that writers hardly wait. If the process dies in between, the next sweep
  * continues. Damaged sessions are skipped and reported.
  */

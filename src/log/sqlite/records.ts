@@ -41,7 +41,7 @@ export class Records {
    */
   findLast({ key, firstId, basePos }: StoredSession): { readonly id: number; readonly pos: number } {
     const last = this.#findRecent(key) ?? this.#findExtent(key);
-    // Rows before the first id are garbage: nothing was written since they were pruned.
+    // Rows before the first ID are garbage: nothing was written since they were pruned.
     return last !== undefined && last.id >= firstId ? last : { id: firstId - 1, pos: basePos };
   }
 
@@ -151,9 +151,9 @@ function mix(seed: number, value: number): number {
   return Math.imul(low ^ Math.floor(value / 2 ** 32), 0x85_eb_ca_6b);
 }
 
-/** Only the key of the session is known here, not its id. */
+/** Only the key of the session is known here, not its ID. */
 function damaged(session: number, id: number): LoomError {
-  return new LoomError("store_corrupt", `the records of session number ${session} are damaged at record ${id}`, {
+  return new LoomError("store_corrupt", `The records of session number ${session} are damaged at record ${id}`, {
     session,
     event_id: id,
   });

@@ -17,7 +17,7 @@ export const APPLICATION_ID = 0x4c_4f_4f_4d;
  *   one session per row, from which long sessions are read.
  * - `pos` is the size of the session in bytes up to and including the row. `crc` is a checksum of the text and its
  *   position, `seal` one of the other columns: SQLite has no checksums, and damaged data must not be returned.
- * - A deleted session loses its id at once; its rows are deleted later, like those before `first_id`.
+ * - A deleted session loses its ID at once; its rows are deleted later, like those before `first_id`.
  */
 const VERSION_1 = `
 CREATE TABLE sessions (
@@ -123,7 +123,7 @@ const VERSION_2 = "-- Nothing to change.";
 
 /**
  * Deletes rows that an older version wrote again after they were swept: those of deleted sessions at once, those before
- * a session's first id with the next sweep.
+ * a session's first ID with the next sweep.
  */
 const VERSION_3 = `
 DELETE FROM chunks WHERE session NOT IN (SELECT key FROM sessions);
@@ -133,16 +133,16 @@ UPDATE sessions SET unswept = 1
 `;
 
 /**
- * Adds the full-text index of titles, messages and replies, and fills it. The row id is the session's key and the
- * record's id, 0 for a title. Messages and replies are the first and last records of runs.
+ * Adds the full-text index of titles, messages and replies, and fills it. The row ID is the session's key and the
+ * record's ID, 0 for a title. Messages and replies are the first and last records of runs.
  */
 const VERSION_4 = `
 CREATE VIRTUAL TABLE said USING fts5(words, columnsize=0, tokenize='ascii');
--- What is deleted is gone, and not only marked.
+-- Remove deleted texts from the index instead of only marking them as deleted.
 INSERT INTO said (said, rank) VALUES ('secure-delete', 1);
 INSERT INTO said (rowid, words)
   SELECT key << 26, loom_words(title) FROM sessions WHERE session_id IS NOT NULL AND loom_words(title) <> '';
--- A damaged store may have a record twice; it is opened all the same.
+-- A damaged store may have a record twice; it can still be opened.
 INSERT OR REPLACE INTO said (rowid, words)
   SELECT (rows.session << 26) | (one.value ->> 0), one.value ->> 1 FROM
     (SELECT session, text FROM recent
@@ -185,10 +185,10 @@ export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRAT
     if (version > migrations.length)
       throw new LoomError(
         "store_newer",
-        `the store has version ${version}, but this program supports versions up to ${migrations.length}; upgrade the program`,
+        `The store has version ${version}, but this program supports versions up to ${migrations.length}; upgrade the program`,
         { version, known: migrations.length },
       );
-    if (version < 0) throw new LoomError("store_corrupt", "the store has no valid version number");
+    if (version < 0) throw new LoomError("store_corrupt", "The store has no valid version number");
     for (const migration of migrations.slice(version)) db.exec(migration);
     db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
     db.exec("COMMIT");
@@ -205,9 +205,9 @@ function addFunctions(db: DatabaseSync): void {
   db.function("loom_said", { deterministic: true }, (text) => {
     const found: [number, string][] = [];
     for (const line of typeof text === "string" ? text.split("\n") : []) {
-      const said = readConversationText(line);
-      const words = said === undefined ? "" : listWords(said.text);
-      if (said !== undefined && words !== "") found.push([said.eventId, words]);
+      const entry = readConversationText(line);
+      const words = entry === undefined ? "" : listWords(entry.text);
+      if (entry !== undefined && words !== "") found.push([entry.eventId, words]);
     }
     return JSON.stringify(found);
   });
@@ -219,7 +219,7 @@ export function readVersion(db: DatabaseSync): number {
   const application = readPragma(db, "application_id");
   const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
   if (application !== APPLICATION_ID && !isEmpty)
-    throw new LoomError("store_corrupt", "the file is a database of another program");
+    throw new LoomError("store_corrupt", "The file is a database of another program");
   return isEmpty ? 0 : version;
 }
 

@@ -13,5 +13,5 @@ export function sealOf(values: Sealed): number {
 
 /** Throws `store_corrupt` unless the seal matches the values. `what` names the row in the message. */
 export function assertSeal(seal: unknown, values: Sealed, what: string): void {
-  if (seal !== sealOf(values)) throw new LoomError("store_corrupt", `the stored data of ${what} is damaged`);
+  if (seal !== sealOf(values)) throw new LoomError("store_corrupt", `The stored data of ${what} is damaged`);
 }

@@ -2,8 +2,8 @@
  * The full-text index of titles, messages and replies. It has no seals: its hits are checked against the records, which
  * have checksums.
  *
- * The row id combines the session's key and the record's id; record 0 is the title. Rows of a session are adjacent and
- * newer sessions have larger row ids. Row ids must be safe integers in JavaScript, because SQLite returns the last one
+ * The row ID combines the session's key and the record's ID; record 0 is the title. Rows of a session are adjacent and
+ * newer sessions have larger row IDs. Row IDs must be safe integers in JavaScript, because SQLite returns the last one
  * after every statement.
  */
 import type { DatabaseSync } from "node:sqlite";
@@ -11,7 +11,7 @@ import { listWords, type SearchPhrase } from "../search-text.ts";
 import { prepareAll, type Statements } from "./connection.ts";
 
 /**
- * Bits of the record id in a row id. Records above `MAX_INDEXED_ID` and sessions above `MAX_KEY` are not searchable.
+ * Bits of the record ID in a row ID. Records above `MAX_INDEXED_ID` and sessions above `MAX_KEY` are not searchable.
  */
 const ID_BITS = 26;
 export const MAX_INDEXED_ID = 2 ** ID_BITS - 1;

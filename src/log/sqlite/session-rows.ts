@@ -72,7 +72,7 @@ export class SessionRows {
       // The index has no seal. An owner that SQLite reads from the index fails the seal of the row; one it reads from
       // the row may differ from the requested owner.
       if (owner === undefined || row.owner === owner) return row;
-      throw new LoomError("store_corrupt", "the index of session owners is damaged");
+      throw new LoomError("store_corrupt", "The index of session owners is damaged");
     });
   }
 
@@ -95,7 +95,7 @@ export class SessionRows {
   /** Highest epoch of any deleted session. */
   get lastEpoch(): number {
     const row = this.#sql.lastEpoch.get() as { epoch: number; seal: number } | undefined;
-    if (row === undefined) throw new LoomError("store_corrupt", "the last epoch is missing in the store");
+    if (row === undefined) throw new LoomError("store_corrupt", "The last epoch is missing in the store");
     assertSeal(row.seal, [row.epoch], "the last epoch");
     return row.epoch;
   }
@@ -104,7 +104,7 @@ export class SessionRows {
     this.#sql.setLastEpoch.run(epoch, sealOf([epoch]));
   }
 
-  /** Lists sessions with rows to sweep. Damaged sessions are left out, because their first id cannot be trusted. */
+  /** Lists sessions with rows to sweep. Damaged sessions are left out, because their first ID cannot be trusted. */
   listUnswept(limit: number): readonly StoredSession[] {
     const found: StoredSession[] = [];
     for (const row of this.#sql.unswept.iterate() as Iterable<unknown>) {

@@ -116,7 +116,7 @@ test("does not apply a write-ahead log without its store to a new one", async ()
   await (await openSqliteLog(path)).close();
 });
 
-test("does not show records of a deleted session in a new one with the same id", async () => {
+test("does not show records of a deleted session in a new one with the same ID", async () => {
   const path = join(folder, "recreated.db");
   const [mine, others] = [await openSqliteLog(path), await openSqliteLog(path)];
   const lease = await mine.acquire("s", { holder: "h", ttlMs: 60_000 });

@@ -53,24 +53,24 @@ import { StoreWriter } from "./store-writer.ts";
 
 /** Options of `openSqliteLog`. */
 export interface SqliteLogOptions {
-  /** Limits that differ from `LOG_LIMITS`. */
+  /** Replaces single limits. Default: `LOG_LIMITS`. */
   readonly limits?: Partial<LogLimits>;
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /** Interval in milliseconds for polling writes of other processes while sessions are watched. Default: 20. */
   readonly pollMs?: number;
   /**
-   * How long to wait for another process that writes, in milliseconds, before throwing `store_busy`. Default: 10000.
+   * How long to wait for another process that writes, in milliseconds, before throwing `store_busy`. Default: 10,000.
    */
   readonly busyTimeoutMs?: number;
-  /** Largest size of the write queue in bytes, over all sessions. More throw `backlog_full`. Default: 256 MiB. */
+  /** Maximum size of the write queue in bytes, over all sessions. More throw `backlog_full`. Default: 256 MiB. */
   readonly maxQueueBytes?: number;
   /** Number of recent records after which they are moved to chunks, which are faster to read. Default: 4096. */
   readonly maxRecentRows?: number;
-  /** Largest size of the file in bytes. Throws `store_full`. Default: no limit. */
+  /** Maximum size of the file in bytes. Throws `store_full`. Default: no limit. */
   readonly maxFileBytes?: number;
   /**
-   * Largest file size in bytes that is checked completely when opened, which takes about half a second per gigabyte. In
+   * Maximum file size in bytes that is checked completely when opened, which takes about half a second per gigabyte. In
    * larger files only the lists of sessions and last records are checked. Damage throws `store_corrupt`. Default: 32
    * MiB.
    */
@@ -82,14 +82,11 @@ const MAX_QUEUE_BYTES = 256 * 1024 * 1024;
 const MAX_RECENT_ROWS = 4096;
 /** Pause between transactions of a sweep or prune, so that other processes can write. */
 const PAUSE_MS = 4;
-/** Largest number of sessions whose current run and lease are cached. */
+/** Maximum number of sessions whose current run and lease are cached. */
 const MAX_SESSIONS = 10_000;
 
 const MAX_POSTPONED_POLLS = 5;
-/**
- * After each check of all watched sessions, polling pauses this many times as long: at most a tenth of the time is
- * used.
- */
+/** Polling pauses for this many times the duration of the last check, so that it takes at most a tenth of the time. */
 const IDLE_FACTOR = 10;
 
 const NO_STARTS: IndexChanges["starts"] = [];
@@ -107,7 +104,7 @@ export async function openSqliteLog(path: string, options: SqliteLogOptions = {}
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
   const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;
   const connection = { busyTimeoutMs, maxFileBytes, maxCheckBytes, maxQueueBytes, maxRecentRows };
-  if (path === "") throw new LoomError("store_failed", "the path of a store must not be empty");
+  if (path === "") throw new LoomError("store_failed", "The path of a store must not be empty");
   // Resolved now, because the file is opened again later and the working directory may change.
   const absolutePath = resolve(path);
   const file = prepareStore(absolutePath, connection);
@@ -441,12 +438,12 @@ class SqliteLog implements Log {
   #describe(sessionId: string): SessionInfo {
     const session = this.#openReader().findSession(sessionId);
     if (session === undefined)
-      throw new LoomError("unknown_session", `session "${sessionId}" was deleted in the meantime`);
+      throw new LoomError("unknown_session", `Session "${sessionId}" was deleted in the meantime`);
     return session;
   }
 
   #openReader(): StoreReader {
-    if (this.#closed) throw new LoomError("store_closed", "the log is closed");
+    if (this.#closed) throw new LoomError("store_closed", "The log is closed");
     return this.#reader;
   }
 }

@@ -26,7 +26,7 @@ import { SessionRows } from "./session-rows.ts";
 /** Cached runs per session that are known to be indexed. */
 const MAX_KNOWN_RUNS = 1000;
 
-/** Largest number of records, and approximate bytes, in one row of `recent`. */
+/** Maximum number of records, and approximate bytes, in one row of `recent`. */
 const MAX_ROW_RECORDS = 64;
 const MAX_ROW_LENGTH = 8 * 1024;
 
@@ -159,14 +159,14 @@ export class SqliteStore {
     const rows = settle.map(({ commandId }) => this.#commands.find(head.key, commandId));
     if (this.#isRetry(head, batch, rows)) return;
     if (head.lastId !== expectedLastId)
-      throw new LoomError("conflict", `session "${sessionId}" ends at record ${head.lastId}, not ${expectedLastId}`, {
+      throw new LoomError("conflict", `Session "${sessionId}" ends at record ${head.lastId}, not ${expectedLastId}`, {
         last_event_id: head.lastId,
       });
     const settled = settle.map(({ commandId, outcome }, index) => {
       const row = rows[index];
       const isRepeated = settle.findIndex((other) => other.commandId === commandId) !== index;
       if (row === undefined || row.outcome !== null || isRepeated)
-        throw new LoomError("command_settled", `command "${commandId}" of session "${sessionId}" is not pending`);
+        throw new LoomError("command_settled", `Command "${commandId}" of session "${sessionId}" is not pending`);
       return { row, outcome };
     });
     this.#insertAll(head, text, count);
@@ -248,7 +248,7 @@ export class SqliteStore {
       updatedAt: now,
       firstId,
       basePos: 0,
-      // An old lease must not be valid in a new session with the same id.
+      // An old lease must not be valid in a new session with the same ID.
       epoch: this.#sessions.lastEpoch,
       // `expiresAt` without a holder is the end of the grace period.
       holder: null,
@@ -298,11 +298,11 @@ export class SqliteStore {
     const known = this.#commands.find(key, commandId);
     if (known !== undefined) {
       if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
-      throw new LoomError("command_conflict", `the command id "${commandId}" was already used for a different command`);
+      throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
     }
     const waiting = this.#commands.countPending(key);
     if (waiting >= maxPending)
-      throw new LoomError("inbox_full", `session "${sessionId}" has ${waiting} pending commands; try again later`, {
+      throw new LoomError("inbox_full", `Session "${sessionId}" has ${waiting} pending commands; try again later`, {
         limit: maxPending,
       });
     const row = { commandId, kind, body, createdAt: now, outcome: null };

@@ -53,7 +53,7 @@ const STATEMENTS = {
 } as const;
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
-/** Larger than any session key, and small enough to be shifted to a row id of the search index. */
+/** Larger than any session key, and small enough to be shifted to a row ID of the search index. */
 const MAX_KEY = 2 ** 31;
 /** Search hits to skip before the index is queried again; doubled each time. */
 const MAX_SKIPPED_HITS = 500;

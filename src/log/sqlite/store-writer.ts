@@ -26,7 +26,7 @@ interface QueuedOperation {
 const MAX_GROUPS = 2;
 /** Smallest group that is split in two when the thread is idle. */
 const MIN_SPLIT = 32;
-/** Largest group in operations and approximate bytes, so that a transaction does not delay others for long. */
+/** Maximum size of a group in operations and approximate bytes, so that a transaction does not delay others for long. */
 const MAX_GROUP = 2000;
 const MAX_GROUP_LENGTH = 8 * 1024 * 1024;
 
@@ -64,12 +64,12 @@ export class StoreWriter {
     return new Promise<unknown>((resolve, reject) => {
       const length = lengthOf(operation);
       if (this.#failure !== undefined || this.#closing !== undefined) {
-        reject(this.#failure ?? new LoomError("store_closed", "the log is closed"));
+        reject(this.#failure ?? new LoomError("store_closed", "The log is closed"));
         return;
       }
       if (this.#queuedLength + length > this.#maxQueueBytes) {
         reject(
-          new LoomError("backlog_full", "the write queue is full; try again later", { limit: this.#maxQueueBytes }),
+          new LoomError("backlog_full", "The write queue is full; try again later", { limit: this.#maxQueueBytes }),
         );
         return;
       }
@@ -140,7 +140,7 @@ export class StoreWriter {
       this.#queue = [...good, ...this.#queue];
       const failure = new LoomError(
         "store_failed",
-        "an argument cannot be sent to the writer thread",
+        "An argument cannot be sent to the writer thread",
         {},
         { cause: error },
       );
@@ -173,8 +173,8 @@ export class StoreWriter {
   #fail(reason: string): void {
     this.#failure ??=
       this.#closing === undefined
-        ? new LoomError("store_failed", `the writer thread of the store failed: ${reason}`)
-        : new LoomError("store_closed", "the log is closed");
+        ? new LoomError("store_failed", `The writer thread of the store failed: ${reason}`)
+        : new LoomError("store_closed", "The log is closed");
     const failed = [...this.#sent.flat(), ...this.#queue];
     this.#sent.length = 0;
     this.#queue = [];
@@ -205,7 +205,7 @@ function lengthOf(operation: StoreOperation): number {
 }
 
 function settleOne(waiting: QueuedOperation, result: OperationResult | undefined): void {
-  if (result === undefined) waiting.reject(new LoomError("store_failed", "the writer thread returned no result"));
+  if (result === undefined) waiting.reject(new LoomError("store_failed", "The writer thread returned no result"));
   else if (result === null) waiting.resolve(undefined);
   else if ("error" in result) waiting.reject(fromPlainError(result.error));
   else waiting.resolve(result.value);

@@ -18,7 +18,7 @@ import { createPayloadProjection } from "./project-payloads.ts";
 export interface CallbackOptions {
   /**
    * Maximum events queued per callback. Further events are dropped and counted, queued text first; code
-   * `callback_backlog_full`. Default: 1000.
+   * `callback_backlog_full`. Default: 1,000.
    */
   readonly maxBacklog?: number;
   /** Approximate maximum size of the queued events in bytes; code `callback_backlog_full`. Default: 8 MiB. */
@@ -45,7 +45,7 @@ export interface CallbackObserver extends Observer {
   /** Whether the current code runs inside one of the callbacks. */
   readonly isInsideCallback: boolean;
   /**
-   * Waits until all queues are empty. Returns false if that takes longer than `timeoutMs`, which is 5000 by default.
+   * Waits until all queues are empty. Returns false if that takes longer than `timeoutMs`, which is 5,000 by default.
    */
   flush(timeoutMs?: number): Promise<boolean>;
   /** Drops all queued events and delivers no more. */
@@ -125,7 +125,7 @@ export function createCallbackQueues(
   };
   return [...new Set(callbacks)].map((callback) => {
     if (typeof (callback as Partial<Callback> | undefined)?.onEvent !== "function")
-      throw new TypeError("a callback must be an object with a method `onEvent`");
+      throw new TypeError("A callback must be an object with a method `onEvent`");
     return new CallbackQueue(callback, { ...limits, textDelta, isAwaited, report: onError ?? createWarningReporter() });
   });
 }

@@ -209,7 +209,7 @@ function describe(callback: Callback): string {
     () => callback.constructor?.name,
     () => undefined,
   );
-  return typeof name !== "string" || name === "" || name === "Object" ? "a callback" : `the callback ${name}`;
+  return typeof name !== "string" || name === "" || name === "Object" ? "A callback" : `The callback ${name}`;
 }
 
 /** Estimated size of an event without its texts. */

@@ -34,7 +34,7 @@ export interface LogOptions {
   readonly redact?: RedactOptions;
   /** Whether to log messages, arguments, results, queries, and errors that may quote them. Default: false. */
   readonly contents?: boolean;
-  /** Maximum characters of a field with contents; longer values are cut. Default: 2000. */
+  /** Maximum characters of a field with contents; longer values are cut. Default: 2,000. */
   readonly maxContentCharacters?: number;
 }
 

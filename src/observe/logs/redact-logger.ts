@@ -4,7 +4,7 @@ import { createRedactor, type RedactOptions } from "./create-redactor.ts";
 
 /** Options of `redactLogger`. */
 export interface RedactLoggerOptions extends RedactOptions {
-  /** Maximum characters of the message, and of all fields together; longer texts are cut. Default: 8000. */
+  /** Maximum characters of the message, and of all fields together; longer texts are cut. Default: 8,000. */
   readonly maxCharacters?: number;
   /** Whether lines of this level are written. Other lines are dropped before redaction. Default: all levels. */
   readonly isLevelEnabled?: ((level: keyof LoggerLike) => boolean) | undefined;

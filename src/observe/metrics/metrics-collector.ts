@@ -22,7 +22,7 @@ export interface MetricsCollectorOptions {
    * Default: 100.
    */
   readonly maxLabels?: number;
-  /** Maximum open calls remembered per run. Forgotten ones are counted as `untracked`. Default: 1000. */
+  /** Maximum open calls remembered per run. Forgotten ones are counted as `untracked`. Default: 1,000. */
   readonly maxOpenCalls?: number;
 }
 

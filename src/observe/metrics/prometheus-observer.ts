@@ -28,7 +28,7 @@ export interface PrometheusOptions {
   readonly client?: PrometheusClient;
   /** Maximum values per label: agents, models, tools and errors. Further values become `other`. Default: 100. */
   readonly maxLabels?: number;
-  /** Maximum open calls remembered per run. Default: 1000. */
+  /** Maximum open calls remembered per run. Default: 1,000. */
   readonly maxOpenCalls?: number;
 }
 

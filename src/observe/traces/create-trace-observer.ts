@@ -36,15 +36,15 @@ export interface TraceOptions {
   readonly agentName?: string;
   /** Additional names and patterns of secrets. Known ones are always redacted. */
   readonly redact?: RedactOptions;
-  /** Maximum characters of an attribute with content; longer values are cut. Default: 8000. */
+  /** Maximum characters of an attribute with content; longer values are cut. Default: 8,000. */
   readonly maxContentCharacters?: number;
-  /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. Default: 1000. */
+  /** Maximum open spans per run. Further ones are counted in `loom.dropped.spans`. Default: 1,000. */
   readonly maxOpenSpans?: number;
   /** Maximum events on the span of a run. Further ones are counted in `loom.dropped.events`. Default: 100. */
   readonly maxEvents?: number;
   /**
-   * Maximum expected runs and unfinished runs remembered for parent spans and links; the oldest are forgotten. Default:
-   * 1000.
+   * Maximum expected runs and unfinished runs remembered for parent spans and links; the oldest are forgotten.
+   * Default: 1,000.
    */
   readonly maxExpectedRuns?: number;
 }

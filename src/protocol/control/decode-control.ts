@@ -49,7 +49,7 @@ export function readControl<Frame>(value: unknown, vocabulary: ControlVocabulary
     return { ...unknown, isUnknown: true };
   }
   const fault = vocabulary.findFault(value);
-  if (fault !== undefined) return invalid(`${type}: ${fault.message}`, value);
+  if (fault !== undefined) return invalid(`\`${type}\`: ${fault.message}`, value);
   return { ok: true, frame: dropNulls(value) as Frame };
 }
 

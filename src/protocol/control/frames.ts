@@ -37,7 +37,7 @@ const commandId = required(
 const echo = optional(string, "ID of the frame this answers", "所响应的帧的 ID");
 const session = required(string, "ID of the session", "会话 ID");
 const dialect = required(string, "Name of the dialect", "方言名");
-const askedDialect = optional(string, "Name of the dialect (default: `loom`)", "方言名，默认为 `loom`");
+const requestedDialect = optional(string, "Name of the dialect (default: `loom`)", "方言名，默认为 `loom`");
 
 function frame(en: string, zh: string, fields: { readonly [name: string]: Field }): Shape {
   return { section: CONTROL_SECTION, about: { en, zh }, fields };
@@ -48,7 +48,7 @@ export const UP_FRAMES = {
   subscribe: frame("Subscribes to a session", "订阅会话", {
     id,
     session,
-    dialect: askedDialect,
+    dialect: requestedDialect,
     modes: optional(
       listOf(string),
       "Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states that are stored as deltas",
@@ -57,7 +57,7 @@ export const UP_FRAMES = {
     after: optional(
       string,
       "Position to continue after: a cursor, or an `event_id` as a decimal string. By default the stream starts at the first stored record",
-      "从此位置之后继续：游标，或十进制字符串形式的 `event_id`。默认从最早的现存记录开始",
+      "从此位置之后续传：游标，或十进制字符串形式的 `event_id`。默认从最早的现存记录开始",
     ),
     skip: optional(
       count,
@@ -67,7 +67,7 @@ export const UP_FRAMES = {
     of: optional(
       string,
       "Any cursor of the expected session, for use with a numeric `after` or none. If the session was deleted and recreated, the request is refused with `cursor_stale`",
-      "目标会话的任意游标，在 `after` 为数字或缺省时使用。如果会话已被删除并重建，请求会以 `cursor_stale` 拒绝",
+      "目标会话的任意游标，在 `after` 为数字或缺省时使用。如果会话已被删除并重建，请求会被拒绝，错误码为 `cursor_stale`",
     ),
     follow: optional(
       boolean,
@@ -82,14 +82,14 @@ export const UP_FRAMES = {
     {
       id,
       session,
-      dialect: askedDialect,
+      dialect: requestedDialect,
     },
   ),
   run: frame("Sends a user message, which starts a run", "发送用户消息并启动一次运行", {
     id: commandId,
     session,
     message: required(string, "The user's message", "用户消息"),
-    agent: optional(string, "Name of the agent", "Agent 名称"),
+    agent: optional(string, "Name of the agent", "智能体名称"),
     run_id: optional(
       string,
       "ID of the run. By default it is derived from session and command ID and returned in the `ack`",
@@ -98,7 +98,7 @@ export const UP_FRAMES = {
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),
       "What to do while another run is active: `enqueue` (default) waits, `reject` fails with `run_live` (also if a message is already waiting), `interrupt` cancels the active run first",
-      "已有运行时的处理方式：`enqueue`（默认）排队；`reject` 以 `run_live` 拒绝（已有消息排队时同样拒绝）；`interrupt` 先取消当前运行",
+      "已有运行正在进行时的处理方式：`enqueue`（默认）排队；`reject` 拒绝（错误码 `run_live`；已有消息排队时同样拒绝）；`interrupt` 先取消当前运行",
     ),
     request_id: optional(
       string,
@@ -118,7 +118,7 @@ export const UP_FRAMES = {
         }),
       ),
       "Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist",
-      "消息附带的文件，最多 20 个；文件不存在时以 `unknown_blob` 拒绝",
+      "消息附带的文件，最多 20 个；文件不存在时命令被拒绝，错误码为 `unknown_blob`",
     ),
   }),
   cancel: frame("Cancels a run, even if it has not started yet", "取消运行，包括尚未开始的运行", {
@@ -137,7 +137,7 @@ export const UP_FRAMES = {
     digest: optional(
       string,
       "`digest` of the `tool_approval` shown to the user; fails with `approval_mismatch` if it differs",
-      "用户所见 `tool_approval` 的 `digest`；不一致时以 `approval_mismatch` 拒绝",
+      "用户所见 `tool_approval` 的 `digest`；不一致时命令被拒绝，错误码为 `approval_mismatch`",
     ),
     reason: optional(string, "Reason", "原因"),
   }),
@@ -199,7 +199,7 @@ export const DOWN_FRAMES = {
     cursor: optional(
       string,
       "Position to continue from; absent if no frame was sent",
-      "继续读取的位置；未发送任何帧时没有此字段",
+      "续传的位置；未发送任何帧时没有此字段",
     ),
   }),
   ack: frame("A command or an `unsubscribe` was executed or is queued", "命令或 `unsubscribe` 已执行或已排队", {

@@ -71,6 +71,7 @@ export const EVENTS = {
 /** A known event type. */
 export type EventType = keyof typeof EVENTS;
 
+/** All known event types. */
 export const EVENT_TYPES = /* @__PURE__ */ Object.keys(EVENTS) as readonly EventType[];
 
 /** The 23 types of 001 §4.2, which have a key in the `export` dialect. */

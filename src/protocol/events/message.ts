@@ -25,7 +25,7 @@ export const reasoning_chunk = defineEvent({
   section: EXTENSION_SECTION,
   about: {
     en: "A chunk of the model's reasoning. It is not part of the answer",
-    zh: "模型推理过程的一段文本，不属于回复",
+    zh: "模型推理过程的一段文本，不属于回答",
   },
   fields: {
     content: required(string, "Text of the chunk", "文本内容"),

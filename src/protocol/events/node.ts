@@ -53,7 +53,7 @@ export const values = defineEvent({
   exportKey: "Values",
   about: { en: "Snapshot of the complete graph state", zh: "完整的图状态快照" },
   fields: {
-    state: required(json, "The state; its structure depends on the agent", "图状态，结构取决于 Agent"),
+    state: required(json, "The state; its structure depends on the agent", "图状态，结构取决于智能体"),
     checkpoint_ns,
     delta,
   },

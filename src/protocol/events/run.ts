@@ -22,11 +22,11 @@ export const run_start = defineEvent({
   fields: {
     run_id: optional(string, "ID of the run; a run answers one user message", "运行 ID；一次运行对应一条用户消息"),
     message: optional(string, "The user's message", "用户消息"),
-    agent: optional(string, "Kind of agent, such as `react`, `tot` or `got`", "Agent 种类，如 `react`、`tot`、`got`"),
+    agent: optional(string, "Kind of agent, such as `react`, `tot` or `got`", "智能体种类，如 `react`、`tot` 或 `got`"),
     contiguous: additional(
       boolean,
       "If true, `event_id` increases by exactly 1, so a gap means that frames are missing",
-      "为 true 时 `event_id` 逐一递增，出现间隔即表示缺帧",
+      "为 true 时 `event_id` 逐一递增，编号不连续即表示缺帧",
     ),
     source: additional(
       oneOf("execute", "stream"),
@@ -72,7 +72,7 @@ export const run_end = defineEvent({
   section: EXTENSION_SECTION,
   about: {
     en: "The run ended. A completed run is followed only by its reply",
-    zh: "运行结束。成功完成的运行之后只有回复",
+    zh: "运行结束。成功完成的运行之后只有一帧回复",
   },
   fields: {
     status: required(oneOf("completed", "error", "cancelled"), "How the run ended", "结束状态"),
@@ -96,7 +96,7 @@ export const run_end = defineEvent({
     frame_count: optional(
       count,
       "Number of frames in the run, including `run_end` and the reply; lets receivers verify that no frame is missing",
-      "本次运行的帧数，包括 `run_end` 和回复；接收方可据此确认没有缺帧",
+      "本次运行的帧数，包括 `run_end` 和回复；接收方可据此验证没有缺帧",
     ),
     reason: optional(string, "Why the run did not complete", "运行未完成的原因"),
     code: optional(string, "Error code of the reason", "原因对应的错误码"),
@@ -107,10 +107,10 @@ export const reply = defineEvent({
   section: "001 §5",
   about: {
     en: "The complete answer of a run and its last frame. Sent without `type`",
-    zh: "完整的回复，也是运行的最后一帧。发送时不带 `type`",
+    zh: "运行的完整回答（回复），也是运行的最后一帧。发送时不带 `type`",
   },
   fields: {
-    reply: required(string, "Text of the answer", "回复文本"),
+    reply: required(string, "Text of the answer", "回答的文本"),
   },
 });
 
@@ -161,7 +161,7 @@ export const retrieval_complete = defineEvent({
   about: { en: "Documents were retrieved for the model", zh: "已为模型检索文档" },
   fields: {
     doc_count: required(count, "Number of documents found; may be 0", "找到的文档数，可以为 0"),
-    query: optional(string, "Search query", "检索语句"),
+    query: optional(string, "Search query", "查询内容"),
     sources: optional(
       listOf(
         objectOf({
@@ -172,7 +172,7 @@ export const retrieval_complete = defineEvent({
           ref: optional(
             count,
             "Number used to cite the document in the answer, as in [1]",
-            "回复中引用该文档的编号，如 [1]",
+            "回答中引用该文档的编号，如 [1]",
           ),
           first_line: optional(count, "First line of the passage, counted from 1", "片段的起始行，从 1 开始"),
           last_line: optional(count, "Last line of the passage", "片段的结束行"),

@@ -9,9 +9,9 @@ const SECTION = "001 §4.2";
 const ids = additional(
   listOf(string),
   "IDs of the thoughts, in the order of the candidates",
-  "各思路的 ID，顺序与候选一致",
+  "各想法的 ID，顺序与候选一致",
 );
-const depth = additional(count, "Depth of the thoughts; the root has depth 0", "思路所在的深度，根为 0");
+const depth = additional(count, "Depth of the thoughts; the root has depth 0", "想法所在的深度，根为 0");
 const edges = additional(
   listOf(listOf(string)),
   "Edges as pairs of node IDs: [from, to]",
@@ -22,11 +22,11 @@ const operation = openSet("generate", "aggregate", "refine", "score");
 export const tot_expand = defineEvent({
   section: SECTION,
   exportKey: "TotExpand",
-  about: { en: "ToT: candidate thoughts were generated", zh: "ToT：已生成候选思路" },
+  about: { en: "ToT: candidate thoughts were generated", zh: "ToT：已生成候选想法" },
   fields: {
-    candidates: required(listOf(string), "Text of each candidate", "各候选思路的文本"),
+    candidates: required(listOf(string), "Text of each candidate", "各候选想法的文本"),
     ids,
-    parent: additional(string, "ID of the parent thought", "父思路的 ID"),
+    parent: additional(string, "ID of the parent thought", "父想法的 ID"),
     depth,
   },
 });
@@ -34,12 +34,12 @@ export const tot_expand = defineEvent({
 export const tot_evaluate = defineEvent({
   section: SECTION,
   exportKey: "TotEvaluate",
-  about: { en: "ToT: candidate thoughts were scored", zh: "ToT：已为候选思路评分" },
+  about: { en: "ToT: candidate thoughts were scored", zh: "ToT：已为候选想法评分" },
   fields: {
     chosen: required(count, "Index of the best candidate, from 0", "最佳候选的下标，从 0 开始"),
     scores: required(listOf(number), "Score of each candidate", "各候选的得分"),
     ids,
-    kept: additional(listOf(string), "IDs of the thoughts that the search keeps", "搜索保留的思路 ID"),
+    kept: additional(listOf(string), "IDs of the thoughts that the search keeps", "搜索保留的想法 ID"),
     depth,
   },
 });
@@ -51,8 +51,8 @@ export const tot_backtrack = defineEvent({
   fields: {
     reason: required(string, "Reason for backtracking", "回溯原因"),
     to_depth: required(count, "Depth to which the search returned", "回溯到的深度"),
-    from: additional(string, "ID of the abandoned thought", "被放弃的思路 ID"),
-    to: additional(string, "ID of the thought to which the search returned", "回溯到的思路 ID"),
+    from: additional(string, "ID of the abandoned thought", "被放弃的想法 ID"),
+    to: additional(string, "ID of the thought to which the search returned", "回溯到的想法 ID"),
   },
 });
 

@@ -51,11 +51,11 @@ export const tool_call = defineEvent({
 export const tool_approval = defineEvent({
   section: SECTION,
   exportKey: "ToolApproval",
-  about: { en: "A tool call waits for the user's approval", zh: "工具调用等待用户确认" },
+  about: { en: "A tool call waits for the user's approval", zh: "工具调用等待用户审批" },
   fields: {
     call_id,
     name,
-    arguments: required(map, "Arguments to approve", "待确认的参数"),
+    arguments: required(map, "Arguments to approve", "待审批的参数"),
     expires_at: additional(
       { kind: "number" },
       "Time at which the call is rejected automatically, in milliseconds since 1970",
@@ -64,7 +64,7 @@ export const tool_approval = defineEvent({
     digest: additional(
       string,
       "Digest of the tool and its arguments; an approval that includes it applies only to this exact call",
-      "工具及其参数的摘要值（digest）；带上它的确认只对这一调用有效",
+      "工具及其参数的摘要值（digest）；带有该值的审批只对这一次调用有效",
     ),
   },
 });

@@ -1,6 +1,7 @@
 /** The life-cycle rules of a run. MUST rules of the specification are errors, recommendations are warnings. */
 import type { RuleTable } from "../rules.ts";
 
+/** Life-cycle rules, by name. */
 export const LIFECYCLE_RULES = {
   "run-start-late": {
     level: "error",
@@ -48,13 +49,13 @@ export const LIFECYCLE_RULES = {
     section: "001 §2",
     about: {
       en: "Frames are missing: a stream with contiguous IDs has a gap",
-      zh: "缺帧：编号连续的流中出现间隔",
+      zh: "缺帧：编号应连续的流中出现缺号",
     },
   },
   "event-id-jump": {
     level: "warning",
     section: "001 §2",
-    about: { en: "`event_id` has a gap; frames may be missing", zh: "`event_id` 出现间隔，可能缺帧" },
+    about: { en: "`event_id` has a gap; frames may be missing", zh: "`event_id` 不连续，可能缺帧" },
   },
   "event-id-zero": {
     level: "warning",
@@ -207,14 +208,14 @@ export const LIFECYCLE_RULES = {
   "tool-approval-late": {
     level: "error",
     section: "001 §4.2",
-    about: { en: "Approval is requested for a call that has already started", zh: "为已开始的工具调用请求确认" },
+    about: { en: "Approval is requested for a call that has already started", zh: "为已开始的工具调用请求审批" },
   },
   "tool-approval-unasked": {
     level: "error",
     section: "001 §8",
     about: {
       en: "An approval decision for a call that does not wait for one",
-      zh: "工具调用没有等待确认，却收到确认结果",
+      zh: "工具调用没有等待审批，却收到审批结果",
     },
   },
   "tot-chosen": {
@@ -225,32 +226,32 @@ export const LIFECYCLE_RULES = {
   "tot-kept": {
     level: "warning",
     section: "001 §8",
-    about: { en: "A kept thought is not among the scored thoughts", zh: "保留的思路不在已评分的思路中" },
+    about: { en: "A kept thought is not among the scored thoughts", zh: "保留的想法不在已评分的想法中" },
   },
   "tot-thought-unknown": {
     level: "warning",
     section: "001 §8",
     about: {
       en: "A thought is scored or backtracked, but appears in no `tot_expand`",
-      zh: "被评分或回溯的思路没有出现在任何 `tot_expand` 中",
+      zh: "被评分或回溯的想法没有出现在任何 `tot_expand` 中",
     },
   },
   "tot-chosen-dropped": {
     level: "warning",
     section: "001 §8",
-    about: { en: "The chosen thought is not among the kept thoughts", zh: "被选中的思路不在保留的思路中" },
+    about: { en: "The chosen thought is not among the kept thoughts", zh: "被选中的想法不在保留的想法中" },
   },
   "thought-id-twice": {
     level: "warning",
     section: "001 §8",
-    about: { en: "A list of IDs contains a thought or a node twice", zh: "ID 列表中同一思路或节点出现两次" },
+    about: { en: "A list of IDs contains a thought or a node twice", zh: "ID 列表中同一想法或节点出现两次" },
   },
   "thought-id-length": {
     level: "warning",
     section: "001 §8",
     about: {
       en: "The ID of a thought or a node is longer than 1,000 characters; it is not tracked",
-      zh: "思路或节点的 ID 超过 1000 个字符，不会被跟踪",
+      zh: "想法或节点的 ID 超过 1000 个字符，不会被跟踪",
     },
   },
   "thought-ids": {

@@ -13,11 +13,11 @@ const createIssue = createIssueFactory(LIFECYCLE_RULES);
 
 /** Options of a `Verifier`. */
 export interface VerifierOptions {
-  /** False for dialects that do not report when a tool starts (default: true). */
+  /** False for dialects that do not report when a tool starts. Default: true. */
   readonly expectsToolStart?: boolean;
-  /** Maximum number of sessions in memory; the oldest is evicted first (default: 10,000). */
+  /** Maximum number of sessions in memory; the oldest is evicted first. Default: 10,000. */
   readonly maxSessions?: number;
-  /** Maximum number of live runs, over all sessions (default: 10,000). */
+  /** Maximum number of live runs, over all sessions. Default: 10,000. */
   readonly maxLiveRuns?: number;
 }
 

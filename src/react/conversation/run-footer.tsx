@@ -30,8 +30,8 @@ const WORDS = defineWords({
     cancelled: "已取消",
     running: "不完整",
     tokens: (total: string, prompt: string, completion: string) =>
-      `${total} tokens（输入 ${prompt}，输出 ${completion}）`,
-    totalTokens: (total: string) => `${total} tokens`,
+      `${total} token（输入 ${prompt}，输出 ${completion}）`,
+    totalTokens: (total: string) => `${total} token`,
     copy: "复制回答",
     retry: "重新发送",
     unverified: "部分事件未能验证，内容可能不完整。",

@@ -31,17 +31,17 @@ const WORDS = defineWords({
   },
   zh: {
     unnamed: "此工具",
-    question: (tool: string) => `允许 ${tool} 运行？`,
+    question: (tool: string) => `允许执行 ${tool}？`,
     left: (time: string) => `剩余 ${time}`,
     timeUp: "已过期",
-    readOnly: "等待其他用户批准。",
-    tooLate: "此请求已被答复，你的答复未生效。",
+    readOnly: "等待其他用户审批。",
+    tooLate: "此请求已有答复，你的答复未生效。",
     approved: "已批准",
     approvedBy: (actor: string) => `已由 ${actor} 批准`,
     rejected: "已拒绝",
     rejectedBy: (actor: string) => `已由 ${actor} 拒绝`,
-    expired: "审批已超时，工具未运行。",
-    over: "运行在批准前已结束。",
+    expired: "审批已超时，工具未执行。",
+    over: "运行在审批前已结束。",
   },
 });
 

@@ -20,8 +20,8 @@ const WORDS = defineWords({
   zh: {
     streaming: "正在生成参数",
     ready: "已就绪",
-    awaiting_approval: "等待批准",
-    running: "运行中",
+    awaiting_approval: "等待审批",
+    running: "执行中",
     success: "完成",
     failed: "失败",
     rejected: "已拒绝",

@@ -72,7 +72,7 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
   const drawing = useMemo(() => drawGraph(layout), [layout]);
   const { boxes, width, height } = drawing;
   const lines = useMemo(
-    () => drawing.lines.map((line) => ({ ...line, look: chooseLineClass(nodes, line.from, line.to) })),
+    () => drawing.lines.map((line) => ({ ...line, className: chooseLineClass(nodes, line.from, line.to) })),
     [drawing, nodes],
   );
   const added = useMemo(() => {

@@ -21,12 +21,12 @@ const lifetime: Schema = { kind: "integer", min: 1000, max: 3650 * DAY_MS };
 const expiresAt = optional(
   count,
   "Expiry, Unix time in milliseconds; absent: does not expire",
-  "到期时间（毫秒时间戳）；缺省表示永不过期",
+  "到期时间（Unix 毫秒时间戳）；缺省表示永不过期",
 );
 
 const SHARE_FIELDS = {
   share_id: required(string, "Id of the link; it does not grant access", "链接 ID，不能用于访问"),
-  created_at: required(count, "Creation time, Unix time in milliseconds", "创建时间（毫秒时间戳）"),
+  created_at: required(count, "Creation time, Unix time in milliseconds", "创建时间（Unix 毫秒时间戳）"),
   expires_at: expiresAt,
 } satisfies Fields;
 
@@ -40,7 +40,7 @@ export const AUTH_SHAPES = {
     signed_in: required(boolean, "Whether the caller has signed in with a token or a JWT", "是否已通过令牌或 JWT 登录"),
     kind: optional(oneOf("token", "jwt", "share"), "Kind of credential", "凭据类型"),
     name: optional(string, "Name of the token, or subject of the JWT", "令牌名称或 JWT 主体"),
-    owner: optional(string, "Owner whose sessions the caller can access", "可访问的会话所属的所有者"),
+    owner: optional(string, "Owner whose sessions the caller can access", "所有者；调用方可访问其会话"),
     scopes: required(listOf(string), "Scopes of the caller", "调用方的权限范围"),
     session_id: optional(string, "Session that a share link grants access to", "分享链接对应的会话 ID"),
     shared_session_ids: required(
@@ -65,7 +65,7 @@ export const AUTH_SHAPES = {
     "一次性凭据，用于无法发送请求头的请求",
     {
       ticket: required(string, "Value of `?ticket=` for one request", "?ticket= 参数的值，仅可使用一次"),
-      expires_at: required(count, "Expiry, Unix time in milliseconds", "到期时间（毫秒时间戳）"),
+      expires_at: required(count, "Expiry, Unix time in milliseconds", "到期时间（Unix 毫秒时间戳）"),
     },
   ),
   CreateShare: declareShape("Lifetime of a share link", "分享链接的有效期", {

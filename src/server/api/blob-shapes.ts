@@ -8,7 +8,7 @@ const BLOB_FIELDS = {
   media_type: required(string, "Media type declared by the uploader", "上传者声明的媒体类型"),
   name: optional(string, "File name", "文件名"),
   bytes: required(count, "Size in bytes", "大小（字节）"),
-  created_at: required(count, "Time of the first upload, Unix time in milliseconds", "首次上传时间（毫秒时间戳）"),
+  created_at: required(count, "Time of the first upload, Unix time in milliseconds", "首次上传时间（Unix 毫秒时间戳）"),
 } satisfies Fields;
 
 export const BLOB_SHAPES = {

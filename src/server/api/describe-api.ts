@@ -167,7 +167,7 @@ function describeResponse(
 
 function describeShape(name: ApiShapeName): JsonObject {
   const shape = API_SHAPES[name];
-  if (shape === undefined) throw new TypeError(`no shape is named ${name}`);
+  if (shape === undefined) throw new TypeError(`No shape is named ${name}`);
   const { description: _, ...schema } = shapeSchema(name, shape, { tagged: false });
   return { ...schema, description: shape.about.en };
 }

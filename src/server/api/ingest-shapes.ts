@@ -17,7 +17,7 @@ export const INGEST_SHAPES = {
     when_taken: optional(
       oneOf("rename", "refuse"),
       "If the session already has a run with the same id: store it under another id (`rename`, default) or reject it with `run_exists` (`refuse`)",
-      "会话中已有相同 ID 的运行时：rename（默认）改用其他 ID 存储，refuse 以 run_exists 拒绝",
+      "会话中已有相同 ID 的运行时的处理方式：rename（默认）改用其他 ID 存储；refuse 拒绝（错误码 run_exists）",
     ),
   }),
   IngestResult: declareShape("Result of an ingest", "写入结果", {
@@ -29,7 +29,7 @@ export const INGEST_SHAPES = {
         objectOf({
           run_id: required(string, "Id under which the run is stored", "存储所用的运行 ID"),
           status: required(oneOf("live", "completed", "error", "cancelled"), "Status of the run", "运行状态"),
-          code: optional(string, "Error code of a run that did not complete", "未完成时的错误代码"),
+          code: optional(string, "Error code of a run that did not complete", "未完成时的错误码"),
           first_event_id: required(count, "Id of its first record", "首条记录 ID"),
           last_event_id: required(count, "Id of its last record", "末条记录 ID"),
         }),
@@ -42,7 +42,7 @@ export const INGEST_SHAPES = {
         objectOf({
           line: required(count, "Line of the body, from 1", "请求体中的行号，从 1 开始"),
           rule: required(string, "Violated rule", "违反的规则"),
-          message: required(string, "Message for people", "供人阅读的说明"),
+          message: required(string, "Human-readable message", "供人阅读的说明"),
         }),
       ),
       "Violations of recommended rules; at most the first 100",

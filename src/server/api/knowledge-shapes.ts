@@ -23,7 +23,7 @@ const DOCUMENT_FIELDS = {
   format: required(oneOf("markdown", "text", "html", "pdf"), "Format of the document", "文档格式"),
   bytes: required(count, "Size in bytes", "大小（字节）"),
   passages: required(count, "Number of passages", "段落数"),
-  indexed_at: required(count, "Time of indexing, Unix time in milliseconds", "索引时间（毫秒时间戳）"),
+  indexed_at: required(count, "Time of indexing, Unix time in milliseconds", "索引时间（Unix 毫秒时间戳）"),
 } satisfies Fields;
 
 const TOTAL_FIELDS = {
@@ -68,7 +68,7 @@ export const KNOWLEDGE_SHAPES = {
     max_document_bytes: required(count, "Maximum size of a document in bytes", "单个文档的最大字节数"),
   }),
   ListKnowledge: declareShape("Documents to list", "文档列表的查询条件", {
-    limit: optional(count, "Maximum number of documents, 1 to 500; default: 50", "最多返回的条数，1 到 500；默认 50"),
+    limit: optional(count, "Maximum number of documents, 1 to 500; default: 50", "最多返回的文档数，1 到 500；默认 50"),
     after: optional(
       string,
       "Id of the last document of the previous page: its `next`",
@@ -92,12 +92,12 @@ export const KNOWLEDGE_SHAPES = {
       "所属集合；默认不变，新文档为 default",
     ),
   }),
-  SearchKnowledge: declareShape("Search query", "检索条件", {
+  SearchKnowledge: declareShape("Search query", "搜索条件", {
     q: required(string, "Question or keywords", "问题或关键词"),
     limit: optional(count, "Maximum number of passages, 1 to 50; default: 10", "最多返回的段落数，1 到 50；默认 10"),
     collection,
   }),
-  KnowledgeHits: declareShape("Search results", "检索结果", {
+  KnowledgeHits: declareShape("Search results", "搜索结果", {
     hits: required(listOf(objectOf(HIT_FIELDS)), "Passages, best match first", "段落列表，按相关度从高到低排列"),
   }),
 } as const satisfies { readonly [name: string]: Shape };

@@ -33,7 +33,7 @@ const CURSOR_FIELDS = {
   after: optional(
     string,
     "Resume after this position: a cursor, or the event_id of a record in digits. `Last-Event-ID` takes precedence",
-    "从此位置之后继续：游标，或记录的 event_id；Last-Event-ID 优先",
+    "从此位置之后续传：游标，或记录的 event_id；Last-Event-ID 优先",
   ),
   skip: optional(count, "Number of complete frames received since `after`", "自 after 之后已完整收到的帧数"),
   of: optional(
@@ -44,7 +44,7 @@ const CURSOR_FIELDS = {
 } satisfies Fields;
 
 const reason = optional(string, "Reason", "原因");
-const runId = optional(string, "Id of the run; default: the live run", "运行 ID；默认为正在进行的运行");
+const runId = optional(string, "Id of the run; default: the live run", "运行 ID；默认为当前运行");
 const agent = optional(
   string,
   "Name of the agent; default: the server's default agent",
@@ -55,12 +55,12 @@ const MESSAGE_FIELDS = {
   message: required(string, "Text of the message", "消息内容"),
   agent,
   run_id: optional(string, "Id of the run; default: derived from the idempotency key", "运行 ID；默认由幂等键生成"),
-  request_id: optional(string, "Id chosen by the caller; included in the stream", "调用方自定的请求 ID，包含在流中"),
-  context: optional(map, "Data of the caller, passed to observers of the run", "调用方的附加数据，传递给运行的观察者"),
+  request_id: optional(string, "Id chosen by the caller; included in the stream", "调用方指定的请求 ID，包含在流中"),
+  context: optional(map, "Data of the caller, passed to observers of the run", "调用方提供的数据，传给运行的观察者"),
   attachments: optional(
     listOf(
       objectOf({
-        blob_id: required(string, "Id of a blob of this session", "本会话的图片或文件 ID"),
+        blob_id: required(string, "Id of a blob of this session", "本会话中图片或文件的 ID"),
         name: optional(string, "File name; default: the name of the blob", "文件名；默认为上传时的名称"),
       }),
     ),
@@ -70,7 +70,7 @@ const MESSAGE_FIELDS = {
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),
     "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",
-    "已有运行时：enqueue（默认）排队等待，reject 以 run_live 拒绝，interrupt 先取消当前运行",
+    "已有运行正在进行时的处理方式：enqueue（默认）排队；reject 拒绝（错误码 run_live）；interrupt 先取消当前运行",
   ),
 } satisfies Fields;
 
@@ -129,43 +129,43 @@ export const RUN_SHAPES = {
     ),
   }),
   CancelRun: declareShape("Cancellation of a run", "取消运行", { reason }),
-  AnswerApproval: declareShape("Answer to an approval request", "对确认请求的答复", {
+  AnswerApproval: declareShape("Answer to an approval request", "对审批请求的答复", {
     decision: required(oneOf("approved", "rejected"), "Decision", "决定"),
     arguments: optional(map, "Edited arguments for the call", "修改后的参数"),
     digest: optional(
       string,
       "Digest of the approval request; `approval_mismatch` if it differs",
-      "确认请求的摘要；不一致时返回 approval_mismatch",
+      "审批请求的摘要值（digest）；不一致时返回 approval_mismatch",
     ),
     reason,
     run_id: runId,
   }),
-  Approvals: declareShape("Tool calls waiting for approval", "等待确认的工具调用", {
+  Approvals: declareShape("Tool calls waiting for approval", "等待审批的工具调用", {
     approvals: required(
       listOf(
         objectOf({
           call_id: required(string, "Id of the tool call", "工具调用 ID"),
           run_id: required(string, "Id of the run", "运行 ID"),
-          name: required(string, "Name of the tool", "工具名称"),
+          name: required(string, "Name of the tool", "工具名"),
           arguments: required(map, "Arguments of the call", "调用参数"),
-          event_id: required(count, "Id of the record with the request", "确认请求的记录 ID"),
+          event_id: required(count, "Id of the record with the request", "审批请求的记录 ID"),
           expires_at: optional(
             number,
             "Time at which the call is rejected, Unix time in milliseconds",
-            "自动拒绝的时间（毫秒时间戳）",
+            "自动拒绝的时间（Unix 毫秒时间戳）",
           ),
           digest: optional(
             string,
             "Digest of tool and arguments, to send with the answer",
-            "工具与参数的摘要，答复时一并提供",
+            "工具及其参数的摘要值（digest），答复时一并提供",
           ),
         }),
       ),
       "Approval requests in the order they were made",
-      "确认请求，按提出的顺序排列",
+      "审批请求，按提出的顺序排列",
     ),
   }),
-  ChangeTodo: declareShape("Change to a to-do item", "对待办事项的修改", {
+  ChangeTodo: declareShape("Change to a to-do item", "对待办清单条目的修改", {
     completed: optional(boolean, "Whether the item is completed; default: unchanged", "是否已完成；默认不变"),
     text: optional(string, "New text; default: unchanged", "新内容；默认不变"),
   }),
@@ -174,19 +174,19 @@ export const RUN_SHAPES = {
       listOf(
         objectOf({
           name: required(string, "Name of the agent", "名称"),
-          kind: required(string, "Kind of agent: `react`, `tot` or `got`", "类型：react、tot 或 got"),
+          kind: required(string, "Kind of agent: `react`, `tot` or `got`", "种类：react、tot 或 got"),
           is_adaptive: optional(
             boolean,
             "True for a `got` agent whose tasks may expand into subgraphs",
-            "为 true 表示任务可展开为子图的 got",
+            "为 true 表示 got 的任务可以扩展为子图",
           ),
-          description: optional(string, "Description for people", "供人阅读的说明"),
+          description: optional(string, "Human-readable description", "供人阅读的说明"),
           model: optional(
             string,
             "Provider and model, such as `openai/gpt-5`, or `offline`. Within a server, kind, is_adaptive and model identify an agent",
             "提供方与模型，如 openai/gpt-5，或 offline；在同一服务器内，kind、is_adaptive 与 model 共同确定一个智能体",
           ),
-          tools: required(listOf(string), "Names of the agent's tools", "工具名称"),
+          tools: required(listOf(string), "Names of the agent's tools", "工具名列表"),
           is_default: required(boolean, "Whether it answers messages without an agent name", "是否为默认智能体"),
         }),
       ),
@@ -225,11 +225,11 @@ export const RUN_SHAPES = {
     content: optional(
       string,
       "Text of the message; not needed to resume with `Last-Event-ID`",
-      "消息内容；使用 Last-Event-ID 继续时可省略",
+      "消息内容；使用 Last-Event-ID 续传时可省略",
     ),
     agent,
   }),
-  ResumeChat: declareShape("Chat to resume", "要继续的聊天", {
+  ResumeChat: declareShape("Chat to resume", "要续传的聊天", {
     session_id: required(string, "Id of the session", "会话 ID"),
     run: optional(string, "Id of the run; default: the latest run", "运行 ID；默认为最近一次运行"),
   }),

@@ -15,7 +15,7 @@ import {
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
-const time = (en: string, zh: string) => required(count, `${en}, Unix time in milliseconds`, `${zh}（毫秒时间戳）`);
+const time = (en: string, zh: string) => required(count, `${en}, Unix time in milliseconds`, `${zh}（Unix 毫秒时间戳）`);
 const page = {
   limit: optional(count, "Maximum number of items, 1 to 500; default: 50", "最多返回的条数，1 到 500；默认 50"),
   after: optional(
@@ -36,9 +36,9 @@ export const RUN_FIELDS = {
   first_event_id: required(count, "Id of its first record", "首条记录 ID"),
   last_event_id: optional(count, "Id of its last record; absent while it is live", "末条记录 ID；运行期间没有此字段"),
   started_at: time("Start time", "开始时间"),
-  ended_at: optional(count, "End time, Unix time in milliseconds", "结束时间（毫秒时间戳）"),
-  code: optional(string, "Error code of a run that did not complete", "未完成时的错误代码"),
-  request_id: optional(string, "Id chosen by the caller", "调用方自定的请求 ID"),
+  ended_at: optional(count, "End time, Unix time in milliseconds", "结束时间（Unix 毫秒时间戳）"),
+  code: optional(string, "Error code of a run that did not complete", "未完成时的错误码"),
+  request_id: optional(string, "Id chosen by the caller", "调用方指定的请求 ID"),
   agent: optional(string, "Name of the agent", "智能体名称"),
 } satisfies Fields;
 
@@ -62,7 +62,7 @@ const SESSION_FIELDS = {
 
 const CHECKPOINT_FIELDS = {
   checkpoint_id: required(string, "Id of the checkpoint", "检查点 ID"),
-  step: required(count, "Super-step; 0 for the input", "超步；0 为输入"),
+  step: required(count, "Super-step; 0 for the input", "超步编号，0 表示输入"),
   checkpoint_ns: required(string, "Path of the subgraph; empty for the root graph", "子图路径；根图为空"),
   run_id: optional(string, "Id of the run it belongs to", "所属运行的 ID"),
   event_id: required(count, "Id of its record", "记录 ID"),
@@ -133,16 +133,16 @@ export const SESSION_SHAPES = {
     "Fork of a session. Without checkpoint_id, after_event and before_run it copies everything before the live run",
     "会话的分叉；未指定 checkpoint_id、after_event 或 before_run 时，复制当前运行之前的全部内容",
     {
-      checkpoint_id: optional(string, "Fork at this checkpoint and resume its run", "从此检查点分叉并继续其运行"),
+      checkpoint_id: optional(string, "Fork at this checkpoint and resume its run", "从此检查点分叉，并恢复其运行"),
       after_event: optional(
         count,
         "Fork at the last checkpoint up to this record and resume its run",
-        "从此记录及之前的最后一个检查点分叉并继续其运行",
+        "从截至此记录的最后一个检查点分叉，并恢复其运行",
       ),
       before_run: optional(
         string,
         "Copy everything before this run. No run is resumed; the fork waits for the next message",
-        "复制此运行开始之前的全部内容；不继续任何运行，等待下一条消息",
+        "复制此运行开始之前的全部内容；不恢复任何运行，等待下一条消息",
       ),
       session_id: optional(string, "Id of the new session; default: generated", "新会话 ID；默认自动生成"),
       title: optional(
@@ -158,7 +158,7 @@ export const SESSION_SHAPES = {
     checkpoint_id: optional(
       string,
       "Checkpoint the run is resumed from; absent if no run is resumed",
-      "继续运行所用的检查点；没有继续运行时无此字段",
+      "恢复运行所用的检查点；没有恢复运行时无此字段",
     ),
   }),
   ListPage: declareShape("Page of a list", "列表分页", page),

@@ -17,13 +17,13 @@ export interface Problem {
   readonly title: string;
   /** HTTP status */
   readonly status: number;
-  /** Message for people */
+  /** Human-readable message */
   readonly detail: string;
   /** Error code */
   readonly code: string;
   /** Id of the error in the server's log, or of the request */
   readonly id: string;
-  /** Details for programs */
+  /** Machine-readable details */
   readonly details?: JsonObject;
 }
 

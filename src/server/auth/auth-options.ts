@@ -10,7 +10,7 @@ export interface AuthOptions {
   readonly credentials?: Credentials | undefined;
   /** JWTs to accept. Default: none. */
   readonly jwt?: JwtOptions | undefined;
-  /** Limits of credentials without their own. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
+  /** Limits for credentials that set none. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: PrincipalLimits | undefined;
   /** Lifetime of a browser sign-in, in milliseconds. Default: 7 days. */
   readonly cookieMs?: number | undefined;

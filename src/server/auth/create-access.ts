@@ -100,7 +100,7 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
     },
     admitTurn({ actor }) {
       if (actor === undefined || credentials.isNotRevoked(actor)) return;
-      throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started.");
+      throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
     },
     observers: [spend.observer],
     close() {

@@ -71,16 +71,16 @@ function assertScope(principal: Principal, action: Action, scope: Scope): void {
   if (kind === "anonymous") throw unauthorized(false);
   if (kind === "share") {
     if (isAllowedByShareLink(action)) return;
-    throw new LoomError("forbidden", "A share link only allows reading its session.");
+    throw new LoomError("forbidden", "A share link only allows reading its session");
   }
   if (hasScope(principal, scope)) return;
-  throw new LoomError("forbidden", `Missing scope \`${scope}\`; use a token that has it.`, { scope });
+  throw new LoomError("forbidden", `Missing scope \`${scope}\`; use a token that has it`, { scope });
 }
 
 /** A ticket for one session does not allow actions on no session or on all sessions. */
 function assertUnbound({ only }: Principal, action: Action): void {
   if (only === undefined || isAllowedByShareLink(action)) return;
-  throw new LoomError("forbidden", "This ticket is valid for one session only.");
+  throw new LoomError("forbidden", "This ticket is valid for one session only");
 }
 
 function hasScope({ scopes }: Principal, scope: Scope): boolean {

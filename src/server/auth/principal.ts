@@ -43,15 +43,15 @@ export interface Principal {
 
 /** Limits of one credential. Absent fields use the limits of the server. */
 export interface PrincipalLimits {
-  /** Code `rate_limited`. */
+  /** Maximum requests per minute. Code `rate_limited`. */
   readonly requestsPerMinute?: number | undefined;
-  /** Code `rate_limited`. */
+  /** Maximum runs started per minute. Code `rate_limited`. */
   readonly runsPerMinute?: number | undefined;
-  /** Live and queued runs. Code `too_many_runs`. */
+  /** Maximum live and queued runs. Code `too_many_runs`. */
   readonly maxRuns?: number | undefined;
-  /** Open streams and sockets. Code `too_many_streams`. */
+  /** Maximum open streams and sockets. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
-  /** Model tokens per UTC day, input and output together. Code `spend_exceeded`. */
+  /** Maximum model tokens per UTC day, input and output together. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
 }
 

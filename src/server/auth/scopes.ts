@@ -3,6 +3,7 @@ import type { Action } from "../guard/authorize.ts";
 
 /** `admin` allows every action on the sessions of all owners. */
 export const SCOPES = ["read", "write", "run", "approve", "knowledge", "ingest", "metrics", "admin"] as const;
+/** A permission of a credential. */
 export type Scope = (typeof SCOPES)[number];
 
 /** Scopes of a token that names none: what a person needs to work with agents. */

@@ -5,7 +5,7 @@ export function unauthorized(wasPresented: boolean): LoomError {
   return new LoomError(
     "unauthorized",
     wasPresented
-      ? "Invalid credential: it is unknown, revoked, expired, already used, or not accepted here."
-      : "Authentication required: send `Authorization: Bearer` with a token, or sign in.",
+      ? "Invalid credential: it is unknown, revoked, expired, already used, or not accepted here"
+      : "Authentication required: send `Authorization: Bearer` with a token, or sign in",
   );
 }

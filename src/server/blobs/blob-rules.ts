@@ -31,14 +31,14 @@ export function readBlobName(name: string | undefined): string | undefined {
   if (isBad || last.length > MAX_NAME)
     throw new LoomError(
       "invalid_name",
-      `A file name must have at most ${MAX_NAME} characters and no control characters.`,
+      `A file name must have at most ${MAX_NAME} characters and no control characters`,
     );
   return last;
 }
 
 export function unknownBlob(sessionId: string, blobId: string): LoomError {
   const shown = blobId.slice(0, 64).toWellFormed();
-  return new LoomError("unknown_blob", `The session has no blob ${shown}.`, { session_id: sessionId, blob_id: shown });
+  return new LoomError("unknown_blob", `The session has no blob ${shown}`, { session_id: sessionId, blob_id: shown });
 }
 
 /** Throws `blobs_full` if one more blob of this size does not fit. */
@@ -50,13 +50,13 @@ export function assertRoom(
   if (used.count + 1 > maxSessionBlobs)
     throw new LoomError(
       "blobs_full",
-      `A session can have at most ${maxSessionBlobs} blobs; delete the session or use another one.`,
+      `A session can have at most ${maxSessionBlobs} blobs; delete the session or use another one`,
       { limit: maxSessionBlobs },
     );
   if (used.bytes + bytes > maxSessionBlobBytes)
     throw new LoomError(
       "blobs_full",
-      `The blobs of a session can have at most ${maxSessionBlobBytes} bytes in total; use another session.`,
+      `The blobs of a session can have at most ${maxSessionBlobBytes} bytes in total; use another session`,
       {
         limit: maxSessionBlobBytes,
       },
@@ -77,7 +77,7 @@ export class BlobCounter {
   add(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (this.bytes > this.#maxBytes)
-      throw new LoomError("blob_too_large", `A blob can have at most ${this.#maxBytes} bytes.`, {
+      throw new LoomError("blob_too_large", `A blob can have at most ${this.#maxBytes} bytes`, {
         limit: this.#maxBytes,
       });
     this.#hash.update(chunk);
@@ -100,7 +100,7 @@ export class Uploads {
   /** Throws `too_many_open`. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#count >= this.#max)
-      throw new LoomError("too_many_open", `${this.#count} uploads are already in progress; try again later.`, {
+      throw new LoomError("too_many_open", `${this.#count} uploads are already in progress; try again later`, {
         limit: this.#max,
       });
     this.#count += 1;

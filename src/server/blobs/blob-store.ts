@@ -40,15 +40,15 @@ export interface ByteRange {
 
 /** Limits of a blob store. */
 export interface BlobLimits {
-  /** Bytes of one blob. Code `blob_too_large`. */
+  /** Maximum bytes of one blob. Code `blob_too_large`. */
   readonly maxBlobBytes: number;
-  /** Total bytes of the blobs of one session. Code `blobs_full`. */
+  /** Maximum bytes of all blobs of one session. Code `blobs_full`. */
   readonly maxSessionBlobBytes: number;
-  /** Blobs of one session. Default: 1,000. Code `blobs_full`. */
+  /** Maximum blobs of one session. Default: 1,000. Code `blobs_full`. */
   readonly maxSessionBlobs?: number;
-  /** Concurrent uploads. Default: 16. Code `too_many_open`. */
+  /** Maximum concurrent uploads. Default: 16. Code `too_many_open`. */
   readonly maxUploads?: number;
-  /** Total bytes of all sessions in a memory store. Default: 256 MiB. Code `blobs_full`. */
+  /** Maximum bytes of all sessions in a memory store. Default: 256 MiB. Code `blobs_full`. */
   readonly maxMemoryBytes?: number;
 }
 

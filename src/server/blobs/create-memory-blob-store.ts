@@ -66,7 +66,7 @@ class MemoryBlobStore implements BlobStore {
     if (this.#bytes + bytes > maxMemoryBytes)
       throw new LoomError(
         "blobs_full",
-        `The blobs in memory can have at most ${maxMemoryBytes} bytes in total; delete sessions or store blobs on disk.`,
+        `The blobs in memory can have at most ${maxMemoryBytes} bytes in total; delete sessions or store blobs on disk`,
         {
           limit: maxMemoryBytes,
         },

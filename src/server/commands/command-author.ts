@@ -34,7 +34,7 @@ export function canAccess({ owner, isAdmin }: CommandAuthor, info: SessionInfo):
 /** Throws `forbidden` if the author may not use the agent. Runs without an agent name are allowed. */
 export function assertAgentAllowed({ agents }: Pick<CommandAuthor, "agents">, agent: string | undefined): void {
   if (agents === undefined || agent === undefined || agents.includes(agent)) return;
-  throw new LoomError("forbidden", `this credential may not use the agent "${agent.slice(0, 100)}"`, {
+  throw new LoomError("forbidden", `This credential may not use the agent "${agent.slice(0, 100)}"`, {
     agent,
   });
 }

@@ -14,7 +14,7 @@ export function describeAttachments(
     attachments.map(async ({ blob_id, name }) => {
       const info = await blobs.get(sessionId, blob_id);
       if (info === undefined)
-        throw new LoomError("unknown_blob", `session "${sessionId}" has no blob ${blob_id.slice(0, 80)}`, { blob_id });
+        throw new LoomError("unknown_blob", `Session "${sessionId}" has no blob ${blob_id.slice(0, 80)}`, { blob_id });
       const called = name ?? info.name;
       const { blobId, mediaType: media_type, bytes } = info;
       return { blob_id: blobId, ...(called === undefined ? {} : { name: called }), media_type, bytes };

@@ -134,15 +134,15 @@ describe(`when_busy`, () => {
 describe("a command id", () => {
   it("names one run, however often the command is repeated", async () => {
     const log = new MemoryLog();
-    const attend = vi.fn();
+    const dispatch = vi.fn();
     const ask = (more: Partial<RunCommand> = {}) =>
-      executeCommand({ log, dispatch: attend, beginMs: 0 }, say("1", "A", more));
+      executeCommand({ log, dispatch, beginMs: 0 }, say("1", "A", more));
     const answers = [...(await Promise.all([ask(), ask()])), await ask()];
     const run_id = deriveRunId("s", "1");
     expect(answers).toEqual(
       Array.from({ length: 3 }, () => ({ type: "ack", id: "1", pending: true, result: { run_id } })),
     );
-    expect(attend).toHaveBeenCalledWith("s");
+    expect(dispatch).toHaveBeenCalledWith("s");
     expect(await log.listPending("s")).toMatchObject([{ commandId: "1", body: { message: "A", run_id } }]);
     expect(await ask({ message: "B" })).toMatchObject({ code: "command_conflict" });
     expect(await ask({ session: "t" })).toMatchObject({ result: { run_id: deriveRunId("t", "1") } });

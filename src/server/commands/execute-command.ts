@@ -129,16 +129,16 @@ export function toRefusal(
 }
 
 function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<CommandState> {
-  const { log, dispatch: attend, commands } = host;
+  const { log, dispatch, commands } = host;
   return sendCommand(log, command, {
     ...commands,
-    ...(attend === undefined ? {} : { ensureHolder: attend }),
+    ...(dispatch === undefined ? {} : { ensureHolder: dispatch }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
 }
 
 async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandResponse> {
-  const { log, dispatch: attend, beginMs = DEFAULT_BEGIN_MS, author = LOCAL_AUTHOR } = host;
+  const { log, dispatch, beginMs = DEFAULT_BEGIN_MS, author = LOCAL_AUTHOR } = host;
   const { session, message } = command;
   const { submitted, cancel } = await queueOf(log).run(session, async () => {
     // All of this runs in the queue of the session, so that later commands cannot overtake this one while its files
@@ -164,7 +164,7 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     if (info !== undefined && title !== undefined) await log.renameSession(session, title, { onlyUntitled: true });
     return { submitted, cancel: interrupt };
   });
-  attend?.(session);
+  dispatch?.(session);
   if (cancel !== undefined) await send(host, cancel);
   // Behind a live run the message may wait for long, so the response does not wait. It names the run in any case.
   const isNext = (await findLiveRun(log, session)) === undefined;
@@ -185,7 +185,7 @@ async function toEnqueueCommand(
   const { id, session, type: _type, when_busy: _whenBusy, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
   // As in agents: a message may consist of attachments only.
-  if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "the message is empty");
+  if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "The message is empty");
   if (context !== undefined) {
     const bytes = Buffer.byteLength(JSON.stringify(context));
     if (bytes > MAX_CONTEXT_BYTES)
@@ -199,7 +199,7 @@ async function toEnqueueCommand(
   }
   // Check the count before the store is queried for each.
   if (attachments.length > MAX_ATTACHMENTS)
-    throw new LoomError("invalid_command", `a message can have at most ${MAX_ATTACHMENTS} attachments`);
+    throw new LoomError("invalid_command", `A message can have at most ${MAX_ATTACHMENTS} attachments`);
   const files = blobs === undefined ? attachments : await describeAttachments(blobs, session, attachments);
   const body = {
     ...given,
@@ -234,16 +234,16 @@ async function createInterrupt(log: Log, command: RunCommand): Promise<Command |
   // Read pending messages before the live run: a message that starts in between is then seen at least once.
   const waiting = when_busy === "reject" ? await log.listPending(session, log.limits.maxPendingCommands) : [];
   if (waiting.some(({ kind }) => kind === "enqueue"))
-    throw new LoomError("run_live", "another message is already waiting");
+    throw new LoomError("run_live", "Another message is already waiting");
   const live = await findLiveRun(log, session);
   if (live === undefined) return undefined;
-  if (when_busy === "reject") throw new LoomError("run_live", `run ${live} is live`);
+  if (when_busy === "reject") throw new LoomError("run_live", `Run ${live} is live`);
   // A hash keeps the id short for any message id. Including the run gives a repeated message that interrupts another
   // run a new id.
   const digest = createHash("sha256")
     .update(JSON.stringify([id, live]))
     .digest("base64url");
-  const body = { run_id: live, reason: "interrupted by a new message" };
+  const body = { run_id: live, reason: "Interrupted by a new message" };
   return { commandId: `interrupt:${digest}`, sessionId: session, kind: "cancel", body };
 }
 
@@ -259,7 +259,7 @@ async function toLogCommand(
   const known = await log.getCommand(sessionId, commandId);
   const run_id = command.run_id ?? (await findTargetRun(log, sessionId, known));
   if (run_id === undefined)
-    throw new LoomError("unknown_call", `no tool call ${command.call_id} is waiting for approval`);
+    throw new LoomError("unknown_call", `No tool call ${command.call_id} is waiting for approval`);
   assertAgentAllowed(author, (await log.getRun(sessionId, run_id))?.agent);
   return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...authorFields(author, known) } };
 }

@@ -103,7 +103,7 @@ export const AUTH_OPERATIONS: readonly AnyOperation[] = [getAuth, signIn, signOu
 /** Returns the service that issues credentials. Throws `unsupported` if authentication is off. */
 export function requireAuthService({ access }: Pick<ServerCore, "access">): AuthService {
   if (access.authService !== undefined) return access.authService;
-  throw new LoomError("unsupported", "authentication is off on this server; signing in and sharing are not available");
+  throw new LoomError("unsupported", "Authentication is off on this server; signing in and sharing are not available");
 }
 
 /** Only pages of this server may set or remove its cookies. */
@@ -111,7 +111,7 @@ function assertSameOrigin(caller: Caller): void {
   if (findPageOrigin(caller) !== "foreign") return;
   throw new LoomError(
     "forbidden",
-    "only pages of this server can sign in or out; send a token with each request instead",
+    "Only pages of this server can sign in or out; send a token with each request instead",
   );
 }
 

@@ -38,10 +38,10 @@ export const putBlob = defineOperation<"PutBlob">({
     const blobs = storeOf(core);
     const mediaType = request.headers.get("content-type") ?? "application/octet-stream";
     if (/^multipart\//i.test(mediaType.trim()))
-      throw new LoomError("invalid_request", "send the file itself as the body, not as multipart form data");
+      throw new LoomError("invalid_request", "Send the file itself as the body, not as multipart form data");
     const { maxBlobBytes } = core.limits;
     if (Number(request.headers.get("content-length") ?? 0) > maxBlobBytes)
-      throw new LoomError("blob_too_large", `a blob can have at most ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
+      throw new LoomError("blob_too_large", `A blob can have at most ${maxBlobBytes} bytes`, { limit: maxBlobBytes });
     const name = query.name ?? readFileName(request.headers.get("content-disposition"));
     const { incarnation } = await ensureOwnSession(core.log, authorOf(core, caller), id);
     // The upload may take long. Reject it if the session was deleted or recreated meanwhile, or if the permission was
@@ -49,7 +49,7 @@ export const putBlob = defineOperation<"PutBlob">({
     const confirm = async (): Promise<void> => {
       await core.authorize({ caller, action: "blobs.write", session: id });
       if ((await core.log.getSession(id))?.incarnation !== incarnation)
-        throw new LoomError("unknown_session", `session "${id}" was deleted`, { session_id: id });
+        throw new LoomError("unknown_session", `Session "${id}" was deleted`, { session_id: id });
     };
     const limits = { maxBytes: Infinity, idleMs: core.limits.bodyTimeoutMs };
     const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
@@ -101,7 +101,7 @@ export const getBlob = defineOperation({
     if (content.kind === "unsatisfiable") {
       const error = new LoomError(
         "invalid_arguments",
-        `the range is not satisfiable: the blob has ${info.bytes} bytes`,
+        `The range is not satisfiable: the blob has ${info.bytes} bytes`,
       );
       throw new HttpRefusal(error, { status: 416, headers: { "content-range": `bytes */${info.bytes}` } });
     }
@@ -116,7 +116,7 @@ export const getBlob = defineOperation({
 });
 
 function storeOf({ blobs }: ServerCore): BlobStore {
-  if (blobs === undefined) throw new LoomError("not_found", "this server has no blob store");
+  if (blobs === undefined) throw new LoomError("not_found", "This server has no blob store");
   return blobs;
 }
 
@@ -128,7 +128,7 @@ function readFileName(disposition: string | null): string | undefined {
     try {
       return decodeURIComponent(encoded);
     } catch {
-      throw new LoomError("invalid_request", "the file name in `Content-Disposition` cannot be decoded");
+      throw new LoomError("invalid_request", "The file name in `Content-Disposition` cannot be decoded");
     }
   }
   const [, quoted, bare] = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;\s"]+))/i.exec(disposition) ?? [];

@@ -39,7 +39,7 @@ const chat = defineOperation<"Empty", "Chat">({
     const cursor = readLastEventId(call.request);
     if (cursor !== undefined) {
       if (session_id === undefined)
-        throw new LoomError("invalid_request", "resuming with `Last-Event-ID` requires `session_id`");
+        throw new LoomError("invalid_request", "Resuming with `Last-Event-ID` requires `session_id`");
       await core.authorize({ caller: call.caller, action: "sessions.read", session: session_id });
       return resumeRun(core, call, session_id, cursor);
     }
@@ -84,7 +84,7 @@ const resumeChat = defineOperation<"ResumeChat">({
 async function resumeRun(core: ServerCore, call: ApiCall<"Empty", "Chat">, session: string, cursor: string) {
   const run = await findRunAt(core, session, cursor);
   if (run !== undefined) return sendRemaining(core, call, session, run, cursor);
-  throw new LoomError("cursor_ahead", "no run has started after this cursor", { session_id: session });
+  throw new LoomError("cursor_ahead", "No run has started after this cursor", { session_id: session });
 }
 
 function sendRemaining(

@@ -85,7 +85,7 @@ export function createEventsHandler(
 }
 
 function cutBase(path: string, base: string): string {
-  if (!path.startsWith(`${base}/`)) throw new LoomError("not_found", `nothing found at ${path.slice(0, 200)}`);
+  if (!path.startsWith(`${base}/`)) throw new LoomError("not_found", `Nothing found at ${path.slice(0, 200)}`);
   assertPath(path);
   return path.slice(base.length);
 }

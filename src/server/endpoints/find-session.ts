@@ -15,6 +15,6 @@ export async function findRun(log: Log, session: string, run: string): Promise<R
   await findSession(log, session);
   const info = await log.getRun(session, run);
   if (info === undefined)
-    throw new LoomError("unknown_run", `session "${session}" has no run "${run}"`, { run_id: run });
+    throw new LoomError("unknown_run", `Session "${session}" has no run "${run}"`, { run_id: run });
   return info;
 }

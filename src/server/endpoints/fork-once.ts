@@ -58,7 +58,7 @@ export async function forkOnce(
     const fork = await findExistingFork(log, request);
     if (fork !== undefined) return { fork, isNew: false };
     if (options.session_id !== undefined) throw error;
-    throw new LoomError("command_conflict", "this idempotency key was used for another fork", { session_id: to });
+    throw new LoomError("command_conflict", "This idempotency key was used for another fork", { session_id: to });
   }
 }
 
@@ -188,7 +188,7 @@ function listForkPointFields({ checkpoint_id, after_event, before_run }: ForkSes
 
 function assertForkOptions(options: ForkSession): void {
   if (listForkPointFields(options).length > 1)
-    throw new LoomError("invalid_request", "set at most one of `checkpoint_id`, `after_event` and `before_run`");
+    throw new LoomError("invalid_request", "Set at most one of `checkpoint_id`, `after_event` and `before_run`");
   if (options.state !== undefined && !resumesRun(options))
     throw new LoomError("invalid_request", "`state` requires `checkpoint_id` or `after_event`");
 }
@@ -212,7 +212,7 @@ async function forkAt(
       if (!isLoomError(error, "unsupported")) throw error;
     }
   }
-  throw new LoomError("unknown_checkpoint", `session "${from}" has no checkpoint up to record ${eventId}`, {
+  throw new LoomError("unknown_checkpoint", `Session "${from}" has no checkpoint up to record ${eventId}`, {
     session_id: from,
   });
 }

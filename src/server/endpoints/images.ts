@@ -49,7 +49,7 @@ export function createImageOperation(network: Pick<FetchImageOptions, "resolve" 
       if (gate === undefined) gates.set(core, (gate = new ConcurrencyLimit(maxImages, MAX_QUEUED_IMAGES)));
       const release = await gate.enter(AbortSignal.any([signal, core.closing])).catch((error: unknown) => {
         throw isLoomError(error, "queue_full")
-          ? new LoomError("too_many_open", "too many images are being fetched; try again later", { limit: maxImages })
+          ? new LoomError("too_many_open", "Too many images are being fetched; try again later", { limit: maxImages })
           : error;
       });
       try {
@@ -82,5 +82,5 @@ export const getImage: AnyOperation = createImageOperation();
 function assertSameOrigin(headers: Headers): void {
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none")
-    throw new LoomError("forbidden", "images are only fetched for pages of this server");
+    throw new LoomError("forbidden", "Images are only fetched for pages of this server");
 }

@@ -88,9 +88,9 @@ function watchAbort(
   { signal, caller }: ApiCall<"IngestQuery", "Empty">,
 ): { readonly signal: AbortSignal; stop(): void } {
   const end = new AbortController();
-  const onClosing = () => end.abort(new LoomError("shutting_down", "the server is shutting down"));
+  const onClosing = () => end.abort(new LoomError("shutting_down", "The server is shutting down"));
   const release = access.watch(caller, undefined, (why) => end.abort(why));
-  const onGone = () => end.abort(new LoomError("stream_cut", "the sender disconnected"));
+  const onGone = () => end.abort(new LoomError("stream_cut", "The sender disconnected"));
   if (closing.aborted) onClosing();
   if (signal.aborted) onGone();
   closing.addEventListener("abort", onClosing, { once: true });

@@ -88,11 +88,11 @@ function chooseFormat(name: string, headers: Headers): DocumentFormat {
   const [first = ""] = (headers.get("content-type") ?? "").split(";", 1);
   const mediaType = first.trim().toLowerCase();
   if (mediaType.startsWith("multipart/"))
-    throw new LoomError("invalid_request", "send the file itself as the body, not as multipart form data");
+    throw new LoomError("invalid_request", "Send the file itself as the body, not as multipart form data");
   const format = findFormat(name) ?? FORMATS.get(mediaType);
   if (format !== undefined) return format;
   const endings = DOCUMENT_EXTENSIONS.join(", ");
-  throw new LoomError("unreadable_document", `unsupported document format; supported extensions: ${endings}`);
+  throw new LoomError("unreadable_document", `Unsupported document format; supported extensions: ${endings}`);
 }
 
 async function enterGate(core: ServerCore, signal: AbortSignal): Promise<Release> {
@@ -102,11 +102,11 @@ async function enterGate(core: ServerCore, signal: AbortSignal): Promise<Release
     return await gate.enter(AbortSignal.any([signal, core.closing]));
   } catch (error) {
     if (isLoomError(error, "queue_full"))
-      throw new LoomError("too_many_open", "too many documents are being uploaded; try again later", {
+      throw new LoomError("too_many_open", "Too many documents are being uploaded; try again later", {
         limit: MAX_UPLOADS,
       });
     if (core.closing.aborted)
-      throw new LoomError("shutting_down", "the server is shutting down; try again in a moment");
+      throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
     throw error;
   }
 }
@@ -123,12 +123,12 @@ async function readFile({ limits }: ServerCore, request: Request, signal: AbortS
       length += piece.byteLength;
       if (length > limit) throw documentTooLarge(limit);
       if (longestMs > 0 && performance.now() - begunAt > longestMs)
-        throw new LoomError("request_timeout", `the upload took longer than ${longestMs} ms`, { limit: longestMs });
+        throw new LoomError("request_timeout", `The upload took longer than ${longestMs} ms`, { limit: longestMs });
       pieces.push(piece);
     }
   return Buffer.concat(pieces, length);
 }
 
 function documentTooLarge(limit: number): LoomError {
-  return new LoomError("document_too_large", `a document can have at most ${limit} bytes`, { limit });
+  return new LoomError("document_too_large", `A document can have at most ${limit} bytes`, { limit });
 }

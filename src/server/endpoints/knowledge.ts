@@ -80,7 +80,7 @@ const removeDocument = defineOperation({
   async handle(core, { params: { document = "" } }) {
     const isRemoved = await withKnowledge(core, (base) => base.removeDocument(document));
     if (!isRemoved)
-      throw new LoomError("unknown_document", "the knowledge base has no such document", { document_id: document });
+      throw new LoomError("unknown_document", "The knowledge base has no such document", { document_id: document });
     return new Response(null, { status: 204 });
   },
 });

@@ -40,7 +40,7 @@ export function createMetricsHandler(
   };
   return async ({ method }) => {
     if (method !== "GET" && method !== "HEAD") {
-      const error = new LoomError("unsupported", "metrics support only GET and HEAD");
+      const error = new LoomError("unsupported", "Metrics support only GET and HEAD");
       return refuseRequest({ report }, error, undefined, { status: 405, headers: { allow: "GET, HEAD" } });
     }
     try {

@@ -15,7 +15,7 @@ export const getMetrics = defineOperation({
     404: { description: "Metrics are off", shape: "Problem" },
   },
   handle: ({ register, report }, { request }) => {
-    if (register === undefined) throw new LoomError("not_found", "metrics are off on this server");
+    if (register === undefined) throw new LoomError("not_found", "Metrics are off on this server");
     return createMetricsHandler(register, { onError: report })(request);
   },
 });

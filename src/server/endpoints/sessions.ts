@@ -178,7 +178,7 @@ async function stopRuns(core: ServerCore, caller: Caller, session: string): Prom
     [...queued, ...live.map(({ runId }) => runId)].map(async (run_id) => {
       try {
         const id = randomUUID();
-        await executeOrThrow(core, caller, { type: "cancel", id, session, run_id, reason: "the session was deleted" });
+        await executeOrThrow(core, caller, { type: "cancel", id, session, run_id, reason: "The session was deleted" });
       } catch (error) {
         // The session is deleted regardless.
         if (!isLoomError(error)) throw error;
@@ -241,11 +241,11 @@ const fork = defineOperation<"Empty", "ForkSession">({
 async function authorizeResume(core: ServerCore, caller: Caller, from: string, to: string): Promise<void> {
   await core.authorize({ caller, action: "runs.start", session: to });
   if (!canAccess(authorOf(core, caller), await findSession(core.log, from)))
-    throw new LoomError("forbidden", "a shared session can be copied, but its runs cannot be resumed");
+    throw new LoomError("forbidden", "A shared session can be copied, but its runs cannot be resumed");
   if (caller.principal.tools !== undefined)
     throw new LoomError(
       "forbidden",
-      "a credential with tool rules cannot resume a run that another credential started; fork before a run instead",
+      "A credential with tool rules cannot resume a run that another credential started; fork before a run instead",
     );
 }
 

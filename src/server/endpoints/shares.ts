@@ -67,7 +67,7 @@ const deleteShare = defineOperation({
   async handle(core, { params: { id = "", share = "" } }) {
     const { credentials } = requireAuthService(core);
     await findSession(core.log, id);
-    if (!credentials.revokeShare(id, share)) throw new LoomError("not_found", "the session has no such link");
+    if (!credentials.revokeShare(id, share)) throw new LoomError("not_found", "The session has no such link");
     return new Response(null, { status: 204, headers: NO_STORE });
   },
 });

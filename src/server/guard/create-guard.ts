@@ -44,17 +44,17 @@ export function createGuard({ hosts, origins, notify }: GuardOptions): Guard {
       for (const name of listHosts(caller, context)) {
         if (isKnown(name, context.local)) continue;
         if (hosts !== undefined) report?.(describeHost(name));
-        throw refuse("This host name is not allowed; the server's log says how to allow it.");
+        throw refuse("This host name is not allowed; the server's log says how to allow it");
       }
       const origin = caller.headers.get("origin") ?? "";
       if (origin === "") {
-        if (isCrossSite(caller, context)) throw refuse("Requests from pages of other sites are not allowed.");
+        if (isCrossSite(caller, context)) throw refuse("Requests from pages of other sites are not allowed");
         return undefined;
       }
       if (origins.has(origin)) return origin;
       if (origin === caller.origin) return undefined;
       report?.(describeOrigin(origin));
-      throw refuse("Requests from pages of this origin are not allowed; the server's log says how to allow it.");
+      throw refuse("Requests from pages of this origin are not allowed; the server's log says how to allow it");
     },
   };
 }

@@ -60,6 +60,6 @@ function refuse(text: string): LoomError {
   const given = JSON.stringify(text.slice(0, 60));
   return new LoomError(
     "invalid_arguments",
-    `\`trustedProxies\` must be addresses, ranges such as 10.0.0.0/8, or "loopback", not ${given}.`,
+    `\`trustedProxies\` must be addresses, ranges such as 10.0.0.0/8, or "loopback", not ${given}`,
   );
 }

@@ -32,7 +32,7 @@ export function admitUpgrade(
   const admit = async (): Promise<Caller> => {
     guard.admit(info, { isPage: false, local: describeLocal(request), target: readTarget(request) });
     if (core.closing.aborted)
-      throw new LoomError("shutting_down", "The server is shutting down; try again in a moment.");
+      throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
     const caller = { ...info, ...(await core.access.identify(info)) };
     // No socket endpoint is public.
     if (caller.principal.kind === "anonymous" && caller.shares.length === 0) throw unauthorized(false);

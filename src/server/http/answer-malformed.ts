@@ -25,7 +25,7 @@ export function answerMalformed(server: Server): void {
   server.on("checkExpectation", (incoming, outgoing) => {
     mark(incoming.socket, outgoing);
     const requestId = readRequestId(null);
-    const error = new LoomError("unsupported", "The `Expect` header of this request is not supported.");
+    const error = new LoomError("unsupported", "The `Expect` header of this request is not supported");
     const { problem, headers } = describeProblem(QUIET, error, requestId, { status: 417 });
     const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
     const body = JSON.stringify(problem);
@@ -45,13 +45,13 @@ export function answerMalformed(server: Server): void {
 
 /** Rejects a WebSocket upgrade at a path without a socket endpoint. */
 export function refuseUnknownUpgrade(socket: Duplex): void {
-  refuseUpgrade(QUIET, socket, new LoomError("not_found", "No WebSocket endpoint at this URL."));
+  refuseUpgrade(QUIET, socket, new LoomError("not_found", "No WebSocket endpoint at this URL"));
 }
 
 /** Response to a URL or host that cannot be parsed. */
 export function refuseMalformed(): Response {
   const requestId = readRequestId(null);
-  const error = new LoomError("invalid_request", "The URL or the Host header is malformed.");
+  const error = new LoomError("invalid_request", "The URL or the Host header is malformed");
   const plain = createResponseHeaders({ requestId, origin: undefined, variesByOrigin: false });
   const response = refuseRequest(QUIET, error, requestId);
   for (const [name, value] of Object.entries(plain)) response.headers.set(name, response.headers.get(name) ?? value);
@@ -61,15 +61,15 @@ export function refuseMalformed(): Response {
 type ClientErrorResponse = readonly [refused: () => LoomError, status: number];
 
 const MALFORMED_REQUEST: ClientErrorResponse = [
-  () => new LoomError("invalid_request", "The HTTP request is malformed."),
+  () => new LoomError("invalid_request", "The HTTP request is malformed"),
   400,
 ];
 
 const CLIENT_ERRORS: { readonly [code: string]: ClientErrorResponse } = {
-  HPE_HEADER_OVERFLOW: [() => new LoomError("invalid_request", "The request headers are too long."), 431],
+  HPE_HEADER_OVERFLOW: [() => new LoomError("invalid_request", "The request headers are too long"), 431],
   HPE_CHUNK_EXTENSIONS_OVERFLOW: [
-    () => new LoomError("body_too_large", "The chunk extensions of the request body are too long."),
+    () => new LoomError("body_too_large", "The chunk extensions of the request body are too long"),
     413,
   ],
-  ERR_HTTP_REQUEST_TIMEOUT: [() => new LoomError("request_timeout", "The request took too long to arrive."), 408],
+  ERR_HTTP_REQUEST_TIMEOUT: [() => new LoomError("request_timeout", "The request took too long to arrive"), 408],
 };

@@ -6,7 +6,7 @@ import { HttpRefusal } from "./refuse-request.ts";
 export function assertEncoding({ headers }: Request): void {
   const given = headers.get("content-encoding")?.trim() ?? "";
   if (given === "" || given.toLowerCase() === "identity") return;
-  const message = `\`Content-Encoding: ${given.slice(0, 80)}\` is not supported; send the body uncompressed.`;
+  const message = `\`Content-Encoding: ${given.slice(0, 80)}\` is not supported; send the body uncompressed`;
   throw new HttpRefusal(new LoomError("unsupported", message, { header: "content-encoding" }), {
     status: 415,
     headers: { "accept-encoding": "identity" },

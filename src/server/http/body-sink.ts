@@ -31,7 +31,7 @@ export function createBody(reader: StreamReader, options: BodySinkOptions): Read
         clearInterval(timer);
         const last = writeEnd(framing, end);
         if (end.reason === "left") closeQuietly(controller);
-        else if (last === undefined) controller.error(end.error ?? new Error("The stream was interrupted."));
+        else if (last === undefined) controller.error(end.error ?? new Error("The stream was interrupted"));
         else {
           if (last !== "") controller.enqueue(encoder.encode(last));
           controller.close();

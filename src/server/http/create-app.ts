@@ -68,7 +68,7 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
         if (redirectTo !== undefined) return redirect(redirectTo);
         const response = await page(req.raw);
         // Respond like all other endpoints.
-        if (response.status === 404) throw new LoomError("not_found", "The page has no such file.");
+        if (response.status === 404) throw new LoomError("not_found", "The page has no such file");
         return req.method === "HEAD" ? dropBody(response) : response;
       });
   for (const [path, methods] of listMethods(operations, page !== undefined))
@@ -76,7 +76,7 @@ export function createApp(core: ServerCore, { operations, page, socketPaths }: A
       if (req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: methods } });
       const error = new LoomError(
         "unsupported",
-        `Method ${req.method.slice(0, 20)} is not allowed for ${env.path.slice(0, 200)}.`,
+        `Method ${req.method.slice(0, 20)} is not allowed for ${env.path.slice(0, 200)}`,
       );
       return refuseRequest(core, error, env.requestId, { status: 405, headers: { allow: methods } });
     });
@@ -103,7 +103,7 @@ async function runOperation(
 ): Promise<Response> {
   const { action, query, body, rawBodyTypes } = operation;
   if (core.closing.aborted && STARTING_ACTIONS.has(action) && operation.isAllowedWhileClosing !== true)
-    throw new LoomError("shutting_down", "The server is shutting down; try again in a moment.");
+    throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
   const authorization = { caller, action, session: params["id"] };
   const authorizedAt = performance.now();
   await core.authorize(authorization);
@@ -159,11 +159,11 @@ function describeMissing(path: string, socketPaths: ReadonlySet<string>): [LoomE
     return [
       missing(
         "unsupported",
-        "This is a WebSocket endpoint; send an upgrade request, and check that proxies pass it on.",
+        "This is a WebSocket endpoint; send an upgrade request, and check that proxies pass it on",
       ),
       UPGRADE,
     ];
-  return [missing("not_found", `Nothing found at ${path.slice(0, 200)}.`), {}];
+  return [missing("not_found", `Nothing found at ${path.slice(0, 200)}`), {}];
 }
 
 const UPGRADE = { status: 426, headers: { upgrade: "websocket", connection: "upgrade" } };
@@ -173,7 +173,7 @@ export function assertPath(path: string): void {
   try {
     for (const part of path.split("/")) if (part.includes("%")) decodeURIComponent(part);
   } catch {
-    const error = new LoomError("invalid_name", "The URL path contains an invalid percent encoding.");
+    const error = new LoomError("invalid_name", "The URL path contains an invalid percent encoding");
     throw new HttpRefusal(error, { status: 400 });
   }
 }

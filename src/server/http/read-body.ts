@@ -33,7 +33,7 @@ export async function* readBody(
       if (done) return;
       bytes += value.byteLength;
       if (bytes > maxBytes)
-        throw new LoomError("body_too_large", `The body can have at most ${maxBytes} bytes.`, { limit: maxBytes });
+        throw new LoomError("body_too_large", `The body can have at most ${maxBytes} bytes`, { limit: maxBytes });
       yield value;
     }
   } finally {
@@ -73,7 +73,7 @@ function readNext(
 }
 
 export function streamCut(cause?: unknown): LoomError {
-  return new LoomError("stream_cut", "The stream ended before its run ended.", {}, { cause });
+  return new LoomError("stream_cut", "The stream ended before its run ended", {}, { cause });
 }
 
 /** Counts only the time spent waiting for the sender, not the time the log needs. */
@@ -83,7 +83,7 @@ function watchIdle(idleMs: number): { during<T>(work: Promise<T>): Promise<T> } 
     during<T>(work: Promise<T>): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       const timer = setTimeout(() => {
-        reject(new LoomError("request_timeout", `No data received for ${idleMs} ms.`, { limit: idleMs }));
+        reject(new LoomError("request_timeout", `No data received for ${idleMs} ms`, { limit: idleMs }));
       }, idleMs);
       work.then(resolve, reject);
       return promise.finally(() => clearTimeout(timer));

@@ -59,10 +59,10 @@ describe("the JSON body", () => {
   });
 
   it.each([
-    ["", "The request body is missing."],
-    ["{", "The request body is not valid JSON."],
-    ["[1]", "The request body must be a JSON object."],
-    ["null", "The request body must be a JSON object."],
+    ["", "The request body is missing"],
+    ["{", "The request body is not valid JSON"],
+    ["[1]", "The request body must be a JSON object"],
+    ["null", "The request body must be a JSON object"],
     ["{}", "`message` is missing; it must be a string"],
     ['{"message":1}', "`message` must be a string, not 1"],
     ['{"message":"hi","more":{"b":[{"c":1}]}}', "`more.b[0].c` must be a string, not 1"],
@@ -73,7 +73,7 @@ describe("the JSON body", () => {
   it("is rejected if it is not UTF-8", async () => {
     expect(await refusalOf(send(new Uint8Array([0x22, 0xff, 0x22])))).toEqual([
       "invalid_request",
-      "The request body is not valid UTF-8.",
+      "The request body is not valid UTF-8",
     ]);
   });
 

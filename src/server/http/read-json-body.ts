@@ -27,7 +27,7 @@ export async function readJsonBody(request: Request, options: JsonBodyOptions): 
   assertMediaType(request.headers.get("content-type"));
   const given = findParsed(node) ?? { value: await readValue(request, options) };
   const body = given.value;
-  if (!isJsonObject(body)) throw new LoomError("invalid_request", "The request body must be a JSON object.");
+  if (!isJsonObject(body)) throw new LoomError("invalid_request", "The request body must be a JSON object");
   const fault = findFault(form.fields, body);
   if (fault !== undefined) throw new LoomError("invalid_request", fault.message, { path: fault.path, in: "body" });
   return dropNulls(form.fields, body);
@@ -39,7 +39,7 @@ function assertMediaType(given: string | null): void {
   if (mediaType === "" || mediaType === "application/json" || /^[\w.-]+\/[\w.+-]+\+json$/.test(mediaType)) return;
   const error = new LoomError(
     "unsupported",
-    `The request body must be application/json, not ${mediaType.slice(0, 80)}.`,
+    `The request body must be application/json, not ${mediaType.slice(0, 80)}`,
   );
   throw new HttpRefusal(error, { status: 415, headers: { accept: "application/json" } });
 }
@@ -59,21 +59,21 @@ async function readValue(request: Request, options: JsonBodyOptions): Promise<un
   } catch {
     throw new LoomError(
       "invalid_request",
-      text === "" ? "The request body is missing." : "The request body is not valid JSON.",
+      text === "" ? "The request body is missing" : "The request body is not valid JSON",
     );
   }
 }
 
 async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptions): Promise<string> {
   const tooLarge = (): LoomError =>
-    new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes.`, { max_bytes: maxBytes });
+    new LoomError("body_too_large", `The request body can have at most ${maxBytes} bytes`, { max_bytes: maxBytes });
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge();
   const reader = request.body?.getReader();
   if (reader === undefined) return "";
   const { promise: late, reject } = Promise.withResolvers<never>();
   late.catch(() => undefined);
   const timer = setTimeout(() => {
-    reject(new LoomError("request_timeout", `The request body did not arrive within ${timeoutMs} ms.`));
+    reject(new LoomError("request_timeout", `The request body did not arrive within ${timeoutMs} ms`));
   }, timeoutMs).unref();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
@@ -88,7 +88,7 @@ async function readText(request: Request, { maxBytes, timeoutMs }: JsonBodyOptio
   } catch (error) {
     // Not awaited: the sender may never stop.
     void discardRest(reader, request.signal);
-    if (error instanceof TypeError) throw new LoomError("invalid_request", "The request body is not valid UTF-8.");
+    if (error instanceof TypeError) throw new LoomError("invalid_request", "The request body is not valid UTF-8");
     throw error;
   } finally {
     clearTimeout(timer);

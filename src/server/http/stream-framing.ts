@@ -37,8 +37,8 @@ export const STREAM_FRAMINGS: { readonly [name in "sse" | "ndjson"]: StreamFrami
 };
 
 /**
- * Returns the text to end a body with. Empty after a complete stream. A text that ends within a frame makes the client
- * reconnect for the rest, after everything before it has arrived. Undefined: destroy the connection.
+ * Returns the text that ends a body. It is empty after a complete stream, and the beginning of a frame if the client
+ * should notice the cut and reconnect. Returns undefined if the connection must be destroyed.
  */
 export function writeEnd({ cut, retry }: StreamFraming, { reason, error }: ReaderEnd): string | undefined {
   if (reason === "end") return "";

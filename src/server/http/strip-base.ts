@@ -7,7 +7,7 @@ export function readBasePath(given: string | undefined): string {
   const base = given.endsWith("/") ? given.slice(0, -1) : given;
   if (/^(\/[\w.~-]+)+$/.test(base) && !base.split("/").includes("..") && !base.split("/").includes(".")) return base;
   const shown = JSON.stringify(given.slice(0, 60));
-  throw new LoomError("invalid_arguments", `\`basePath\` must be a path such as "/agents", not ${shown}.`);
+  throw new LoomError("invalid_arguments", `\`basePath\` must be a path such as "/agents", not ${shown}`);
 }
 
 /** A framework that mounts the handler may have removed the base path already; then the path is returned unchanged. */

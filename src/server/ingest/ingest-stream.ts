@@ -158,7 +158,7 @@ class IngestWriter {
 
   #createError(rule: string, message: string): LoomError {
     const details = { line: this.#line, rule, accepted: this.#frames };
-    return new LoomError("ingest_invalid", `line ${this.#line}: ${rule}: ${message}`, details);
+    return new LoomError("ingest_invalid", `Line ${this.#line}: ${rule}: ${message}`, details);
   }
 
   async finish(): Promise<IngestSummary> {

@@ -102,7 +102,7 @@ function detect(frames: readonly FrameOutcome[]): Dialect {
   const line = frames[0]?.line ?? 1;
   throw new LoomError(
     "ingest_invalid",
-    `cannot detect the dialect from line ${line}; set \`dialect\` to one of ${DIALECT_NAMES.join(", ")}`,
+    `Cannot detect the dialect from line ${line}; set \`dialect\` to one of ${DIALECT_NAMES.join(", ")}`,
     { line, rule: "dialect-unknown", accepted: 0 },
   );
 }

@@ -9,6 +9,7 @@ import { SECURITY_HEADERS } from "../http/security-headers.ts";
 import { chooseEncoding } from "./choose-encoding.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 
+/** Options of `createPage`. */
 export interface PageOptions {
   /** Folder of the built page. Default: the page of this package. */
   readonly folder?: string | undefined;

@@ -42,7 +42,7 @@ export class AgentRegistry {
     this.#admit = admit;
     const [first] = Object.keys(agents);
     if (first === undefined)
-      throw new LoomError("invalid_arguments", "a server needs at least one agent", { option: "agents" });
+      throw new LoomError("invalid_arguments", "A server needs at least one agent", { option: "agents" });
     this.#default = defaultAgent ?? first;
     for (const [name, value] of Object.entries(agents)) {
       const registered: ServedAgent = "agent" in value ? value : { agent: value };
@@ -94,7 +94,7 @@ export class AgentRegistry {
     const registered = this.#agents.get(name);
     if (registered !== undefined) return registered;
     const known = [...this.#agents.keys()];
-    throw new LoomError("unknown_agent", `unknown agent "${name}"; choose one of: ${known.join(", ")}`, {
+    throw new LoomError("unknown_agent", `Unknown agent "${name}"; choose one of: ${known.join(", ")}`, {
       agent: name,
       agents: known,
     });

@@ -23,13 +23,13 @@ export interface RunDispatcherOptions {
   readonly observers?: readonly Observer[];
   /** Called with errors that are hidden from users, and the id that users see instead. */
   readonly onError?: (error: unknown, errorId: string) => void;
-  /** The most sessions held at the same time; others wait in the log. Default: 4000. */
+  /** Maximum sessions held at the same time; others wait in the log. Default: 4,000. */
   readonly maxSessions?: number;
-  /** The most sessions opened at the same time. Default: 32. */
+  /** Maximum sessions opened at the same time. Default: 32. */
   readonly maxOpening?: number;
-  /** How long an idle session is kept open, in milliseconds. Default: 2000. */
+  /** How long an idle session is kept open, in milliseconds. Default: 2,000. */
   readonly lingerMs?: number;
-  /** The interval between sweeps for orphaned sessions, in milliseconds. Default: 5000. */
+  /** The interval between sweeps for orphaned sessions, in milliseconds. Default: 5,000. */
   readonly sweepMs?: number;
   /** Leases, queues and limits of the sessions. */
   readonly session?: Pick<

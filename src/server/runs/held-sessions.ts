@@ -17,9 +17,9 @@ export interface HeldSessionsOptions {
   readonly log: Log;
   /** Options for every session. */
   readonly session: Omit<SessionOptions, "onIdle">;
-  /** The most held sessions; others wait. */
+  /** Maximum held sessions; others wait. */
   readonly maxSessions: number;
-  /** The most sessions opened at the same time. */
+  /** Maximum sessions opened at the same time. */
   readonly maxOpening: number;
   /** How long an idle session is kept, in milliseconds. */
   readonly lingerMs: number;

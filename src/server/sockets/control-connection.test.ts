@@ -283,7 +283,7 @@ describe("commands", () => {
     const dispatch = vi.fn();
     const resolveAgent = (name = "react"): string => {
       if (name === "react") return name;
-      throw new LoomError("unknown_agent", `unknown agent "${name}"`);
+      throw new LoomError("unknown_agent", `Unknown agent "${name}"`);
     };
     const { ask, until } = connectTo(new MemoryLog(), { dispatch, resolveAgent, beginMs: 0 });
     ask({ type: "run", id: "m1", session: "new", message: "Hello" });

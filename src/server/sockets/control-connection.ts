@@ -58,11 +58,11 @@ export interface ControlConnectionOptions extends CommandHost {
    * Default: no permission is needed.
    */
   readonly watch?: (session: string, onEnd: (why: LoomError) => void) => () => void;
-  /** The most streams of one connection. Code `too_many_subscriptions`. Default: `SERVER_LIMITS.maxSubscriptions`. */
+  /** Maximum streams of one connection. Code `too_many_subscriptions`. Default: `SERVER_LIMITS.maxSubscriptions`. */
   readonly maxSubscriptions?: number;
-  /** The most commands in progress. Code `backlog_full`. Default: 100. */
+  /** Maximum commands in progress. Code `backlog_full`. Default: 100. */
   readonly maxCommands?: number;
-  /** The most replies sent without room. The connection then sends `backlog_full` and closes. Default: 1000. */
+  /** Maximum replies sent without room. The connection then sends `backlog_full` and closes. Default: 1,000. */
   readonly maxUnsent?: number;
   /**
    * The longest frame from the client, in characters. Code `invalid_control`. Default:
@@ -154,7 +154,7 @@ export class ControlConnection {
     const { maxInboundLength } = this.#options;
     if (text.length > maxInboundLength) {
       const id = findFrameId(text, maxInboundLength * ID_PARSE_FACTOR);
-      const message = `the control frame has ${text.length} characters; the limit is ${maxInboundLength}`;
+      const message = `The control frame has ${text.length} characters; the limit is ${maxInboundLength}`;
       this.#reply({ type: "refusal", ...(id === undefined ? {} : { id }), code: "invalid_control", message });
       return;
     }
@@ -184,7 +184,7 @@ export class ControlConnection {
 
   /** Handles a binary message, which the control protocol does not allow. */
   receiveBinary(): void {
-    this.#reply({ type: "refusal", code: "invalid_control", message: "a control frame must be a text message" });
+    this.#reply({ type: "refusal", code: "invalid_control", message: "A control frame must be a text message" });
   }
 
   /** Ends all streams. Call it when the client has disconnected. Commands in progress still complete. */
@@ -247,11 +247,11 @@ export class ControlConnection {
     const key = subscriptionKey(session, dialect);
     const { maxSubscriptions } = this.#options;
     const error = this.#subscriptions.has(key)
-      ? new LoomError("already_subscribed", "this session is already subscribed in this dialect")
+      ? new LoomError("already_subscribed", "This session is already subscribed in this dialect")
       : this.#subscriptions.size + this.#leaving >= maxSubscriptions
         ? new LoomError(
             "too_many_subscriptions",
-            `too many subscriptions on this connection (limit ${maxSubscriptions}); unsubscribe one first`,
+            `Too many subscriptions on this connection (limit ${maxSubscriptions}); unsubscribe one first`,
           )
         : undefined;
     if (error !== undefined) {
@@ -295,7 +295,7 @@ export class ControlConnection {
           return { type: "end", session, dialect, ...(hasSent ? { cursor: end.cursor } : {}) };
         case "slow":
           // The whole connection is slow, not only this stream.
-          this.#fail(new LoomError("backlog_full", "the client reads too slowly", { cursor: end.cursor }), true, true);
+          this.#fail(new LoomError("backlog_full", "The client reads too slowly", { cursor: end.cursor }), true, true);
           return undefined;
         case "closing":
         case "left":
@@ -349,7 +349,7 @@ export class ControlConnection {
     const key = subscriptionKey(session, dialect);
     const subscription = this.#subscriptions.get(key);
     if (subscription === undefined) {
-      const error = new LoomError("not_subscribed", "this session is not subscribed in this dialect");
+      const error = new LoomError("not_subscribed", "This session is not subscribed in this dialect");
       this.#reply(toRefusal(this.#options, error, { id, session, dialect }));
       return;
     }

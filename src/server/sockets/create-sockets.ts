@@ -51,7 +51,7 @@ export const SOCKET_PATHS: ReadonlySet<string> = new Set(Object.keys(PEER_OPENER
 
 /** Frame limits are counted in characters; a character has at most this many bytes in UTF-8. */
 const BYTES_PER_CHARACTER = 4;
-/** The most messages read from one socket per event loop tick, approximately. */
+/** Maximum messages read from one socket per event loop tick, approximately. */
 const MAX_MESSAGES_PER_TICK = 64;
 /** How long a client may take to answer a close frame, in milliseconds. */
 const CLOSE_MS = 5000;
@@ -93,7 +93,7 @@ export function createSockets(core: ServerCore): Sockets {
   };
   const server = new WebSocketServer(options);
   server.on("wsClientError", (_error, socket) => {
-    const error = new LoomError("invalid_request", "invalid WebSocket handshake; see RFC 6455");
+    const error = new LoomError("invalid_request", "Invalid WebSocket handshake; see RFC 6455");
     refuseUpgrade(core, socket, error, { headers: { "sec-websocket-version": "13" } });
   });
   const sockets = new Set<LiveSocket>();
@@ -212,9 +212,9 @@ export function createSockets(core: ServerCore): Sockets {
       if (socket.destroyed) return true;
       const lease: AccessLease = { onEnd: () => socket.destroy() };
       try {
-        if (isClosing || core.closing.aborted) throw new LoomError("shutting_down", "the server is shutting down");
+        if (isClosing || core.closing.aborted) throw new LoomError("shutting_down", "The server is shutting down");
         if (sockets.size >= maxSockets)
-          throw new LoomError("too_many_open", `too many open sockets (limit ${maxSockets}); try again later`);
+          throw new LoomError("too_many_open", `Too many open sockets (limit ${maxSockets}); try again later`);
         // The lease ends with the connection, whether or not it becomes a WebSocket.
         socket.once(
           "close",

@@ -49,9 +49,9 @@ export interface LumineConnectionOptions {
   readonly onClose: (why: unknown) => void;
   /** The longest message from the client, in characters. Code `body_too_large`. */
   readonly maxInboundLength: number;
-  /** The most messages that wait for an answer. Code `queue_full`. Default: 100. */
+  /** Maximum messages that wait for an answer. Code `queue_full`. Default: 100. */
   readonly maxWaiting?: number;
-  /** The most other commands in progress. Code `backlog_full`. Default: 100. */
+  /** Maximum other commands in progress. Code `backlog_full`. Default: 100. */
   readonly maxCommands?: number;
 }
 
@@ -165,7 +165,7 @@ export class LumineConnection {
   }
 
   receiveBinary(): void {
-    this.#refuseRequest(new LoomError("invalid_request", "a message must be text, not binary"));
+    this.#refuseRequest(new LoomError("invalid_request", "A message must be text, not binary"));
   }
 
   /** Called when the client has disconnected. Its runs continue. */
@@ -186,7 +186,7 @@ export class LumineConnection {
       if (this.#isFollowing && session !== this.#latestSession)
         throw new LoomError(
           "invalid_request",
-          "this socket follows one session; open another socket for other sessions",
+          "This socket follows one session; open another socket for other sessions",
         );
     } catch (error) {
       this.#refuseRequest(error);
@@ -355,7 +355,7 @@ export class LumineConnection {
 
   #handleEnd({ reason, cursor, error }: ReaderEnd): void {
     if (this.#isClosed) return;
-    if (reason === "slow") this.#fail(new LoomError("backlog_full", "the client reads too slowly", { cursor }));
+    if (reason === "slow") this.#fail(new LoomError("backlog_full", "The client reads too slowly", { cursor }));
     else if (reason === "error") {
       // The session may have been recreated under this name, so read it from the start.
       if (isLoomError(error, "unknown_session", "cursor_stale", "cursor_ahead")) this.#cursor = undefined;

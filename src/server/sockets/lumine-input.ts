@@ -24,7 +24,7 @@ export function readLumineInput(text: string, maxLength: number): LumineInput {
   let isRequest = true;
   try {
     if (text.length > maxLength)
-      throw new LoomError("body_too_large", `the message has ${text.length} characters; the limit is ${maxLength}`, {
+      throw new LoomError("body_too_large", `The message has ${text.length} characters; the limit is ${maxLength}`, {
         limit: maxLength,
       });
     const frame = parse(text);
@@ -98,9 +98,9 @@ function parse(text: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch {
-    throw invalid("the message is not valid JSON");
+    throw invalid("The message is not valid JSON");
   }
-  if (!isJsonObject(value)) throw invalid("the message must be a JSON object");
+  if (!isJsonObject(value)) throw invalid("The message must be a JSON object");
   return value;
 }
 

@@ -20,7 +20,7 @@ export interface LumineSenderOptions {
   readonly sendBytes: (messages: Buffer) => void;
 }
 
-/** The most frames held until the current request ends; further refusals are sent at once. */
+/** Maximum frames held until the current request ends; further refusals are sent at once. */
 const MAX_HELD = 300;
 
 export class LumineSender {

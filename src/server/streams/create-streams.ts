@@ -68,11 +68,11 @@ export function createStreams(options: StreamsOptions): Streams {
   }
 
   async function open(sessionId: string, request: ReadRequest): Promise<SessionReader | undefined> {
-    if (isClosed) throw new LoomError("shutting_down", "the server is shutting down");
+    if (isClosed) throw new LoomError("shutting_down", "The server is shutting down");
     if (readers.size + opening > limits.maxReaders)
       throw new LoomError(
         "too_many_open",
-        `too many open streams (limit ${limits.maxReaders}); close one or try again later`,
+        `Too many open streams (limit ${limits.maxReaders}); close one or try again later`,
       );
     const { skip = 0, ...selection } = readStreamSelection(request);
     const { follow, limit = Number.POSITIVE_INFINITY, run, command, signal, transport } = request;
@@ -106,7 +106,7 @@ export function createStreams(options: StreamsOptions): Streams {
       }
       if (isClosed) {
         void start.opened?.close();
-        throw new LoomError("shutting_down", "the server is shutting down");
+        throw new LoomError("shutting_down", "The server is shutting down");
       }
       if (access.endedBy !== undefined) {
         void start.opened?.close();

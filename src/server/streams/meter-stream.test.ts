@@ -178,7 +178,7 @@ describe("over control connections", () => {
     const { request, until, metrics, connection } = await connectTo({ ready: () => room.promise, maxUnsent: 5 });
     request({});
     await until("subscribed");
-    if (how === "no room") room.reject(new LoomError("backlog_full", "the client reads too slowly"));
+    if (how === "no room") room.reject(new LoomError("backlog_full", "The client reads too slowly"));
     else for (let n = 0; n < 20; n++) connection.receive("{}");
     await vi.waitFor(() => expect(streams(metrics)).toMatchObject({ open: 0, closed: { slow: 1, left: 0 } }));
     expect(streams(metrics)).toMatchObject({ slowReadersClosed: 1, frames: 0 });

@@ -18,7 +18,7 @@ interface Metering {
 export interface MeteredStreamOptions extends StreamOptions {
   readonly transport: StreamOpening["transport"];
   readonly follow: boolean;
-  /** The most frames this stream sends. */
+  /** Maximum frames this stream sends. */
   readonly limit: number;
 }
 

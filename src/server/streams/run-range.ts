@@ -81,6 +81,6 @@ export class RunRange {
     if (outcome === undefined) return;
     const { code, message = "", details } = outcome;
     if (code !== "done") throw new LoomError(code, message, details);
-    throw new LoomError("unknown_run", `run "${runId}" of session "${sessionId}" no longer exists`, { run_id: runId });
+    throw new LoomError("unknown_run", `Run "${runId}" of session "${sessionId}" no longer exists`, { run_id: runId });
   }
 }

@@ -92,7 +92,7 @@ export class SessionReader implements StreamReader, Follower {
   }
 
   start(sink: Sink): void {
-    if (this.#sink !== undefined) throw new Error("a stream reader can be started only once");
+    if (this.#sink !== undefined) throw new Error("A stream reader can be started only once");
     this.#sink = sink;
     if (this.#end !== undefined) sink.end(this.#end);
     else if (this.#framesLeft <= 0) this.finish("end");

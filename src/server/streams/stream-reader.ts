@@ -15,7 +15,7 @@ import type { StreamSelection } from "./stream-selection.ts";
 export interface ReadRequest extends StreamSelection {
   /** Wait for new records after the last one. */
   readonly follow: boolean;
-  /** The most frames to send. Default: no limit. */
+  /** Maximum frames to send. Default: no limit. */
   readonly limit?: number | undefined;
   /**
    * Only the records of this run, from its `run_start` (or the requested position) to its last record. The reader then
@@ -80,7 +80,7 @@ export interface StreamLimits {
   /** The largest frame in bytes. Code `frame_too_long`. */
   readonly maxFrameBytes: number;
   /**
-   * The most bytes a stream may advance while a sink is full; the reader is then closed as `slow`. Code `backlog_full`.
+   * Maximum bytes a stream may advance while a sink is full; the reader is then closed as `slow`. Code `backlog_full`.
    */
   readonly maxLagBytes: number;
   /** How long a sink may stay full while frames are waiting, in milliseconds; the reader is then closed as `slow`. */
@@ -89,9 +89,9 @@ export interface StreamLimits {
   readonly maxSharedBytes: number;
   /** How long a stream without readers is retained for reconnects, in milliseconds. */
   readonly lingerMs: number;
-  /** The most readers that catch up from the log at the same time; others wait. */
+  /** Maximum readers that catch up from the log at the same time; others wait. */
   readonly maxCatchUps: number;
-  /** The most open readers. Code `too_many_open`. */
+  /** Maximum open readers. Code `too_many_open`. */
   readonly maxReaders: number;
 }
 

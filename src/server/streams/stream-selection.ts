@@ -47,7 +47,7 @@ export function readStreamSelection({ dialect = "loom", modes, after, skip, of }
   if (!/^\d+$/.test(after)) return { ...selection, cursor: after };
   const id = Number(after);
   if (!Number.isSafeInteger(id))
-    throw new LoomError("cursor_invalid", `invalid cursor: event id ${after.slice(0, 40)} is too large`);
+    throw new LoomError("cursor_invalid", `Invalid cursor: event id ${after.slice(0, 40)} is too large`);
   return { ...selection, after: id };
 }
 
@@ -92,5 +92,5 @@ async function* pickFrames(steps: StreamSteps): AsyncGenerator<readonly StreamFr
 
 function readDialect(name: string): DialectName {
   if (isDialectName(name)) return name;
-  throw new LoomError("invalid_name", `unknown dialect "${name.slice(0, 40)}"`);
+  throw new LoomError("invalid_name", `Unknown dialect "${name.slice(0, 40)}"`);
 }

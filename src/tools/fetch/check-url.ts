@@ -43,7 +43,7 @@ export async function checkUrl(text: string, rules: UrlRules, signal: AbortSigna
 
 function parseUrl(text: string, { maxUrlLength }: UrlRules): URL {
   if (text.length > maxUrlLength)
-    throw new LoomError("url_refused", `The URL is longer than ${maxUrlLength} characters.`);
+    throw new LoomError("url_refused", `The URL is longer than ${maxUrlLength} characters`);
   const url = URL.parse(text);
   if (url === null)
     throw new LoomError("url_refused", "Invalid URL. Use a full URL, such as https://example.org/page.");
@@ -58,9 +58,9 @@ async function resolveHost(host: string, rules: UrlRules, signal: AbortSignal): 
   // A DNS lookup cannot be cancelled; a late result is ignored.
   const addresses = await untilAborted(rules.resolve(host), signal).catch((error: unknown) => {
     signal.throwIfAborted();
-    throw new LoomError("tool_failed", `The host ${host} could not be resolved.`, {}, { cause: error });
+    throw new LoomError("tool_failed", `The host ${host} could not be resolved`, {}, { cause: error });
   });
-  if (addresses.length === 0) throw new LoomError("tool_failed", `The host ${host} has no address.`);
+  if (addresses.length === 0) throw new LoomError("tool_failed", `The host ${host} has no address`);
   return addresses;
 }
 
@@ -80,5 +80,5 @@ function portOf(url: URL): number {
 }
 
 function refuseUrl(url: URL, why: string): LoomError {
-  return new LoomError("url_refused", `${url.host.slice(0, 200)} cannot be fetched: ${why}.`);
+  return new LoomError("url_refused", `${url.host.slice(0, 200)} cannot be fetched: ${why}`);
 }

@@ -263,7 +263,7 @@ describe("rejected URLs", () => {
     const error: unknown = await run({ url: "http://none.test/" }, { resolve: fails }).catch(
       (thrown: unknown) => thrown,
     );
-    expect((error as Error).message).toBe("The host none.test could not be resolved.");
+    expect((error as Error).message).toBe("The host none.test could not be resolved");
   });
 });
 

@@ -101,7 +101,7 @@ export function createFetchTool({
     }),
     execute: async ({ url, method = usual, body, content_type: contentType }, context) => {
       if (body !== undefined && SAFE.has(method))
-        throw new LoomError("invalid_arguments", `A ${method} request cannot have a body.`);
+        throw new LoomError("invalid_arguments", `A ${method} request cannot have a body`);
       const request = { url, method, body, contentType };
       const page = await withDeadline(timeoutMs, context.signal, async (signal) =>
         requestPage(request, rules, { maxBytes, maxRedirects, userAgent }, signal),

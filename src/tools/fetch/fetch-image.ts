@@ -69,7 +69,7 @@ async function fetchFollowingRedirects(
   const rules: UrlRules = { allow: [], ports: [443], maxUrlLength: MAX_URL_LENGTH, resolve };
   let address = first;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    if (URL.parse(address)?.protocol !== "https:") throw refuse("url_refused", "Only https URLs can be fetched.");
+    if (URL.parse(address)?.protocol !== "https:") throw refuse("url_refused", "Only https URLs can be fetched");
     const checked = await checkUrl(address, rules, signal);
     const response = await exchange(checked, REQUEST, signal);
     try {
@@ -82,7 +82,7 @@ async function fetchFollowingRedirects(
       response.destroy();
     }
   }
-  throw refuse("url_refused", `The image redirects more than ${maxRedirects} times.`);
+  throw refuse("url_refused", `The image redirects more than ${maxRedirects} times`);
 }
 
 async function readImage(response: IncomingMessage, status: number, maxBytes: number): Promise<FetchedImage> {
@@ -91,12 +91,12 @@ async function readImage(response: IncomingMessage, status: number, maxBytes: nu
     "content-length": length,
     "content-encoding": coding = "identity",
   } = response.headers;
-  if (status !== 200) throw refuse("unreachable", `The server responded with status ${status}.`);
+  if (status !== 200) throw refuse("unreachable", `The server responded with status ${status}`);
   const declared = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   if (!IMAGE_TYPES.has(declared === "image/jpg" ? "image/jpeg" : declared))
-    throw refuse("not_an_image", "The response is not an image of a supported type.");
+    throw refuse("not_an_image", "The response is not an image of a supported type");
   if (coding.trim().toLowerCase() !== "identity")
-    throw refuse("not_an_image", "The image is compressed, which is not supported.");
+    throw refuse("not_an_image", "The image is compressed, which is not supported");
   if (Number(length ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const chunks: Buffer[] = [];
   let size = 0;
@@ -113,12 +113,12 @@ async function readImage(response: IncomingMessage, status: number, maxBytes: nu
 
 function assertImage(bytes: Uint8Array): string {
   const mediaType = sniffImage(bytes);
-  if (mediaType === undefined) throw refuse("not_an_image", "The data is not an image of a supported type.");
+  if (mediaType === undefined) throw refuse("not_an_image", "The data is not an image of a supported type");
   return mediaType;
 }
 
 function tooLarge(limit: number): LoomError {
-  return refuse("too_large", `The image is larger than ${limit} bytes.`, { limit });
+  return refuse("too_large", `The image is larger than ${limit} bytes`, { limit });
 }
 
 function refuse(
@@ -141,6 +141,6 @@ function toRefusal(error: unknown): LoomError {
   const message =
     isLoomError(error) && reason !== undefined
       ? error.message
-      : "The connection closed before the response was complete.";
+      : "The connection closed before the response was complete";
   return new LoomError("image_refused", message, { reason: reason ?? "unreachable" }, { cause: error });
 }

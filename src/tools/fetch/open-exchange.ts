@@ -57,5 +57,5 @@ export const openExchange: OpenExchange = async ({ url, addresses }, outgoing, s
 function explain(error: Error, url: URL): LoomError {
   const code: unknown = "code" in error ? error.code : undefined;
   const why = typeof code === "string" ? ` (${code})` : "";
-  return new LoomError("tool_failed", `${url.host} did not respond${why}.`, {}, { cause: error });
+  return new LoomError("tool_failed", `${url.host} did not respond${why}`, {}, { cause: error });
 }

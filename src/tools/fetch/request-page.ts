@@ -46,7 +46,7 @@ export async function requestPage(
   let request = first;
   for (let redirects = 0; ; redirects += 1) {
     if (redirects > limits.maxRedirects)
-      throw new LoomError("url_refused", `The page redirects more than ${limits.maxRedirects} times.`);
+      throw new LoomError("url_refused", `The page redirects more than ${limits.maxRedirects} times`);
     const checked = await checkUrl(request.url, rules, signal);
     const { method, body, contentType } = request;
     const response = await openExchange(
@@ -83,7 +83,7 @@ const NO_BODY = { bytes: Buffer.alloc(0), isCut: false };
 /** Follows redirects as browsers do: the body is only sent again for status 307 and 308. */
 function follow(request: PageRequest, status: number, location: string, base: URL): PageRequest {
   const url = URL.parse(location, base.href);
-  if (url === null) throw new LoomError("tool_failed", "The server redirects to an invalid URL.");
+  if (url === null) throw new LoomError("tool_failed", "The server redirects to an invalid URL");
   const isSafe = request.method === "GET" || request.method === "HEAD";
   if (isSafe) return { ...request, url: url.href };
   if (status !== 307 && status !== 308) return { url: url.href, method: "GET" };
@@ -91,7 +91,7 @@ function follow(request: PageRequest, status: number, location: string, base: UR
   if (url.host !== base.host || (base.protocol === "https:" && url.protocol !== "https:"))
     throw new LoomError(
       "url_refused",
-      `${base.host} redirects the ${request.method} request to ${url.host.slice(0, 200)}; it was not sent there.`,
+      `${base.host} redirects the ${request.method} request to ${url.host.slice(0, 200)}; it was not sent there`,
     );
   return { ...request, url: url.href };
 }
@@ -119,7 +119,7 @@ async function readBody(
     signal.throwIfAborted();
     throw error instanceof LoomError
       ? error
-      : new LoomError("tool_failed", "The connection closed before the response was complete.", {}, { cause: error });
+      : new LoomError("tool_failed", "The connection closed before the response was complete", {}, { cause: error });
   } finally {
     body.destroy();
   }
@@ -133,7 +133,7 @@ async function decompress(response: IncomingMessage, maxBytes: number): Promise<
   const coding = (response.headers["content-encoding"] ?? "identity").trim().toLowerCase();
   if (coding === "" || coding === "identity") return response;
   const make = DECODERS[coding];
-  if (make === undefined) throw new LoomError("tool_failed", "The response has an unsupported content encoding.");
+  if (make === undefined) throw new LoomError("tool_failed", "The response has an unsupported content encoding");
   const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const first = await chunks.next();
   // Servers often declare a compression for an empty body.
@@ -143,7 +143,7 @@ async function decompress(response: IncomingMessage, maxBytes: number): Promise<
     for (let step: IteratorResult<Buffer> = first; step.done !== true; step = await chunks.next()) {
       sent += step.value.length;
       // Also limits a compressed body that never expands.
-      if (sent > maxBytes + SLACK_BYTES) throw new LoomError("tool_failed", "The response is too long.");
+      if (sent > maxBytes + SLACK_BYTES) throw new LoomError("tool_failed", "The response is too long");
       yield step.value;
     }
   };

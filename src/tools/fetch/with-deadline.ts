@@ -13,7 +13,7 @@ export async function withDeadline<T>(
   const stop = (): void => controller.abort(outer.reason);
   outer.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(
-    () => controller.abort(new LoomError("tool_timeout", `The request timed out after ${timeoutMs} ms.`)),
+    () => controller.abort(new LoomError("tool_timeout", `The request timed out after ${timeoutMs} ms`)),
     timeoutMs,
   );
   try {

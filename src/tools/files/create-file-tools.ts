@@ -62,13 +62,13 @@ export function createFileTools(root: string, options: FileToolOptions = {}): To
   const settings: FileToolSettings = { ...DEFAULTS, approval: "always", ...dropUndefined(given) };
   // An empty path would mean the current directory of the process.
   if (typeof root !== "string" || root.trim() === "")
-    throw new LoomError("tool_invalid", "the workspace must be the path of a folder");
+    throw new LoomError("tool_invalid", "The workspace must be the path of a folder");
   const workspace = new Workspace(root);
   const reading = [defineReadFile(workspace, settings), defineListFiles(workspace, settings)];
   const writing = readOnly ? [] : [defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
   return [...reading, ...writing].map((tool) =>
     refineInput<{ readonly path?: string }>(tool, async (input) =>
-      input.path === undefined ? input : { ...input, path: await workspace.normalise(input.path) },
+      input.path === undefined ? input : { ...input, path: await workspace.normalize(input.path) },
     ),
   );
 }
@@ -147,7 +147,7 @@ function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs
     execute: async ({ path = ".", depth = 1 }, { signal }) =>
       workspace.withLocation(path, {}, async ({ folder, name, stats }) => {
         if (stats === undefined) throw pathNotFound(path);
-        if (!stats.isDirectory()) throw new LoomError("tool_failed", `${quotePath(path)} is not a folder.`);
+        if (!stats.isDirectory()) throw new LoomError("tool_failed", `${quotePath(path)} is not a folder`);
         const limits = { depth, maxEntries, signal };
         const top = name === undefined ? folder : await workspace.openFolder(folder.at(name), path);
         try {
@@ -195,7 +195,7 @@ function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, appro
     execute: async ({ path, content }, { signal }) => {
       const bytes = Buffer.byteLength(content);
       if (bytes > maxWriteBytes)
-        throw new LoomError("tool_failed", `The text has ${bytes} bytes; at most ${maxWriteBytes} are allowed.`);
+        throw new LoomError("tool_failed", `The text has ${bytes} bytes; at most ${maxWriteBytes} are allowed`);
       return workspace.withLocation(path, { createFolders: true }, async (location) => {
         const name = await checkTarget(path, location);
         const before = location.stats?.size;
@@ -217,7 +217,7 @@ async function checkTarget(path: string, { folder, name, stats, isLinked }: Work
   if (stats === undefined) return name;
   if (!stats.isFile()) throw refusePath(path, "is not a regular file");
   // The file is replaced by a rename, which works even if it is read-only.
-  if ((stats.mode & 0o222) === 0) throw new LoomError("tool_failed", `${quotePath(path)} is read-only.`);
+  if ((stats.mode & 0o222) === 0) throw new LoomError("tool_failed", `${quotePath(path)} is read-only`);
   await access(folder.at(name), constants.W_OK);
   return name;
 }
@@ -251,5 +251,5 @@ function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: FileToo
 }
 
 function isFolder(path: string): LoomError {
-  return new LoomError("tool_failed", `${quotePath(path)} is a folder.`);
+  return new LoomError("tool_failed", `${quotePath(path)} is a folder`);
 }

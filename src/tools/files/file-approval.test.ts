@@ -79,7 +79,7 @@ describe("file safety", () => {
   it("does not replace a read-only file", async () => {
     chmodSync(join(root, "secret", "b"), 0o444);
     const written = await use("write_file", { path: "secret/b", content: "new" });
-    expect(written).toMatchObject({ isError: true, result: '"secret/b" is read-only.' });
+    expect(written).toMatchObject({ isError: true, result: '"secret/b" is read-only' });
     expect(readFileSync(join(root, "secret", "b"), "utf8")).toBe("SECRET");
   });
 
@@ -109,7 +109,7 @@ describe("file safety", () => {
       writeFileSync(join(root, "other.txt"), bytes);
       expect(await use("read_file", { path: "other.txt" })).toMatchObject({
         errorCode: "tool_failed",
-        result: "The file is not UTF-8 text.",
+        result: "The file is not UTF-8 text",
       });
     }
   });

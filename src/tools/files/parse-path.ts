@@ -46,7 +46,7 @@ export function stripRoot(path: string, roots: readonly string[]): string | unde
 }
 
 export function refusePath(path: string, why: string): LoomError {
-  return new LoomError("path_refused", `The path ${quotePath(path)} ${why}.`, { path: shorten(path) });
+  return new LoomError("path_refused", `The path ${quotePath(path)} ${why}`, { path: shorten(path) });
 }
 
 /** Quotes a path for a message: on one line, with limited length. */

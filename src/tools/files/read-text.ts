@@ -102,7 +102,7 @@ async function findLine(file: FileHandle, line: number, { maxScanBytes, signal }
   for (let left = line - 1; left > 0;) {
     signal?.throwIfAborted();
     const chunk = await readChunk(file, position, CHUNK_BYTES);
-    if (chunk.length === 0) throw new LoomError("tool_failed", `The file has fewer than ${line} lines.`);
+    if (chunk.length === 0) throw new LoomError("tool_failed", `The file has fewer than ${line} lines`);
     let at = -1;
     do {
       at = chunk.indexOf(LINE_FEED, at + 1);
@@ -110,7 +110,7 @@ async function findLine(file: FileHandle, line: number, { maxScanBytes, signal }
     } while (at >= 0 && left > 0);
     position += at < 0 ? chunk.length : at + 1;
     if (position > maxScanBytes)
-      throw new LoomError("tool_failed", `Line ${line} is too far into the file; pass a byte offset instead.`);
+      throw new LoomError("tool_failed", `Line ${line} is too far into the file; pass a byte offset instead`);
   }
   return position;
 }
@@ -122,5 +122,5 @@ async function readChunk(file: FileHandle, position: number, length: number): Pr
 }
 
 function notText(): LoomError {
-  return new LoomError("tool_failed", "The file is not UTF-8 text.");
+  return new LoomError("tool_failed", "The file is not UTF-8 text");
 }

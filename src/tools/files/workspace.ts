@@ -56,7 +56,7 @@ export class Workspace {
   }
 
   /** Normalizes a path: relative, and `.` for the workspace itself. Does not follow links. */
-  async normalise(path: string): Promise<string> {
+  async normalize(path: string): Promise<string> {
     const { roots } = await this.#findRoot();
     return parsePath(path, roots).join("/") || ".";
   }
@@ -82,7 +82,7 @@ export class Workspace {
 
   async #findRoot(): Promise<{ readonly root: string; readonly roots: readonly string[] }> {
     const root = await realpath(this.#root).catch(() => {
-      throw new LoomError("path_refused", "The workspace folder does not exist.");
+      throw new LoomError("path_refused", "The workspace folder does not exist");
     });
     return { root, roots: [this.#root, root].map((each) => each.replaceAll(sep, "/")) };
   }
@@ -200,7 +200,7 @@ export async function lstatIfExists(at: string): Promise<Stats | undefined> {
 }
 
 export function pathNotFound(path: string): LoomError {
-  return new LoomError("tool_failed", `${quotePath(path)} does not exist in the workspace.`);
+  return new LoomError("tool_failed", `${quotePath(path)} does not exist in the workspace`);
 }
 
 /** Translates a system error. Its own message could reveal paths outside the workspace. */
@@ -213,7 +213,7 @@ function explainFailure(error: unknown, path: string): unknown {
     return refusePath(path, "changed while it was in use");
   if (code === "ENAMETOOLONG") return refusePath(path, "contains a name that is too long");
   const why = REASONS[code] ?? `could not be accessed (${code})`;
-  return new LoomError("tool_failed", `${quotePath(path)} ${why}.`, {}, { cause: error });
+  return new LoomError("tool_failed", `${quotePath(path)} ${why}`, {}, { cause: error });
 }
 
 const REASONS: { readonly [code: string]: string } = {

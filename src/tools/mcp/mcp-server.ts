@@ -15,8 +15,8 @@ import { type McpConnection, openMcpConnection, type McpRequestSettings } from "
 import type { McpServerConfig } from "./read-mcp-config.ts";
 
 /**
- * `down`: restarted by the next call. `failed`: not restarted for `forgiveMs`, or unable to list its tools. `closed`: closed by
- * `close`.
+ * `down`: restarted by the next call. `failed`: not restarted for `forgiveMs`, or unable to list its tools. `closed`:
+ * closed by `close`.
  */
 export type McpServerState = "starting" | "ready" | "down" | "failed" | "closed";
 
@@ -188,7 +188,7 @@ export class McpServer {
   async close(): Promise<void> {
     if (this.#state === "closed") return;
     this.#state = "closed";
-    this.#closing.abort(new LoomError("mcp_failed", `MCP server ${this.name} is closed.`));
+    this.#closing.abort(new LoomError("mcp_failed", `MCP server ${this.name} is closed`));
     const opening = await this.#opening?.catch(() => undefined);
     const connection = this.#connection ?? opening;
     this.#connection = undefined;

@@ -13,9 +13,12 @@ import { type McpConfig, parseMcpConfig } from "./read-mcp-config.ts";
 
 /** Options of `openMcpServers`. */
 export interface McpOptions extends Partial<McpServerLimits> {
-  /** When the user must approve a call. Default: `by-hints`, unless the server declares the tool as read-only. */
+  /**
+   * When the user must approve a call. Default: `by-hints`, which requires approval unless the server declares the tool
+   * as read-only.
+   */
   readonly approval?: McpApproval;
-  /** Receives the standard error of servers. */
+  /** Receives the standard error of servers. Default: it is discarded. */
   readonly onStderr?: (server: string, text: string) => void;
   /** Maximum number of servers. Default: 32. Code `mcp_failed`. */
   readonly maxServers?: number;
@@ -89,7 +92,7 @@ export async function openMcpServers(config: McpConfig, options: McpOptions = {}
   if (entries.length > maxServers)
     throw new LoomError(
       "mcp_failed",
-      `${entries.length} MCP servers are configured; at most ${maxServers} are allowed.`,
+      `${entries.length} MCP servers are configured; at most ${maxServers} are allowed`,
     );
   if (entries.length > 0) await loadSdk();
 
@@ -123,10 +126,10 @@ function assertSettings({ approval, ...limits }: McpToolSettings & McpServerLimi
   if (typeof approval !== "function" && !["never", "always", "by-hints"].includes(approval))
     throw new LoomError(
       "mcp_failed",
-      `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}.`,
+      `\`approval\` must be "never", "always", "by-hints" or a function, not ${describeValue(approval)}`,
     );
   const numbers = { ...DEFAULT_LIMITS, ...DEFAULT_SETTINGS, maxServers: 0 };
   for (const [name, value] of Object.entries(limits))
     if (name in numbers && !(Number.isInteger(value) && value >= 0 && value <= MAX_LIMIT))
-      throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}.`);
+      throw new LoomError("mcp_failed", `\`${name}\` must be an integer from 0 to ${MAX_LIMIT}`);
 }

@@ -29,6 +29,7 @@ export interface HttpServerConfig {
   readonly headers?: { readonly [name: string]: string };
 }
 
+/** A local server, or a server at a URL. */
 export type McpServerConfig = StdioServerConfig | HttpServerConfig;
 
 /** MCP servers by name. */
@@ -194,5 +195,5 @@ function parseJson(text: string, path: string): unknown {
 
 function refuse(path: string, key: string, why: string): LoomError {
   const details = key === "" ? { path } : { path, key };
-  return new LoomError("mcp_failed", `${path}${key === "" ? "" : `: \`${key}\``} ${why}.`, details);
+  return new LoomError("mcp_failed", `${path}${key === "" ? "" : `: \`${key}\``} ${why}`, details);
 }

@@ -68,7 +68,7 @@ export const ACCESS_WORDS = defineWords({
     ownSessions: "前往我的会话",
     signedIn: "已登录：",
     signOut: "退出登录",
-    shared: "与你共享（只读）",
+    shared: "他人分享（只读）",
     readOnly: "只读权限",
     shareTitle: "分享会话",
     shareText: "获得链接的人可以查看此会话及后续消息。",

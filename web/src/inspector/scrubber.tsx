@@ -1,6 +1,7 @@
 /** Playback controls: a slider over the frames, step buttons and speed. */
 import type { ReactNode } from "react";
-import { formatDuration, formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
+import { formatNumber, IconButton, useUi, useWords } from "loom-agent/react";
+import { formatSpan } from "./format-offset.ts";
 import { INSPECTOR_WORDS } from "./inspector-words.ts";
 import { type Speed, SPEEDS } from "./playback.ts";
 import type { RunRecording } from "./run-recording.ts";
@@ -26,7 +27,7 @@ export function Scrubber({ recording, count, position, onMove, playback }: Scrub
   const time = recording.timeAt(position - 1);
   const at =
     position === 0 ? words.before : words.positionOf(formatNumber(position, language), formatNumber(count, language));
-  const when = time === undefined ? "" : formatDuration(time, language);
+  const when = time === undefined ? "" : formatSpan(time, language);
   const type = recording.frameAt(position - 1)?.type ?? "";
   return (
     <div className="page-inspector-scrubber" role="group" aria-label={words.position}>

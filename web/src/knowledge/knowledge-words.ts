@@ -36,7 +36,7 @@ export const KNOWLEDGE_WORDS = defineWords({
   },
   zh: {
     title: "知识库",
-    intro: "智能体可以检索并引用这些文档。",
+    intro: "智能体可以搜索并引用这些文档。",
     upload: "添加文件",
     drop: "或拖放文件到此处",
     accepts: (endings: string) => `支持的格式：${endings}`,

@@ -37,7 +37,7 @@ const ZH_TASKS: { readonly [T in PageTask]: string } = {
 
 const EN_KEYS: { readonly [S in Shortcut]: string } = {
   new: "New session",
-  compose: "Focus message box",
+  compose: "Go to message box",
   search: "Search sessions",
   next: "Next session",
   previous: "Previous session",
@@ -50,7 +50,7 @@ const EN_KEYS: { readonly [S in Shortcut]: string } = {
 
 const ZH_KEYS: { readonly [S in Shortcut]: string } = {
   new: "新会话",
-  compose: "聚焦消息框",
+  compose: "跳到消息框",
   search: "搜索会话",
   next: "下一个会话",
   previous: "上一个会话",
@@ -118,13 +118,13 @@ export const SHELL_WORDS = defineWords({
     shortcuts: "键盘快捷键",
     notices: "通知",
     dismiss: "关闭",
-    reference: "错误编号",
+    reference: "错误 ID",
     tooMany: (most: string) => `一次最多 ${most} 个文件。`,
     failedFile: (names: string) => `上传失败：${names}。请重试或移除后再发送。`,
     complete: "回答已完成。",
     cancelled: "运行已停止。",
-    approvalByOthers: (tool: string) => `等待批准 ${tool}`,
-    approval: (tool: string) => `等待你批准 ${tool}`,
+    approvalByOthers: (tool: string) => `等待审批：${tool}`,
+    approval: (tool: string) => `等待你审批：${tool}`,
     error: (message: string) => `运行失败。${message}`,
     goneTitle: "未找到会话",
     gone: "会话已删除，或地址有误。",

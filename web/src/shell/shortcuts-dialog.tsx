@@ -9,20 +9,20 @@ import { isAvailable, SHORTCUT_KEYS } from "./shortcuts.ts";
 
 const WORDS = defineWords({
   en: {
-    helpTyping: "Keyboard shortcuts (while typing)",
+    helpTyping: "Shortcuts while typing",
     send: "Send message",
     line: "New line",
     resend: "Send edited message",
-    move: "Move in trees, graphs, lists and menus",
+    move: "Move selection",
     open: "Open thought or step",
     zoom: "Zoom image in, out or to fit",
   },
   zh: {
-    helpTyping: "键盘快捷键（输入时）",
+    helpTyping: "输入时的快捷键",
     send: "发送消息",
     line: "换行",
     resend: "发送编辑后的消息",
-    move: "在树、图、列表和菜单中移动",
+    move: "移动选择",
     open: "打开想法或步骤",
     zoom: "放大、缩小或适应图片",
   },

@@ -4,14 +4,14 @@ import { defineWords, type UiLanguage } from "loom-agent/react";
 export const START_WORDS = defineWords({
   en: {
     title: "Watch an agent think",
-    text: "Ask a question and follow every thought, tool call and result live.",
+    text: "Every thought, tool call and result, live.",
     prompts: "Suggestions",
     nothing: "Nothing here yet",
     readOnly: "Select a session to read.",
   },
   zh: {
     title: "看智能体如何思考",
-    text: "提出问题，实时查看每个想法、工具调用和结果。",
+    text: "实时查看每个想法、工具调用和结果。",
     prompts: "试试这些",
     nothing: "暂无内容",
     readOnly: "请选择要查看的会话。",

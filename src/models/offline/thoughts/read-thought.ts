@@ -1,6 +1,6 @@
 /**
  * Parses the prompts of tree-of-thoughts and graph-of-thoughts agents: the question, the steps or results so far, the
- * task, and the kind of answer they want. It does not import the agents; any prompt with these words is recognised.
+ * task, and the kind of answer they want. It does not import the agents; any prompt with these words is recognized.
  *
  * Invariant: the kind of answer is decided only by the end of the message, which agents write. Prompts quoted in a
  * question, a task or a result are therefore never mistaken for one. Each marker takes one pass over the text.

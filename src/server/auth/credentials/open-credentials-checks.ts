@@ -24,14 +24,14 @@ export function checkToken(token: NewToken, now: number): CheckedToken {
   if (!isPlain(name, MAX_TOKEN_NAME) || name.trim() !== name)
     throw new LoomError(
       "invalid_name",
-      `A token name must be one line of 1 to ${MAX_TOKEN_NAME} characters, without spaces at either end.`,
+      `A token name must be one line of 1 to ${MAX_TOKEN_NAME} characters, without spaces at either end`,
     );
   assertOwner(owner);
   const unknown = scopes.find((scope) => !SCOPES.includes(scope));
-  if (unknown !== undefined) throw refuse(`Unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}.`);
-  if (scopes.length === 0) throw refuse("A token needs at least one scope.");
+  if (unknown !== undefined) throw refuse(`Unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}`);
+  if (scopes.length === 0) throw refuse("A token needs at least one scope");
   if (agents !== undefined && (agents.length > MAX_LISTED || !agents.every((agent) => isPlain(agent, MAX_NAME_LENGTH))))
-    throw refuse(`\`agents\` must be a list of at most ${MAX_LISTED} agent names.`);
+    throw refuse(`\`agents\` must be a list of at most ${MAX_LISTED} agent names`);
   checkTools(tools);
   checkLimits(limits);
   assertExpiry(expiresAt, now);
@@ -41,7 +41,7 @@ export function checkToken(token: NewToken, now: number): CheckedToken {
 export function checkShare({ session, incarnation, owner, expiresAt }: NewShare, now: number): void {
   for (const name of [session, incarnation])
     if (typeof name !== "string" || name === "")
-      throw refuse("A share link needs the id and the incarnation of an existing session.");
+      throw refuse("A share link needs the id and the incarnation of an existing session");
   assertOwner(owner);
   assertExpiry(expiresAt, now);
 }
@@ -54,28 +54,28 @@ function checkTools(tools: NewToken["tools"]): void {
     entries.length > MAX_LISTED ||
     !entries.every(([tool]) => isPlain(tool, MAX_NAME_LENGTH))
   )
-    throw refuse(`\`tools\` must map at most ${MAX_LISTED} tool names to rules.`);
+    throw refuse(`\`tools\` must map at most ${MAX_LISTED} tool names to rules`);
   for (const [tool, rule] of entries)
-    if (!RULES.includes(rule)) throw refuse(`The rule of tool "${tool}" must be one of ${RULES.join(", ")}.`);
+    if (!RULES.includes(rule)) throw refuse(`The rule of tool "${tool}" must be one of ${RULES.join(", ")}`);
 }
 
 function checkLimits(limits: PrincipalLimits): void {
   for (const [name, value] of Object.entries(limits)) {
     if (!Object.hasOwn(LIMITS, name))
-      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${Object.keys(LIMITS).join(", ")}.`);
+      throw refuse(`Unknown limit \`${name.slice(0, 60)}\`; use ${Object.keys(LIMITS).join(", ")}`);
     if (value !== undefined && (!Number.isSafeInteger(value) || value < 1))
-      throw refuse(`\`${name}\` must be a positive integer, not ${describeValue(value)}.`);
+      throw refuse(`\`${name}\` must be a positive integer, not ${describeValue(value)}`);
   }
 }
 
 function assertOwner(owner: unknown): void {
   if (isPlain(owner, MAX_OWNER_LENGTH)) return;
-  throw new LoomError("invalid_name", `An owner must be one line of 1 to ${MAX_OWNER_LENGTH} characters.`);
+  throw new LoomError("invalid_name", `An owner must be one line of 1 to ${MAX_OWNER_LENGTH} characters`);
 }
 
 function assertExpiry(expiresAt: number | undefined, now: number): void {
   if (expiresAt === undefined || (Number.isSafeInteger(expiresAt) && expiresAt > now)) return;
-  throw refuse("`expiresAt` must be a future time in milliseconds since 1970.");
+  throw refuse("`expiresAt` must be a future time in milliseconds since 1970");
 }
 
 /** One line without control characters: names appear in lists and logs. */

@@ -100,11 +100,11 @@ class SqliteCredentials implements Credentials {
       if (takenName.get(checked.name, checked.name) !== undefined)
         throw new LoomError(
           "invalid_name",
-          `A token named "${checked.name}" already exists; revoke it first or use another name.`,
+          `A token named "${checked.name}" already exists; revoke it first or use another name`,
         );
       while (count(countTokens.get()) >= maxTokens)
         if (dropToken.run(now).changes === 0)
-          throw new LoomError("too_many_open", `Token limit reached (${maxTokens}); revoke unused tokens first.`);
+          throw new LoomError("too_many_open", `Token limit reached (${maxTokens}); revoke unused tokens first`);
       addToken.run(key.id, key.digest, ...writeToken(checked), now, checked.expiresAt ?? null);
       return readToken(findToken.get(key.id) as unknown as TokenRow);
     });
@@ -142,7 +142,7 @@ class SqliteCredentials implements Credentials {
       if (count(countSharesOfSession.get(session)) >= maxSharesOfSession)
         throw new LoomError(
           "too_many_open",
-          `Share link limit of this session reached (${maxSharesOfSession}); revoke some first.`,
+          `Share link limit of this session reached (${maxSharesOfSession}); revoke some first`,
         );
       while (count(countSharesOfOwner.get(owner)) >= maxSharesOfOwner) dropShare.run(owner);
       const expiresAt = earlier(share.expiresAt, this.#tokenOf(maker)?.expiresAt);
@@ -200,7 +200,7 @@ class SqliteCredentials implements Credentials {
       const { sweepTickets, countTickets, countTicketsOf, addTicket } = this.#statements;
       sweepTickets.run(this.#now());
       if (count(countTicketsOf.get(holder)) >= maxTicketsOfPrincipal || count(countTickets.get()) >= maxTickets)
-        throw new LoomError("too_many_open", "Too many unused tickets; use them or wait until they expire.");
+        throw new LoomError("too_many_open", "Too many unused tickets; use them or wait until they expire");
       addTicket.run(key.id, key.digest, holder, serializePrincipal(principal), principal.cookie ?? null, session, end);
     });
     return { secret: key.secret, info: { expiresAt: end } };
@@ -359,7 +359,7 @@ class SqliteCredentials implements Credentials {
     const now = performance.now();
     if (now - this.#checkedAt < FILE_CHECK_MS && this.#checkedAt !== 0) return;
     if (this.#identifyFile() !== this.#file)
-      throw new LoomError("store_failed", "The credentials file was removed or replaced; restart the server.");
+      throw new LoomError("store_failed", "The credentials file was removed or replaced; restart the server");
     this.#checkedAt = now;
   }
 
@@ -400,7 +400,7 @@ class SqliteCredentials implements Credentials {
   /** Converts SQLite errors to `LoomError`s without the path, which users must not see. */
   #guard<T>(work: () => T): T {
     try {
-      if (!this.#db.isOpen) throw new LoomError("store_closed", "The credential store is closed.");
+      if (!this.#db.isOpen) throw new LoomError("store_closed", "The credential store is closed");
       return work();
     } catch (error) {
       if (error instanceof LoomError) throw error;
@@ -426,7 +426,7 @@ function earlier(one: number | undefined, other: number | undefined): number | u
 /** Throws `unsupported` for principals without a credential. */
 function holderOf({ kind, id }: Principal): string {
   if (kind === "token" || kind === "jwt" || kind === "share") return id;
-  throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to.");
+  throw new LoomError("unsupported", "Authentication is off on this server, so there is nothing to sign in to");
 }
 
 /** Null for tokens and share links, which have rows that can be revoked; a JWT principal is stored until it expires. */
@@ -434,6 +434,6 @@ function serializePrincipal(principal: Principal): string | null {
   if (principal.kind !== "jwt") return null;
   const text = writePrincipal(principal);
   if (text.length > MAX_PRINCIPAL_LENGTH)
-    throw new LoomError("invalid_arguments", "The claims of the JWT are too long.");
+    throw new LoomError("invalid_arguments", "The claims of the JWT are too long");
   return text;
 }

@@ -146,7 +146,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   let bytes = 0;
   for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array<ArrayBuffer>>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_KEYS_BYTES) throw new RangeError(`The JWKS response is larger than ${MAX_KEYS_BYTES} bytes.`);
+    if (bytes > MAX_KEYS_BYTES) throw new RangeError(`The JWKS response is larger than ${MAX_KEYS_BYTES} bytes`);
     chunks.push(chunk);
   }
   return new Response(new Blob(chunks), { status: 200 });
@@ -189,19 +189,19 @@ function assertOptions({ jwks, issuer, audience, scopes = [] }: JwtOptions): voi
     if (typeof value !== "string" || value === "")
       throw new LoomError(
         "invalid_arguments",
-        `\`jwt.${name}\` is missing; without it, tokens for other services would be accepted.`,
+        `\`jwt.${name}\` is missing; without it, tokens for other services would be accepted`,
       );
   const unknown = scopes.find((scope) => !SCOPES.includes(scope));
   if (unknown !== undefined)
     throw new LoomError(
       "invalid_arguments",
-      `\`jwt.scopes\` contains the unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}.`,
+      `\`jwt.scopes\` contains the unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}`,
     );
   const isValid = typeof jwks === "string" ? isJwksUrl(jwks) : isJsonObject(jwks) && Array.isArray(jwks["keys"]);
   if (!isValid)
     throw new LoomError(
       "invalid_arguments",
-      "`jwt.jwks` must be an https URL, an http URL on localhost, or a JSON Web Key Set.",
+      "`jwt.jwks` must be an https URL, an http URL on localhost, or a JSON Web Key Set",
     );
 }
 
@@ -221,13 +221,13 @@ function describeFailure(error: unknown): string {
 
 /** Does not include jose's own message, which may contain parts of the token. */
 function refuse(reason: string): LoomError {
-  return new LoomError("unauthorized", `Invalid JWT: ${reason}.`);
+  return new LoomError("unauthorized", `Invalid JWT: ${reason}`);
 }
 
 function unavailable(cause?: unknown): LoomError {
   return new LoomError(
     "keys_unavailable",
-    "Cannot verify the JWT because the keys of its issuer are unavailable; try again later.",
+    "Cannot verify the JWT because the keys of its issuer are unavailable; try again later",
     {},
     { cause },
   );

@@ -17,7 +17,7 @@ export interface AccessGrantsOptions<H extends Identity = Caller> {
   readonly isValid: (principal: Principal) => boolean;
   /** Whether the holder may read the session now. True for a deleted session: its reader notices that itself. */
   readonly mayRead: (holder: H, session: string) => Promise<boolean>;
-  /** Streams and sockets of a principal without its own limit. Default: 100. Code `too_many_streams`. */
+  /** Maximum streams and sockets of a principal that sets no limit. Default: 100. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
   /** Time between two sweeps, in milliseconds. Default: 1,000. */
   readonly intervalMs?: number | undefined;
@@ -186,7 +186,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       if (first === undefined)
         throw new LoomError(
           "unauthorized",
-          "Authentication required: send `Authorization: Bearer` with a token, or sign in.",
+          "Authentication required: send `Authorization: Bearer` with a token, or sign in",
         );
       const account = accountOf(first.principal);
       const limit = first.principal.limits.maxStreams ?? maxStreams;
@@ -194,7 +194,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       if (count >= limit)
         throw new LoomError(
           "too_many_streams",
-          `Stream limit reached: ${limit} streams and sockets are open; close one first.`,
+          `Stream limit reached: ${limit} streams and sockets are open; close one first`,
           { limit },
         );
       counts.set(account, count + 1);

@@ -45,11 +45,10 @@ export function createFailures(options: FailuresOptions = {}): Failures {
       if (known === undefined || known.count < maxFailures) return;
       const retryMs = Math.max(1, known.since + MINUTE_MS - now());
       const seconds = Math.ceil(retryMs / 1000);
-      throw new LoomError(
-        "rate_limited",
-        `Too many invalid credentials from this address; try again in ${seconds} s.`,
-        { limit: maxFailures, retry_after_ms: retryMs },
-      );
+      throw new LoomError("rate_limited", `Too many invalid credentials from this address; try again in ${seconds} s`, {
+        limit: maxFailures,
+        retry_after_ms: retryMs,
+      });
     },
     add(address) {
       const key = keyOf(address);

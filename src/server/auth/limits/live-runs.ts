@@ -11,7 +11,7 @@ import { type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
 export interface LiveRunsOptions {
   readonly log: Pick<Log, "getCommand" | "getRun" | "getSession">;
-  /** Limit of a principal without its own. Default: 20. Code `too_many_runs`. */
+  /** Maximum live and queued runs of a principal that sets no limit. Default: 20. Code `too_many_runs`. */
   readonly maxRuns?: number | undefined;
   /** Principals to remember. Default: 10,000. */
   readonly maxPrincipals?: number | undefined;
@@ -70,7 +70,7 @@ export function createLiveRuns(options: LiveRunsOptions): LiveRuns {
       if (runs.size >= limit)
         throw new LoomError(
           "too_many_runs",
-          `Run limit reached: ${limit} runs are live or queued; wait until one ends.`,
+          `Run limit reached: ${limit} runs are live or queued; wait until one ends`,
           { limit },
         );
       runs.set(key, { ...pending, at: now() });

@@ -8,7 +8,7 @@ import { BoundedMap, LoomError } from "../../../protocol/index.ts";
 import { accountOf, type Principal, type PrincipalLimits, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
 export interface RatesOptions {
-  /** Limits of principals without their own. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
+  /** Limits for principals that set none. Default: `DEFAULT_PRINCIPAL_LIMITS`. */
   readonly limits?: Pick<PrincipalLimits, "requestsPerMinute" | "runsPerMinute"> | undefined;
   /** Principals to remember. Default: 10,000. */
   readonly maxPrincipals?: number | undefined;
@@ -54,7 +54,7 @@ export function createRates({ limits = {}, maxPrincipals = MAX_PRINCIPALS, now =
     const waitMs = limit > 0 ? Math.ceil(((1 - left) * MINUTE_MS) / limit) : MINUTE_MS;
     throw new LoomError(
       "rate_limited",
-      `Rate limit reached: ${limit} ${NOUNS[name]} per minute; try again in ${Math.ceil(waitMs / 1000)} s.`,
+      `Rate limit reached: ${limit} ${NOUNS[name]} per minute; try again in ${Math.ceil(waitMs / 1000)} s`,
       {
         limit,
         retry_after_ms: waitMs,

@@ -15,7 +15,7 @@ import type { Principal } from "../principal.ts";
 export interface SpendOptions {
   readonly credentials: Pick<Credentials, "addSpent" | "readSpent" | "listTokens">;
   readonly log: Pick<Log, "submit">;
-  /** Limit of a principal without its own. Default: unlimited. Code `spend_exceeded`. */
+  /** Maximum model tokens per day of a principal that sets no limit. Default: unlimited. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
   readonly now?: (() => number) | undefined;
   /** Receives errors of failed cancellations. */
@@ -95,5 +95,5 @@ export function createSpend(options: SpendOptions): Spend {
 }
 
 function describeLimit(limit: number): string {
-  return `Daily limit of ${limit} model tokens reached; it resets at 00:00 UTC.`;
+  return `Daily limit of ${limit} model tokens reached; it resets at 00:00 UTC`;
 }

@@ -28,10 +28,10 @@ const MIN_WIDTH = 200;
 
 /** Refuses every load. */
 const LOADER: Loader = {
-  load: () => Promise.reject(new Error("loading is disabled")),
-  sanitize: () => Promise.reject(new Error("loading is disabled")),
-  http: () => Promise.reject(new Error("loading is disabled")),
-  file: () => Promise.reject(new Error("loading is disabled")),
+  load: () => Promise.reject(new Error("Loading is disabled")),
+  sanitize: () => Promise.reject(new Error("Loading is disabled")),
+  http: () => Promise.reject(new Error("Loading is disabled")),
+  file: () => Promise.reject(new Error("Loading is disabled")),
 };
 
 /** Charts with more than `maxElements` are not drawn: they would be unreadable and slow. */

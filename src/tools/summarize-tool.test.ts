@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { MAX_SUMMARY_CHARACTERS, summarizeTool } from "./summarize-tool.ts";
+
+const graphemes = new Intl.Segmenter("en");
+const count = (text: string): number => [...graphemes.segment(text)].length;
+
+describe("summarizeTool", () => {
+  it.each([
+    ["Adds two numbers.", "Adds two numbers."],
+    ["Adds two numbers. Use it for e.g. sums, not for estimates.", "Adds two numbers."],
+    ["Reads files, e.g. of version 2.0, whole. Then stops.", "Reads files, e.g. of version 2.0, whole."],
+    ["\n\n  Gets the alerts\n  of a state\n\nArgs:\n  state: two letters", "Gets the alerts of a state"],
+    ["展示表格数据。需要列名和行。", "展示表格数据。"],
+    ["查询天气", "查询天气"],
+    [`${"word ".repeat(23)}beautifully long`, `${"word ".repeat(23).trim()}…`],
+    ["x".repeat(120), "x".repeat(120)],
+    ["x".repeat(5000), `${"x".repeat(119)}…`],
+    [" \n ", undefined],
+    ["", undefined],
+  ])("returns the first sentence of %j: %j", (description, summary) => {
+    expect(summarizeTool({ description })).toBe(summary);
+  });
+
+  it("returns the title unless it is blank", () => {
+    expect(summarizeTool({ title: " Read\na file ", description: "Long. Words." })).toBe("Read a file");
+    expect(summarizeTool({ title: " \n", description: "Long. Words." })).toBe("Long.");
+    expect(summarizeTool({ title: "a title ".repeat(1000), description: "" })).toMatch(/ a title( a)?…$/);
+  });
+
+  it("cuts between visible characters, also without spaces", () => {
+    const chinese = summarizeTool({ description: "把销售数据按地区和月份汇总成表格，".repeat(30) }) ?? "";
+    expect(count(chinese)).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);
+    expect(count(chinese)).toBeGreaterThan(100);
+    const family = "👩‍👩‍👧‍👦";
+    expect(summarizeTool({ description: family.repeat(300) })?.replaceAll(family, "")).toBe("…");
+  });
+
+  it("returns one short, well-formed line for any description", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 200 }), fc.boolean(), (text, isTitle) => {
+        const summary = summarizeTool(isTitle ? { title: text, description: "" } : { description: text });
+        if (summary === undefined) return;
+        expect(summary).not.toMatch(/[\r\n\0]/);
+        expect(summary.isWellFormed()).toBe(true);
+        expect(summary.trim()).toBe(summary);
+        expect(summary).not.toBe("");
+        expect(count(summary)).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);
+      }),
+      // Segmenting such texts is slow.
+      { numRuns: 10 },
+    );
+  });
+});
