@@ -147,7 +147,7 @@ describe("loom serve", () => {
       [["--host", "0.0.0.0"], `no token exists yet\ncreate a token with \`loom token create NAME --store ${store}\``],
       [["--host", "0.0.0.0", "--auth", "on"], "authentication is on, but no token exists yet\ncreate a token with"],
       [["--host", "::", "--auth", "off"], "authentication is off\ncreate a token with"],
-      [["--jwks", "https://id.example.com/keys"], "jwt-issuer, jwt-audience missing: JWT need"],
+      [["--jwks", "https://id.example.com/keys"], "jwt-issuer, jwt-audience missing: JWTs need"],
       [
         ["--jwks", "http://id.example.com/keys"],
         "--jwks: http://id.example.com/keys is not an https URL, or an http URL on this machine",

@@ -87,7 +87,11 @@ function reportLosses({ lost, held, dropped }: StreamConverter, to: Dialect, war
   for (const [type, count] of [...lost].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const row = Object.hasOwn(to.ledger, type) ? to.ledger[type as keyof typeof to.ledger] : undefined;
     const reason =
-      row === undefined ? "unknown type" : row.support === "omitted" ? row.reason : (row.note ?? "some do not fit");
+      row === undefined
+        ? "unknown type"
+        : row.support === "omitted"
+          ? row.reason
+          : (row.note ?? "some events cannot be represented");
     warn("omitted", `${count} × ${cutText(type, 80)} (${reason})`);
   }
   if (dropped > 0) warn("omitted", `${plural(dropped, "event")} outside a run (not supported by ${to.name})`);

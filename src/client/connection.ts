@@ -201,5 +201,5 @@ const MISMATCH: StreamState = {
   status: "failed",
   reason: { code: "dialect_mismatch", message: "The session is already received in another dialect" },
   verified: false,
-  cannotKnow: [],
+  undetectable: [],
 };

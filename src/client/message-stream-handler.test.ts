@@ -43,7 +43,7 @@ describe("MessageStreamHandler", () => {
     handler.handleEvent(event("session_end", { status: "completed" }));
     handler.end();
     expect(handler.message).toMatchObject({ isStreaming: false, metadata: { endTime: 1009 } });
-    expect(handler.state).toEqual({ status: "complete", verified: true, cannotKnow: [] });
+    expect(handler.state).toEqual({ status: "complete", verified: true, undetectable: [] });
   });
 
   it("accepts JSON text, and the old types of 003 §6", () => {

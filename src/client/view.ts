@@ -28,7 +28,7 @@ export interface StreamReason {
 }
 
 /** A kind of fault that the receiver cannot detect in this stream. `double` means a duplicated frame. */
-export type UndetectableFault = "loss" | "double" | "order";
+export type UndetectableFault = "loss" | "duplicate" | "order";
 
 /** State of a session's stream: whether the receiver has everything, and how sure it is. */
 export interface StreamState {
@@ -41,7 +41,7 @@ export interface StreamState {
    */
   readonly verified: boolean;
   /** Faults the receiver could not have noticed in this stream. Empty when `verified` is true. */
-  readonly cannotKnow: readonly UndetectableFault[];
+  readonly undetectable: readonly UndetectableFault[];
 }
 
 /** All sessions of a receiver. */

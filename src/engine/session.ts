@@ -352,7 +352,7 @@ export class Session implements AsyncDisposable {
     await this.#inbox.processPending();
     const origin = { ...requested, runId: requested.runId ?? randomUUID() };
     await this.#assertNew(origin);
-    if (whenBusy === "interrupt") await this.#live?.cancel("interrupted by a new message");
+    if (whenBusy === "interrupt") await this.#live?.cancel("Interrupted by a new message");
     else if (this.#live !== undefined || this.#runQueue.findNext() !== undefined) {
       if (whenBusy === "reject")
         throw new LoomError("run_live", "Another run is live", { run_id: this.#live?.runId ?? "" });

@@ -74,7 +74,7 @@ describe.each(NUMBERED)("%s", (form) => {
   it.each(runsOf(form))("%s arrives complete and verified", (run) => {
     const sessions = receive(framesOf(run, form), { dialect });
     expect(sessions.map(({ state }) => state)).toEqual(
-      sessions.map(() => ({ status: "complete", verified: true, cannotKnow: [] })),
+      sessions.map(() => ({ status: "complete", verified: true, undetectable: [] })),
     );
   });
 
@@ -139,7 +139,7 @@ describe.each(UNNUMBERED)("%s", (form) => {
     const sessions = receive(texts, { dialect: dialectOf(form) });
     for (const { state } of sessions) {
       expect(state.verified).toBe(false);
-      expect(state.cannotKnow).toEqual(["loss", "double", "order"]);
+      expect(state.undetectable).toEqual(["loss", "duplicate", "order"]);
       expect(state.status).toBe("complete");
     }
     const lastEnd = texts.findLastIndex((text) => /"reply"|"run_end"|\[DONE\]|agent_finish/.test(text));
@@ -153,7 +153,7 @@ describe("IDs that may jump", () => {
   const texts = framesOf("react-tools", "loom").map((text) => text.replace('"contiguous":true,', ""));
 
   it("are complete, with undetectable faults listed", () => {
-    expect(receive(texts)[0]?.state).toEqual({ status: "complete", verified: false, cannotKnow: ["loss"] });
+    expect(receive(texts)[0]?.state).toEqual({ status: "complete", verified: false, undetectable: ["loss"] });
   });
 
   it("reveal a loss if run_end counts the frames", () => {

@@ -125,7 +125,7 @@ describe("order", () => {
   it("is verified after a record outside any run", () => {
     const todo = { session_id: "s", event_id: 1, ts: 1, type: "todo_list", list_id: "l", items: [] };
     const [session] = receive([JSON.stringify(todo), ...makeRun("s", "r", 2, ["hi"])]);
-    expect(session?.state).toEqual({ status: "complete", verified: true, cannotKnow: [] });
+    expect(session?.state).toEqual({ status: "complete", verified: true, undetectable: [] });
   });
 });
 

@@ -81,7 +81,7 @@ export class CountingFeed implements StreamFeed {
   onMissing: (() => void) | undefined;
   onOverflow: (() => void) | undefined;
   readonly #held = new Set<number>();
-  #state: StreamState = { status: "live", verified: false, cannotKnow: [] };
+  #state: StreamState = { status: "live", verified: false, undetectable: [] };
 
   get position(): StreamPosition {
     const last = this.taken.at(-1);
@@ -162,6 +162,6 @@ export class CountingFeed implements StreamFeed {
 
   #leave(status: StreamState["status"], reason?: StreamReason): void {
     if (this.#state.status !== "live") throw new Error("the feed has already ended");
-    this.#state = { status, verified: false, cannotKnow: [], ...(reason !== undefined && { reason }) };
+    this.#state = { status, verified: false, undetectable: [], ...(reason !== undefined && { reason }) };
   }
 }

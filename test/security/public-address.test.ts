@@ -110,7 +110,7 @@ testThreat("unintended-exposure", "invalid settings do not disable authenticatio
   for (const left of [0, 2, 4])
     await attempt(`JWT without ${jwt[left]}`, () =>
       expect(() => acceptsAnonymous(newStore(), jwt.toSpliced(left, 2))).toThrow(
-        "JWT need jwks, jwt-issuer and jwt-audience",
+        "JWTs need jwks, jwt-issuer and jwt-audience",
       ),
     );
   await attempt("JWT with auth off", () =>

@@ -131,7 +131,7 @@ describe("openAuth", () => {
 
   it("requires all JWT settings or none", () => {
     const store = newStore("none");
-    expect(start(store, JWT.slice(0, 4)).messages).toMatch(/^jwt-audience missing: JWT need/);
+    expect(start(store, JWT.slice(0, 4)).messages).toMatch(/^jwt-audience missing: JWTs need/);
     expect(start(store, JWT.slice(2)).messages).toMatch(/^jwks missing: /);
     expect(start(store, ["--jwt-scopes", "read"]).messages).toMatch(/^jwt-scopes: no JWT issuer/);
   });

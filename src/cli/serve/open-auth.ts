@@ -1,7 +1,7 @@
 /**
- * Decides whether a server requires authentication. With `auth: auto` it does once the store has had a token or JWT are
- * configured; a store that ever had a token is never served without authentication by default. A server on a public
- * address does not start without a usable credential, unless `allow-public` is set.
+ * Decides whether a server requires authentication. With `auth: auto` it does once the store has had a token or a JWT
+ * issuer is configured; a store that ever had a token is never served without authentication by default. A server on a
+ * public address does not start without a usable credential, unless `allow-public` is set.
  */
 import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
 import type { Credentials } from "../../server/auth/credentials/credentials.ts";
@@ -112,7 +112,7 @@ function readJwt(values: Settings): JwtOptions | undefined {
     return { jwks, issuer, audience, scopes: scopes as readonly Scope[] };
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   throw new CliError(
-    `${missing.join(", ")} missing: JWT need jwks, jwt-issuer and jwt-audience`,
+    `${missing.join(", ")} missing: JWTs need jwks, jwt-issuer and jwt-audience`,
     "without all three, tokens issued for other services would be accepted",
   );
 }

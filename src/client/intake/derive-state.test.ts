@@ -46,11 +46,11 @@ describe("deriveState", () => {
     expect(deriveState(INITIAL_STATE, { ...facts, undetectable: "loss" })).toMatchObject({
       status: "complete",
       verified: false,
-      cannotKnow: ["loss"],
+      undetectable: ["loss"],
     });
-    expect(deriveState(INITIAL_STATE, { ...facts, undetectable: "all" }).cannotKnow).toEqual([
+    expect(deriveState(INITIAL_STATE, { ...facts, undetectable: "all" }).undetectable).toEqual([
       "loss",
-      "double",
+      "duplicate",
       "order",
     ]);
   });

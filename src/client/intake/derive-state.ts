@@ -39,25 +39,25 @@ export const NO_FACTS: StreamFacts = {
 
 const NO_FAULTS: readonly UndetectableFault[] = [];
 const ONLY_LOSS: readonly UndetectableFault[] = ["loss"];
-const ALL_FAULTS: readonly UndetectableFault[] = ["loss", "double", "order"];
+const ALL_FAULTS: readonly UndetectableFault[] = ["loss", "duplicate", "order"];
 
-export const INITIAL_STATE: StreamState = { status: "live", verified: false, cannotKnow: NO_FAULTS };
+export const INITIAL_STATE: StreamState = { status: "live", verified: false, undetectable: NO_FAULTS };
 
 /** Returns `before` itself when nothing changed. */
 export function deriveState(before: StreamState, facts: StreamFacts): StreamState {
   const { status, reason } = decideStatus(facts);
-  const cannotKnow = facts.undetectable === "none" ? NO_FAULTS : facts.undetectable === "loss" ? ONLY_LOSS : ALL_FAULTS;
+  const undetectable = facts.undetectable === "none" ? NO_FAULTS : facts.undetectable === "loss" ? ONLY_LOSS : ALL_FAULTS;
   const isWhole = status === "live" || status === "complete";
-  const verified = isWhole && facts.isVerified && facts.runCount > 0 && cannotKnow === NO_FAULTS;
+  const verified = isWhole && facts.isVerified && facts.runCount > 0 && undetectable === NO_FAULTS;
   if (
     before.status === status &&
     before.verified === verified &&
-    before.cannotKnow === cannotKnow &&
+    before.undetectable === undetectable &&
     before.reason?.code === reason?.code &&
     before.reason?.message === reason?.message
   )
     return before;
-  return { status, ...(reason === undefined ? {} : { reason }), verified, cannotKnow };
+  return { status, ...(reason === undefined ? {} : { reason }), verified, undetectable };
 }
 
 interface StatusAndReason {

@@ -289,14 +289,14 @@ describe("the session's state", () => {
       status: "gap",
       reason: { code: "frames_missing", message: "m" },
       verified: false,
-      cannotKnow: ["loss"],
+      undetectable: ["loss"],
     };
     fold.setState(gap);
     const shown = fold.snapshot();
     expect(shown.state).toBe(gap);
     fold.setState(gap);
     expect(fold.snapshot()).toBe(shown);
-    fold.setState({ ...gap, cannotKnow: ["order"] });
+    fold.setState({ ...gap, undetectable: ["order"] });
     expect(fold.snapshot()).not.toBe(shown);
   });
 
@@ -305,7 +305,7 @@ describe("the session's state", () => {
     made.start("a", { run: "a" }).reply("done", { run: "a" });
     made.start("b", { run: "b" }).writeText("x", undefined, { run: "b" });
     const isStreaming = () => made.view.turns.map(({ messages }) => messages.at(-1)?.isStreaming);
-    const state = { verified: false, cannotKnow: [] };
+    const state = { verified: false, undetectable: [] };
     const live = made.view;
     for (const status of ["truncated", "failed"] as const) {
       made.fold.setState({ ...state, status });

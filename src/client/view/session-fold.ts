@@ -66,7 +66,7 @@ export class SessionFold implements TurnHost {
     this.#others = new GrowingList(quota, limits.maxIssues);
     this.#view = {
       id: sessionId,
-      state: { status: "live", verified: true, cannotKnow: [] },
+      state: { status: "live", verified: true, undetectable: [] },
       turns: this.#turns.show(),
       earlierTurns: 0,
       todoLists: this.#todos.show(),

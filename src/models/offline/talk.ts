@@ -155,8 +155,8 @@ function describeAbilities(abilities: readonly Ability[], language: OfflineLangu
 
 const WITHOUT_TOOLS: readonly Omit<Ability, "tool">[] = [
   {
-    can: { en: "play the Game of 24", zh: "算二十四点" },
-    example: { en: "Game of 24: 4 9 10 13", zh: "24点：4 9 10 13" },
+    can: { en: "play the Game of 24", zh: "算 24 点" },
+    example: { en: "Game of 24: 4 9 10 13", zh: "24 点：4 9 10 13" },
   },
   { can: { en: "fail on request", zh: "按要求出错" }, example: { en: "Cause an error", zh: "出个错" } },
 ];

@@ -50,7 +50,7 @@ describe("RunFooter", () => {
       expect(html).toContain(text);
     }
     expect(renderFooter({ durationMs: 4300, usage }, { language: "zh" })).toContain(
-      "1,234 tokens（输入 1,200，输出 34）",
+      "1,234 token（输入 1,200，输出 34）",
     );
   });
 
@@ -71,7 +71,7 @@ describe("RunFooter", () => {
   it("explains why a run is not verified", () => {
     expect(renderFooter({})).not.toContain("loom-run-note");
     expect(renderFooter({ verified: false })).toContain("Some events couldn&#x27;t be verified");
-    const state: StreamState = { status: "complete", verified: false, cannotKnow: ["order", "loss"] };
+    const state: StreamState = { status: "complete", verified: false, undetectable: ["order", "loss"] };
     expect(renderFooter({ verified: false }, {}, state)).toContain("Completeness can&#x27;t be verified");
     expect(renderFooter({ verified: false }, { language: "zh" }, state)).toContain("无法验证完整性");
   });

@@ -120,5 +120,5 @@ function showsCode(answer: MessageView | undefined, code: string): boolean {
 }
 
 function explainUnverified(state: StreamState | undefined, words: (typeof WORDS)["en"]): string {
-  return state === undefined || state.cannotKnow.length === 0 ? words.unverified : words.unnumbered;
+  return state === undefined || state.undetectable.length === 0 ? words.unverified : words.unnumbered;
 }

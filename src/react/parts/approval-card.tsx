@@ -54,7 +54,7 @@ export interface ApprovalCardProps {
   readonly stateKey: string;
   /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
   /** Called when the user answers in this card. */
   readonly onAnswer?: (() => void) | undefined;

@@ -73,7 +73,7 @@ const MAX_NAME = 80;
 
 export interface ErrorBannerProps {
   readonly part: ErrorPart;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
 }
 

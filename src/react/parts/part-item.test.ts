@@ -47,8 +47,8 @@ function tool(fields: Partial<ToolCall>): MessagePart {
 const statuses: { readonly [S in ToolCallStatus]: readonly [en: string, zh: string] } = {
   streaming: ["Writing arguments", "正在生成参数"],
   ready: ["Ready", "已就绪"],
-  awaiting_approval: ["Waiting for approval", "等待批准"],
-  running: ["Running", "运行中"],
+  awaiting_approval: ["Waiting for approval", "等待审批"],
+  running: ["Running", "执行中"],
   success: ["Done", "完成"],
   failed: ["Failed", "失败"],
   rejected: ["Rejected", "已拒绝"],
@@ -108,7 +108,7 @@ describe("ApprovalCard", () => {
   const pending = { decision: "pending", arguments: { to: "alice" } } as const;
   const approve = { approve: () => Promise.resolve({ kind: "done" } as const) };
 
-  it("can be answered only if the page allows it and the run is going", () => {
+  it("can be answered only if the page allows it and the run is live", () => {
     const part = tool({ status: "awaiting_approval", approval: pending });
     expect(render(part, { actions: approve })).toContain("Approve");
     expect(render(part)).toContain("Waiting for approval from another user.");

@@ -18,7 +18,7 @@ export interface PartItemProps {
   readonly turnKey: string;
   /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
-  /** The run is still going, so incomplete parts may continue. */
+  /** The run is live, so incomplete parts may continue. */
   readonly isLive: boolean;
   /** Current state of the to-do list; only for parts of type `todo`. */
   readonly todoList: TodoList | undefined;

@@ -50,7 +50,7 @@ export interface ThinkingItemProps {
   readonly part: ThinkingPart;
   /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
   /** Shows the first line in the summary, to tell the thoughts of a series apart. Default: false. */
   readonly isInSeries?: boolean;

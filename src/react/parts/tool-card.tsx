@@ -55,7 +55,7 @@ export interface ToolCardProps {
   readonly turnKey: string;
   /** Id of the run, sent with approvals. */
   readonly runId: string | undefined;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
 }
 

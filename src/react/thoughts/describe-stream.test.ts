@@ -5,7 +5,7 @@ import { describeStream } from "./describe-stream.ts";
 const state = (status: StreamState["status"], code?: NonNullable<StreamState["reason"]>["code"]): StreamState => ({
   status,
   verified: false,
-  cannotKnow: [],
+  undetectable: [],
   ...(code === undefined ? {} : { reason: { code, message: "" } }),
 });
 

@@ -45,7 +45,7 @@ describe("the stage of a golden run", () => {
     const approvalAt = titles.indexOf("Waiting for your approval: remove");
     expect(approvalAt).toBeGreaterThan(0);
     expect(titles.slice(approvalAt + 1)).toContain("Calling remove");
-    expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你批准 remove");
+    expect(follow("agent-parallel-approval", "zh")[approvalAt]).toBe("等待你审批：remove");
   });
 
   it("announces a tree search once", () => {

@@ -37,7 +37,7 @@ const WORDS = defineWords({
     reason: (message: string) => `Reason: ${message}`,
     verified: "Verified: no events missing, duplicated or out of order.",
     unverified: "Not verified yet.",
-    cannotKnow: "This type of stream can't detect:",
+    undetectable: "This type of stream can't detect:",
     loss: "Lost events",
     double: "Duplicate events",
     order: "Events out of order",
@@ -64,7 +64,7 @@ const WORDS = defineWords({
     reason: (message: string) => `原因：${message}`,
     verified: "已验证：没有缺失、重复或乱序的事件。",
     unverified: "尚未验证。",
-    cannotKnow: "此类数据流无法检测：",
+    undetectable: "此类数据流无法检测：",
     loss: "丢失的事件",
     double: "重复的事件",
     order: "乱序的事件",
@@ -149,7 +149,7 @@ export function StreamStatus({ state, onRetry }: StreamStatusProps): ReactNode {
   );
 }
 
-function StreamVerification({ state: { reason, verified, cannotKnow } }: { readonly state: StreamState }): ReactNode {
+function StreamVerification({ state: { reason, verified, undetectable } }: { readonly state: StreamState }): ReactNode {
   const words = useWords(WORDS);
   return (
     <>
@@ -158,11 +158,11 @@ function StreamVerification({ state: { reason, verified, cannotKnow } }: { reado
           {words.reason(cutHead(reason.message, SHOWN_REASON))} <code>{reason.code}</code>
         </p>
       )}
-      {cannotKnow.length > 0 ? (
+      {undetectable.length > 0 ? (
         <div>
-          {words.cannotKnow}
+          {words.undetectable}
           <ul>
-            {cannotKnow.map((what) => (
+            {undetectable.map((what) => (
               <li key={what}>{words[what]}</li>
             ))}
           </ul>

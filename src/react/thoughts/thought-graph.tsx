@@ -21,7 +21,7 @@ export interface ThoughtGraphProps {
   readonly graph: GraphView;
   /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
 }
 

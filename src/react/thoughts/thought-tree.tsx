@@ -24,7 +24,7 @@ export interface ThoughtTreeProps {
   readonly tree: TreeView;
   /** Key of the run, as in `TurnView.key`. */
   readonly turnKey: string;
-  /** The run is still going. */
+  /** The run is live. */
   readonly isLive: boolean;
 }
 

@@ -111,7 +111,7 @@ describe("stage and stream status", () => {
       status: "repairing",
       reason: { code: "connection_lost", message: "gone" },
       verified: false,
-      cannotKnow: [],
+      undetectable: [],
     };
     expect(render(createElement(StreamStatus, { state }))).toContain("Reconnecting…");
     expect(render(createElement(StreamStatus, { state }), "zh")).toContain("正在重新连接…");

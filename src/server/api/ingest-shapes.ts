@@ -20,7 +20,7 @@ export const INGEST_SHAPES = {
       "会话中已有相同 ID 的运行时的处理方式：rename（默认）改用其他 ID 存储；refuse 拒绝（错误码 run_exists）",
     ),
   }),
-  IngestResult: declareShape("Result of an ingest", "写入结果", {
+  IngestResult: declareShape("Result of an ingest", "接入结果", {
     session_id: required(string, "Id of the session", "会话 ID"),
     dialect: required(string, "Dialect of the stream", "流的方言"),
     frames: required(count, "Number of accepted frames", "已接受的帧数"),

@@ -24,7 +24,7 @@ const ZH_TASKS: { readonly [T in PageTask]: string } = {
   agents: "无法加载智能体",
   rename: "无法重命名会话",
   delete: "无法删除会话",
-  fork: "无法复制会话",
+  fork: "无法创建会话副本",
   send: "无法发送消息",
   stop: "无法停止运行",
   withdraw: "无法移除消息",

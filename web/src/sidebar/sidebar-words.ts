@@ -50,7 +50,7 @@ export const SIDEBAR_WORDS = defineWords({
     live: "运行中",
     actions: (title: string) => `“${title}”的操作`,
     rename: "重命名",
-    fork: "复制",
+    fork: "创建副本",
     copyOf: (title: string) => `${title}（副本）`,
     share: "分享…",
     remove: "删除",

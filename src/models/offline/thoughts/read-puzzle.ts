@@ -166,8 +166,8 @@ function trimRequest(words: string): string {
 export function describeUnread({ unread }: UnreadPuzzle, language: OfflineLanguage): string {
   if (language === "zh") {
     return unread === ""
-      ? "用哪几个数？例如：24点：4 9 10 13。"
-      : `“${unread}”不能用。请给出 2 到 6 个整数，范围 0 到 9999；A、J、Q、K 算 1、11、12、13。例如：24点：4 9 10 13。`;
+      ? "用哪几个数？例如：24 点：4 9 10 13。"
+      : `“${unread}”不能用。请给出 2 到 6 个整数，范围 0 到 9999；A、J、Q、K 算 1、11、12、13。例如：24 点：4 9 10 13。`;
   }
   return unread === ""
     ? "Which numbers? For example: Game of 24: 4 9 10 13."
