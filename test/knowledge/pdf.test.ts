@@ -22,7 +22,7 @@ it("reads PDFs in both languages and reports those without text", async () => {
     {
       path: join(folder, "broken.pdf"),
       code: "unreadable_document",
-      message: "The PDF cannot be read: it is damaged or not a PDF.",
+      message: "The PDF cannot be read: it is damaged or not a PDF",
     },
     {
       path: join(folder, "scan.pdf"),

@@ -128,6 +128,7 @@ describe.skipIf(!hasChromium)("thoughts on the page (skipped without Chromium)",
     const region = page.getByRole("region", { name: "Graph of thoughts" });
     await region.getByRole("button", { name: "Graph of thoughts 12 steps · 12 of 12 done · 1 expansion" }).waitFor();
     const added = region.getByRole("option", { name: /added by arguments$/ });
+    await added.nth(2).waitFor();
     expect(await added.count()).toBe(3);
     await region.getByRole("option", { name: /expanded into 3$/ }).click();
     const detail = region.getByRole("region", { name: "Step details" });

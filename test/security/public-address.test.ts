@@ -55,7 +55,7 @@ testThreat(
         expect(() => acceptsAnonymous(newStore(), [], { LOOM_HOST: host })).toThrow("no token exists yet"),
       );
       await attempt(`${host}, with auth off`, () =>
-        expect(() => acceptsAnonymous(newStore(), ["--host", host, "--auth", "off"])).toThrow("Authentication is off"),
+        expect(() => acceptsAnonymous(newStore(), ["--host", host, "--auth", "off"])).toThrow("authentication is off"),
       );
       await attempt(`${host}, with a token`, () =>
         expect(

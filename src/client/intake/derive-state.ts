@@ -46,7 +46,8 @@ export const INITIAL_STATE: StreamState = { status: "live", verified: false, und
 /** Returns `before` itself when nothing changed. */
 export function deriveState(before: StreamState, facts: StreamFacts): StreamState {
   const { status, reason } = decideStatus(facts);
-  const undetectable = facts.undetectable === "none" ? NO_FAULTS : facts.undetectable === "loss" ? ONLY_LOSS : ALL_FAULTS;
+  const undetectable =
+    facts.undetectable === "none" ? NO_FAULTS : facts.undetectable === "loss" ? ONLY_LOSS : ALL_FAULTS;
   const isWhole = status === "live" || status === "complete";
   const verified = isWhole && facts.isVerified && facts.runCount > 0 && undetectable === NO_FAULTS;
   if (

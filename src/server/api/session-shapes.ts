@@ -15,7 +15,8 @@ import {
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
-const time = (en: string, zh: string) => required(count, `${en}, Unix time in milliseconds`, `${zh}（Unix 毫秒时间戳）`);
+const time = (en: string, zh: string) =>
+  required(count, `${en}, Unix time in milliseconds`, `${zh}（Unix 毫秒时间戳）`);
 const page = {
   limit: optional(count, "Maximum number of items, 1 to 500; default: 50", "最多返回的条数，1 到 500；默认 50"),
   after: optional(

@@ -135,8 +135,7 @@ describe("a command id", () => {
   it("names one run, however often the command is repeated", async () => {
     const log = new MemoryLog();
     const dispatch = vi.fn();
-    const ask = (more: Partial<RunCommand> = {}) =>
-      executeCommand({ log, dispatch, beginMs: 0 }, say("1", "A", more));
+    const ask = (more: Partial<RunCommand> = {}) => executeCommand({ log, dispatch, beginMs: 0 }, say("1", "A", more));
     const answers = [...(await Promise.all([ask(), ask()])), await ask()];
     const run_id = deriveRunId("s", "1");
     expect(answers).toEqual(
