@@ -194,7 +194,7 @@ function compareEncoding(records: readonly StampedRecord[]): Comparison {
 }
 
 /**
- * Records of every type from the golden runs, with the ids of one session and run: an encoder handles one session at a
+ * Records of every type from the golden runs, with the IDs of one session and run: an encoder handles one session at a
  * time.
  */
 function readRecordsByType(): Map<string, StampedRecord[]> {

@@ -106,7 +106,7 @@ interface PlainState {
   }[];
 }
 
-/** Sessions, turns, messages and parts as in the view, found by id. Does not order or check records. */
+/** Sessions, turns, messages and parts as in the view, found by ID. Does not order or check records. */
 function reducePlainly(state: PlainState, { envelope, event }: EventRecord, reader?: PartialJson): PlainState {
   if (event.type === "run_start") {
     const turn = {

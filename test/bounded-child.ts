@@ -124,7 +124,7 @@ for (const [name, make] of Object.entries(FOREIGN)) {
   const checker = createStreamCheck(DIALECTS[name as keyof typeof DIALECTS]);
   for (let i = 0; i < count; i++) checker.check(JSON.stringify(make(i)));
 }
-// Only the ids of ended requests are kept.
+// Only the IDs of ended requests are kept.
 const checker = createStreamCheck(DIALECTS.engine);
 for (let i = 0; i < count / 10; i++) {
   const frames = [

@@ -360,7 +360,7 @@ describe("examples of 002", () => {
     const payloads = await Promise.all(streams.map((stream) => observeRecords([...stream, close])));
     for (const [index, frame] of (frames as readonly JsonObject[]).entries()) {
       const { metadata, request_id = "session", ...fields } = frame;
-      // An empty id is replaced.
+      // An empty ID is replaced.
       const isMade = JSON.stringify(frame).includes(`"id":""`);
       const expected = {
         ...(metadata as JsonObject | undefined),

@@ -276,7 +276,7 @@ describe.concurrent("loom convert", () => {
     let text = ndjson(engineRun);
     for (const to of ["loom", "lumine", "loom", "engine"]) text = await convert(text, "--to", to);
     const expected = patch(engineRun, ({ type, data, metadata }) => {
-      // 004 has no times, request ids, thinking stages, completion flags or summaries.
+      // 004 has no times, request IDs, thinking stages, completion flags or summaries.
       metadata["timestamp"] = 0;
       metadata["request_id"] = "req-1";
       if (type === "session_start") data["request_id"] = "req-1";

@@ -1,6 +1,6 @@
 /**
  * Logs and sessions for tests: a table of logs that the tests run against, record builders, and random sessions with
- * cases that our sender rarely writes (records outside of runs, interleaved runs, runs without an id).
+ * cases that our sender rarely writes (records outside of runs, interleaved runs, runs without an ID).
  */
 import fc from "fast-check";
 import {
@@ -161,7 +161,7 @@ const runlessEvent: fc.Arbitrary<AnyEvent> = fc.oneof(
     .map((dialect): AnyEvent => ({ type: "foreign", dialect, frame: { type: "other", n: 1 } })),
 );
 
-/** Assigns consecutive event ids. */
+/** Assigns consecutive event IDs. */
 function renumber(records: readonly StampedRecord[], from = 1): StampedRecord[] {
   return records.map(({ envelope, event }, index) => ({
     envelope: { ...envelope, event_id: from + index, ts: 1_700_000_000_000 + index * 3 },
@@ -202,7 +202,7 @@ export const interleavedSessionArbitrary: fc.Arbitrary<StampedRecord[]> = fc
     return renumber(merged);
   });
 
-/** The same without run ids, as in foreign streams. */
+/** The same without run IDs, as in foreign streams. */
 export const namelessSessionArbitrary: fc.Arbitrary<StampedRecord[]> = mixedSessionArbitrary.map((records) =>
   records.map(({ envelope: { run_id: _run, ...envelope }, event }) => {
     if (event.type !== "run_start") return { envelope, event };

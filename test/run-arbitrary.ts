@@ -32,7 +32,7 @@ function event(
     .map(([a, b]) => clean({ type, ...a, ...b }) as unknown as AnyEvent);
 }
 
-/** Events of a node run that belong together, in order. `n` makes ids unique. */
+/** Events of a node run that belong together, in order. `n` makes IDs unique. */
 type NodeRunPart = (n: number, node: string) => AnyEvent[];
 
 const always = (arbitrary: fc.Arbitrary<AnyEvent>): fc.Arbitrary<NodeRunPart> => arbitrary.map((made) => () => [made]);

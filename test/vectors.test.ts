@@ -56,7 +56,7 @@ describe("golden vectors", () => {
 });
 
 /**
- * Expected violations. Forms without run ids cannot separate interleaved runs, and assign session records in the middle
+ * Expected violations. Forms without run IDs cannot separate interleaved runs, and assign session records in the middle
  * of a run to the run. Forms without an envelope cannot mark frames as filtered. Foreign frames are passed on
  * unchanged.
  */

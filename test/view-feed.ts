@@ -1,4 +1,4 @@
-/** Feeds events to a session fold with consecutive ids and times, for tests of the view. */
+/** Feeds events to a session fold with consecutive IDs and times, for tests of the view. */
 import { RECEIVER_LIMITS, type ReceiverLimits } from "../src/client/limits.ts";
 import type { MessageView, SessionView, ToolCall, TurnView } from "../src/client/view.ts";
 import { SessionFold } from "../src/client/view/session-fold.ts";

@@ -17,7 +17,7 @@ import type { HeldSession } from "./session-pool.ts";
 
 /** Options of one call of `run` or `stream`. */
 export interface AgentCallOptions {
-  /** The caller's id of this request, part of every event and record. Default: a random id. */
+  /** The caller's ID of this request, part of every event and record. Default: a random ID. */
   readonly requestId?: string;
   /**
    * An object of JSON values that callbacks receive with every event. It is stored in the log, where every reader of
@@ -251,7 +251,7 @@ export class AgentCall {
     if (this.#stopped !== undefined) throw this.#stopped;
   }
 
-  /** The error for the caller: a LoomError with the ids of the session, run and request. */
+  /** The error for the caller: a LoomError with the IDs of the session, run and request. */
   toCallerError(error: unknown): LoomError {
     const ids = describeIds(this.ids);
     const stopped = this.#stopped;

@@ -26,7 +26,7 @@ const MAX_CONTEXT_BYTES = 16 * 1024;
 export class AgentCalls {
   readonly #host: AgentCallHost;
   readonly #options: AgentCallsOptions;
-  /** By run id. */
+  /** By run ID. */
   readonly #active = new Map<string, AgentCall>();
   readonly #queues = new CallQueues();
   readonly #context = new CallContext();
@@ -138,7 +138,7 @@ export class AgentCalls {
   }
 }
 
-/** Adds the ids that the caller passed, if they are valid. */
+/** Adds the IDs that the caller passed, if they are valid. */
 function withIds({ code, message, details, cause }: LoomError, options: AgentCallOptions): LoomError {
   const { sessionId: session_id, requestId: request_id } = Object(options) as AgentCallOptions;
   const more: { [name: string]: string } = {};

@@ -45,7 +45,7 @@ export class AgentSessions {
     this.#pool = new SessionPool((sessionId) => options.open(this.#log, sessionId));
   }
 
-  /** `isNamed`: the caller chose the session id and may use it again. */
+  /** `isNamed`: the caller chose the session ID and may use it again. */
   async acquire(sessionId: string, isNamed: boolean): Promise<HeldSession> {
     if (this.#options.log !== undefined) return this.#pool.acquire(sessionId);
     return isNamed ? this.#acquireRemembered(sessionId) : this.#acquireTemporary(sessionId);

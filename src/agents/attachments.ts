@@ -51,7 +51,7 @@ const DOCUMENTS = [...IMAGES, "application/pdf"];
 export class Attachments {
   readonly #host: AttachmentsHost;
   readonly #accepts: ReadonlySet<string>;
-  /** Files by blob id, only those of the latest prompt. */
+  /** Files by blob ID, only those of the latest prompt. */
   #read = new Map<string, Promise<ReadFile>>();
 
   #isRefused = false;

@@ -12,7 +12,7 @@ import { runWithRules } from "./inherited-rules.ts";
 
 export interface RunCallsOptions extends Pick<NodeContext, "signal" | "ready" | "endedCalls"> {
   readonly span: PartContext["span"];
-  /** Raw arguments that are not a JSON object, by call id. */
+  /** Raw arguments that are not a JSON object, by call ID. */
   readonly malformed?: { readonly [callId: string]: string };
   readonly monitor?: ToolCallMonitor;
 }

@@ -150,7 +150,7 @@ describe("RunMessages", () => {
           /message \d+ \(assistant\) calls . a second time/,
           "",
         );
-        // An id that is used again after its result is another call; only foreign runs do that.
+        // An ID that is used again after its result is another call; only foreign runs do that.
         expect(broken ?? "").toBe("");
         const spoken = messages.flatMap((message) =>
           message.role === "assistant"

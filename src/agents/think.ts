@@ -3,7 +3,7 @@
  *
  * Invariant: every `llm_start` gets an `llm_end`, and a failed call throws an error with its stage. The model is called
  * after its `llm_start` is durable, together with everything the prompt is made of, so finished work is not requested
- * again. Tool call ids are unique within a run.
+ * again. Tool call IDs are unique within a run.
  */
 import { describeError, type NodeRun, type PushResult, type Run } from "../engine/index.ts";
 import type { Attachments } from "./attachments.ts";
@@ -26,7 +26,7 @@ import { endOfPiece } from "../tools/tool-output.ts";
 /** What a model call returned. */
 export interface ThinkResult {
   readonly result: ModelResult;
-  /** The same content, with the call ids used in this run. */
+  /** The same content, with the call IDs used in this run. */
   readonly content: readonly AssistantPart[];
   readonly calls: readonly ModelToolCall[];
 }
@@ -235,7 +235,7 @@ async function postAll(delta: string, post: (piece: string) => Promise<void> | u
   }
 }
 
-/** Some servers produce very long names and ids. */
+/** Some servers produce very long names and IDs. */
 const MAX_NAME_LENGTH = 256;
 
 function shorten(name: string): string {
@@ -243,9 +243,9 @@ function shorten(name: string): string {
 }
 
 /**
- * Returns a call id that this run has not used. A model that is called again after a crash may repeat its ids, and many
- * models number calls from the start in every answer. The number of the node run makes the id unique; only a repeated
- * id within one node run needs a further suffix.
+ * Returns a call ID that this run has not used. A model that is called again after a crash may repeat its IDs, and many
+ * models number calls from the start in every answer. The number of the node run makes the ID unique; only a repeated
+ * ID within one node run needs a further suffix.
  */
 function makeUnique(callId: string, nodeId: string, work: Run["work"]): string {
   if (!work.hasUsedCallId(callId)) return callId;

@@ -51,7 +51,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   }
 }
 
-/** Prints errors of which the records contain only the id, if LOOM_DEBUG is set. */
+/** Prints errors of which the records contain only the ID, if LOOM_DEBUG is set. */
 function createReporter(terminal: Terminal): (error: unknown, errorId: string) => void {
   return (error, errorId) => {
     if (!process.env["LOOM_DEBUG"]) return;

@@ -1,5 +1,5 @@
 /**
- * Collects the tool calls of one model answer. Provider ids may be missing or repeated, so each call gets an id that is
+ * Collects the tool calls of one model answer. Provider IDs may be missing or repeated, so each call gets an ID that is
  * unique within the answer and the conversation before it, and an index.
  */
 import { isDeeperThan, isJsonObject, type JsonObject } from "../protocol/index.ts";
@@ -8,7 +8,7 @@ import type { ModelRequest, ModelToolCall, ToolCallPart } from "./model.ts";
 
 /** A tool call while it is streamed. */
 export interface StreamedToolCall {
-  /** The id the provider sent; empty if it sent none. */
+  /** The ID the provider sent; empty if it sent none. */
   readonly id: string;
   /** What the listener receives with each delta of this call. */
   readonly info: { readonly callId: string; readonly name: string; readonly index: number };
@@ -24,7 +24,7 @@ export interface StreamedToolCall {
 export class AnswerCalls {
   readonly #request: ModelRequest;
   readonly #calls: StreamedToolCall[] = [];
-  /** Incomplete calls by provider id. A list, because a provider may repeat an id. */
+  /** Incomplete calls by provider ID. A list, because a provider may repeat an ID. */
   readonly #open = new Map<string, StreamedToolCall[]>();
   readonly #ignored = new Set<string>();
   #used: Set<string> | undefined;
@@ -55,12 +55,12 @@ export class AnswerCalls {
     return call;
   }
 
-  /** Returns the call a delta with this id belongs to: the one that began last. */
+  /** Returns the call a delta with this ID belongs to: the one that began last. */
   find(id: string | undefined): StreamedToolCall | undefined {
     return this.#open.get(id ?? "")?.at(-1);
   }
 
-  /** Returns the call that a complete call with this id and name finishes. Calls finish in the order they began. */
+  /** Returns the call that a complete call with this ID and name finishes. Calls finish in the order they began. */
   findFirst(id: string | undefined, name: string | undefined): StreamedToolCall | undefined {
     return this.#open.get(id ?? "")?.find(({ info }) => info.name === name);
   }
@@ -110,7 +110,7 @@ export class AnswerCalls {
   }
 }
 
-/** Some servers count their call ids from 0 in every answer, so ids of earlier calls are taken. */
+/** Some servers count their call IDs from 0 in every answer, so IDs of earlier calls are taken. */
 function listCallIds({ messages }: ModelRequest): Set<string> {
   const ids = new Set<string>();
   for (const message of messages) {

@@ -4,7 +4,7 @@
  *
  * Invariants:
  * - The listener receives exactly what is collected: `text` is the concatenation of all `onText` deltas.
- * - `onToolCall` runs once per call, with the complete arguments; each call has a unique id.
+ * - `onToolCall` runs once per call, with the complete arguments; each call has a unique ID.
  * - A delta costs one array entry; texts are joined only at the end.
  */
 import { isLoomError, LoomError } from "../protocol/index.ts";
@@ -54,7 +54,7 @@ export class ModelAnswer {
   readonly #order: (AnswerBlock | number)[] = [];
   readonly #textRows: string[][] = [];
   readonly #calls: AnswerCalls;
-  /** Blocks that have not ended, by id. */
+  /** Blocks that have not ended, by ID. */
   readonly #open = {
     text: new Map<string | undefined, AnswerBlock>(),
     reasoning: new Map<string | undefined, AnswerBlock>(),
@@ -226,7 +226,7 @@ export class ModelAnswer {
     return block;
   }
 
-  /** A provider may use the id again for another block. */
+  /** A provider may use the ID again for another block. */
   #endBlock(type: AnswerBlock["type"], part: StreamPart): void {
     const block = this.#findBlock(type, part);
     this.#open[type].delete(part.id);

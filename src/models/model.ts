@@ -12,7 +12,7 @@ export type ModelMessage =
   | { readonly role: "assistant"; readonly content: readonly AssistantPart[] }
   | { readonly role: "tool"; readonly content: readonly ToolResultPart[] };
 
-/** Opaque data a provider wants back with a part, such as reasoning signatures and item ids. */
+/** Opaque data a provider wants back with a part, such as reasoning signatures and item IDs. */
 export interface ProviderOptions {
   readonly [provider: string]: JsonObject;
 }

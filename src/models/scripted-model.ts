@@ -17,7 +17,7 @@ export interface ScriptedCall {
   readonly name: string;
   /** A string is streamed unchanged, valid JSON or not. */
   readonly input?: JsonObject | string;
-  /** Call id. Default: derived from the turn and the position of the call. */
+  /** Call ID. Default: derived from the turn and the position of the call. */
   readonly id?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Adds a missing run id and timestamp to records of one session. Imported streams may name a run only in its first
+ * Adds a missing run ID and timestamp to records of one session. Imported streams may name a run only in its first
  * record, or never. Observers and replays use completed records.
  *
  * If runs are named, a record that may belong to the session and names no run stays without one, as encoders treat it.

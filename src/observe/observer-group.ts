@@ -16,7 +16,7 @@ export interface RunObservers {
   close(isLeft: boolean): void;
 }
 
-/** The log a live run comes from, and the ids of the first and last records received. */
+/** The log a live run comes from, and the IDs of the first and last records received. */
 export interface LiveSource {
   readonly log: Log;
   readonly firstSeen: number;

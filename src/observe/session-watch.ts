@@ -163,7 +163,7 @@ export class SessionWatch {
   }
 
   #close(run: RunWatch, isUnfinished: boolean): void {
-    // A new run may have the same id.
+    // A new run may have the same ID.
     if (this.#runs.get(run.runId) === run) this.#runs.delete(run.runId);
     run.observers.close(isUnfinished);
     if (this.#runs.size === 0 && !this.#isEnded) this.#host.onBusy(false);

@@ -33,6 +33,6 @@ export interface ServerCore {
   readonly isReady?: () => boolean;
   /** Aborted when the server begins to shut down. */
   readonly closing: AbortSignal;
-  /** Passes an error to the operator and returns the id that clients receive instead of its text. */
+  /** Passes an error to the operator and returns the ID that clients receive instead of its text. */
   readonly report: (error: unknown) => string;
 }

@@ -2,8 +2,8 @@
  * Decides what a client learns about an error, over HTTP and WebSockets alike.
  *
  * A `LoomError` about the request is sent as it is. Any other error, and a `LoomError` about the machine (a file path,
- * the output of a program), is reported to the operator under an id; the client gets the code, a general message and
- * that id.
+ * the output of a program), is reported to the operator under an ID; the client gets the code, a general message and
+ * that ID.
  */
 import { type ErrorCode, isLoomError, type JsonObject } from "../protocol/index.ts";
 

@@ -15,7 +15,7 @@ export function createConsentTool(): Tool {
   return defineTool({
     name: "ask_consent",
     description:
-      "Asks the user for consent before you do something. Use it when the user wants to be asked first, or when " +
+      "Asks the user for approval of a step. Use it when the user wants to be asked first, or when " +
       "a step cannot be undone. Continue only if this tool reports that the user agreed.",
     input: describeInput<ConsentInput>({
       type: "object",

@@ -126,7 +126,7 @@ describe("createBuiltinTools", () => {
     ];
     expect(shown).toEqual([{ type: "todo_list", list_id, title: "部署清单", items }]);
     expect(result).toBe(`The list ${list_id} is shown:\n1. [ ] build\n2. [x] test`);
-    // The same call gets the same list id, another call a different one.
+    // The same call gets the same list ID, another call a different one.
     expect((await use("write_todo_list", { items: [{ text: "x" }, { text: "y" }] })).output).toMatchObject({ list_id });
     expect((await use("write_todo_list", { items: [{ text: "x" }] }, "s1", "c2")).output).not.toMatchObject({
       list_id,
@@ -143,7 +143,7 @@ describe("createBuiltinTools", () => {
     });
     expect((await use("update_todo_item", { list_id, item_id: "01", text: "x" })).isError).toBe(true);
     expect((await use("update_todo_item", { list_id, item_id: "1" })).result).toContain("pass `completed` or `text`");
-    // The ids of a list it did not write are left to the log.
+    // The IDs of a list it did not write are left to the log.
     expect((await use("update_todo_item", { list_id, item_id: "9", completed: true }, "s2")).shown).toHaveLength(1);
   });
 

@@ -1,6 +1,6 @@
 /**
  * The to-do list tools: `write_todo_list` shows a list that the user can tick, `update_todo_item` changes one item. The
- * lists are stored in the log. The tools only remember the number of items, to report a wrong id to the model.
+ * lists are stored in the log. The tools only remember the number of items, to report a wrong ID to the model.
  */
 import { createHash } from "node:crypto";
 import { BoundedMap } from "../protocol/index.ts";
@@ -9,7 +9,7 @@ import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** Lists whose item count is remembered, over all sessions. For other lists, the log checks the ids. */
+/** Lists whose item count is remembered, over all sessions. For other lists, the log checks the IDs. */
 const MAX_LISTS = 1000;
 const MAX_ITEMS = 200;
 
@@ -109,7 +109,7 @@ export function createTodoTools(): readonly Tool[] {
   return [write, update];
 }
 
-/** Creates a list id that is short enough for a model to repeat, and the same if the call is repeated after a crash. */
+/** Creates a list ID that is short enough for a model to repeat, and the same if the call is repeated after a crash. */
 function makeListId({ runId, callId }: ToolContext): string {
   return `list-${createHash("sha256")
     .update(JSON.stringify([runId, callId]))

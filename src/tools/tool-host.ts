@@ -23,7 +23,7 @@ export interface ToolHost {
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
   /** Returns what the log knows about a call of a run that resumes after its process died. */
   recall?(callId: string): RecalledCall | undefined;
-  /** Receives each error thrown by a tool. Users only see its message and the id. */
+  /** Receives each error thrown by a tool. Users only see its message and the ID. */
   onError?(error: unknown, errorId: string): void;
   /** Saves data that is too large for an event. Absent if there is no blob store. */
   readonly saveBlob?: SaveBlob | undefined;

@@ -125,7 +125,7 @@ export async function playGoldenRun({
 async function readFrames(log: Log): Promise<readonly unknown[]> {
   const frames: unknown[] = [];
   for await (const batch of openStream(log, "sess-agent", { dialect: "loom", modes: "all" }))
-    // Error ids are random.
+    // Error IDs are random.
     frames.push(
       ...batch.map(({ text }) => JSON.parse(text.replace(/"error_id":"[^"]+"/, '"error_id":"error-1"')) as unknown),
     );

@@ -61,7 +61,7 @@ export function startChild(program: string, args: readonly string[], before: rea
   };
 }
 
-/** The highest id printed for each session, in lines such as `ack s 12`. */
+/** The highest ID printed for each session, in lines such as `ack s 12`. */
 export function findHighestIds(lines: readonly string[], word: string): Map<string, number> {
   const ids = new Map<string, number>();
   for (const line of lines) {

@@ -386,7 +386,7 @@ describe("a truncated file", () => {
 });
 
 describe("the store of a killed writer", () => {
-  /** Kills a writer; returns the store and the acknowledged ids. Most records are only in the write-ahead log. */
+  /** Kills a writer; returns the store and the acknowledged IDs. Most records are only in the write-ahead log. */
   async function killWriter(): Promise<{ path: string; acks: ReadonlyMap<string, number> }> {
     const path = join(folder, `${++count}.db`);
     const child = startChild("write-child.ts", [path, "a,b", "1000000", String(count)]);

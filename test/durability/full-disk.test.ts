@@ -44,7 +44,7 @@ function unmountDisk(): void {
 
 const BATCH = 20;
 
-/** Writes until a write fails; returns the last acknowledged id and the error. */
+/** Writes until a write fails; returns the last acknowledged ID and the error. */
 async function writeUntilRefused(log: Log, sessionId: string): Promise<{ lastId: number; error: LoomError }> {
   const { epoch, lastId } = await log.acquire(sessionId, { holder: "test", ttlMs: 60_000, takeover: true });
   for (let last = lastId; last < lastId + 200_000;) {

@@ -1,5 +1,5 @@
 // Writers are killed at random points, many times on the same store. All acknowledged and all followed records exist,
-// ids have no gap, and every record is the expected one.
+// IDs have no gap, and every record is the expected one.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Records that depend only on the session and the event id, so that a reader can verify that a store returns what was
+ * Records that depend only on the session and the event ID, so that a reader can verify that a store returns what was
  * written.
  */
 import { createEntry } from "../../src/log/entry.ts";
@@ -29,7 +29,7 @@ export function createKnownEntries(sessionId: string, after: number, count: numb
   return Array.from({ length: count }, (_, index) => createEntry(createKnownRecord(sessionId, after + 1 + index)));
 }
 
-/** Reads a session after `after` to its end and returns the last id. Throws at the first unexpected record. */
+/** Reads a session after `after` to its end and returns the last ID. Throws at the first unexpected record. */
 export async function verifyKnownRecords(log: Log, sessionId: string, after = 0): Promise<number> {
   for (;;) {
     const page = await log.read(sessionId, { after });

@@ -44,10 +44,10 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** The ids a server has issued. */
+/** The IDs a server has issued. */
 export interface IssuedIds {
   next(prefix: string): string;
-  /** Reasoning signatures, and item ids with the item that must precede them. */
+  /** Reasoning signatures, and item IDs with the item that must precede them. */
   readonly given: Map<string, string | undefined>;
 }
 

@@ -140,7 +140,7 @@ describe("approval answers", () => {
         expect(await process.answer({}, "same")).toBe("done");
         expect(["already_answered", "unknown_call"]).toContain(await process.answer({}));
         expect(process.acts).toHaveLength(1);
-        // The second call gets a new id, although the model reused the old one, and needs its own answer.
+        // The second call gets a new ID, although the model reused the old one, and needs its own answer.
         expect([...(process.run?.work.waiting ?? [])].map(({ callId }) => callId)).not.toContain("c");
       });
       await attempt("before the question", async () => {

@@ -4,7 +4,7 @@
  * checks separately whether the server changed.
  */
 
-/** The server under attack, and ids of its objects that the attacker has guessed or learned. */
+/** The server under attack, and IDs of its objects that the attacker has guessed or learned. */
 export interface AttackInput {
   /** Origin of the server. */
   readonly base: string;

@@ -25,7 +25,7 @@ async function recordCall({ log, ask, bearer, issue }: AuthServerFixture): Promi
   return records.slice(0, records.findLastIndex(({ event }) => event.type === "checkpoint") + 1);
 }
 
-/** Formats events as an ingest body with new event ids. */
+/** Formats events as an ingest body with new event IDs. */
 function write(events: readonly IngestedEvent[]): string {
   const lines = events.map(([run_id, event, node_id], index) => {
     const envelope = {

@@ -56,7 +56,7 @@ export function signHs256(secret: string | Uint8Array): string {
 }
 
 /**
- * Forged tokens by description. `own` is a key of the issuer, `other` is an attacker's key with the same id, and `url`
+ * Forged tokens by description. `own` is a key of the issuer, `other` is an attacker's key with the same ID, and `url`
  * is where the attacker would publish keys.
  */
 export function listForgeries(

@@ -20,7 +20,7 @@ export const SESSION_SCOPES: readonly Scope[] = ["read", "write", "run", "approv
 /** Appears in all of Alice's data and nowhere else. */
 export const SECRET = "xylophone";
 
-/** Both ids have the same length, so that responses can be compared. */
+/** Both IDs have the same length, so that responses can be compared. */
 export const ALICE_SESSION = "alice-session";
 export const MISSING_SESSION = "empty-session";
 

@@ -29,7 +29,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-/** Replaces the session ids, which have the same length, so that responses can be compared. */
+/** Replaces the session IDs, which have the same length, so that responses can be compared. */
 function removeIds(response: ReceivedResponse): ReceivedResponse {
   const text = JSON.stringify(response).replaceAll(ALICE_SESSION, "<session>").replaceAll(MISSING_SESSION, "<session>");
   return JSON.parse(text) as ReceivedResponse;
@@ -90,7 +90,7 @@ describe("a session of another owner", () => {
             removeIds(await fixture.ask(fixture.tokens.bob, `/v1/sessions/${MISSING_SESSION}`)).text,
           );
           expect(await fixture.dumpSession(ALICE_SESSION)).toBe(before);
-          // The same request with an unused id creates a session of Bob.
+          // The same request with an unused ID creates a session of Bob.
           const free = `${id}-${index}`.toLowerCase();
           const made = await askAs(fixture.tokens.bob, examples(free, ids)[index] as Example);
           expect(made.status).toBeLessThan(300);
@@ -135,7 +135,7 @@ describe("a session of another owner", () => {
 });
 
 describe("a session of another owner on sockets", () => {
-  /** Removes generated ids and timestamps from the messages. */
+  /** Removes generated IDs and timestamps from the messages. */
   const answersOf = (texts: readonly string[]): string =>
     texts
       .filter((text) => !/"(hello|heartbeat)"/.test(text))

@@ -1,4 +1,4 @@
-// A manipulated model tries to run tools without approval: with texts, names, ids and arguments, and through other
+// A manipulated model tries to run tools without approval: with texts, names, IDs and arguments, and through other
 // tools, other agents and other kinds of agents.
 import { afterAll, beforeAll, describe, expect } from "vitest";
 import type { AgentOptions } from "../../src/agents/index.ts";

@@ -1,4 +1,4 @@
-// Internal errors in every endpoint result in a problem with a code and an id, and reveal no stack, path, file name or
+// Internal errors in every endpoint result in a problem with a code and an ID, and reveal no stack, path, file name or
 // secret.
 import { describe, expect } from "vitest";
 import { MemoryLog } from "../../src/log/index.ts";

@@ -93,7 +93,7 @@ describe.each(["plain", "json"] as const)("the %s log", (format) => {
           await attempt(`${where}${"x-break" in how ? ", with an internal error" : ""}`, async () => {
             const answer = await ask(port, method, path, { ...headers, ...how }, body);
             expect(lines.join("\n")).not.toContain(PART.slice(0, 20));
-            // A response may repeat the requested path and request id, nothing else.
+            // A response may repeat the requested path and request ID, nothing else.
             if (where !== "the path" && where !== "X-Request-Id") expect(answer).not.toContain(PART.slice(0, 20));
           });
       // Host names are compared in lower case; these kinds are not recognizable in lower case.

@@ -1,7 +1,7 @@
 /**
  * Sends the golden vectors to the ingest endpoint in every dialect. Valid runs become a session; invalid streams are
  * refused for the rule they break; truncated streams are stored as cut. The stored records must equal what the
- * dialect's decoder returns, except for ids and times.
+ * dialect's decoder returns, except for IDs and times.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ function decodeTexts(texts: readonly string[], dialect: DialectName): EventRecor
 
 const NUMBERS: ReadonlySet<string> = new Set(["first_event_id", "last_event_id", "frame_count"]);
 
-/** Removes ids, times and the fields of `run_end` that depend on them. */
+/** Removes IDs, times and the fields of `run_end` that depend on them. */
 function strip({ envelope, event }: EventRecord): unknown {
   const { node_id, ext } = unmarkForeign(envelope);
   const isStart = event.type === "run_start";
@@ -73,7 +73,7 @@ function strip({ envelope, event }: EventRecord): unknown {
   return { node_id, ext, event: Object.fromEntries(fields) };
 }
 
-/** Numbers the runs of the records, independent of their ids. */
+/** Numbers the runs of the records, independent of their IDs. */
 function groupRuns(records: readonly EventRecord[]): (number | undefined)[] {
   const runs: (string | undefined)[] = [];
   return records.map(({ envelope: { run_id } }) => {

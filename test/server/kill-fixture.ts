@@ -106,7 +106,7 @@ export class SessionViewer {
     this.#connection = this.#connect(kind);
   }
 
-  /** Sends a message, with the same id each time, until the server has confirmed it. */
+  /** Sends a message, with the same ID each time, until the server has confirmed it. */
   async say(message: string, id: string): Promise<CommandResult> {
     for (;;) {
       const outcome = await this.#connection.run({ message, id });
@@ -146,7 +146,7 @@ export interface Frame {
   readonly cursor: string;
 }
 
-/** Reads a session over SSE until the signal is aborted, and resumes after the last id when the connection breaks. */
+/** Reads a session over SSE until the signal is aborted, and resumes after the last ID when the connection breaks. */
 export async function readWithReconnect(
   url: string,
   session: string,

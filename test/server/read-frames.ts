@@ -1,4 +1,4 @@
-// Reads the frames of a response in either framing: their texts, and their cursors where the framing has ids.
+// Reads the frames of a response in either framing: their texts, and their cursors where the framing has IDs.
 import { createNdjsonDecoder, createSseDecoder, readFrames as pull } from "../../src/framing/index.ts";
 
 export interface ReadFrame {

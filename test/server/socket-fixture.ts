@@ -134,7 +134,7 @@ function createClient(ws: WebSocket) {
     ws,
     texts,
     frames,
-    /** The session id in the first frame. */
+    /** The session ID in the first frame. */
     session: () => frames()[0]?.["session_id"] as string,
     send: (frame: unknown): void => ws.send(typeof frame === "string" ? frame : JSON.stringify(frame)),
     opened: () =>

@@ -115,7 +115,7 @@ test(
       lengths.push(`${kind} ${had} of ${frames.length}`);
       expect(had, kind).toBeLessThan(pieces);
       const { code, reason } = closed[index] as Closed;
-      // Over HTTP there is no close reason; the client resumes with the last id, or with the number of lines.
+      // Over HTTP there is no close reason; the client resumes with the last ID, or with the number of lines.
       if (code !== 0 && hasReason[index] === true)
         expect(`${code} ${reason}`).toBe(`1013 backlog_full after=${first.resumeFrom}`);
       const both = hasReason[index] === true ? [first, second] : [second];

@@ -35,11 +35,11 @@ export interface Execution {
   /** The node run that executes the graph. */
   readonly node: PartContext & Pick<NodeContext, "signal" | "ready" | "endedCalls">;
   readonly scheduler: Scheduler;
-  /** Results by node id, expansions included. */
+  /** Results by node ID, expansions included. */
   readonly results: Map<string, string>;
-  /** Nodes without a result, by the id of the node they belong to: itself and nodes inside it. */
+  /** Nodes without a result, by the ID of the node they belong to: itself and nodes inside it. */
   readonly missing: Map<string, MissingNodes>;
-  /** Expansions by node id, remembered or new. */
+  /** Expansions by node ID, remembered or new. */
   readonly expansions: Map<string, Plan>;
   /** Why the first failed node failed. */
   firstFault: string | undefined;

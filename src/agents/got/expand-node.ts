@@ -26,7 +26,7 @@ export async function recallExpansions(execution: Execution, nodes: readonly Pla
   }
 }
 
-/** Returns the subgraph of a node if it is complex and the limits allow one. Its ids are unique within the run. */
+/** Returns the subgraph of a node if it is complex and the limits allow one. Its IDs are unique within the run. */
 export async function expandNode(
   execution: Execution,
   part: PartContext,
@@ -74,7 +74,7 @@ export async function expandNode(
   return outcome.ok ? outcome.plan : undefined;
 }
 
-/** A key that cannot be a node id. */
+/** A key that cannot be a node ID. */
 function createExpansionKey(id: string): string {
   return `expand:${id}`;
 }

@@ -22,7 +22,7 @@ import { closeCallsOf } from "./think-with-tools.ts";
 
 const channels = {
   plan: replace<Plan>({ nodes: [] }),
-  /** Results by node id. Results of expansions are part of the result of the expanded node. */
+  /** Results by node ID. Results of expansions are part of the result of the expanded node. */
   results: merge<string>(),
   /** The first nodes without a result, expansions included, and how many there are in total. */
   missing: replace<readonly MissingNode[]>([]),

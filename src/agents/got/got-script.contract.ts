@@ -42,7 +42,7 @@ function findKind(text: string, id: string): GotPrompt["kind"] {
 export interface GotScript {
   /** A string is the answer itself; other values are written as JSON. */
   readonly plan: Json;
-  /** Subgraphs of complex nodes, by node id. */
+  /** Subgraphs of complex nodes, by node ID. */
   readonly expansions?: { readonly [id: string]: Json };
   readonly scores?: (asked: GotPrompt) => Json;
   readonly work?: (asked: GotPrompt, request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>;

@@ -46,7 +46,7 @@ const DEFAULTS: Readonly<Numbers> = {
   maxCharacters: 150_000,
 };
 
-/** Allowed values. A plan or a thought must fit into one record of 1 MiB, and ids grow with the depth. */
+/** Allowed values. A plan or a thought must fit into one record of 1 MiB, and IDs grow with the depth. */
 const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: number] } = {
   maxNodes: [1, MAX_PLAN_NODES],
   maxTotalNodes: [1, 10_000],

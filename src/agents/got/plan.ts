@@ -60,7 +60,7 @@ export function describeExpansion(id: string, { nodes }: Plan): GotExpandEvent {
   };
 }
 
-/** Prefixes the ids of a plan with the id of the node that it expands, which keeps ids unique within the run. */
+/** Prefixes the IDs of a plan with the ID of the node that it expands, which keeps IDs unique within the run. */
 export function nestPlan(id: string, { nodes }: Plan): Plan {
   const inside = (inner: string): string => `${id}.${inner}`;
   return { nodes: nodes.map((node) => ({ ...node, id: inside(node.id), needs: node.needs.map(inside) })) };

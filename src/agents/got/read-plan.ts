@@ -12,7 +12,7 @@ import { describePlan, type ThoughtOperation, nestPlan, type Plan, type PlanNode
 
 export type PlanOutcome = { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly fault: string };
 
-/** Node names of the graph that executes the plan; a plan may not use them as ids. */
+/** Node names of the graph that executes the plan; a plan may not use them as IDs. */
 const GRAPH_NODES = ["plan_graph", "execute_graph", "answer"] as const;
 
 const OPERATIONS: ReadonlySet<string> = new Set<ThoughtOperation>(["generate", "aggregate", "refine", "score"]);
@@ -21,11 +21,11 @@ const ID = /^[\p{L}\p{N}_-]{1,40}$/u;
 const MAX_TASK_LENGTH = 2000;
 /** The highest value of `maxNodes`; larger plans are not traversed. */
 export const MAX_PLAN_NODES = 2000;
-/** A plan is one event of at most 1 MiB; edges repeat the ids of their nodes. */
+/** A plan is one event of at most 1 MiB; edges repeat the IDs of their nodes. */
 const MAX_PLAN_BYTES = 512 * 1024;
 const MAX_QUOTE = 60;
 
-/** With `inside`, the ids of the plan are prefixed with the id of the node it expands. */
+/** With `inside`, the IDs of the plan are prefixed with the ID of the node it expands. */
 export function readPlan(text: string, maxNodes: number, inside?: string): PlanOutcome {
   const found = readLastObject(text);
   return found === undefined ? fail("it contains no JSON object") : validatePlan(found, maxNodes, inside);
@@ -94,7 +94,7 @@ function validateGraph(nodes: ReadonlyMap<string, PlanNode>, inside: string | un
 }
 
 /**
- * Orders the nodes so that each comes after those it needs, otherwise as listed. Returns the id of a node on a cycle if
+ * Orders the nodes so that each comes after those it needs, otherwise as listed. Returns the ID of a node on a cycle if
  * there is one.
  */
 function order(nodes: ReadonlyMap<string, PlanNode>): readonly PlanNode[] | string {

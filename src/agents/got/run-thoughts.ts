@@ -56,7 +56,7 @@ export async function runThoughts(execution: Execution, nodes: readonly PlanNode
       const reason = `skipped: needs ${need}, which ${skipped.has(need) ? "was skipped" : "failed"}`;
       skipped.add(id);
       missing.set(id, createMissing(node, reason));
-      // A key that cannot be a node id.
+      // A key that cannot be a node ID.
       await scope.around.once(`skip:${id}`, (part) => {
         part.emitWithResult({ type: "got_node_failed", id, error: reason, skipped: true });
         return true;

@@ -25,7 +25,7 @@ const channels = {
   messages: append<ModelMessage>(),
   /** Number of finished rounds. */
   round: replace<number>(0),
-  /** Raw arguments that are not a JSON object, by call id. */
+  /** Raw arguments that are not a JSON object, by call ID. */
   malformed: merge<string>(),
   /** The structured output. */
   answer: replace<Json>(null),

@@ -117,7 +117,7 @@ function listActive({ search }: TotContext, state: TotState): readonly string[] 
   return going.filter((id) => id !== ROOT);
 }
 
-/** Removes the dead thoughts of this depth and deeper. Returns their ids and the key of the level that remains. */
+/** Removes the dead thoughts of this depth and deeper. Returns their IDs and the key of the level that remains. */
 function popEnded({ ended, lastEnded }: TotState, depth: number) {
   const ids: string[] = [];
   let at = lastEnded;

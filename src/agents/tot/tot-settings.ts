@@ -55,7 +55,7 @@ export function readSettings(options: TotOptions): TotSettings {
 }
 
 /**
- * Bytes written when a level was rated: each id appears twice, with its score, and the ids to continue with three more
+ * Bytes written when a level was rated: each ID appears twice, with its score, and the IDs to continue with three more
  * times.
  */
 function measureLevel({ strategy, beam, candidates, maxDepth }: TotSettings): number {

@@ -25,7 +25,7 @@ const IGNORED_OUTCOMES: readonly string[] = ["done", "already_answered", "unknow
 
 export class Approver {
   readonly #options: ApproverOptions;
-  /** Calls that wait for a decision here, by call id, including the one being asked about. */
+  /** Calls that wait for a decision here, by call ID, including the one being asked about. */
   readonly #open = new Map<string, { readonly call: WaitingCall; readonly withdrawn: AbortController }>();
   /** Calls decided here whose decision is not in the log yet. */
   readonly #answered = new Set<string>();

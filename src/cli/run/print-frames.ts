@@ -10,7 +10,7 @@ import type { Terminal } from "../terminal.ts";
 
 export interface PrintFramesOptions {
   readonly modes: StreamModes;
-  /** Resolves to the id of the run's first record, or to undefined if the run never starts. */
+  /** Resolves to the ID of the run's first record, or to undefined if the run never starts. */
   readonly firstId: Promise<number | undefined>;
   /** Stops following: the frames stored so far are printed, and the run continues. */
   readonly signal: AbortSignal;

@@ -14,7 +14,7 @@ export interface RunOptions {
   /** Undefined to resume a run. */
   readonly message: string | undefined;
   readonly sessionId: string;
-  /** The session id was generated here. */
+  /** The session ID was generated here. */
   readonly isNewSession: boolean;
   readonly agent: RunAgentOptions;
   readonly model: string;

@@ -56,7 +56,7 @@ export class RunFollower {
     this.#options = options;
   }
 
-  /** Resolves to the id of the run's first record, or to undefined if following ends before the run starts. */
+  /** Resolves to the ID of the run's first record, or to undefined if following ends before the run starts. */
   get firstId(): Promise<number | undefined> {
     return this.#firstId.promise;
   }

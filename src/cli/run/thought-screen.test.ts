@@ -1,4 +1,4 @@
-// Searches on a terminal: the vectors, and searches that are large, hostile or without ids.
+// Searches on a terminal: the vectors, and searches that are large, hostile or without IDs.
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import fc from "fast-check";

@@ -49,7 +49,7 @@ export class TreeLines {
     if (event.type === "tot_expand") return [this.#expand(event)];
     const ids = event.ids ?? this.#findJudged(event.scores.length, isBack);
     this.#unjudged = [];
-    // Without ids, it is unknown which thoughts were evaluated.
+    // Without IDs, it is unknown which thoughts were evaluated.
     return ids === undefined ? [] : this.#evaluate({ ...event, ids }, isBack ? 1 : SHOWN, width);
   }
 

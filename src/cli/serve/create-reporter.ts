@@ -1,4 +1,4 @@
-/** Logs server errors under the id that the client received. */
+/** Logs server errors under the ID that the client received. */
 import type { LoggerLike } from "../../observe/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 

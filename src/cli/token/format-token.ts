@@ -6,7 +6,7 @@ import type { OutputStyle } from "../terminal.ts";
 const MAX_NAME = 24;
 const MAX_OWNER = 20;
 
-/** Formats name, id, owner, state and permissions in columns; tab-separated if the output is not a terminal. */
+/** Formats name, ID, owner, state and permissions in columns; tab-separated if the output is not a terminal. */
 export function formatTokens(
   tokens: readonly TokenInfo[],
   now: number,

@@ -96,7 +96,7 @@ async function revoke(parsed: ParsedCommand, store: string, terminal: Terminal):
   }
 }
 
-/** Replaces a token by its id, so that a leaked token can be revoked without being printed. */
+/** Replaces a token by its ID, so that a leaked token can be revoked without being printed. */
 function hideSecret(word: string): string {
   return /^loom_tok_(?<id>[a-z0-9]{12})_/.exec(word)?.groups?.["id"] ?? word;
 }

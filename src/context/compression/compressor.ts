@@ -37,7 +37,7 @@ export interface FitOptions {
   /** Session of the prompt. Summaries of a session are reused. */
   readonly sessionId: string;
   /**
-   * The object the session belongs to, such as its log. Sessions of different scopes may have the same id. Cached
+   * The object the session belongs to, such as its log. Sessions of different scopes may have the same ID. Cached
    * summaries are freed together with it. Default: the compressor.
    */
   readonly scope?: object;
@@ -63,7 +63,7 @@ export interface FitOptions {
    * `llm_start` the returned promise is awaited before the model is called; if it rejects, the model is not called.
    */
   readonly onEvent?: (event: FitEvent) => void | Promise<void>;
-  /** Creates ids for the calls that write summaries. Default: `summary.1`, `summary.2` and so on. */
+  /** Creates IDs for the calls that write summaries. Default: `summary.1`, `summary.2` and so on. */
   readonly createCallId?: () => string;
   /** Receives problems that concern the operator, such as a missing tokenizer package. They are not in the log. */
   readonly onError?: (error: Error) => void;

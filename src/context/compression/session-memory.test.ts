@@ -1,5 +1,5 @@
 // Session state of the compressor: concurrent prompts keep their own summaries and wait only if needed, and sessions
-// with the same id in two logs are independent.
+// with the same ID in two logs are independent.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";

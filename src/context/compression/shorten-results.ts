@@ -1,6 +1,6 @@
 /**
  * Cuts tool results until a prompt fits; the last resort. A cut result says so, stays with its tool call, and is cut in
- * the same way in later prompts. Results are identified by content, because models reuse call ids.
+ * the same way in later prompts. Results are identified by content, because models reuse call IDs.
  */
 import { createHash } from "node:crypto";
 import type { ModelMessage, ToolResultPart } from "../../models/model.ts";

@@ -45,7 +45,7 @@ export class KnowledgeStore {
     this.#file = file;
     this.#busyTimeoutMs = busyTimeoutMs;
     this.#statements = prepareAll(db, STATEMENTS);
-    // The index uses row ids beyond the safe integer range, and every write returns the last one.
+    // The index uses row IDs beyond the safe integer range, and every write returns the last one.
     for (const name of WRITES) this.#statements[name].setReadBigInts(true);
   }
 

@@ -1,6 +1,6 @@
 /**
  * The callback interface (specification 002, callbacks and events). A payload has the fields of the specification, the
- * request id, and the caller's context if there is one.
+ * request ID, and the caller's context if there is one.
  */
 import type { StreamEventFrame } from "../../dialects/stream-event/frames.generated.ts";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -10,7 +10,7 @@ export type CallbackEventType = StreamEventFrame["type"];
 
 type PayloadOf<Frame> = Frame extends StreamEventFrame
   ? Omit<Frame, "metadata" | "request_id"> & {
-      /** The caller's request id; otherwise the run id, or the session id for a record without a run. */
+      /** The caller's request ID; otherwise the run ID, or the session ID for a record without a run. */
       readonly request_id: string;
       /** The context that the caller passed with the request. */
       readonly context?: JsonObject;

@@ -1,6 +1,6 @@
 /**
  * Writes runs as structured log lines: start and end of a run, model calls, tools, approvals, retrievals and errors,
- * with their ids. Uses pino, or any logger with the same methods.
+ * with their IDs. Uses pino, or any logger with the same methods.
  *
  * Contents (messages, arguments, results, and errors that may quote them) are logged only if enabled. Secrets are
  * redacted from everything that is logged. If the logger fails, the line is lost and counted.

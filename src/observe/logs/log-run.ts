@@ -27,7 +27,7 @@ export interface LogRunOptions {
   write(line: LogLine): void;
 }
 
-/** Limits for ids, names and error messages. */
+/** Limits for IDs, names and error messages. */
 const TEXT_LIMITS: RedactLimits = { maxCharacters: 500 };
 const CONTEXT_LIMITS: RedactLimits = { maxCharacters: 4000 };
 const CONTENT_FIELDS: ReadonlySet<string> = new Set(["message", "result", "reply", "query", "summary", "arguments"]);
@@ -91,7 +91,7 @@ export class LogRun implements RunObserver {
         this.#calls.set(event.llm_call_id, event);
         return;
       case "usage":
-        // Usage without a call id is reported only with the end of the run.
+        // Usage without a call ID is reported only with the end of the run.
         if (event.llm_call_id !== undefined) this.#usage.set(event.llm_call_id, event);
         return;
       case "llm_end":

@@ -85,7 +85,7 @@ export class TracedModelCalls {
   }
 }
 
-/** Returns the key shared by all attempts of a call: its id without the attempt number. */
+/** Returns the key shared by all attempts of a call: its ID without the attempt number. */
 export function keyOfModelCall({ llm_call_id, attempt }: EventOf<"llm_start">): string {
   const end = `.${attempt ?? ""}`;
   return attempt !== undefined && llm_call_id.endsWith(end) ? llm_call_id.slice(0, -end.length) : llm_call_id;

@@ -12,7 +12,7 @@ import { listAncestors, type TreeIndex } from "./tree-index.ts";
 export interface FoldOverrides {
   /** By id: opened or closed. */
   readonly toggled: ReadonlyMap<string, boolean>;
-  /** By parent id (empty for roots): number of additional siblings to show. */
+  /** By parent ID (empty for roots): number of additional siblings to show. */
   readonly more: ReadonlyMap<string, number>;
   readonly selected?: string | undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * Index of a tree of thoughts: parents, children and subtree sizes by position. Tolerates repeated ids, unknown parents
+ * Index of a tree of thoughts: parents, children and subtree sizes by position. Tolerates repeated IDs, unknown parents
  * and cycles; the result is always a forest. Takes linear time.
  */
 import type { ThoughtView } from "../../client/index.ts";

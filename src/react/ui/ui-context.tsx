@@ -12,7 +12,7 @@ export interface ElementTarget {
   /** Key of the run, as in `TurnView.key`. */
   readonly turn: string;
   readonly kind: "turn" | "part" | "node" | "thought" | "graph-node";
-  /** Key or id of the element; empty for `turn`. */
+  /** Key or ID of the element; empty for `turn`. */
   readonly key: string;
 }
 

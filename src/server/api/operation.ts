@@ -40,7 +40,7 @@ export interface ResponseDeclaration {
 }
 
 export interface Operation<Q extends ApiShapeName = "Empty", B extends ApiShapeName = "Empty"> {
-  /** Operation id in the OpenAPI document, for example `startRun`. */
+  /** Operation ID in the OpenAPI document, for example `startRun`. */
   readonly id: string;
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Path template, for example `/v1/sessions/{id}/runs`. */

@@ -26,7 +26,7 @@ export interface Principal {
   readonly scopes: ReadonlySet<Scope>;
   /** For a share link: the only session it is valid for, and that session's incarnation. */
   readonly session?: { readonly id: string; readonly incarnation: string } | undefined;
-  /** For a ticket bound to one session: the id of that session. All others do not exist for it. */
+  /** For a ticket bound to one session: the ID of that session. All others do not exist for it. */
   readonly only?: string | undefined;
   /** Names of the agents it may start. Default: all. */
   readonly agents?: readonly string[] | undefined;

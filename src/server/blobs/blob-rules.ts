@@ -1,4 +1,4 @@
-/** Rules that every blob store follows: ids, names, media types, limits and counting. */
+/** Rules that every blob store follows: IDs, names, media types, limits and counting. */
 import { createHash } from "node:crypto";
 import { LoomError } from "../../protocol/index.ts";
 import type { BlobLimits, PutBlobOptions } from "./blob-store.ts";

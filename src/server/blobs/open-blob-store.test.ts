@@ -61,7 +61,7 @@ describe("folder blob store", () => {
 
   it("keeps only complete blobs when the writer is killed", async () => {
     const path = nextFolder();
-    // Stores slowly growing blobs and prints the id of each stored one.
+    // Stores slowly growing blobs and prints the ID of each stored one.
     const program = `
       import { openBlobStore } from ${JSON.stringify(join(import.meta.dirname, "open-blob-store.ts"))};
       const store = await openBlobStore(${JSON.stringify(path)}, ${JSON.stringify(LIMITS)});

@@ -1,5 +1,5 @@
 /**
- * Blob store on disk. Each session has a folder named by the digest of its id; each blob has a folder in it, named by
+ * Blob store on disk. Each session has a folder named by the digest of its ID; each blob has a folder in it, named by
  * the digest of its bytes, with the files `bytes` and `meta.json`.
  *
  * Invariant: a blob is written to a temporary folder, synced, and then moved into the store in one step; a stored blob
@@ -52,7 +52,7 @@ class FolderBlobStore implements BlobStore {
   readonly #folder: string;
   readonly #limits: BlobLimits;
   readonly #uploads: Uploads;
-  /** The holder id without slashes, for use in file names. */
+  /** The holder ID without slashes, for use in file names. */
   readonly #holder = describeHolder().replaceAll("/", "~");
   readonly #usages = new BoundedMap<SessionUsage>(MAX_CACHED_USAGES);
   /** The last queued operation of each session. */

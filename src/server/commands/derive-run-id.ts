@@ -1,5 +1,5 @@
 /**
- * Derives the id of a run from its command when the client gives none. The same command always has the same run id, so
+ * Derives the ID of a run from its command when the client gives none. The same command always has the same run ID, so
  * the response can name the run at once.
  */
 import { createHash } from "node:crypto";

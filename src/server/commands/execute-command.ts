@@ -1,8 +1,8 @@
 /**
  * Executes a client's command on a session and returns the control frame that answers it.
  *
- * HTTP endpoints and sockets share this code: a command with the same id is the same command on any transport. A
- * message is a command too. It is written to the log before anything else happens, so the same id always yields the
+ * HTTP endpoints and sockets share this code: a command with the same ID is the same command on any transport. A
+ * message is a command too. It is written to the log before anything else happens, so the same ID always yields the
  * same run, whichever process receives it and whenever.
  */
 import { createHash } from "node:crypto";
@@ -238,8 +238,8 @@ async function createInterrupt(log: Log, command: RunCommand): Promise<Command |
   const live = await findLiveRun(log, session);
   if (live === undefined) return undefined;
   if (when_busy === "reject") throw new LoomError("run_live", `Run ${live} is live`);
-  // A hash keeps the id short for any message id. Including the run gives a repeated message that interrupts another
-  // run a new id.
+  // A hash keeps the ID short for any message ID. Including the run gives a repeated message that interrupts another
+  // run a new ID.
   const digest = createHash("sha256")
     .update(JSON.stringify([id, live]))
     .digest("base64url");

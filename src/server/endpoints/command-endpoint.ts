@@ -1,5 +1,5 @@
 /**
- * Executes commands for HTTP endpoints: `Idempotency-Key` becomes the id of the command, and a refusal is thrown as an
+ * Executes commands for HTTP endpoints: `Idempotency-Key` becomes the ID of the command, and a refusal is thrown as an
  * error.
  */
 import { randomUUID } from "node:crypto";

@@ -1,5 +1,5 @@
 /**
- * Derives the id of a session that is requested without one. It depends on the idempotency key, so that a retry finds
+ * Derives the ID of a session that is requested without one. It depends on the idempotency key, so that a retry finds
  * the session it created, and on the owner, so that equal keys of different owners give different sessions. Without
  * authentication a session is only as hard to guess as its key.
  */

@@ -98,8 +98,8 @@ async function findCheckpointFork(
 }
 
 /**
- * Returns the session if it is a fork before this run. A fork that shares no records is recognized by its id, which is
- * derived from the key; with an id chosen by the caller only as long as the session is empty.
+ * Returns the session if it is a fork before this run. A fork that shares no records is recognized by its ID, which is
+ * derived from the key; with an ID chosen by the caller only as long as the session is empty.
  */
 async function findForkBeforeRun(
   log: Log,
@@ -116,7 +116,7 @@ async function findForkBeforeRun(
 }
 
 /**
- * Returns the session if it is a copy of the original. An id derived from the key is proof enough. With an id chosen by
+ * Returns the session if it is a copy of the original. An ID derived from the key is proof enough. With an ID chosen by
  * the caller, both must have the same newest common run, which has ended; an empty session counts only if there is
  * nothing to copy.
  */
@@ -150,7 +150,7 @@ function isRootCheckpoint(record: StampedRecord | undefined): boolean {
   return ((record?.event as CheckpointEvent | undefined)?.checkpoint_ns ?? "") === "";
 }
 
-/** Compares records, ignoring the session id in checkpoints and the URLs of images. */
+/** Compares records, ignoring the session ID in checkpoints and the URLs of images. */
 function isSameRecord(one: StampedRecord, other: StampedRecord | undefined): boolean {
   if (one.envelope.ts !== other?.envelope.ts) return false;
   const isNamed = one.event.type === "checkpoint" || one.event.type === "image";

@@ -11,7 +11,7 @@ import { refuseRequest } from "../http/refuse-request.ts";
 /** Options of `createMetricsHandler`. */
 export interface MetricsHandlerOptions {
   /**
-   * Receives errors of the register. A string it returns is sent to the client as the error id; nothing else of the
+   * Receives errors of the register. A string it returns is sent to the client as the error ID; nothing else of the
    * error is.
    */
   readonly onError?: (error: unknown) => unknown;
@@ -29,7 +29,7 @@ export function createMetricsHandler(
   register: PrometheusRegister,
   { onError }: MetricsHandlerOptions = {},
 ): (request: Request) => Promise<Response> {
-  /** Reports an error and returns its id. */
+  /** Reports an error and returns its ID. */
   const report = (error: unknown): string => {
     let id: unknown;
     shield(

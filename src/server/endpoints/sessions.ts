@@ -149,7 +149,7 @@ const deleteSession = defineOperation({
       const info = await log.getSession(id);
       // The session may have been recreated by another owner since the authorization.
       if (info !== undefined && !canAccess(authorOf(core, caller), info)) throw unknownSession(id);
-      // Delete blobs first: if this is interrupted, the client can retry, and a later session with the same id finds
+      // Delete blobs first: if this is interrupted, the client can retry, and a later session with the same ID finds
       // none of them.
       await blobs?.deleteSession(id);
       return log.deleteSession(id);
@@ -205,7 +205,7 @@ const fork = defineOperation<"Empty", "ForkSession">({
     201: { description: "Forked session", shape: "ForkedSession" },
   },
   async handle(core, { request, caller, params: { id = "" }, body }) {
-    // A copy and a fork at a checkpoint need different ids, because a copy is recognized by its id alone.
+    // A copy and a fork at a checkpoint need different IDs, because a copy is recognized by its ID alone.
     const kind = hasForkPoint(body) ? "fork" : "copy";
     const author = authorOf(core, caller);
     const to =

@@ -1,6 +1,6 @@
 /**
  * Endpoints for share links: a link grants read access to one session, including new records, and to nothing else. It
- * is valid until it expires or is revoked, and never for another session with the same id.
+ * is valid until it expires or is revoked, and never for another session with the same ID.
  */
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";

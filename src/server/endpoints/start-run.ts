@@ -1,5 +1,5 @@
 /**
- * Starts a run for a message sent over HTTP. The message becomes a command with the request's idempotency key as id, so
+ * Starts a run for a message sent over HTTP. The message becomes a command with the request's idempotency key as ID, so
  * its run can be named at once, live or queued.
  *
  * Invariant: the same key yields the same run. A client that disconnects does not stop it.

@@ -1,5 +1,5 @@
 /**
- * Error responses: problem documents (RFC 9457) with an error code and an id for support. `toPublicError` decides which
+ * Error responses: problem documents (RFC 9457) with an error code and an ID for support. `toPublicError` decides which
  * details of an error clients may see.
  */
 import { randomUUID } from "node:crypto";
@@ -22,7 +22,7 @@ export interface DescribedProblem {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** The problem's id is the id under which the error was reported, or else the request id. */
+/** The problem's ID is the ID under which the error was reported, or else the request ID. */
 export function describeProblem(
   core: Pick<ServerCore, "report">,
   error: unknown,

@@ -65,7 +65,7 @@ export function describePreflight(methods: string): ResponseHeaders {
   };
 }
 
-/** Returns the client's id if it is short and safe for headers and logs; otherwise a new one. */
+/** Returns the client's ID if it is short and safe for headers and logs; otherwise a new one. */
 export function readRequestId(given: string | null): string {
   return given !== null && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
 }

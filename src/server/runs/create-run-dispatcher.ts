@@ -21,7 +21,7 @@ export interface RunDispatcherOptions {
   readonly blobs?: AgentBlobs | undefined;
   /** Observe every run of the server, including resumed ones. Agents can have additional observers. */
   readonly observers?: readonly Observer[];
-  /** Called with errors that are hidden from users, and the id that users see instead. */
+  /** Called with errors that are hidden from users, and the ID that users see instead. */
   readonly onError?: (error: unknown, errorId: string) => void;
   /** Maximum sessions held at the same time; others wait in the log. Default: 4,000. */
   readonly maxSessions?: number;

@@ -96,7 +96,7 @@ interface Subscription {
 }
 
 const MAX_PONGS = 16;
-/** A frame above the limit is still parsed for its id, up to this multiple of the limit. */
+/** A frame above the limit is still parsed for its ID, up to this multiple of the limit. */
 const ID_PARSE_FACTOR = 4;
 
 /**

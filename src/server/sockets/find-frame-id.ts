@@ -9,7 +9,7 @@ const EDGE = 300;
 
 const FIELD = String.raw`\s*"\w+"\s*:\s*"(?:[^"\\]|\\.)*"\s*`;
 const ID = String.raw`\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")\s*`;
-// Only string fields may be between the id and the edge, so that the id of a nested object is not matched.
+// Only string fields may be between the ID and the edge, so that the ID of a nested object is not matched.
 const AT_START = new RegExp(String.raw`^\s*\{(?:${FIELD},)*?${ID},`);
 const AT_END = new RegExp(String.raw`,${ID}(?:,${FIELD})*\}\s*$`);
 

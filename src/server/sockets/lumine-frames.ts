@@ -30,7 +30,7 @@ export function encodeNewSessionGreeting(sessionId: string): string {
   return encodeOpening(sessionId, 1);
 }
 
-/** The greeting of a session. It has a conversation id unless the session is new. */
+/** The greeting of a session. It has a conversation ID unless the session is new. */
 export function encodeGreeting(sessionId: string, isNew: boolean): string {
   return JSON.stringify(createBaseFrame(sessionId, isNew));
 }

@@ -6,7 +6,7 @@ type WithoutAddress<C> = C extends { readonly id: string; readonly session: stri
   ? Omit<C, "id" | "session">
   : never;
 
-/** A command without its id and session. */
+/** A command without its ID and session. */
 export type LumineCommand = WithoutAddress<Extract<ControlCommand, { readonly type: "todo" | "approve" }>>;
 
 export type LumineInput =

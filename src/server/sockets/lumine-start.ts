@@ -6,7 +6,7 @@ export interface LumineStart {
   readonly session?: string;
   /** Send everything in the session as it happens. */
   readonly follow: boolean;
-  /** A cursor, or an event id in digits. */
+  /** A cursor, or an event ID in digits. */
   readonly after?: string;
   /** Frames the client already has after `after`. Without `after`, counted from the start of the latest run. */
   readonly skip?: number;

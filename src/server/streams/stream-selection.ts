@@ -15,7 +15,7 @@ export interface StreamSelection {
   readonly dialect?: string | undefined;
   /** Names of stream modes. */
   readonly modes?: readonly string[] | undefined;
-  /** A cursor, or an event id in digits. */
+  /** A cursor, or an event ID in digits. */
   readonly after?: string | undefined;
   readonly skip?: number | undefined;
   /** Any cursor of the expected session; rejects a session that was recreated. */

@@ -2,7 +2,7 @@
  * Answers a question or task of a thought like a user message, with the results so far. Returns the answer without the
  * label, which only the reply carries.
  *
- * A conversation does not contain the results of tools called in thoughts. To-do lists get an id derived from the
+ * A conversation does not contain the results of tools called in thoughts. To-do lists get an ID derived from the
  * question, so that later messages can find them again.
  */
 import type { JsonObject } from "../../../protocol/index.ts";
@@ -54,7 +54,7 @@ function nameLists(calls: OfflineAnswer["calls"], question: string, since: reado
   );
 }
 
-/** The same question gives the same list id, so asking again replaces the list. */
+/** The same question gives the same list ID, so asking again replaces the list. */
 function nameList(question: string, index: number): string {
   const number = Math.floor(pseudoRandom(index, question.trim()) * 2 ** 32);
   return `list-${number.toString(16).padStart(8, "0")}`;

@@ -215,7 +215,7 @@ const TAKEN = [
   "execute_graph",
 ];
 
-/** Derives short ids from the names. */
+/** Derives short IDs from the names. */
 function nameParts(parts: readonly WorkPart[]): readonly WorkPart[] {
   const taken = new Set(TAKEN);
   return parts.map(([name, task], index): WorkPart => {

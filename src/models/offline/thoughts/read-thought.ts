@@ -232,7 +232,7 @@ function readMissing(message: string, end: number): readonly string[] {
   return lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
 }
 
-/** The ids of the results to rate, as listed in the prompt. */
+/** The IDs of the results to rate, as listed in the prompt. */
 function readIds(asked: string): readonly string[] {
   return [...asked.matchAll(/"([^"\\\n]{1,200})"\s?:\s?0/g)].map(([, id = ""]) => id);
 }

@@ -78,7 +78,7 @@ export interface Credentials {
   /** Newest first, including revoked and expired tokens. */
   listTokens(): readonly TokenInfo[];
   /**
-   * Revokes a token by id or name, together with the share links it created. Returns false if no valid token matches.
+   * Revokes a token by ID or name, together with the share links it created. Returns false if no valid token matches.
    */
   revokeToken(idOrName: string): boolean;
   /** Whether a token was ever created, even if it was revoked since: authentication never turns itself off again. */

@@ -1,6 +1,6 @@
 /**
- * Secrets of the form `loom_tok_<id>_<secret>`. The prefix lets secret scanners find leaked ones, the id is public, and
- * the rest is 32 random bytes. Only a digest of the whole text is stored, so a secret is not valid under another id or
+ * Secrets of the form `loom_tok_<id>_<secret>`. The prefix lets secret scanners find leaked ones, the ID is public, and
+ * the rest is 32 random bytes. Only a digest of the whole text is stored, so a secret is not valid under another ID or
  * kind. The secret is random, not chosen by a person, so a slow hash is not needed.
  */
 import { createHash, randomBytes, randomInt, timingSafeEqual } from "node:crypto";
@@ -22,7 +22,7 @@ export interface Key {
 }
 
 export interface NewKey extends Key {
-  /** The whole text, including prefix and id. */
+  /** The whole text, including prefix and ID. */
   readonly secret: string;
 }
 

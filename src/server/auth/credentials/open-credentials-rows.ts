@@ -30,7 +30,7 @@ export const STATEMENTS = {
   countSharesOfSession: "SELECT count(*) AS n FROM shares WHERE session = ?",
   countSharesOfOwner: "SELECT count(*) AS n FROM shares WHERE owner = ?",
   dropShare: "DELETE FROM shares WHERE key = (SELECT min(key) FROM shares WHERE owner = ?)",
-  /** Deletes expired links and links to an earlier session with the same id. */
+  /** Deletes expired links and links to an earlier session with the same ID. */
   sweepShares: "DELETE FROM shares WHERE expires_at <= ? OR (session = ? AND incarnation <> ?)",
   dropSharesOf: "DELETE FROM shares WHERE maker = ?",
   revokeShare: "DELETE FROM shares WHERE id = ? AND session = ? RETURNING expires_at",

@@ -140,7 +140,7 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
     const [reader, writer] = make();
     const { info } = reader.createToken({ name: "ci" });
     expect(() => writer.createToken({ name: "ci" })).toThrow(expect.objectContaining({ code: "invalid_name" }));
-    // Otherwise revoking by name or id would be ambiguous.
+    // Otherwise revoking by name or ID would be ambiguous.
     expect(() => writer.createToken({ name: info.tokenId })).toThrow(expect.objectContaining({ code: "invalid_name" }));
     writer.revokeToken("ci");
     const { secret } = reader.createToken({ name: "ci" });
@@ -219,7 +219,7 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
     const [one, two] = [1, 2].map(() => writer.createCookie(me, now + HOUR).secret) as [string, string];
     const [first, second] = [one, two].map((secret) => reader.find(secret) ?? ANONYMOUS) as [Principal, Principal];
     expect(first).toEqual({ ...me, expiresAt: now + HOUR, cookie: one.slice(9, 21) });
-    // Knowing the id alone is not enough to sign out.
+    // Knowing the ID alone is not enough to sign out.
     writer.deleteCookie(one.slice(0, 22) + two.slice(22));
     expect(reader.isValid(first)).toBe(true);
     writer.deleteCookie(one);

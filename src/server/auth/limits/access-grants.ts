@@ -156,7 +156,7 @@ export function createAccessGrants<H extends Identity = Caller>(options: AccessG
       const shares = holder.shares.filter((share) => isStillValid(toGrantCredential(share)));
       return await mayRead({ ...holder, shares }, session);
     } catch (error) {
-      // On failure, keep the stream: a reader stays bound to the session it opened, even if the id is reused.
+      // On failure, keep the stream: a reader stays bound to the session it opened, even if the ID is reused.
       onError(error);
       return true;
     }

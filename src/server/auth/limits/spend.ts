@@ -49,7 +49,7 @@ export function createSpend(options: SpendOptions): Spend {
     }).limit;
   }
 
-  /** Uses a random command id, so no client can have used it before. */
+  /** Uses a random command ID, so no client can have used it before. */
   async function cancel(sessionId: string, runId: string, limit: number): Promise<void> {
     const body = { run_id: runId, reason: `spend_exceeded: ${describeLimit(limit)}` };
     await log.submit({ commandId: `spend:${randomUUID()}`, sessionId, kind: "cancel", body });
