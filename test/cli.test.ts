@@ -76,7 +76,7 @@ describe.concurrent("loom check", () => {
       loom(["check"], { input: ndjson(GAP), env: { NO_COLOR: "1" } }),
     ]);
     expect(forced.out).toContain("\u001B[31m\u001B[1merror\u001B[22m\u001B[39m event-id-gap");
-    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+    // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
     expect(forced.out.replaceAll(/\u001B\[\d+m/g, "")).toBe(plain.out);
     expect(denied).toEqual(plain);
   });
@@ -103,7 +103,7 @@ describe.concurrent("loom check", () => {
   test("removes control characters", async () => {
     const frame = { type: "run_start", run_id: "\u001B[2J\u009B31m\u202Eevil" };
     const { out } = await loom(["check"], { input: `${JSON.stringify(frame)}\n{"type":"\u001B[31m\n` });
-    // oxlint-disable-next-line no-control-regex -- control characters are what this is about
+    // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
     expect(out).not.toMatch(/[\u0000-\u0009\u000B-\u001F\u007F-\u009F\u202E]/);
     expect(out).toContain("run �[2J�31m�evil");
   });

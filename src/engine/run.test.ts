@@ -98,7 +98,7 @@ describe("a run", () => {
       "hunter2 again",
     ];
     for (const error of thrown)
-      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- others do
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- other code may reject with any value
       await expect(run.span("out", () => run.span("in", () => Promise.reject(error)))).rejects.toBe(error);
     await run.finish();
     const records = await expectValid(log);

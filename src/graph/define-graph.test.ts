@@ -49,25 +49,25 @@ describe("defineGraph", () => {
       start: "first",
     });
     expectTypeOf(invokeGraph(graph, { names: ["x"] })).resolves.toEqualTypeOf<StateOf<C>>();
-    // @ts-expect-error -- no such channel
+    // @ts-expect-error -- unknown channel
     void (() => invokeGraph(graph, { other: 1 }));
-    // @ts-expect-error -- a list is to be given
+    // @ts-expect-error -- the channel needs a list
     void (() => invokeGraph(graph, { names: "x" }));
-    // @ts-expect-error -- what comes out of a subgraph is of another type
+    // @ts-expect-error -- the subgraph returns another type
     void (() => defineGraph({ ...base, nodes: { a: subgraph(child, { output: () => ({ count: "one" }) }) } }));
     const base = { name: "wrong", channels, start: "a" } as const;
     const wrong = [
-      // @ts-expect-error -- no such node
+      // @ts-expect-error -- unknown node
       () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { a: "b" } }),
-      // @ts-expect-error -- no such node
+      // @ts-expect-error -- unknown node
       () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { b: "a" } }),
-      // @ts-expect-error -- no such node to begin with
+      // @ts-expect-error -- unknown start node
       () => defineGraph({ ...base, nodes: { b: () => ({}) } }),
-      // @ts-expect-error -- a write of another type
+      // @ts-expect-error -- the write has another type
       () => defineGraph({ ...base, nodes: { a: () => ({ count: "one" }) } }),
-      // @ts-expect-error -- no such node to fan out to
+      // @ts-expect-error -- unknown node to fan out to
       () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { a: () => fanOut("b", []) } }),
-      // @ts-expect-error -- no such node to go to when there is nothing to fan out
+      // @ts-expect-error -- unknown node for an empty fan-out
       () => defineGraph({ ...base, nodes: { a: () => ({}) }, edges: { a: () => fanOut("a", [], { otherwise: "b" }) } }),
     ];
     expect(wrong).toHaveLength(6);

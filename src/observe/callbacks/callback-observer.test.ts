@@ -175,12 +175,12 @@ describe("a callback that misbehaves", () => {
     ["hangs forever", () => never, []],
     ["hangs for one event", (type) => (type === "tool_result" ? never : undefined), []],
     ["returns a value that is not a promise", () => 7, []],
-    // oxlint-disable-next-line unicorn/no-thenable -- that is what is tried
+    // oxlint-disable-next-line unicorn/no-thenable -- the test needs a thenable
     ["returns an object that looks like a promise", () => ({ then: () => undefined }), []],
     [
       "returns a promise that throws",
       () => ({
-        // oxlint-disable-next-line unicorn/no-thenable -- that is what is tried
+        // oxlint-disable-next-line unicorn/no-thenable -- the test needs a thenable
         get then() {
           return fail("in then");
         },

@@ -3,7 +3,7 @@
  * approve. Joiners used in words and emoji stay unchanged.
  */
 const HIDDEN =
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches control characters on purpose
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 export function revealHidden(text: string): string {

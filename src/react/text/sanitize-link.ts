@@ -9,7 +9,7 @@ const IMAGE = /^https?:\/\//i;
 /** Raster images only; SVG is a document. */
 const RASTER_TYPE = /^image\/(?:png|jpeg|gif|webp|avif)$/i;
 const RASTER_DATA_URL = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\d+/=a-z]+$/i;
-// oxlint-disable-next-line no-control-regex -- browsers drop some of these from addresses, so a scheme can hide among them
+// oxlint-disable-next-line no-control-regex -- browsers remove some of these from URLs, so they can hide a scheme
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/;
 
 /** Maximum length of a URL. Inline images may be longer. */
