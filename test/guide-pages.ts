@@ -15,7 +15,7 @@ const quickstarts = ["quickstart.md", "quickstart.zh.md"].map((name) => join("do
 
 /** Code blocks of each page. */
 export function readBlocks(): Block[][] {
-  return ["README.md", ...quickstarts, ...guides].map((page) =>
+  return ["README.md", "README.zh-CN.md", ...quickstarts, ...guides].map((page) =>
     findBlocks(page, readFileSync(join(packageRoot, page), "utf8")),
   );
 }
