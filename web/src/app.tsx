@@ -3,7 +3,7 @@ import { type ReactNode, useCallback, useMemo } from "react";
 import { type UiActions, UiProvider, useStore } from "loom-agent/react";
 import { Gate } from "./access/gate.tsx";
 import type { PageController } from "./effects/create-page-controller.ts";
-import { PLUGINS } from "./plugins.ts";
+import { PLUGINS } from "./plugins.tsx";
 import { PageBoundary } from "./shell/page-boundary.tsx";
 import { PageProvider } from "./shell/page-context.tsx";
 import { type AccessState, may } from "./store/access.ts";

@@ -12,11 +12,9 @@ import { IconButton } from "../ui/button.tsx";
 import { type UiStateCache, UiStateCacheProvider } from "../ui/ui-state-cache.tsx";
 import type { ElementTarget } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { holdInPlace } from "./hold-in-place.ts";
-import { findFocusedTurn, keepFocusedRow } from "./keep-focused-row.ts";
 import { RunItem } from "./run-item.tsx";
+import { findFocusedTurn, holdInPlace, keepFocusedRow, stayAtEnd } from "./scrolling.ts";
 import { showElement } from "./show-element.ts";
-import { stayAtEnd } from "./stay-at-end.ts";
 import { useVirtualizer } from "./use-virtualizer.ts";
 
 const WORDS = defineWords({

@@ -1,11 +1,13 @@
 /** Structured data of an answer: a table, a chart, an image, or custom JSON. */
-import { memo, type ReactNode } from "react";
+import { memo, type ReactNode, useMemo } from "react";
 import type { DataBlock } from "../../client/index.ts";
+import type { JsonObject } from "../../protocol/index.ts";
+import { ImageItem } from "../parts/image-item.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { ChartView } from "./chart-view.tsx";
-import { DataImage } from "./data-image.tsx";
 import { DataTable } from "./data-table.tsx";
 import { DataTree } from "./data-tree.tsx";
+import { findImage } from "./find-image.ts";
 
 export interface DataViewProps {
   readonly block: DataBlock;
@@ -35,4 +37,16 @@ export const DataView = memo(function DataView({ block }: DataViewProps): ReactN
         </figure>
       );
   }
+});
+
+interface DataImageProps {
+  readonly data: JsonObject;
+  readonly description?: string | undefined;
+}
+
+/** An image sent as data. `Ui.imageUrl` decides whether and from where it is loaded. */
+const DataImage = memo(function DataImage({ data, description }: DataImageProps): ReactNode {
+  const image = useMemo(() => findImage(data), [data]);
+  if (image === undefined) return <DataTree data={data} />;
+  return <ImageItem url={image.url} alt={image.alt === "" ? description : image.alt} />;
 });

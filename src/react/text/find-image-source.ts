@@ -5,10 +5,17 @@
  * Invariant: `Ui.imageUrl` never receives a `data:` URL.
  */
 import type { Ui } from "../ui/ui-context.tsx";
-import { isPlainSvg } from "./is-plain-svg.ts";
 
 const RASTER = /^data:image\/(?:png|jpeg|gif|webp|avif);base64,[\da-z+/=\s]+$/i;
 const SVG = /^data:image\/svg\+xml;base64,([\da-z+/=]+)$/i;
+
+/** Limits of an inline SVG. */
+const MAX_CHARACTERS = 300_000;
+const MAX_CLIPS = 100;
+
+/** Matches an allowed tag after each `<`. */
+const ELEMENTS =
+  /^\/?(?:svg|g|defs|title|desc|path|rect|circle|ellipse|line|polyline|polygon|text|tspan|linearGradient|radialGradient|stop|clipPath)[\s/>]/;
 
 /** Undefined: the image is blocked. */
 export function findImageSource(url: string, { imageUrl }: Pick<Ui, "imageUrl">): string | undefined {
@@ -24,4 +31,14 @@ function isDrawing(url: string): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * Checks that an SVG contains only shapes and text. An SVG image cannot run scripts or load resources, but repeated or
+ * filtered content could slow the browser down.
+ */
+export function isPlainSvg(text: string): boolean {
+  if (text.length > MAX_CHARACTERS || text.split("clip-path").length > MAX_CLIPS) return false;
+  const [before = "", ...tags] = text.split("<");
+  return before.trim() === "" && tags.length > 0 && tags.every((tag) => ELEMENTS.test(tag));
 }

@@ -2,16 +2,26 @@
  * Chart plugin. A worker computes the chart from a Vega-Lite specification; the page draws it in the colors of the
  * theme. The worker and its libraries are loaded with the first chart.
  */
-import { type PointerEvent, type ReactNode, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
+import {
+  type PointerEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
 import type { JsonObject } from "loom-agent/protocol";
 import { type ChartProps, defineWords, Spinner, useUi, useWords } from "loom-agent/react";
-import { buildSvg } from "./chart/build-svg.ts";
 import { type ChartResult, createChartQueue } from "./chart/chart-queue.ts";
 import { readChartStyle } from "./chart/chart-style.ts";
 import { createChartWorker } from "./chart/create-chart-worker.ts";
 import type { OmittedPart } from "./chart/harden-specification.ts";
-import { useTheme } from "./chart/use-theme.ts";
-import { useWidth } from "./chart/use-width.ts";
+import type { SvgElement } from "./chart/read-svg.ts";
+
+const SVG = "http://www.w3.org/2000/svg";
+const SETTLE_MS = 150;
 
 const WORDS = defineWords({
   en: {
@@ -140,4 +150,57 @@ function ChartHints({ children }: { readonly children: ReactNode }): ReactNode {
       )}
     </div>
   );
+}
+
+/** Builds SVG elements from a parsed drawing. No text is parsed as markup. `prefix` keeps IDs of several drawings apart. */
+function buildSvg({ tag, attributes, children }: SvgElement, prefix: string): SVGElement {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes))
+    if (name === "aria-label") element.dataset["said"] = value;
+    else if (name === "id") element.setAttribute(name, prefix + value);
+    else
+      element.setAttribute(
+        name,
+        value.replace(/^url\(#/, () => `url(#${prefix}`),
+      );
+  for (const child of children) element.append(typeof child === "string" ? child : buildSvg(child, prefix));
+  return element;
+}
+
+/** Returns a number that changes with the theme of the page or the system. */
+function useTheme(): number {
+  const [count, setCount] = useState(0);
+  useEffect(() => {
+    const change = (): void => setCount((last) => last + 1);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    system.addEventListener("change", change);
+    const observer = new MutationObserver(change);
+    observer.observe(document.documentElement, { attributeFilter: ["data-theme", "class", "style"] });
+    return () => {
+      system.removeEventListener("change", change);
+      observer.disconnect();
+    };
+  }, []);
+  return count;
+}
+
+/** Returns the width of an element, updated after resizing has settled: each new width redraws the chart. */
+function useWidth(element: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    if (element.current === null) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const observer = new ResizeObserver(([entry]) => {
+      const next = Math.floor(entry?.contentRect.width ?? 0);
+      clearTimeout(timer);
+      timer = setTimeout(() => setWidth(next), SETTLE_MS);
+    });
+    observer.observe(element.current);
+    setWidth(Math.floor(element.current.clientWidth));
+    return () => {
+      clearTimeout(timer);
+      observer.disconnect();
+    };
+  }, [element]);
+  return width;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { keepFocusedRow } from "./keep-focused-row.ts";
+import { keepFocusedRow } from "./scrolling.ts";
 
 const RANGE = { startIndex: 10, endIndex: 12, overscan: 1, count: 100 };
 

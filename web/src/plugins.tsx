@@ -1,0 +1,20 @@
+/** Plugins for code, formulas and charts. Their libraries are loaded on first use. */
+import { lazy, type ReactNode } from "react";
+import type { CodeProps, MathProps, UiPlugins } from "loom-agent/react";
+import { Chart } from "./plugins/chart-plugin.tsx";
+import { isKnownLanguage } from "./plugins/code-languages.ts";
+
+const HighlightedCode = lazy(async () => ({ default: (await import("./plugins/code-highlight.tsx")).HighlightedCode }));
+
+/** The highlighter is loaded with the first block in a known language. Shows plain code if the language is unknown or the code is incomplete. */
+function CodePlugin({ code, language, isComplete }: CodeProps): ReactNode {
+  return isComplete && isKnownLanguage(language) ? <HighlightedCode code={code} language={language} /> : code;
+}
+
+const Formula = lazy(async () => ({ default: (await import("./plugins/math-formula.tsx")).Formula }));
+
+function MathPlugin(props: MathProps): ReactNode {
+  return <Formula {...props} />;
+}
+
+export const PLUGINS: UiPlugins = { Code: CodePlugin, Math: MathPlugin, Chart };
