@@ -22,3 +22,18 @@ export class LoomError extends Error {
 export function isLoomError(error: unknown, ...codes: readonly ErrorCode[]): error is LoomError {
   return error instanceof LoomError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** A `LoomError` as plain data, to be sent between threads. */
+export interface PlainError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly details: JsonObject;
+}
+
+export function toPlainError({ code, message, details }: LoomError): PlainError {
+  return { code, message, details };
+}
+
+export function fromPlainError({ code, message, details }: PlainError): LoomError {
+  return new LoomError(code, message, details);
+}

@@ -3,8 +3,7 @@
  * process. The package that parses PDFs is optional and loaded for the first PDF.
  */
 import { parentPort } from "node:worker_threads";
-import { toPlainError } from "../../log/sqlite/failure.ts";
-import { LoomError } from "../../protocol/loom-error.ts";
+import { LoomError, toPlainError } from "../../protocol/loom-error.ts";
 import type { PdfResponse, PdfRequest, PdfText } from "./read-pdf.ts";
 
 const MAX_TITLE = 500;

@@ -5,9 +5,8 @@
  * Invariant: no PDF blocks the event loop, and reading ends within its limits.
  */
 import { Worker } from "node:worker_threads";
-import { fromPlainError, type PlainError } from "../../log/sqlite/failure.ts";
 import { limitTimer } from "../../models/attempt-monitor.ts";
-import { LoomError } from "../../protocol/index.ts";
+import { fromPlainError, LoomError, type PlainError } from "../../protocol/loom-error.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 export interface PdfText {

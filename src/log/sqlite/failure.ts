@@ -1,7 +1,7 @@
 /** Translates errors of SQLite and the file system to LoomErrors. LoomErrors pass through unchanged. */
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
-import type { ErrorCode, JsonObject } from "../../protocol/index.ts";
+import type { ErrorCode } from "../../protocol/index.ts";
 import { LoomError } from "../../protocol/loom-error.ts";
 
 /** Primary result codes of SQLite; an extended code has its primary code in the low byte. */
@@ -42,19 +42,4 @@ export function isWritable(path: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** An error as it is sent between threads. */
-export interface PlainError {
-  readonly code: ErrorCode;
-  readonly message: string;
-  readonly details: JsonObject;
-}
-
-export function toPlainError({ code, message, details }: LoomError): PlainError {
-  return { code, message, details };
-}
-
-export function fromPlainError({ code, message, details }: PlainError): LoomError {
-  return new LoomError(code, message, details);
 }

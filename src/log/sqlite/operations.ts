@@ -1,7 +1,7 @@
 /** The messages between the log and its writer thread: operations and their results. Plain data that can be cloned. */
+import type { PlainError } from "../../protocol/loom-error.ts";
 import type { Settlement } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
-import type { PlainError } from "./failure.ts";
 
 export type StoreOperation =
   | {

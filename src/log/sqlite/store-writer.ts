@@ -3,9 +3,8 @@
  * writers. Each is answered when it is durable, or with an error.
  */
 import { Worker } from "node:worker_threads";
-import { LoomError } from "../../protocol/index.ts";
+import { fromPlainError, LoomError } from "../../protocol/loom-error.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
-import { fromPlainError } from "./failure.ts";
 import { type GroupResult, type StoreOperation, packGroup, type OperationResult } from "./operations.ts";
 
 /** Start data of the writer thread. */
