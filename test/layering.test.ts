@@ -24,26 +24,30 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   protocol: [],
   framing: [],
   dialects: ["protocol", "framing"],
-  log: core,
+  sqlite: ["protocol"],
+  log: [...core, "sqlite"],
   engine: [...core, "log"],
   graph: [...core, "log", "engine"],
   models: ["protocol"],
-  context: ["protocol", "log", "models"],
+  context: ["protocol", "sqlite", "log", "models"],
   tools: ["protocol", "context"],
   agents: [...running, "models", "context", "tools", "observe"],
   observe: [...core, "log"],
   client: core,
   react: [...core, "client"],
-  server: [...running, ...thinking],
-  cli: [...running, ...thinking, "client", "react", "server"],
+  server: [...running, ...thinking, "sqlite"],
+  cli: [...running, ...thinking, "sqlite", "client", "react", "server"],
 };
 
-/** Folders that src/index.ts may re-export: all except the CLI. */
-const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli");
+/** Folders that src/index.ts may re-export: all except the CLI and the internal SQLite code. */
+const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli" && folder !== "sqlite");
 
 /** Folders that run in a browser: no `node:` module, no Node global. */
 const browserSafe = new Set(["protocol", "framing", "dialects", "client", "react"]);
 const nodeGlobals = new Set(["Buffer", "process", "global", "require", "__dirname", "__filename"]);
+
+/** Folders that only their parent folder imports. Others use its `index.ts` or the files directly in it. */
+const internalFolders = ["log/sqlite"];
 
 /** Folders that import no package. */
 const packageFree = new Set(["protocol", "client"]);
@@ -86,6 +90,9 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
         const target = posix.join(posix.dirname(file.path), specifier).split("/");
         if (target[0] !== "src") return isTest ? undefined : ["outside", `${specifier} is outside of src/`];
         const targetFolder = target.length > 2 ? (target[1] ?? "") : "";
+        const subfolder = target.slice(1, 3).join("/");
+        if (targetFolder !== folder && target.length > 3 && internalFolders.includes(subfolder))
+          return ["internal-folder", `src/${subfolder} is internal to src/${targetFolder} (${specifier})`];
         if (targetFolder === folder || allowed?.includes(targetFolder)) return undefined;
         return ["arrow", `${folder || "src"} must not import ${targetFolder || "src/index.ts"} (${specifier})`];
       }
@@ -170,6 +177,13 @@ describe("layering", () => {
     ["arrow", "src/engine/engine.ts", `import { Engine } from "../index.ts";`],
     ["arrow", "src/protocol/event.test.ts", `import { engine } from "../dialects/index.ts";`],
     ["arrow", "src/index.ts", `export { main } from "./cli/main.ts";`],
+    ["arrow", "src/index.ts", `export { migrate } from "./sqlite/migrate.ts";`],
+    ["arrow", "src/sqlite/migrate.ts", `import { Page } from "../log/page.ts";`],
+    ["arrow", "src/models/cache.ts", `import { openDatabase } from "../sqlite/database.ts";`],
+    ["internal-folder", "src/context/base/open.ts", `import { migrate } from "../../log/sqlite/schema.ts";`],
+    ["internal-folder", "src/server/auth/file.ts", `import type { Log } from "../../log/sqlite/sqlite-log.ts";`],
+    ["internal-folder", "src/engine/a.contract.ts", `import { open } from "../log/sqlite/sqlite-log.ts";`],
+    ["internal-folder", "src/index.ts", `export { open } from "./log/sqlite/sqlite-log.ts";`],
     ["node-module", "src/framing/ndjson.ts", `import { readFile } from "node:fs/promises";`],
     ["node-module", "src/client/client.ts", `import fs from "fs";`],
     ["node-global", "src/protocol/size.ts", `export const size = (text: string) => Buffer.byteLength(text);`],
@@ -195,6 +209,8 @@ describe("layering", () => {
     ["an import in a string", "src/protocol/a.ts", "export const text = `import fs from 'node:fs'`;"],
     ["an import from the same folder", "src/protocol/events/a.ts", `import { b } from "../b.ts";`],
     ["an allowed folder", "src/dialects/loom/encode.ts", `import { isEvent } from "../../protocol/index.ts";`],
+    ["internal folders in their parent", "src/log/index.ts", `export { open } from "./sqlite/sqlite-log.ts";`],
+    ["files directly in a folder with internal ones", "src/server/a.ts", `import { Page } from "../log/page.ts";`],
     ["Node in a folder that needs Node", "src/log/sqlite.ts", `import "node:sqlite"; export const id = process.pid;`],
     ["a declared package", "src/server/http.ts", `import { Hono } from "installed/tiny";`],
     ["a property called process", "src/client/a.ts", `export const run = (x: { process(): void }) => x.process();`],

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { Append, Log, LogLimits } from "../log/log.ts";
 import { MemoryLog } from "../log/memory-log.ts";
-import { openSqliteLog } from "../log/sqlite/sqlite-log.ts";
+import { openSqliteLog } from "../log/index.ts";
 import { type EventOf, type StampedRecord, Verifier } from "../protocol/index.ts";
 
 /** Creates the log under test: in memory, or in a file if LOOM_LOG is `sqlite`. */

@@ -2,7 +2,7 @@
  * Opens the credentials of a session store. The file is named after the store, since several stores may share a folder.
  */
 import { lstatSync } from "node:fs";
-import { asStoreError } from "../../log/sqlite/failure.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
 import type { Credentials } from "../../server/auth/credentials/credentials.ts";
 import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 

@@ -9,8 +9,8 @@ import { hash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { basename, resolve, sep } from "node:path";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
-import { asStoreError } from "../../log/sqlite/failure.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
 import type { RetrieveOptions, Retriever } from "../retriever.ts";
 import {
   DEFAULT_COLLECTION,

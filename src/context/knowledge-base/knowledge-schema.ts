@@ -7,10 +7,10 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { asStoreError } from "../../log/sqlite/failure.ts";
-import { makeFolder } from "../../log/sqlite/make-folder.ts";
-import { readPragma } from "../../log/sqlite/schema.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { readPragma } from "../../sqlite/database.ts";
+import { makeFolder } from "../../sqlite/make-folder.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 /** "LOKB". Distinguishes a knowledge base from a store and from databases of other programs. */

@@ -7,9 +7,9 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { asStoreError } from "../../log/sqlite/failure.ts";
-import { prepareAll, type Statements } from "../../log/sqlite/connection.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import {
   type PassageCandidate,
   type ChunkToWrite,

@@ -5,9 +5,9 @@
 import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { prepareAll, type Statements } from "./connection.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { sealOf } from "../../sqlite/seal.ts";
 import { toChunk, checksumOf, type RecordChunk, hasValidChecksum, type RecentRow } from "./records.ts";
-import { sealOf } from "./seal.ts";
 
 /** Approximate bytes in `recent` after which it is compacted, even if it has few rows. */
 const MAX_RECENT_LENGTH = 4 * 1024 * 1024;

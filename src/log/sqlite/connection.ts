@@ -5,12 +5,13 @@
 import { chmodSync, closeSync, fdatasyncSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
 import { randomUUID } from "node:crypto";
 import { dirname } from "node:path";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { asStoreError, isWritable } from "./failure.ts";
-import { makeFolder } from "./make-folder.ts";
-import { placeFile } from "./place-file.ts";
-import { migrate, readPragma, readVersion } from "./schema.ts";
+import { asStoreError, isWritable } from "../../sqlite/as-store-error.ts";
+import { readPragma } from "../../sqlite/database.ts";
+import { makeFolder } from "../../sqlite/make-folder.ts";
+import { placeFile } from "../../sqlite/place-file.ts";
+import { migrate, readVersion } from "./schema.ts";
 
 export interface StoreConnectionOptions {
   /** How long to wait for another process that writes, in milliseconds. */
@@ -209,11 +210,4 @@ export function openReader(path: string, options: StoreConnectionOptions): Datab
   // No memory mapping: truncating a mapped file kills the process instead of causing an error.
   db.exec("PRAGMA query_only = ON");
   return db;
-}
-
-export type Statements<T> = { readonly [K in keyof T]: StatementSync };
-
-export function prepareAll<T extends { readonly [name: string]: string }>(db: DatabaseSync, texts: T): Statements<T> {
-  const prepared = Object.entries(texts).map(([name, text]) => [name, db.prepare(text)]);
-  return Object.fromEntries(prepared) as Statements<T>;
 }

@@ -1,8 +1,8 @@
-/** Reads and writes the rows of landmarks. Each row has a seal, see `seal.ts`. */
+/** Reads and writes the rows of landmarks. Each row has a seal, see `sqlite/seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import type { Landmark, LandmarkKind } from "../log.ts";
-import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal, sealOf } from "./seal.ts";
 
 interface LandmarkRow {
   readonly kind: LandmarkKind;

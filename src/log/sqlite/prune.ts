@@ -5,8 +5,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { isLoomError } from "../../protocol/loom-error.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import type { PruneReport } from "../log.ts";
-import { prepareAll, type Statements } from "./connection.ts";
 import type { Heads } from "./heads.ts";
 import type { OperationOf } from "./operations.ts";
 import type { Records } from "./records.ts";

@@ -6,8 +6,8 @@ import { Buffer } from "node:buffer";
 import type { DatabaseSync } from "node:sqlite";
 import { crc32 } from "node:zlib";
 import { LoomError } from "../../protocol/loom-error.ts";
-import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal } from "./seal.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { assertSeal } from "../../sqlite/seal.ts";
 import type { StoredSession } from "./session-rows.ts";
 
 export interface RecordChunk {

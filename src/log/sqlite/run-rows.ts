@@ -1,9 +1,9 @@
-/** Reads and writes the rows of runs and commands. Each row has a seal, see `seal.ts`. */
+/** Reads and writes the rows of runs and commands. Each row has a seal, see `sqlite/seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
 import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
-import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal, sealOf } from "./seal.ts";
 
 interface RunRow {
   readonly runId: string;

@@ -16,10 +16,11 @@ import {
   createSampleEntries,
 } from "../../../test/fixtures/sample-store.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { readPragma } from "../../sqlite/database.ts";
+import { sealOf } from "../../sqlite/seal.ts";
 import { createEntry } from "../entry.ts";
 import { Compactor } from "./compact.ts";
-import { APPLICATION_ID, migrate, MIGRATIONS, readPragma } from "./schema.ts";
-import { sealOf } from "./seal.ts";
+import { APPLICATION_ID, migrate, MIGRATIONS } from "./schema.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../../test/fixtures");

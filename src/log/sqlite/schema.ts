@@ -4,9 +4,10 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { readPragma } from "../../sqlite/database.ts";
+import { sealOf } from "../../sqlite/seal.ts";
 import { readConversationText } from "../conversation-text.ts";
 import { listWords } from "../search-text.ts";
-import { sealOf } from "./seal.ts";
 
 /** "LOOM" in ASCII, so that a database of another program is not mistaken for a store. */
 export const APPLICATION_ID = 0x4c_4f_4f_4d;
@@ -221,8 +222,4 @@ export function readVersion(db: DatabaseSync): number {
   if (application !== APPLICATION_ID && !isEmpty)
     throw new LoomError("store_corrupt", "The file is a database of another program");
   return isEmpty ? 0 : version;
-}
-
-export function readPragma(db: DatabaseSync, name: string): number {
-  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0]);
 }

@@ -7,8 +7,8 @@
  * after every statement.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { listWords, type SearchPhrase } from "../search-text.ts";
-import { prepareAll, type Statements } from "./connection.ts";
 
 /**
  * Bits of the record ID in a row ID. Records above `MAX_INDEXED_ID` and sessions above `MAX_KEY` are not searchable.

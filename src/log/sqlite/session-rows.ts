@@ -1,9 +1,9 @@
-/** Reads and writes the rows of sessions. Each row has a seal, see `seal.ts`. */
+/** Reads and writes the rows of sessions. Each row has a seal, see `sqlite/seal.ts`. */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
+import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import { LOCAL_OWNER } from "../rules.ts";
-import { prepareAll, type Statements } from "./connection.ts";
-import { assertSeal, sealOf } from "./seal.ts";
 
 export interface StoredSession {
   readonly key: number;

@@ -4,6 +4,8 @@
  */
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/index.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { prepareAll, readPragma, type Statements } from "../../sqlite/database.ts";
 import {
   assertOwner,
   assertPosition,
@@ -30,12 +32,10 @@ import type {
 import { Page } from "../page.ts";
 import { matchRecord } from "../conversation-text.ts";
 import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
-import { assertFile, type StoreConnectionOptions, openReader, prepareAll, type Statements } from "./connection.ts";
-import { asStoreError } from "./failure.ts";
+import { assertFile, type StoreConnectionOptions, openReader } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
-import { readPragma } from "./schema.ts";
 import { SearchIndex } from "./search-index.ts";
 import { type StoredSession, SessionRows } from "./session-rows.ts";
 

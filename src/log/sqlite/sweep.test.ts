@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, expect, test } from "vitest";
+import { readPragma } from "../../sqlite/database.ts";
 import { createEntry } from "../entry.ts";
 import type { Log } from "../log.ts";
-import { MIGRATIONS, readPragma } from "./schema.ts";
+import { MIGRATIONS } from "./schema.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-sweep-"));

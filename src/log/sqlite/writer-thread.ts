@@ -5,8 +5,8 @@
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { LoomError, toPlainError } from "../../protocol/loom-error.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { assertFile, openConnection } from "./connection.ts";
-import { asStoreError } from "./failure.ts";
 import { type GroupResult, type Group, type StoreOperation, type OperationResult, unpackGroup } from "./operations.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import type { WriterData } from "./store-writer.ts";

@@ -7,11 +7,11 @@ import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { asStoreError } from "../../../log/sqlite/failure.ts";
-import { makeFolder } from "../../../log/sqlite/make-folder.ts";
-import { placeFile } from "../../../log/sqlite/place-file.ts";
-import { readPragma } from "../../../log/sqlite/schema.ts";
 import { LoomError } from "../../../protocol/index.ts";
+import { asStoreError } from "../../../sqlite/as-store-error.ts";
+import { readPragma } from "../../../sqlite/database.ts";
+import { makeFolder } from "../../../sqlite/make-folder.ts";
+import { placeFile } from "../../../sqlite/place-file.ts";
 
 /** "LOOA": distinguishes it from session stores and other databases. */
 const APPLICATION_ID = 0x4c_4f_4f_41;

@@ -7,9 +7,9 @@
  */
 import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
-import { prepareAll, type Statements } from "../../../log/sqlite/connection.ts";
-import { asStoreError } from "../../../log/sqlite/failure.ts";
 import { LoomError } from "../../../protocol/index.ts";
+import { asStoreError } from "../../../sqlite/as-store-error.ts";
+import { prepareAll, type Statements } from "../../../sqlite/database.ts";
 import type {
   Credentials,
   IssuedCredential,

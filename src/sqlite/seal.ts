@@ -3,7 +3,7 @@
  * values.
  */
 import { crc32 } from "node:zlib";
-import { LoomError } from "../../protocol/loom-error.ts";
+import { LoomError } from "../protocol/loom-error.ts";
 
 export type Sealed = readonly (string | number | null)[];
 

@@ -1,8 +1,8 @@
 /** Translates errors of SQLite and the file system to LoomErrors. LoomErrors pass through unchanged. */
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
-import type { ErrorCode } from "../../protocol/index.ts";
-import { LoomError } from "../../protocol/loom-error.ts";
+import type { ErrorCode } from "../protocol/index.ts";
+import { LoomError } from "../protocol/loom-error.ts";
 
 /** Primary result codes of SQLite; an extended code has its primary code in the low byte. */
 const CODES: { readonly [primary: number]: readonly [code: ErrorCode, about: string] } = {
