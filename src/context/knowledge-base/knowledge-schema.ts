@@ -7,15 +7,13 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { readPragma } from "../../sqlite/database.ts";
+import { assertIntact } from "../../sqlite/database.ts";
 import { makeFolder } from "../../sqlite/make-folder.ts";
+import { type DatabaseFormat, migrate, readVersion } from "../../sqlite/migrate.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
-/** "LOKB". Distinguishes a knowledge base from a store and from databases of other programs. */
-const APPLICATION_ID = 0x4c_4f_4b_42;
-const VERSION = 2;
 /** Delay before opening again a file that another process is creating. */
 const RETRY_MS = 25;
 /** How long SQLite blocks the thread while another process writes. After that we wait asynchronously. */
@@ -73,6 +71,14 @@ INSERT INTO terms (terms, rank) VALUES ('rank', 'bm25(4.0, 3.0, 1.0, 0.0)');
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(terms, 'row');
 `;
 
+const FORMAT: DatabaseFormat = {
+  name: "knowledge base",
+  // "LOKB" in ASCII.
+  applicationId: 0x4c_4f_4b_42,
+  migrations: ["-- Version 1 is no longer supported.", TABLES],
+  oldest: { version: 2, advice: "move the file away and add the documents again" },
+};
+
 /** Opens the database, or creates it. Throws an error of the store. */
 export async function openKnowledgeDatabase(file: string, limits: KnowledgeBaseLimits): Promise<DatabaseSync> {
   const until = Date.now() + limits.busyTimeoutMs;
@@ -93,58 +99,16 @@ function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): Databas
   if (!inMemory) makeFolder(dirname(file));
   const db = new DatabaseSync(file, { timeout: BLOCKING_WAIT_MS });
   try {
-    assertKnowledgeBase(db, file);
-    if (readPragma(db, "user_version") === 0) db.exec("PRAGMA journal_mode = WAL");
+    // Check the version before writing: the file may belong to another program.
+    if (readVersion(db, FORMAT) === 0) db.exec("PRAGMA journal_mode = WAL");
     // Writes lost in a system crash are read again from the documents.
     db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
     db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
-    if (readPragma(db, "user_version") === 0) createTables(db, file);
-    if (!inMemory && statSync(file).size <= maxCheckBytes) assertIntact(db, file);
+    migrate(db, FORMAT);
+    if (!inMemory && statSync(file).size <= maxCheckBytes) assertIntact(db, FORMAT.name);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
-}
-
-function assertKnowledgeBase(db: DatabaseSync, file: string): void {
-  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-  if (isEmpty) return;
-  if (readPragma(db, "application_id") !== APPLICATION_ID)
-    throw new LoomError("store_corrupt", `The file is not a knowledge base: ${file}`, { path: file });
-  const version = readPragma(db, "user_version");
-  if (version > VERSION)
-    throw new LoomError(
-      "store_newer",
-      `The knowledge base has version ${version}, but this program supports versions up to ${VERSION}; upgrade the program`,
-      { version, known: VERSION },
-    );
-  if (version < VERSION)
-    throw new LoomError(
-      "store_older",
-      `The knowledge base has version ${version}, but this program needs version ${VERSION}; move the file away and add the documents again`,
-      { version, known: VERSION },
-    );
-}
-
-function createTables(db: DatabaseSync, file: string): void {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    // Another process may have created them first.
-    assertKnowledgeBase(db, file);
-    if (readPragma(db, "user_version") === 0) {
-      db.exec(TABLES);
-      db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${VERSION}`);
-    }
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-function assertIntact(db: DatabaseSync, file: string): void {
-  const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
-  if (found !== "ok")
-    throw new LoomError("store_corrupt", `The knowledge base is damaged: ${String(found)}`, { path: file });
 }

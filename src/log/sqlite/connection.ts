@@ -8,10 +8,11 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError, isWritable } from "../../sqlite/as-store-error.ts";
-import { readPragma } from "../../sqlite/database.ts";
+import { assertIntact, readPragma } from "../../sqlite/database.ts";
 import { makeFolder } from "../../sqlite/make-folder.ts";
+import { migrate, readVersion } from "../../sqlite/migrate.ts";
 import { placeFile } from "../../sqlite/place-file.ts";
-import { migrate, readVersion } from "./schema.ts";
+import { STORE_FORMAT } from "./schema.ts";
 
 export interface StoreConnectionOptions {
   /** How long to wait for another process that writes, in milliseconds. */
@@ -52,8 +53,9 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
     const db = openConnection(path, options);
     try {
       // SQLite treats a truncated file as an empty database and would fill it.
-      if (readVersion(db) === 0) throw new LoomError("store_corrupt", `The file contains no store: ${path}`, { path });
-      migrate(db);
+      if (readVersion(db, STORE_FORMAT) === 0)
+        throw new LoomError("store_corrupt", `The file contains no store: ${path}`, { path });
+      migrate(db, STORE_FORMAT);
       assertIntegrity(db, options.maxCheckBytes);
       syncWal(path);
       return identifyFile(path) ?? "";
@@ -72,10 +74,8 @@ export function prepareStore(path: string, options: StoreConnectionOptions): str
  */
 function assertIntegrity(db: DatabaseSync, maxCheckBytes: number): void {
   const isSmall = readPragma(db, "page_count") * PAGE_BYTES <= maxCheckBytes;
-  for (const table of isSmall ? [""] : ["('sessions')", "('recent')", "('extents')"]) {
-    const found = db.prepare(`PRAGMA integrity_check${table}`).get()?.["integrity_check"];
-    if (found !== "ok") throw new LoomError("store_corrupt", `The store is damaged: ${String(found)}`);
-  }
+  for (const table of isSmall ? [""] : ["('sessions')", "('recent')", "('extents')"])
+    assertIntact(db, STORE_FORMAT.name, `integrity_check${table}`);
 }
 
 /** Identifies a file on disk, to detect that it was replaced; undefined if it does not exist. */
@@ -168,7 +168,7 @@ function createStore(path: string): void {
     try {
       db.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA auto_vacuum = INCREMENTAL`);
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-      migrate(db);
+      migrate(db, STORE_FORMAT);
     } finally {
       db.close();
     }

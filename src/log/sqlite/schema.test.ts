@@ -17,11 +17,16 @@ import {
 } from "../../../test/fixtures/sample-store.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { readPragma } from "../../sqlite/database.ts";
+import { migrate } from "../../sqlite/migrate.ts";
 import { sealOf } from "../../sqlite/seal.ts";
 import { createEntry } from "../entry.ts";
 import { Compactor } from "./compact.ts";
-import { APPLICATION_ID, migrate, MIGRATIONS } from "./schema.ts";
+import { STORE_FORMAT } from "./schema.ts";
 import { openSqliteLog, type SqliteLog } from "./sqlite-log.ts";
+
+const { applicationId: APPLICATION_ID, migrations: MIGRATIONS } = STORE_FORMAT;
+const migrateWith = (db: DatabaseSync, migrations: readonly string[]): void =>
+  migrate(db, { ...STORE_FORMAT, migrations });
 
 const FIXTURES = join(import.meta.dirname, "../../../test/fixtures");
 const STORE = join(FIXTURES, "store-v1.db");
@@ -187,7 +192,7 @@ describe("a store of version 4", () => {
   function makeStore(spoil = ""): string {
     const path = copyStore();
     withDatabase(path, (db) => {
-      migrate(db, MIGRATIONS.slice(0, 4));
+      migrateWith(db, MIGRATIONS.slice(0, 4));
       expect(readPragma(db, "user_version")).toBe(4);
       db.exec(spoil);
     });
@@ -222,7 +227,7 @@ describe("a store of version 5", () => {
   function makeStore(): string {
     const path = copyStore();
     withDatabase(path, (db) => {
-      migrate(db, MIGRATIONS.slice(0, 5));
+      migrateWith(db, MIGRATIONS.slice(0, 5));
       expect(readPragma(db, "user_version")).toBe(5);
       db.prepare("UPDATE buried SET epoch = ?, seal = ?").run(7, sealOf([7]));
     });
@@ -263,9 +268,9 @@ describe("migrate", () => {
     const path = copyStore();
     const before = await withLog(path, queryEverything);
     withDatabase(path, (db) => {
-      migrate(db, later);
+      migrateWith(db, later);
       const schema = schemaOf(db);
-      migrate(db, later);
+      migrateWith(db, later);
       expect([readPragma(db, "user_version"), readPragma(db, "application_id")]).toEqual([LATER, APPLICATION_ID]);
       expect(schemaOf(db)).toEqual(schema);
       expect(db.prepare("SELECT colour FROM sessions").all()).toHaveLength(5);
@@ -282,17 +287,17 @@ describe("migrate", () => {
     withDatabase(path, (db) => {
       const schema = schemaOf(db);
       for (const broken of ["CREATE TABLE flags (name TEXT) STRICT", "UPDATE sessions SET epoch = NULL", "NONSENSE"]) {
-        expect(() => migrate(db, [...later, broken])).toThrow(Error);
+        expect(() => migrateWith(db, [...later, broken])).toThrow(Error);
         expect(db.isTransaction).toBe(false);
         expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
       }
       // The error of the migration is reported, not one of the rollback.
-      expect(() => migrate(db, [...later, "ROLLBACK; NONSENSE"])).toThrow("NONSENSE");
+      expect(() => migrateWith(db, [...later, "ROLLBACK; NONSENSE"])).toThrow("NONSENSE");
       expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([version, schema]);
     });
     expect(await withLog(path, queryEverything)).toEqual(before);
     withDatabase(path, (db) => {
-      migrate(db, [...later, "CREATE TABLE more (name TEXT) STRICT"]);
+      migrateWith(db, [...later, "CREATE TABLE more (name TEXT) STRICT"]);
       expect(readPragma(db, "user_version")).toBe(LATER + 1);
     });
   });
@@ -308,12 +313,12 @@ describe("migrate", () => {
       const statement = prepare(sql);
       if (sql === "PRAGMA user_version" && looks++ === 0) {
         const version = statement.get();
-        migrate(one, later);
+        migrateWith(one, later);
         return Object.assign(Object.create(statement) as typeof statement, { get: () => version });
       }
       return statement;
     };
-    migrate(two, later);
+    migrateWith(two, later);
     expect(looks).toBe(2);
     expect(readPragma(one, "user_version")).toBe(LATER);
     one.close();
@@ -322,12 +327,15 @@ describe("migrate", () => {
 
   it("is done once by concurrent processes", async () => {
     const path = copyStore();
-    const module = JSON.stringify(new URL("schema.ts", import.meta.url).href);
+    const [migrateModule, schemaModule] = ["../../sqlite/migrate.ts", "schema.ts"].map((file) =>
+      JSON.stringify(new URL(file, import.meta.url).href),
+    );
     const program = `
       import { DatabaseSync } from "node:sqlite";
-      import { migrate } from ${module};
+      import { migrate } from ${migrateModule};
+      import { STORE_FORMAT } from ${schemaModule};
       const db = new DatabaseSync(process.argv[1], { timeout: 10_000 });
-      migrate(db, JSON.parse(process.argv[2]));
+      migrate(db, { ...STORE_FORMAT, migrations: JSON.parse(process.argv[2]) });
       db.close();`;
     const args = ["--input-type=module-typescript", "--eval", program, path, JSON.stringify(later)];
     await Promise.all([1, 2, 3].map(() => promisify(execFile)(process.execPath, args)));
@@ -342,15 +350,15 @@ describe("migrate", () => {
       const schema = schemaOf(db);
       db.exec(`PRAGMA max_page_count = ${readPragma(db, "page_count") + 1}`);
       const large = "CREATE TABLE large (x); INSERT INTO large SELECT zeroblob(100000) FROM runs";
-      expect(() => migrate(db, [...MIGRATIONS, large])).toThrow(expect.objectContaining({ errcode: 13 }));
+      expect(() => migrateWith(db, [...MIGRATIONS, large])).toThrow(expect.objectContaining({ errcode: 13 }));
       expect([readPragma(db, "user_version"), schemaOf(db)]).toEqual([1, schema]);
     });
   });
 
   it("creates the same schema in an empty database", () => {
     const [empty, made] = [new DatabaseSync(":memory:"), new DatabaseSync(copyStore())];
-    migrate(empty);
-    migrate(made);
+    migrate(empty, STORE_FORMAT);
+    migrate(made, STORE_FORMAT);
     expect(schemaOf(empty)).toEqual(schemaOf(made));
     expect(readPragma(empty, "application_id")).toBe(APPLICATION_ID);
     made.close();

@@ -1,16 +1,9 @@
-/**
- * The tables of a store, and the migrations from older versions. A store with an unknown version is rejected. A
- * released migration is never edited; every change is a new migration.
- */
+/** The tables of a store, and the migrations from older versions. A released migration is never edited. */
 import type { DatabaseSync } from "node:sqlite";
-import { LoomError } from "../../protocol/loom-error.ts";
-import { readPragma } from "../../sqlite/database.ts";
+import type { DatabaseFormat } from "../../sqlite/migrate.ts";
 import { sealOf } from "../../sqlite/seal.ts";
 import { readConversationText } from "../conversation-text.ts";
 import { listWords } from "../search-text.ts";
-
-/** "LOOM" in ASCII, so that a database of another program is not mistaken for a store. */
-export const APPLICATION_ID = 0x4c_4f_4f_4d;
 
 /**
  * - `recent` takes appended records of all sessions in write order, one row per append or record. It is small, so a
@@ -169,37 +162,6 @@ CREATE INDEX sessions_by_owner ON sessions (owner) WHERE session_id IS NOT NULL;
 /** Names the table after its content: the highest epoch of any deleted session. */
 const VERSION_6 = "ALTER TABLE buried RENAME TO deleted_epochs";
 
-/** Entry n migrates version n to version n + 1. */
-export const MIGRATIONS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
-
-/**
- * Migrates a store to the newest version in one transaction. Throws `store_newer` or `store_corrupt` without changing
- * it.
- */
-export function migrate(db: DatabaseSync, migrations: readonly string[] = MIGRATIONS): void {
-  if (readVersion(db) === migrations.length) return;
-  addFunctions(db);
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    // Another process may have migrated it first.
-    const version = readVersion(db);
-    if (version > migrations.length)
-      throw new LoomError(
-        "store_newer",
-        `The store has version ${version}, but this program supports versions up to ${migrations.length}; upgrade the program`,
-        { version, known: migrations.length },
-      );
-    if (version < 0) throw new LoomError("store_corrupt", "The store has no valid version number");
-    for (const migration of migrations.slice(version)) db.exec(migration);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${migrations.length}`);
-    db.exec("COMMIT");
-  } catch (error) {
-    // SQLite has already rolled back if the disk is full.
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -214,12 +176,11 @@ function addFunctions(db: DatabaseSync): void {
   });
 }
 
-/** Returns 0 for an empty database. */
-export function readVersion(db: DatabaseSync): number {
-  const version = readPragma(db, "user_version");
-  const application = readPragma(db, "application_id");
-  const isEmpty = db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined;
-  if (application !== APPLICATION_ID && !isEmpty)
-    throw new LoomError("store_corrupt", "The file is a database of another program");
-  return isEmpty ? 0 : version;
-}
+/** The format of a store. */
+export const STORE_FORMAT: DatabaseFormat = {
+  name: "store",
+  // "LOOM" in ASCII.
+  applicationId: 0x4c_4f_4f_4d,
+  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
+  addFunctions,
+};

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from "vitest";
 import { readPragma } from "../../sqlite/database.ts";
 import { createEntry } from "../entry.ts";
 import type { Log } from "../log.ts";
-import { MIGRATIONS } from "./schema.ts";
+import { STORE_FORMAT } from "./schema.ts";
 import { openSqliteLog } from "./sqlite-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-sweep-"));
@@ -113,7 +113,7 @@ test("the migration from version 2 deletes rows that reappeared", async () => {
   expect([ask(path, ROWS), ask(path, STRAYS)]).toEqual([0, 0]);
   expect(readFileSync(path).includes("SECRET")).toBe(false);
   const version = new DatabaseSync(path);
-  expect(readPragma(version, "user_version")).toBe(MIGRATIONS.length);
+  expect(readPragma(version, "user_version")).toBe(STORE_FORMAT.migrations.length);
   version.close();
 });
 

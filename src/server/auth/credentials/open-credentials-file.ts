@@ -9,12 +9,11 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../../protocol/index.ts";
 import { asStoreError } from "../../../sqlite/as-store-error.ts";
-import { readPragma } from "../../../sqlite/database.ts";
+import { assertIntact } from "../../../sqlite/database.ts";
 import { makeFolder } from "../../../sqlite/make-folder.ts";
+import { type DatabaseFormat, migrate, readVersion } from "../../../sqlite/migrate.ts";
 import { placeFile } from "../../../sqlite/place-file.ts";
 
-/** "LOOA": distinguishes it from session stores and other databases. */
-const APPLICATION_ID = 0x4c_4f_4f_41;
 export const MEMORY = ":memory:";
 
 const VERSION_1 = `
@@ -82,8 +81,12 @@ CREATE TABLE spent (
 ) STRICT, WITHOUT ROWID;
 `;
 
-/** Migration n leads to version n + 1; never edited once released. */
-const MIGRATIONS: readonly string[] = [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"];
+const FORMAT: DatabaseFormat = {
+  name: "credential store",
+  // "LOOA" in ASCII.
+  applicationId: 0x4c_4f_4f_41,
+  migrations: [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"],
+};
 
 /** Creates the file if it does not exist. Throws `store_…` with the path in the message. */
 export function openCredentialsFile(path: string, busyTimeoutMs: number): DatabaseSync {
@@ -147,45 +150,14 @@ function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
   const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
   try {
     // Check the version before writing: the file may belong to another program.
-    readVersion(db);
+    readVersion(db, FORMAT);
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
     db.exec("PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
-    migrate(db);
-    const found = db.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
-    if (found !== "ok") throw new LoomError("store_corrupt", `The file is damaged: ${String(found)}.`);
+    migrate(db, FORMAT);
+    assertIntact(db, FORMAT.name);
     return db;
   } catch (error) {
     db.close();
     throw error;
   }
-}
-
-function migrate(db: DatabaseSync): void {
-  if (readVersion(db) === MIGRATIONS.length) return;
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    // Another process may have migrated the file in the meantime.
-    for (const migration of MIGRATIONS.slice(readVersion(db))) db.exec(migration);
-    db.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${MIGRATIONS.length}`);
-    db.exec("COMMIT");
-  } catch (error) {
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
-}
-
-/** 0 for an empty database. */
-function readVersion(db: DatabaseSync): number {
-  if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined) return 0;
-  if (readPragma(db, "application_id") !== APPLICATION_ID)
-    throw new LoomError("store_corrupt", "The file is not a credential store.");
-  const version = readPragma(db, "user_version");
-  if (version < 1) throw new LoomError("store_corrupt", "The file has no version number.");
-  if (version > MIGRATIONS.length)
-    throw new LoomError(
-      "store_newer",
-      `The file has version ${version}; this program supports versions up to ${MIGRATIONS.length}. Use a newer one.`,
-      { version, known: MIGRATIONS.length },
-    );
-  return version;
 }

@@ -9,7 +9,7 @@ import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../../protocol/index.ts";
 import { asStoreError } from "../../../sqlite/as-store-error.ts";
-import { prepareAll, type Statements } from "../../../sqlite/database.ts";
+import { prepareAll, type Statements, transact } from "../../../sqlite/database.ts";
 import type {
   Credentials,
   IssuedCredential,
@@ -386,14 +386,7 @@ class SqliteCredentials implements Credentials {
   #transact<T>(work: () => T): T {
     return this.#guard(() => {
       this.#assertSameFile();
-      this.#db.exec("BEGIN IMMEDIATE");
-      try {
-        const done = work();
-        this.#db.exec("COMMIT");
-        return done;
-      } finally {
-        if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      }
+      return transact(this.#db, work);
     });
   }
 

@@ -1,0 +1,52 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, describe, expect, it } from "vitest";
+import { assertIntact, readPragma } from "./database.ts";
+import { type DatabaseFormat, migrate, readVersion } from "./migrate.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-migrate-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const FORMAT: DatabaseFormat = {
+  name: "sample",
+  applicationId: 7,
+  migrations: ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y", "INSERT INTO a VALUES (1, double(2))"],
+  addFunctions: (db) => db.function("double", (value) => Number(value) * 2),
+  oldest: { version: 2, advice: "create it again" },
+};
+
+describe("migrate", () => {
+  it("runs the missing migrations once", () => {
+    const db = new DatabaseSync(":memory:");
+    expect(readVersion(db, FORMAT)).toBe(0);
+    migrate(db, { ...FORMAT, migrations: FORMAT.migrations.slice(0, 2) });
+    expect(db.prepare("SELECT * FROM a").all()).toEqual([]);
+    for (let times = 0; times < 2; times++) migrate(db, FORMAT);
+    expect(db.prepare("SELECT * FROM a").all()).toEqual([{ x: 1, y: 4 }]);
+    expect([readVersion(db, FORMAT), readPragma(db, "application_id")]).toEqual([3, 7]);
+    assertIntact(db, FORMAT.name);
+  });
+
+  it.each([
+    ["another application", "application_id = 8", "store_corrupt", "The file is not a sample: PATH"],
+    ["no version", "user_version = 0", "store_corrupt", "The sample PATH has no valid version number"],
+    ["a newer version", "user_version = 4", "store_newer", "The sample PATH has version 4, "],
+    ["a version too old", "user_version = 1", "store_older", "The sample PATH has version 1, "],
+  ])("rejects %s and does not change the file", (what, pragma, code, message) => {
+    const path = join(folder, `${what}.db`);
+    const db = new DatabaseSync(path);
+    migrate(db, FORMAT);
+    db.exec(`PRAGMA ${pragma}`);
+    const before = readFileSync(path);
+    expect(() => migrate(db, FORMAT)).toThrow(
+      expect.objectContaining({
+        code,
+        message: expect.stringContaining(message.replace("PATH", path)) as string,
+      }),
+    );
+    db.close();
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+});
