@@ -32,6 +32,17 @@ export function migrate(db: DatabaseSync, format: DatabaseFormat): void {
   });
 }
 
+/**
+ * Migrates a database that already existed. Throws `store_corrupt` if it is empty: SQLite treats a truncated file as an
+ * empty database, and `migrate` would fill it.
+ */
+export function migrateExisting(db: DatabaseSync, format: DatabaseFormat): void {
+  const path = db.location() ?? "";
+  if (readVersion(db, format) === 0)
+    throw new LoomError("store_corrupt", `The file contains no ${format.name}: ${path}`, { path });
+  migrate(db, format);
+}
+
 /** Returns 0 for an empty database. Throws `store_newer`, `store_older` or `store_corrupt`. */
 export function readVersion(db: DatabaseSync, { name, applicationId, migrations, oldest }: DatabaseFormat): number {
   if (db.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() === undefined) return 0;

@@ -5,19 +5,26 @@
  */
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { isLoomError } from "../../protocol/index.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { assertIntact } from "../../sqlite/database.ts";
+import { assertIntact, type ConnectionOptions, openDatabase } from "../../sqlite/database.ts";
 import { makeFolder } from "../../sqlite/make-folder.ts";
 import { type DatabaseFormat, migrate, readVersion } from "../../sqlite/migrate.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
 
 /** Delay before opening again a file that another process is creating. */
 const RETRY_MS = 25;
-/** How long SQLite blocks the thread while another process writes. After that we wait asynchronously. */
-const BLOCKING_WAIT_MS = 50;
+const CONNECTION: ConnectionOptions = {
+  // After that we wait asynchronously.
+  busyTimeoutMs: 50,
+  // Writes lost in a system crash are read again from the documents.
+  synchronous: "NORMAL",
+  secureDelete: "FAST",
+  cacheBytes: 16 * 1024 * 1024,
+  maxWalBytes: 64 * 1024 * 1024,
+};
 
 /**
  * Notes on the tables:
@@ -97,18 +104,9 @@ export async function openKnowledgeDatabase(file: string, limits: KnowledgeBaseL
 function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
   const inMemory = file === ":memory:";
   if (!inMemory) makeFolder(dirname(file));
-  const db = new DatabaseSync(file, { timeout: BLOCKING_WAIT_MS });
-  try {
-    // Check the version before writing: the file may belong to another program.
+  return openDatabase(file, CONNECTION, (db) => {
     if (readVersion(db, FORMAT) === 0) db.exec("PRAGMA journal_mode = WAL");
-    // Writes lost in a system crash are read again from the documents.
-    db.exec("PRAGMA synchronous = NORMAL; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY");
-    db.exec("PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST");
     migrate(db, FORMAT);
     if (!inMemory && statSync(file).size <= maxCheckBytes) assertIntact(db, FORMAT.name);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
+  });
 }

@@ -6,6 +6,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/index.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { prepareAll, readPragma, type Statements } from "../../sqlite/database.ts";
+import { assertFile } from "../../sqlite/file-identity.ts";
 import {
   assertOwner,
   assertPosition,
@@ -32,7 +33,7 @@ import type {
 import { Page } from "../page.ts";
 import { matchRecord } from "../conversation-text.ts";
 import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
-import { assertFile, type StoreConnectionOptions, openReader } from "./connection.ts";
+import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";

@@ -172,6 +172,15 @@ describe("rejects and does not change", () => {
         change(path, "PRAGMA user_version = 0");
       },
     ],
+    "a file without tables": ["store_corrupt", (path) => change(path, "CREATE TABLE t (x); DROP TABLE t")],
+    "a file whose WAL was deleted": [
+      "store_corrupt",
+      (path) => {
+        openCredentials(path).close();
+        writeFileSync(`${path}-shm`, "");
+      },
+    ],
+    "the WAL of a deleted file": ["store_corrupt", (path) => writeFileSync(`${path}-wal`, "")],
     "a symbolic link in place of its WAL": [
       "store_failed",
       (path) => {
@@ -238,7 +247,7 @@ it("fails when the file was replaced", async () => {
   const credentials = openCredentials(path);
   const { secret } = credentials.createToken({ name: "a" });
   const principal = credentials.find(secret) ?? ANONYMOUS;
-  renameSync(path, `${path}-away`);
+  for (const suffix of ["", "-wal", "-shm"]) renameSync(`${path}${suffix}`, `${path}${suffix}-away`);
   openCredentials(path).close();
   const failed = expect.objectContaining({ code: "store_failed", details: {} }) as Error;
   await expect

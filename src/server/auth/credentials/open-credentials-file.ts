@@ -3,16 +3,13 @@
  * a credential store is rejected and left unchanged. An empty file is rejected too: it has lost its tokens, and
  * treating it as new would turn authentication off.
  */
-import { randomUUID } from "node:crypto";
-import { chmodSync, closeSync, lstatSync, openSync, rmSync, type Stats } from "node:fs";
-import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { chmodSync, lstatSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../../protocol/index.ts";
 import { asStoreError } from "../../../sqlite/as-store-error.ts";
-import { assertIntact } from "../../../sqlite/database.ts";
-import { makeFolder } from "../../../sqlite/make-folder.ts";
-import { type DatabaseFormat, migrate, readVersion } from "../../../sqlite/migrate.ts";
-import { placeFile } from "../../../sqlite/place-file.ts";
+import { assertIntact, type ConnectionOptions, openDatabase } from "../../../sqlite/database.ts";
+import { ensureFile } from "../../../sqlite/ensure-file.ts";
+import { type DatabaseFormat, migrate, migrateExisting } from "../../../sqlite/migrate.ts";
 
 export const MEMORY = ":memory:";
 
@@ -88,76 +85,60 @@ const FORMAT: DatabaseFormat = {
   migrations: [VERSION_1, "ALTER TABLE shares ADD COLUMN maker TEXT"],
 };
 
+const CONNECTION: Omit<ConnectionOptions, "busyTimeoutMs"> = {
+  synchronous: "NORMAL",
+  secureDelete: "ON",
+  cacheBytes: 4 * 1024 * 1024,
+  maxWalBytes: 8 * 1024 * 1024,
+};
+
 /** Creates the file if it does not exist. Throws `store_…` with the path in the message. */
 export function openCredentialsFile(path: string, busyTimeoutMs: number): DatabaseSync {
+  const open = (file: string, isNew: boolean): DatabaseSync =>
+    openDatabase(file, { ...CONNECTION, busyTimeoutMs }, (db) => {
+      // Check the version before writing: the file may belong to another program.
+      if (!isNew) migrateExisting(db, FORMAT);
+      db.exec("PRAGMA journal_mode = WAL");
+      if (isNew) migrate(db, FORMAT);
+      assertIntact(db, FORMAT.name);
+    });
   try {
-    if (path !== MEMORY) prepareFile(path, busyTimeoutMs);
-    return openDatabase(path, busyTimeoutMs);
+    if (path === MEMORY) return open(path, true);
+    assertNoLinks(path);
+    ensureFile(path, { name: FORMAT.name, isPrivate: true, create: (draft) => open(draft, true).close() });
+    // Another process may have created the file meanwhile.
+    assertNoLinks(path);
+    restrictToOwner(path);
+    return open(path, false);
   } catch (error) {
+    if (error instanceof LoomError) throw error;
     const { code, message, details } = asStoreError(error, path);
-    throw new LoomError(code, `Cannot open the credentials file ${path}. ${message}`, details, { cause: error });
+    throw new LoomError(code, `Cannot open the credentials file ${path}: ${message}`, details, { cause: error });
   }
 }
 
-function prepareFile(path: string, busyTimeoutMs: number): void {
-  const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found === undefined) createFile(path, busyTimeoutMs);
-  const stats = found ?? lstatSync(path);
-  if (stats.isSymbolicLink()) throw new LoomError("store_failed", "The file is a symbolic link.", { path });
-  if (!stats.isFile()) throw new LoomError("store_failed", "It is not a regular file.", { path });
-  if (stats.size === 0)
-    throw new LoomError(
-      "store_corrupt",
-      "The file is empty and its tokens are lost; restore a backup, or delete the file and create new tokens.",
-      { path },
-    );
+/** SQLite and `chmod` follow links, which another user may have placed. */
+function assertNoLinks(path: string): void {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSymbolicLink() === true)
+    throw new LoomError("store_failed", `The credentials file is a symbolic link: ${path}`, { path });
+  if (stats?.isFile() === false)
+    throw new LoomError("store_failed", `The credentials file is not a regular file: ${path}`, { path });
   for (const file of [`${path}-wal`, `${path}-shm`])
     if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-      throw new LoomError("store_failed", `The file ${file} next to it is a symbolic link.`, { path });
-  restrictToOwner(path, stats);
+      throw new LoomError("store_failed", `A file of the credential store is a symbolic link: ${file}`, { path });
 }
 
 /** A copy or an unusual umask may have made the file readable for others. */
-function restrictToOwner(path: string, { mode }: Stats): void {
-  if (process.platform === "win32" || (mode & 0o077) === 0) return;
+function restrictToOwner(path: string): void {
+  if (process.platform === "win32" || (lstatSync(path).mode & 0o077) === 0) return;
   try {
     chmodSync(path, 0o600);
   } catch {
     throw new LoomError(
       "store_failed",
-      "Other users of this machine can access the file, and its permissions cannot be changed; run `chmod 600` on it.",
-      {
-        path,
-      },
+      `Other users of this machine can access ${path}, and its permissions cannot be changed; run \`chmod 600\` on it`,
+      { path },
     );
-  }
-}
-
-/** Creates the file under a temporary name and then moves it, so other processes never see an incomplete file. */
-function createFile(path: string, busyTimeoutMs: number): void {
-  makeFolder(dirname(path), 0o700);
-  const draft = `${path}.new-${randomUUID()}`;
-  try {
-    closeSync(openSync(draft, "wx", 0o600));
-    openDatabase(draft, busyTimeoutMs).close();
-    placeFile(draft, path);
-  } finally {
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(draft + suffix, { force: true });
-  }
-}
-
-function openDatabase(path: string, busyTimeoutMs: number): DatabaseSync {
-  const db = new DatabaseSync(path, { timeout: busyTimeoutMs });
-  try {
-    // Check the version before writing: the file may belong to another program.
-    readVersion(db, FORMAT);
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON");
-    db.exec("PRAGMA journal_size_limit = 8388608; PRAGMA cache_size = -4096; PRAGMA temp_store = MEMORY");
-    migrate(db, FORMAT);
-    assertIntact(db, FORMAT.name);
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
   }
 }

@@ -5,11 +5,11 @@
  *
  * Invariants: the file contains no secret; a ticket is used at most once, even by concurrent processes.
  */
-import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../../protocol/index.ts";
 import { asStoreError } from "../../../sqlite/as-store-error.ts";
 import { prepareAll, type Statements, transact } from "../../../sqlite/database.ts";
+import { identifyFile } from "../../../sqlite/file-identity.ts";
 import type {
   Credentials,
   IssuedCredential,
@@ -86,7 +86,7 @@ class SqliteCredentials implements Credentials {
     this.#limits = { ...CREDENTIAL_LIMITS, ...limits };
     this.#now = now;
     this.#db = openCredentialsFile(path, busyTimeoutMs);
-    this.#file = this.#identifyFile();
+    this.#file = path === MEMORY ? undefined : (identifyFile(path) ?? "");
     this.#statements = prepareAll(this.#db, STATEMENTS);
   }
 
@@ -358,15 +358,9 @@ class SqliteCredentials implements Credentials {
     if (this.#file === undefined) return;
     const now = performance.now();
     if (now - this.#checkedAt < FILE_CHECK_MS && this.#checkedAt !== 0) return;
-    if (this.#identifyFile() !== this.#file)
+    if (identifyFile(this.#path) !== this.#file)
       throw new LoomError("store_failed", "The credentials file was removed or replaced; restart the server");
     this.#checkedAt = now;
-  }
-
-  #identifyFile(): string | undefined {
-    if (this.#path === MEMORY) return undefined;
-    const stats = statSync(this.#path, { bigint: true, throwIfNoEntry: false });
-    return stats === undefined ? "" : `${stats.dev}:${stats.ino}`;
   }
 
   /** Writes with full synchronization, so a change of access survives a power failure, and clears the cache. */
