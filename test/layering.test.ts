@@ -52,6 +52,9 @@ const internalFolders = ["log/sqlite"];
 /** Folders that import no package. */
 const packageFree = new Set(["protocol", "client"]);
 
+/** Folders that may choose the offline model by name. Others read the traits that a model declares. */
+const choosesModels = new Set(["models", "cli"]);
+
 /**
  * Imports in files of src/ that break a rule. `runtimePackages` are the packages that users install with this one;
  * shipped source may import no other.
@@ -79,6 +82,8 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
       for (const name of listNodeGlobals(parsed.body))
         found.push(report("node-global", `${name} does not exist in a browser`));
     }
+    if (!isTest && folder !== "" && !choosesModels.has(folder) && namesOfflineModel(parsed.body))
+      found.push(report("offline-model", `${folder} must not know the offline model; use the traits of the model`));
     if (file.path === "src/index.ts" && !parsed.body.every((node) => isReExport(node))) {
       found.push(report("root-reexport", "src/index.ts only re-exports, by name"));
     }
@@ -107,6 +112,16 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
         : ["undeclared-package", `${name} is not installed with this package`];
     }
   });
+}
+
+/** Whether a file imports the offline model, or has its name as a string or an identifier. */
+function namesOfflineModel(body: readonly SyntaxNode[]): boolean {
+  let isNamed = listImports(body).some(({ specifier = "" }) => /\/models\/offline(?:\/|-model\.)/.test(specifier));
+  walkSyntax(body, (node) => {
+    if (node.type === "Literal" && /^offline(?:\/|$)/.test(String(node["value"]))) isNamed = true;
+    if (node.type === "Identifier" && node["name"] === "OfflineModel") isNamed = true;
+  });
+  return isNamed;
 }
 
 /** Node globals that a file uses. Names that the file declares do not count. */
@@ -167,6 +182,14 @@ describe("layering", () => {
     expect(Object.keys(mayImport).filter((folder) => reaches(folder).has(folder))).toEqual([]);
   });
 
+  it("keeps the offline model out of the page", () => {
+    const named = readSourceFiles("web/src").filter((file) => {
+      const parsed = parseSource(file);
+      return !isTestFile(file.path) && (!("body" in parsed) || namesOfflineModel(parsed.body));
+    });
+    expect(named.map(({ path }) => path)).toEqual([]);
+  });
+
   const planted: [rule: string, path: string, text: string][] = [
     ["arrow", "src/protocol/event.ts", `import type { Frame } from "../framing/frame.ts";`],
     ["arrow", "src/framing/sse.ts", `export { isEvent } from "../protocol/index.ts";`],
@@ -193,6 +216,9 @@ describe("layering", () => {
     ["undeclared-package", "src/log/sqlite.ts", `import sqlite from "@scope/missing/sub";`],
     ["outside", "src/cli/version.ts", `import manifest from "../../package.json" with { type: "json" };`],
     ["computed-import", "src/models/provider.ts", `export const load = (name: string) => import(name);`],
+    ["offline-model", "src/agents/a.ts", `import { WORDS } from "../models/offline/read-passages.ts";`],
+    ["offline-model", "src/agents/a.ts", `import { OfflineModel } from "../models/index.ts";`],
+    ["offline-model", "src/context/a.ts", `export const is = (m: { id: string }) => m.id === "offline";`],
     ["root-reexport", "src/index.ts", `import { x } from "./protocol/index.ts"; export const y = x;`],
     ["root-reexport", "src/index.ts", `export * from "./protocol/index.ts";`],
     ["root-file", "src/stray.ts", `export const stray = 1;`],
@@ -230,6 +256,13 @@ describe("layering", () => {
       "src/index.ts",
       `// Entry point.\nexport { a } from "./protocol/index.ts";\nexport type { B } from "./log/b.ts";`,
     ],
+    ["the choice of the offline model", "src/cli/a.ts", `import { OfflineModel } from "../models/offline-model.ts";`],
+    [
+      "a text about the offline model",
+      "src/agents/a.ts",
+      `export const text = "The offline model answers"; // "offline"`,
+    ],
+    ["the offline model in tests", "src/agents/a.test.ts", `import { OfflineModel } from "../models/index.ts";`],
     ["imports of the CLI", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
   ];
   it.each(accepted)("accepts %s", (_why, path, text) => {

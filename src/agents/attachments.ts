@@ -31,7 +31,7 @@ export interface AttachmentOptions {
 
 export interface AttachmentsHost {
   readonly sessionId: string;
-  readonly model: Pick<LanguageModel, "provider">;
+  readonly model: Pick<LanguageModel, "provider" | "traits">;
   readonly blobs: AgentBlobs | undefined;
   readonly options: AttachmentOptions | undefined;
   readonly signal: AbortSignal;
@@ -106,16 +106,15 @@ export class Attachments {
   async #resolvePart(part: AttachmentPart, isChosen: boolean): Promise<UserPart> {
     const { mediaType, name } = part;
     const isText = isTextType(mediaType);
-    // The offline model receives every file and describes it itself.
-    const isOffline = this.#host.model.provider === "offline";
-    if (!isOffline && !isText && !this.#accepts.has(mediaType))
+    const { acceptsAllFiles = false } = this.#host.model.traits ?? {};
+    if (!acceptsAllFiles && !isText && !this.#accepts.has(mediaType))
       return note(part, "was omitted because you cannot read files of this type");
     if (this.#isRefused && !isText) return note(part, "was omitted because your provider rejected it");
     if (!isChosen) return note(part, "was omitted because the files of the conversation are too many or too large");
     const data = await this.#readOnce(part);
     if (data === undefined) return note(part, "no longer exists");
     if (data === "larger") return note(part, "was omitted because it is larger than stated");
-    if (isText && !isOffline) return this.#quote(part, data);
+    if (isText && !acceptsAllFiles) return this.#quote(part, data);
     return { type: "file", mediaType, ...(name === undefined ? {} : { filename: name }), data };
   }
 

@@ -118,8 +118,7 @@ export async function think(
   };
   try {
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
-    // The offline model reads only the last user message.
-    const joined = model.provider === "offline" ? fitted : joinUserMessages(fitted);
+    const joined = model.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
     const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
       callModel(model, { ...request, messages }, listener, options);
     const resolved = files?.resolve(joined) ?? joined;

@@ -18,6 +18,7 @@ export type {
   ModelSettings,
   ModelTool,
   ModelToolCall,
+  ModelTraits,
   ModelUsage,
   ProviderOptions,
   ReasoningPart,

@@ -3,7 +3,7 @@
  * streams word by word. The same prompt and seed always give the same answer.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
-import type { LanguageModel, ModelMessage, ModelTool } from "./model.ts";
+import type { LanguageModel, ModelMessage, ModelTool, ModelTraits } from "./model.ts";
 import { answerPrompt, type OfflineAnswer } from "./offline/answer-prompt.ts";
 import { fillSchema } from "./offline/fill-schema.ts";
 import { listAbilities } from "./offline/find-tasks.ts";
@@ -45,6 +45,7 @@ export class OfflineModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "offline";
   readonly modelId = "offline";
+  readonly traits: ModelTraits = { readsLastMessageOnly: true, acceptsAllFiles: true, canSummarize: false };
   readonly #delayMs: number;
   readonly #seed: number;
 

@@ -22,6 +22,8 @@ export interface Provider {
   /** Default address. */
   readonly baseURL?: string;
   readonly needsKey: boolean;
+  /** A program in this package instead of a language model. */
+  readonly isOffline?: boolean;
   /** Default model. */
   readonly model?: string;
   /** Loads the package and creates the model. */
@@ -84,6 +86,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
     "offline",
     {
       needsKey: false,
+      isOffline: true,
       model: "offline",
       async open() {
         // Loaded lazily, because the offline model is large.

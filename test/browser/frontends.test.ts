@@ -24,6 +24,7 @@ class HeldModel implements LanguageModel {
   readonly specificationVersion = this.#offline.specificationVersion;
   readonly provider = this.#offline.provider;
   readonly modelId = this.#offline.modelId;
+  readonly traits = this.#offline.traits;
   #hold: { readonly asked: () => void; readonly gate: Promise<void> } | undefined;
 
   async doStream(request: Parameters<OfflineModel["doStream"]>[0]): ReturnType<OfflineModel["doStream"]> {

@@ -31,9 +31,9 @@ describe.skipIf(!hasChromium)("accessibility (skipped without Chromium)", () => 
   /** The fixture's runs stream at once; the screen reader test streams word by word. */
   let model = new OfflineModel();
   beforeAll(async () => {
-    const { specificationVersion, provider, modelId } = model;
+    const { specificationVersion, provider, modelId, traits } = model;
     const doStream: OfflineModel["doStream"] = (request) => model.doStream(request);
-    fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, doStream } });
+    fixture = await createPageFixture({ model: { specificationVersion, provider, modelId, traits, doStream } });
     for (const [session, agent, message] of RUNS) {
       const accept = session === "asking" ? "application/json" : "application/x-ndjson";
       const response = await fetch(`${fixture.url}/v1/sessions/${session}/runs`, {

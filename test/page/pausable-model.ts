@@ -7,9 +7,10 @@ type StreamRequest = Parameters<OfflineModel["doStream"]>[0];
 
 export class PausableModel implements LanguageModel {
   readonly specificationVersion = "v4";
-  readonly provider = "offline";
-  readonly modelId = "offline";
   readonly #inner = new OfflineModel();
+  readonly provider = this.#inner.provider;
+  readonly modelId = this.#inner.modelId;
+  readonly traits = this.#inner.traits;
   #pause: { readonly type: string; left: number } | undefined;
   #blocked: (() => void)[] = [];
 

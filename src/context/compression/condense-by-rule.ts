@@ -1,6 +1,6 @@
 /**
- * Writes a summary without a model, for the offline model: the first characters of each message, as many of the latest
- * as fit.
+ * Writes a summary without a model, for models that cannot: the first characters of each message, as many of the latest as
+ * fit.
  */
 import type { ModelMessage } from "../../models/model.ts";
 

@@ -50,8 +50,7 @@ async function summarize(
 ): Promise<WrittenSummary> {
   const { maxSummaryTokens } = budget;
   const writer = await findWriter(model);
-  if (writer.provider === "offline") {
-    // The offline model answers by rules and has none for summaries.
+  if (writer.traits?.canSummarize === false) {
     const text = condenseByRule(before, messages, (lines) => tokens.countText(lines) <= maxSummaryTokens);
     return { text: shortenText(text, maxSummaryTokens, tokens), unread: 0 };
   }

@@ -48,15 +48,11 @@ function readHead(about: string): Pick<FoundPassage, "title" | "where" | "score"
   return { title, where: where.replace(SCORE, ""), ...(score === undefined ? {} : { score: Number(score) }) };
 }
 
-/**
- * The words with which agents introduce search results in the system message, or say that there are none. Agents import
- * them from here.
- */
-export const CONTEXT_WORDS = {
-  found: "Passages found for the user's question",
-  nothing: "A search of the documents found nothing for this question.",
-  failed: "The search of the documents failed.",
-} as const;
+// The words with which agents introduce search results in the system message, or say that there are none.
+// `test/models/offline-knowledge.test.ts` fails if an agent uses other words.
+const FOUND = "Passages found for the user's question";
+const NOTHING = "A search of the documents found nothing for this question.";
+const FAILED = "The search of the documents failed.";
 
 /** The outcome of a search that ran before the question. */
 export interface GivenContext {
@@ -66,9 +62,9 @@ export interface GivenContext {
 }
 
 export function findContext(system: string): GivenContext {
-  const at = system.indexOf(CONTEXT_WORDS.found);
+  const at = system.indexOf(FOUND);
   if (at >= 0) return { text: system.slice(at), outcome: "found" };
   const lines = new Set(system.split("\n"));
-  const isFailed = lines.has(CONTEXT_WORDS.failed);
-  return { text: "", outcome: lines.has(CONTEXT_WORDS.nothing) ? "nothing" : isFailed ? "failed" : "none" };
+  const isFailed = lines.has(FAILED);
+  return { text: "", outcome: lines.has(NOTHING) ? "nothing" : isFailed ? "failed" : "none" };
 }

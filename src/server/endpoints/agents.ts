@@ -6,9 +6,6 @@ import { PROVIDERS } from "../../models/providers.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { Models } from "../api/shapes.generated.ts";
 
-/** Provider of the built-in rule-based program, which is not a language model. */
-const OFFLINE = "offline";
-
 const listAgents = defineOperation({
   id: "listAgents",
   method: "GET",
@@ -45,13 +42,13 @@ const listModels = defineOperation({
 
 function describeProviders(models: readonly string[]): Models["providers"] {
   const used = new Set(models.map((model) => model.split("/", 1)[0]));
-  return [...PROVIDERS].map(([name, { model, needsKey, keyVariable }]) => ({
+  return [...PROVIDERS].map(([name, { model, needsKey, isOffline = false, keyVariable }]) => ({
     name,
     ...(model === undefined ? {} : { model }),
     needs_key: needsKey,
     ...(keyVariable === undefined ? {} : { key_variable: keyVariable }),
     has_key: keyVariable !== undefined && (process.env[keyVariable] ?? "").trim() !== "",
-    is_offline: name === OFFLINE,
+    is_offline: isOffline,
     in_use: used.has(name),
   }));
 }

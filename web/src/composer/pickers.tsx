@@ -104,5 +104,5 @@ function KeysNote({ known }: { readonly known: PageState["models"] }): ReactNode
 
 function isOfflineModel(model: string, known: PageState["models"]): boolean {
   const provider = model.split("/", 1)[0] ?? "";
-  return known?.providers.some(({ name, is_offline }) => name === provider && is_offline) ?? provider === "offline";
+  return known?.providers.some(({ name, is_offline }) => name === provider && is_offline) ?? false;
 }

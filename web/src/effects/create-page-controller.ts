@@ -185,8 +185,9 @@ async function loadAgents(context: EffectContext): Promise<void> {
   );
   if (loaded === undefined) return;
   const [{ agents }, models] = loaded;
-  context.store.dispatch({ type: "agents/loaded", agents });
+  // The picker of an agent's model needs to know the providers.
   context.store.dispatch({ type: "models/loaded", models });
+  context.store.dispatch({ type: "agents/loaded", agents });
 }
 
 /** Applies settings to the document and stores each change. */
