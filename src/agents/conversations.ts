@@ -35,9 +35,9 @@ export class Conversations {
   trim(): void {
     let characters = 0;
     for (const conversation of this.#conversations.values()) characters += conversation.characters;
-    for (const [sessionId, conversation] of this.#conversations) {
+    for (const sessionId of this.#conversations.keys()) {
       if (characters <= MAX_REMEMBERED_CHARACTERS) return;
-      characters -= conversation.characters;
+      characters -= this.#conversations.get(sessionId)?.characters ?? 0;
       this.#conversations.delete(sessionId);
     }
   }

@@ -2,34 +2,63 @@
  * A map with a maximum size: adding an entry beyond it removes the entry that was set longest ago. Holds the state of
  * sessions and runs in endless streams.
  */
-export class BoundedMap<V> extends Map<string, V> {
+export class BoundedMap<V> {
+  readonly #entries = new Map<string, V>();
   readonly #limit: number;
   readonly #onEvict: ((value: V) => void) | undefined;
   /** True once an entry was removed; a missing key may have existed. */
   evicted = false;
 
   constructor(limit: number, onEvict?: (value: V) => void) {
-    super();
     this.#limit = limit;
     this.#onEvict = onEvict;
   }
 
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.#entries.get(key);
+  }
+
   /** Returns the value of `key` and creates it if missing. Only creating it makes the entry the newest. */
   getOrCreate(key: string, create: () => V): V {
-    let value = this.get(key);
+    let value = this.#entries.get(key);
     if (value === undefined) this.set(key, (value = create()));
     return value;
   }
 
-  override set(key: string, value: V): this {
-    this.delete(key);
-    super.set(key, value);
-    if (this.size > this.#limit) {
-      const [[oldest, gone]] = this as unknown as [[string, V]];
-      this.delete(oldest);
-      this.evicted = true;
-      this.#onEvict?.(gone);
-    }
-    return this;
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  /** Makes the entry the newest. */
+  set(key: string, value: V): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#limit) return;
+    const [[oldest, gone]] = this.#entries as unknown as [[string, V]];
+    this.#entries.delete(oldest);
+    this.evicted = true;
+    this.#onEvict?.(gone);
+  }
+
+  delete(key: string): boolean {
+    return this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+
+  /** The keys, the one set longest ago first. */
+  keys(): MapIterator<string> {
+    return this.#entries.keys();
+  }
+
+  /** The values, the one set longest ago first. */
+  values(): MapIterator<V> {
+    return this.#entries.values();
   }
 }

@@ -124,7 +124,7 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
   };
 }
 
-function takeOut<V>(map: Map<string, V>, key: string): V | undefined {
+function takeOut<V>(map: BoundedMap<V>, key: string): V | undefined {
   const value = map.get(key);
   if (value !== undefined) map.delete(key);
   return value;
