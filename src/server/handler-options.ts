@@ -8,7 +8,7 @@ import type { Callback, Observer, PrometheusRegister, StreamMeter } from "../obs
 import { describeValue, LoomError } from "../protocol/index.ts";
 import type { AuthOptions } from "./auth/auth-options.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
-import type { Authorize } from "./guard/authorize.ts";
+import type { Authorize } from "./auth/authorize.ts";
 import type { Notify } from "./guard/notice.ts";
 import type { RunDispatcherOptions } from "./runs/create-run-dispatcher.ts";
 import type { ServedAgents } from "./runs/agent-registry.ts";

@@ -9,7 +9,8 @@ export type { ServedAgent } from "./runs/run-dispatcher.ts";
 export type { ServedKnowledge } from "./served-knowledge.ts";
 export type { ServedAgents } from "./runs/agent-registry.ts";
 export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
-export { type Action, type Caller, type Authorize, type AuthorizeRequest } from "./guard/authorize.ts";
+export type { Caller, Authorize, AuthorizeRequest } from "./auth/authorize.ts";
+export type { Action, Scope } from "./auth/scopes.ts";
 export type { Notice, Notify } from "./guard/notice.ts";
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
@@ -21,7 +22,6 @@ export {
   type ToolRules,
   DEFAULT_PRINCIPAL_LIMITS,
 } from "./auth/principal.ts";
-export type { Scope } from "./auth/scopes.ts";
 export { type CommandResponse, executeCommand, type CommandHost, type RunCommand } from "./commands/execute-command.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./endpoints/events-handler.ts";

@@ -12,7 +12,7 @@ import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/create-command-host.ts";
 import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
-import type { Authorize } from "./guard/authorize.ts";
+import type { Authorize } from "./auth/authorize.ts";
 import { createGuard } from "./guard/create-guard.ts";
 import { readHost } from "./guard/read-request-info.ts";
 import { readProxies } from "./guard/read-proxies.ts";

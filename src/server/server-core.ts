@@ -4,7 +4,7 @@ import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
 import type { Access } from "./auth/access.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { CommandHost } from "./commands/execute-command.ts";
-import type { Authorize } from "./guard/authorize.ts";
+import type { Authorize } from "./auth/authorize.ts";
 import type { RunDispatcher } from "./runs/run-dispatcher.ts";
 import type { ServedKnowledge } from "./served-knowledge.ts";
 import type { ServerLimits } from "./server-limits.ts";

@@ -13,7 +13,7 @@ import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob
 import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
-import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
+import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import { createApp } from "../../src/server/http/create-app.ts";
 import { createRunDispatcher } from "../../src/server/runs/create-run-dispatcher.ts";
 import type { ServedAgents } from "../../src/server/runs/agent-registry.ts";

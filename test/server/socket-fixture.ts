@@ -13,7 +13,7 @@ import { LoomError } from "../../src/protocol/index.ts";
 import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
-import { allowAll, type Authorize } from "../../src/server/guard/authorize.ts";
+import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import type { RunDispatcher } from "../../src/server/runs/run-dispatcher.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits.ts";

@@ -3,7 +3,8 @@
  * OpenAPI document is generated from it, and the server mounts it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Action, Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 

@@ -4,7 +4,8 @@
  */
 import type { LoomError } from "../../protocol/index.ts";
 import type { Observer } from "../../observe/index.ts";
-import type { Caller, Authorize, RequestInfo } from "../guard/authorize.ts";
+import type { Caller, Authorize } from "./authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { AuthService } from "./auth-service.ts";
 import type { PendingRun } from "./limits/live-runs.ts";
 import type { Principal } from "./principal.ts";

@@ -1,5 +1,5 @@
 /** What the authentication endpoints need: verify a credential, and issue cookies, tickets and share links. */
-import type { RequestInfo } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import type { Principal } from "./principal.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { RequestInfo } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 import {
   clearCookies,
   mayUseCookies,

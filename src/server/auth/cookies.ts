@@ -4,7 +4,7 @@
  *
  * Invariants: scripts cannot read the cookies, other sites cannot send them, and a cookie never contains a token.
  */
-import type { RequestInfo } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 
 export interface Cookies {
   /** Secret of the signed-in session. */

@@ -1,11 +1,12 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { MemoryLog } from "../../log/index.ts";
-import type { Action, Caller, RequestInfo } from "../guard/authorize.ts";
+import type { Caller } from "./authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
+import { type Action, DEFAULT_SCOPES } from "./scopes.ts";
 import type { AuthOptions } from "./auth-options.ts";
 import { createAccess } from "./create-access.ts";
 import { mayRead } from "./create-authorize.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { DEFAULT_SCOPES } from "./scopes.ts";
 
 const ORIGIN = "http://127.0.0.1:10338";
 

@@ -1,10 +1,10 @@
 /** Access control of a server with authentication: combines credentials, JWTs, cookies, tickets, scopes and limits. */
 import { LoomError } from "../../protocol/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { RequestInfo } from "../guard/authorize.ts";
-import { assertAgentAllowed } from "../commands/command-author.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { Access, Identity } from "./access.ts";
 import type { AuthOptions } from "./auth-options.ts";
+import type { Caller } from "./authorize.ts";
 import { readCookies } from "./cookies.ts";
 import { createAuthorize, mayRead } from "./create-authorize.ts";
 import { createAuthenticator } from "./create-authenticator.ts";
@@ -13,10 +13,10 @@ import { createFailures } from "./limits/failures.ts";
 import { createAccessGrants } from "./limits/access-grants.ts";
 import { createLiveRuns } from "./limits/live-runs.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
-import { ANONYMOUS, type Principal } from "./principal.ts";
+import { ANONYMOUS, assertAgentAllowed, type Principal } from "./principal.ts";
 import { createRates } from "./limits/rates.ts";
-import { revalidateCaller } from "./revalidate-caller.ts";
 import { createSpend } from "./limits/spend.ts";
+import { unauthorized } from "./unauthorized.ts";
 
 export interface AccessDependencies {
   readonly log: Log;
@@ -119,4 +119,14 @@ function readBearer({ headers }: RequestInfo): string | undefined {
 function toLink(credentials: Credentials, secret: string, at: number): readonly Principal[] {
   const link = credentials.find(secret, at);
   return link?.kind === "share" ? [link] : [];
+}
+
+/**
+ * Checks the caller's credentials again, for example long after a socket opened. Throws `unauthorized` if the credential
+ * is no longer valid, and returns the caller without its revoked share links.
+ */
+function revalidateCaller(caller: Caller, isValid: (principal: Principal) => boolean): Caller {
+  const { principal, shares } = caller;
+  if (principal.kind !== "anonymous" && !isValid(principal)) throw unauthorized(true);
+  return shares.every(isValid) ? caller : { ...caller, shares: shares.filter(isValid) };
 }

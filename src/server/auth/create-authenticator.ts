@@ -3,7 +3,7 @@
  * cannot learn what was wrong with it.
  */
 import { isLoomError } from "../../protocol/index.ts";
-import type { RequestInfo } from "../guard/authorize.ts";
+import type { RequestInfo } from "../guard/read-request-info.ts";
 import type { JwtOptions } from "./auth-options.ts";
 import type { Credentials } from "./credentials/credentials.ts";
 import type { Failures } from "./limits/failures.ts";

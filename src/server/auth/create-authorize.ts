@@ -9,10 +9,10 @@
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { LoomError } from "../../protocol/index.ts";
-import type { Action, Authorize } from "../guard/authorize.ts";
+import type { Authorize } from "./authorize.ts";
+import { type Action, isAllowedByShareLink, mayCreateSession, type Scope, scopeOf } from "./scopes.ts";
 import type { Identity } from "./access.ts";
 import type { Principal } from "./principal.ts";
-import { isAllowedByShareLink, mayCreateSession, type Scope, scopeOf } from "./scopes.ts";
 import { unauthorized } from "./unauthorized.ts";
 
 type Sessions = Pick<Log, "getSession">;

@@ -1,5 +1,5 @@
 /** Access control when authentication is off, the default on localhost: every caller is the local user. */
-import { allowAll } from "../guard/authorize.ts";
+import { allowAll } from "./authorize.ts";
 import type { Access, Identity } from "./access.ts";
 import { LOCAL } from "./principal.ts";
 

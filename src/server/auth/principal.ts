@@ -1,6 +1,6 @@
 /** The identity behind a request: its owner, scopes and limits. */
 import { LOCAL_OWNER } from "../../log/index.ts";
-import type { ToolRules } from "../../protocol/index.ts";
+import { LoomError, type ToolRules } from "../../protocol/index.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
 
 export type { ToolRule, ToolRules } from "../../protocol/index.ts";
@@ -66,6 +66,12 @@ export const DEFAULT_PRINCIPAL_LIMITS = {
 /** Key under which requests and streams of the principal are counted. */
 export function accountOf({ account, id }: Principal): string {
   return account ?? id;
+}
+
+/** Throws `forbidden` if the credential may not use the agent. Runs without an agent name are allowed. */
+export function assertAgentAllowed({ agents }: Pick<Principal, "agents">, agent: string | undefined): void {
+  if (agents === undefined || agent === undefined || agents.includes(agent)) return;
+  throw new LoomError("forbidden", `This credential may not use the agent "${agent.slice(0, 100)}"`, { agent });
 }
 
 /** Every caller when authentication is off. */

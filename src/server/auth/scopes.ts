@@ -1,5 +1,26 @@
-/** Scopes of credentials and the actions they allow. Every action except `public` needs exactly one scope. */
-import type { Action } from "../guard/authorize.ts";
+/** The actions of requests, and the scopes that allow them. Every action except `public` needs exactly one scope. */
+
+/** What a request does. */
+export type Action =
+  /** Available without authentication: health, the API description and sign-in. */
+  | "public"
+  | "sessions.list"
+  | "sessions.create"
+  | "sessions.read"
+  | "sessions.write"
+  | "sessions.delete"
+  | "sessions.share"
+  | "runs.start"
+  | "runs.control"
+  | "runs.approve"
+  | "ingest"
+  | "blobs.read"
+  | "blobs.write"
+  | "images.read"
+  | "knowledge.read"
+  | "knowledge.write"
+  | "server.read"
+  | "metrics.read";
 
 /** `admin` allows every action on the sessions of all owners. */
 export const SCOPES = ["read", "write", "run", "approve", "knowledge", "ingest", "metrics", "admin"] as const;

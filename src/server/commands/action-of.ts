@@ -3,7 +3,7 @@
  * needs its own permission.
  */
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import type { Action } from "../guard/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 
 const ACTIONS: { readonly [type in ControlCommand["type"]]: Action } = {
   run: "runs.start",

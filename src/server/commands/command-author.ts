@@ -4,7 +4,7 @@
  */
 import { type CreateOptions, type Log, LOCAL_OWNER, type SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
 import type { RunAdmission } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";
 
@@ -29,14 +29,6 @@ export const LOCAL_AUTHOR: CommandAuthor = { owner: LOCAL_OWNER, isAdmin: true }
 /** Whether the author may access the session. */
 export function canAccess({ owner, isAdmin }: CommandAuthor, info: SessionInfo): boolean {
   return isAdmin || info.owner === owner;
-}
-
-/** Throws `forbidden` if the author may not use the agent. Runs without an agent name are allowed. */
-export function assertAgentAllowed({ agents }: Pick<CommandAuthor, "agents">, agent: string | undefined): void {
-  if (agents === undefined || agent === undefined || agents.includes(agent)) return;
-  throw new LoomError("forbidden", `This credential may not use the agent "${agent.slice(0, 100)}"`, {
-    agent,
-  });
 }
 
 /**

@@ -14,14 +14,8 @@ import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../to-public-error.ts";
-import {
-  assertAgentAllowed,
-  type CommandAuthor,
-  findOwnSession,
-  LOCAL_AUTHOR,
-  ensureOwnSession,
-  canAccess,
-} from "./command-author.ts";
+import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, ensureOwnSession, canAccess } from "./command-author.ts";
+import { assertAgentAllowed } from "../auth/principal.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
 import { describeAttachments } from "./describe-attachments.ts";

@@ -11,7 +11,7 @@ import { findReader } from "../auth/create-authorize.ts";
 import type { Principal } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
-import type { Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 import { findSession } from "./find-session.ts";
 

@@ -7,7 +7,7 @@ import type { AckControl, ControlCommand } from "../../protocol/control/index.ts
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { executeCommand } from "../commands/execute-command.ts";
 import { commandHostFor } from "../commands/command-host-for.ts";
-import type { Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../server-core.ts";
 
 export const IDEMPOTENCY_HEADER = {

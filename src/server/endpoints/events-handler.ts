@@ -11,7 +11,7 @@ import type { StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/execute-command.ts";
 import { OPEN_ACCESS } from "../auth/open-access.ts";
-import { allowAll } from "../guard/authorize.ts";
+import { allowAll } from "../auth/authorize.ts";
 import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "../http/response-headers.ts";
 import { assertPath, createApp } from "../http/create-app.ts";
 import { readNodeBindings } from "../http/node-bindings.ts";

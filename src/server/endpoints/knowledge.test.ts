@@ -10,7 +10,7 @@ import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from
 import { MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { AddedDocument, KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
-import type { Action } from "../guard/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 import { createLoomHandler } from "../loom-handler.ts";
 
 const TIDES = "# Tides\n\nThe moon pulls the sea, twice a day.\n";

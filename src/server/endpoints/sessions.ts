@@ -10,7 +10,7 @@ import { blobUrl } from "../blobs/blob-url.ts";
 import { runInSessionQueue } from "../commands/execute-command.ts";
 import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
-import type { Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
 import { createRevocableBody } from "../http/revocable-body.ts";
 import type { ServerCore } from "../server-core.ts";
 import { sessionPath } from "./resource-paths.ts";

@@ -1,6 +1,17 @@
 /** Determines the client address and the public URL of a request, using the headers of trusted proxies only. */
-import type { RequestInfo } from "./authorize.ts";
 import { type Proxies, readAddress } from "./read-proxies.ts";
+
+/** A request before it is authenticated. */
+export interface RequestInfo {
+  /** HTTP method in upper case; `UPGRADE` for a WebSocket. */
+  readonly method: string;
+  readonly headers: Headers;
+  readonly url: URL;
+  /** Client address, as reported by trusted proxies; undefined if unknown. */
+  readonly address: string | undefined;
+  /** Scheme and host as the client sees them: `https://agents.example.com`. */
+  readonly origin: string;
+}
 
 export interface RawRequest {
   /** Default: `GET`. */

@@ -6,7 +6,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
-import type { Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
 import { readRequestInfo } from "../guard/read-request-info.ts";
 import type { RequestPipeline } from "./answer-request.ts";
 import { readRequestId } from "./response-headers.ts";

@@ -22,7 +22,7 @@ import {
 } from "../../protocol/control/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { awaitSubmitted, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
-import type { Action } from "../guard/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 import { SERVER_LIMITS } from "../server-limits.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { createStreams } from "../streams/create-streams.ts";

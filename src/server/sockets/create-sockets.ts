@@ -12,7 +12,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { LoomError } from "../../protocol/index.ts";
-import type { Caller } from "../guard/authorize.ts";
+import type { Caller } from "../auth/authorize.ts";
 import { refuseUpgrade } from "../http/refuse-upgrade.ts";
 import type { ServerCore } from "../server-core.ts";
 import { openControlPeer } from "./control-peer.ts";

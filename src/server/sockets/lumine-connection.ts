@@ -19,7 +19,7 @@ import { assertName, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type CommandResponse, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
 import { deriveRunId } from "../commands/derive-run-id.ts";
-import type { Action } from "../guard/authorize.ts";
+import type { Action } from "../auth/scopes.ts";
 import type { StreamReader, ReaderEnd, ReadRequest, Streams } from "../streams/stream-reader.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { type LumineInput, readLumineInput } from "./lumine-input.ts";

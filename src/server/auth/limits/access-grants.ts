@@ -8,7 +8,7 @@
  * - If the credential store fails three sweeps in a row, all streams end.
  */
 import { LoomError } from "../../../protocol/index.ts";
-import type { Caller } from "../../guard/authorize.ts";
+import type { Caller } from "../authorize.ts";
 import type { Identity } from "../access.ts";
 import { accountOf, type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
