@@ -22,7 +22,7 @@ import { encodeControl } from "../src/protocol/control/index.ts";
 import { LOCAL } from "../src/server/auth/principal.ts";
 import { streamResponse } from "../src/server/http/stream-response.ts";
 import type { ServerCore } from "../src/server/server-core.ts";
-import { SERVER_LIMITS } from "../src/server/server-limits.ts";
+import { SERVER_LIMITS } from "../src/server/guard/server-limits.ts";
 import { createSockets } from "../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../src/server/streams/create-streams.ts";
 

@@ -8,7 +8,7 @@ export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom
 export type { ServedAgent } from "./runs/run-dispatcher.ts";
 export type { ServedKnowledge } from "./served-knowledge.ts";
 export type { ServedAgents } from "./runs/agent-registry.ts";
-export { SERVER_LIMITS, type ServerLimits } from "./server-limits.ts";
+export { SERVER_LIMITS, type ServerLimits } from "./guard/server-limits.ts";
 export type { Caller, Authorize, AuthorizeRequest } from "./auth/authorize.ts";
 export type { Action, Scope } from "./auth/scopes.ts";
 export type { Notice, Notify } from "./guard/notice.ts";

@@ -27,7 +27,7 @@ import { readBasePath } from "./http/strip-base.ts";
 import { readPackageVersion } from "./read-package-version.ts";
 import { createRunDispatcher } from "./runs/create-run-dispatcher.ts";
 import type { ServerCore } from "./server-core.ts";
-import { readLimits } from "./server-limits.ts";
+import { readLimits } from "./guard/server-limits.ts";
 import { createSockets, SOCKET_PATHS } from "./sockets/create-sockets.ts";
 import { createStreams } from "./streams/create-streams.ts";
 

@@ -10,7 +10,7 @@ import { ScriptedModel } from "../models/testing.ts";
 import { openCredentials } from "./auth/credentials/open-credentials.ts";
 import { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
-import { SERVER_LIMITS } from "./server-limits.ts";
+import { SERVER_LIMITS } from "./guard/server-limits.ts";
 
 async function start(options: Partial<LoomServerOptions> = {}): Promise<LoomServer> {
   const agents = { main: agent({ model: new ScriptedModel([{ text: "Hello." }]) }) };

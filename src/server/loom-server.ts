@@ -11,7 +11,7 @@ import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.
 import { answerMalformed, refuseUnknownUpgrade } from "./http/answer-malformed.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { buildHandler, type CloseHandlerOptions, type LoomHandler, readHosts } from "./loom-handler.ts";
-import { readLimits, type ServerLimits } from "./server-limits.ts";
+import { readLimits, type ServerLimits } from "./guard/server-limits.ts";
 
 const DEFAULT_PORT = 10338;
 

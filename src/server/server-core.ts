@@ -7,7 +7,7 @@ import type { CommandHost } from "./commands/execute-command.ts";
 import type { Authorize } from "./auth/authorize.ts";
 import type { RunDispatcher } from "./runs/run-dispatcher.ts";
 import type { ServedKnowledge } from "./served-knowledge.ts";
-import type { ServerLimits } from "./server-limits.ts";
+import type { ServerLimits } from "./guard/server-limits.ts";
 import type { Streams } from "./streams/stream-reader.ts";
 
 export interface ServerCore {

@@ -14,7 +14,7 @@ import { MemoryLog } from "../../src/log/index.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { type ServerLimits, SERVER_LIMITS } from "../../src/server/server-limits.ts";
+import { type ServerLimits, SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { printLine } from "../durability/print-line.ts";
 
 setFlagsFromString("--expose-gc");

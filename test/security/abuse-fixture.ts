@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { expect, vi } from "vitest";
 import { WebSocket } from "ws";
-import type { ServerLimits } from "../../src/server/server-limits.ts";
+import type { ServerLimits } from "../../src/server/guard/server-limits.ts";
 import { startChild } from "../durability/child.ts";
 
 export interface ServerMeasurement {

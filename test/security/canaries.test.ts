@@ -19,7 +19,7 @@ import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob
 import type { BlobStore } from "../../src/server/blobs/blob-store.ts";
 import { type LoomServer, type LoomServerOptions, startLoomServer } from "../../src/server/loom-server.ts";
 import { OPERATIONS } from "../../src/server/api/operations.ts";
-import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { defineTool } from "../../src/tools/index.ts";
 import { call as callMcp, closeAll, open, serve } from "../../src/tools/mcp/mcp-fixture.contract.ts";
 import { overrideLog } from "../log-sessions.ts";

@@ -11,7 +11,7 @@ import { openCredentials } from "../../src/server/auth/credentials/open-credenti
 import type { Scope } from "../../src/server/auth/scopes.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { type LoomServerOptions, startLoomServer } from "../../src/server/loom-server.ts";
-import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { createTools } from "../agents/counted-tools.ts";
 
 /** Scopes for working with sessions. */

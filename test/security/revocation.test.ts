@@ -14,7 +14,7 @@ import type { ServedKnowledge } from "../../src/server/served-knowledge.ts";
 import { createEntry } from "../../src/log/index.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
-import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import {
   type AuthServerFixture,

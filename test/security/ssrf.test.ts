@@ -9,7 +9,7 @@ import { HttpRefusal } from "../../src/server/http/refuse-request.ts";
 import { createImageOperation } from "../../src/server/endpoints/images.ts";
 import type { ApiCall } from "../../src/server/api/operation.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
-import { SERVER_LIMITS } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import type { OpenExchange } from "../../src/tools/fetch/open-exchange.ts";
 import { createFetchTool, type FetchToolOptions, type ToolOutcome } from "../../src/tools/index.ts";
 import { callOf, createToolRecorder, run } from "../tool-recorder.ts";

@@ -11,7 +11,7 @@ import { agent } from "../../src/agents/index.ts";
 import { encodeNdjson, encodeSse } from "../../src/framing/index.ts";
 import { type Log, openSqliteLog, openStream } from "../../src/log/index.ts";
 import { startLoomServer } from "../../src/server/loom-server.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS, type ServerLimits } from "../../src/server/guard/server-limits.ts";
 import { gather } from "../log-sessions.ts";
 import { CROWD_SAMPLES } from "../sampling.ts";
 import { type CrowdReader, createSocketReader, createSseReader } from "./crowd-readers.ts";

@@ -19,7 +19,7 @@ import { createRunDispatcher } from "../../src/server/runs/create-run-dispatcher
 import type { ServedAgents } from "../../src/server/runs/agent-registry.ts";
 import type { ServedKnowledge } from "../../src/server/served-knowledge.ts";
 import type { ServerCore } from "../../src/server/server-core.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../../src/server/server-limits.ts";
+import { SERVER_LIMITS, type ServerLimits } from "../../src/server/guard/server-limits.ts";
 import { createStreams } from "../../src/server/streams/create-streams.ts";
 import { createTools } from "../agents/counted-tools.ts";
 import { checkResponse } from "./check-response.ts";

@@ -1,5 +1,5 @@
 /** Chooses the knowledge base file of a server. It does not open the file. */
-import { SERVER_LIMITS } from "../../server/server-limits.ts";
+import { SERVER_LIMITS } from "../../server/guard/server-limits.ts";
 import type { Environment } from "../find-store.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { NONE } from "./setting.ts";

@@ -8,7 +8,7 @@ import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { openBlobStore } from "../../server/blobs/open-blob-store.ts";
 import { createPage, type ServerLimits, startLoomServer } from "../../server/index.ts";
-import { readLimits } from "../../server/server-limits.ts";
+import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { findStore } from "../find-store.ts";

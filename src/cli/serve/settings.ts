@@ -10,7 +10,7 @@ import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../../server/server-limits.ts";
+import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
 import { isToolRule } from "./collect-tool-rules.ts";
 import { listDefaultModels } from "./list-default-models.ts";

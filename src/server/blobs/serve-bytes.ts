@@ -2,7 +2,7 @@
  * Builds the response for an untrusted file, so that a browser never runs, sniffs or frames it. Only safe media types
  * are shown inline; all others are downloads.
  */
-import { CLOSED_POLICY, SECURITY_HEADERS } from "../http/security-headers.ts";
+import { CLOSED_POLICY, SECURITY_HEADERS } from "../guard/security-headers.ts";
 import type { ByteRange } from "./blob-store.ts";
 
 /** Media types that browsers may show inline. */

@@ -13,7 +13,7 @@ import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { toPublicError } from "../to-public-error.ts";
+import { toPublicError } from "../guard/to-public-error.ts";
 import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, ensureOwnSession, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import { CommandQueue } from "./command-queue.ts";

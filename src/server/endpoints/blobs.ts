@@ -11,7 +11,7 @@ import { readRequestedContent, serveBytes } from "../blobs/serve-bytes.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
 import { createRevocableBody } from "../http/revocable-body.ts";
-import { readBody } from "../http/read-body.ts";
+import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../http/refuse-request.ts";
 import type { ServerCore } from "../server-core.ts";
 

@@ -19,7 +19,7 @@ import { answerError } from "../http/refuse-request.ts";
 import { readBasePath } from "../http/strip-base.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
 import type { ServerCore } from "../server-core.ts";
-import { readLimits, SERVER_LIMITS } from "../server-limits.ts";
+import { readLimits, SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { sendCommand } from "./commands.ts";
 import { readEvents } from "./events.ts";

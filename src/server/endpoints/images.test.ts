@@ -6,9 +6,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { OpenExchange } from "../../tools/fetch/open-exchange.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { HttpRefusal, refuseRequest } from "../http/refuse-request.ts";
-import { SECURITY_HEADERS } from "../http/security-headers.ts";
+import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 import type { ServerCore } from "../server-core.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createImageOperation } from "./images.ts";
 
 const IMAGES = {

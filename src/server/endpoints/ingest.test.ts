@@ -9,7 +9,7 @@ import type { Script } from "../../models/scripted-model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { startLoomServer } from "../loom-server.ts";
-import type { ServerLimits } from "../server-limits.ts";
+import type { ServerLimits } from "../guard/server-limits.ts";
 
 interface Upload {
   readonly request: ClientRequest;

@@ -8,7 +8,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { ConcurrencyLimit, type Release } from "../../tools/concurrency-limit.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { AddedDocument } from "../api/shapes.generated.ts";
-import { readBody } from "../http/read-body.ts";
+import { readBody } from "../guard/read-body.ts";
 import type { ServerCore } from "../server-core.ts";
 import { withKnowledge } from "../served-knowledge.ts";
 import { describeDocument } from "./describe-document.ts";

@@ -8,7 +8,7 @@ import type { Form, FormFields, FormSchema } from "../../protocol/form.ts";
 import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertEncoding } from "./assert-encoding.ts";
-import { discardRest } from "./read-body.ts";
+import { discardRest } from "../guard/read-body.ts";
 import { HttpRefusal } from "./refuse-request.ts";
 
 export interface JsonBodyOptions {

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { isLoomError, type LoomError } from "../../protocol/index.ts";
 import type { Problem } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../server-core.ts";
-import { toPublicError } from "../to-public-error.ts";
+import { toPublicError } from "../guard/to-public-error.ts";
 import { statusOf } from "./status-of.ts";
 
 export const PROBLEM_TYPE = "application/problem+json";

@@ -1,7 +1,7 @@
 /** Headers of every response. Headers set by an endpoint take precedence. */
 import { randomUUID } from "node:crypto";
 import type { NodeBindings } from "../api/operation.ts";
-import { SECURITY_HEADERS } from "./security-headers.ts";
+import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 
 export type ResponseHeaders = { readonly [name: string]: string };
 

@@ -7,7 +7,7 @@ import { makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.
 import { openSession } from "../../engine/index.ts";
 import { createNdjsonDecoder, createSseDecoder } from "../../framing/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
-import { SERVER_LIMITS, type ServerLimits } from "../server-limits.ts";
+import { SERVER_LIMITS, type ServerLimits } from "../guard/server-limits.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import type { ReadRequest, Streams } from "../streams/stream-reader.ts";
 import { streamResponse, type StreamResponseOptions } from "./stream-response.ts";

@@ -4,7 +4,7 @@
  * The header `loom-cursor` has the cursor at which the stream starts, for clients whose frames contain no cursor.
  */
 import type { NodeBindings } from "../api/operation.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import type { StreamReader } from "../streams/stream-reader.ts";
 import { createBody } from "./body-sink.ts";
 import { NodeSink, openSocket } from "./node-sink.ts";

@@ -18,8 +18,8 @@ import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";
 import { type EventRecord, isLoomError, type Issue, LoomError } from "../../protocol/index.ts";
-import { readBody, streamCut } from "../http/read-body.ts";
-import { toPublicError } from "../to-public-error.ts";
+import { readBody, streamCut } from "../guard/read-body.ts";
+import { toPublicError } from "../guard/to-public-error.ts";
 import { readForeignFrames } from "./read-foreign-frames.ts";
 
 export interface IngestOptions {

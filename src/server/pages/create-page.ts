@@ -5,7 +5,7 @@
  * Invariant: serves only files of the page, with a content security policy that blocks all other sources and framing.
  */
 import { fileURLToPath } from "node:url";
-import { SECURITY_HEADERS } from "../http/security-headers.ts";
+import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 import { chooseEncoding } from "./choose-encoding.ts";
 import { type PageFiles, readPageFiles } from "./page-files.ts";
 

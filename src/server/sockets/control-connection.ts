@@ -23,7 +23,7 @@ import {
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { awaitSubmitted, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../auth/scopes.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { actionOf } from "../commands/action-of.ts";
 import { createStreams } from "../streams/create-streams.ts";
 import { meterRefusal, meterSlowReader } from "../streams/meter-stream.ts";

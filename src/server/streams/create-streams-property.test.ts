@@ -8,7 +8,7 @@ import {
 } from "../../../test/log-sessions.ts";
 import { createEntry, describeHolder, MemoryLog, openStream, parseCursor, type StreamFrame } from "../../log/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { StreamReader, ReadRequest, Streams } from "./stream-reader.ts";
 

@@ -4,10 +4,10 @@ import { openSession } from "../../engine/index.ts";
 import { formatCursor, type Log, MemoryLog } from "../../log/index.ts";
 import { MetricsCollector } from "../../observe/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
 import type { Chunk } from "./chunk.ts";
-import type { ReaderEnd, ReadRequest, StreamLimits, Streams } from "./stream-reader.ts";
+import type { ReaderEnd, ReadRequest, Streams } from "./stream-reader.ts";
 
 const opened: Streams[] = [];
 afterEach(async () => {

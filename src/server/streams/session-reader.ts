@@ -15,7 +15,8 @@ import { cutChunk, createPart } from "./cut-chunk.ts";
 import { type StreamChannels, type StreamFormat, channelKey } from "./stream-channels.ts";
 import type { MeteredStream } from "./meter-stream.ts";
 import { afterRecord, comparePositions, type Position, readPosition, writePosition } from "./position.ts";
-import type { StreamReader, ReaderEnd, Sink, StreamLimits } from "./stream-reader.ts";
+import type { StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
+import type { StreamLimits } from "../guard/server-limits.ts";
 import type { RunRange } from "./run-range.ts";
 import type { OpenedStream } from "./stream-selection.ts";
 

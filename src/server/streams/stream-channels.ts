@@ -7,7 +7,7 @@
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { StreamChannel, type StreamChannelOptions } from "./stream-channel.ts";
 import type { Position } from "./position.ts";
-import type { StreamLimits } from "./stream-reader.ts";
+import type { StreamLimits } from "../guard/server-limits.ts";
 
 /** The options that decide whether two readers of a session can share a channel. */
 export type StreamFormat = Pick<StreamChannelOptions["stream"], "dialect" | "modes" | "encoderOptions">;

@@ -3,9 +3,9 @@ import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { openSession } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { SERVER_LIMITS } from "../server-limits.ts";
+import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";
-import type { StreamReader, ReaderEnd, ReadRequest, StreamLimits } from "./stream-reader.ts";
+import type { StreamReader, ReaderEnd, ReadRequest } from "./stream-reader.ts";
 
 const REVOKED = new LoomError("unauthorized", "the token was revoked");
 

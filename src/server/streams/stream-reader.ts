@@ -76,25 +76,6 @@ export interface StreamReader {
   close(reason?: "left" | "slow"): void;
 }
 
-export interface StreamLimits {
-  /** The largest frame in bytes. Code `frame_too_long`. */
-  readonly maxFrameBytes: number;
-  /**
-   * Maximum bytes a stream may advance while a sink is full; the reader is then closed as `slow`. Code `backlog_full`.
-   */
-  readonly maxLagBytes: number;
-  /** How long a sink may stay full while frames are waiting, in milliseconds; the reader is then closed as `slow`. */
-  readonly maxStallMs: number;
-  /** Bytes of recent frames retained per followed stream, for readers that join or lag. */
-  readonly maxSharedBytes: number;
-  /** How long a stream without readers is retained for reconnects, in milliseconds. */
-  readonly lingerMs: number;
-  /** Maximum readers that catch up from the log at the same time; others wait. */
-  readonly maxCatchUps: number;
-  /** Maximum open readers. Code `too_many_open`. */
-  readonly maxReaders: number;
-}
-
 export interface Streams {
   /**
    * Opens a reader. Resolves when the requested position is valid, without waiting for new records. Rejects when the

@@ -1,6 +1,5 @@
 /** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
 import { type DialectName, isDialectName } from "../../dialects/index.ts";
-import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
 import {
   type Log,
   openStreamSteps,
@@ -21,12 +20,6 @@ export interface StreamSelection {
   /** Any cursor of the expected session; rejects a session that was recreated. */
   readonly of?: string | undefined;
 }
-
-/**
- * The default limit for a frame. Receivers accept lines of `DEFAULT_MAX_LINE_BYTES`, and messages of twice that size,
- * in which JSON escaping can double a frame; 4096 bytes are left for the surrounding fields.
- */
-export const MAX_FRAME_BYTES: number = DEFAULT_MAX_LINE_BYTES - 4096;
 
 export interface OpenedStream extends StreamStartInfo {
   /** Read either `steps` or `batches`, once. */

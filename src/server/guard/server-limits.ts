@@ -2,9 +2,28 @@
  * Sizes, counts and timeouts of a server, and their defaults. A request that exceeds a limit gets the error code named
  * with it.
  */
-import { describeValue, LoomError } from "../protocol/index.ts";
-import type { StreamLimits } from "./streams/stream-reader.ts";
-import { MAX_FRAME_BYTES } from "./streams/stream-selection.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
+import { describeValue, LoomError } from "../../protocol/index.ts";
+
+/** Limits of the streams of a server. */
+export interface StreamLimits {
+  /** The largest frame in bytes. Code `frame_too_long`. */
+  readonly maxFrameBytes: number;
+  /**
+   * Maximum bytes a stream may advance while a sink is full; the reader is then closed as `slow`. Code `backlog_full`.
+   */
+  readonly maxLagBytes: number;
+  /** How long a sink may stay full while frames are waiting, in milliseconds; the reader is then closed as `slow`. */
+  readonly maxStallMs: number;
+  /** Bytes of recent frames retained per followed stream, for readers that join or lag. */
+  readonly maxSharedBytes: number;
+  /** How long a stream without readers is retained for reconnects, in milliseconds. */
+  readonly lingerMs: number;
+  /** Maximum readers that catch up from the log at the same time; others wait. */
+  readonly maxCatchUps: number;
+  /** Maximum open readers. Code `too_many_open`. */
+  readonly maxReaders: number;
+}
 
 /** Limits of a server. Times are in milliseconds, sizes in bytes unless noted. Defaults: `SERVER_LIMITS`. */
 export interface ServerLimits extends StreamLimits {
@@ -76,6 +95,12 @@ export interface ServerLimits extends StreamLimits {
    */
   readonly closeMs: number;
 }
+
+/**
+ * The default limit for a frame. Receivers accept lines of `DEFAULT_MAX_LINE_BYTES`, and messages of twice that size,
+ * in which JSON escaping can double a frame; 4096 bytes are left for the surrounding fields.
+ */
+const MAX_FRAME_BYTES = DEFAULT_MAX_LINE_BYTES - 4096;
 
 /** Default limits of a server. */
 export const SERVER_LIMITS: ServerLimits = {

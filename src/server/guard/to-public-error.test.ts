@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { ERROR_CODES, type ErrorCode, LoomError } from "../protocol/index.ts";
+import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { toPublicError } from "./to-public-error.ts";
 
 const report = vi.fn((_error: unknown): string => "id-1");

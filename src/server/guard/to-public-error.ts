@@ -5,7 +5,7 @@
  * the output of a program), is reported to the operator under an ID; the client gets the code, a general message and
  * that ID.
  */
-import { type ErrorCode, isLoomError, type JsonObject } from "../protocol/index.ts";
+import { type ErrorCode, isLoomError, type JsonObject } from "../../protocol/index.ts";
 
 export interface PublicError {
   readonly code: ErrorCode;
