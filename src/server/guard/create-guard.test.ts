@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { isLoomError } from "../../protocol/index.ts";
 import { createGuard, formatHost, listLoopbackHosts, type GuardContext } from "./create-guard.ts";
-import { limitNotices } from "./limit-notices.ts";
-import type { Notice } from "./notice.ts";
+import { limitNotices, type Notice } from "./notice.ts";
 import { readRequestInfo } from "./read-request-info.ts";
 import { isLoopback, readAddress, readProxies } from "./read-proxies.ts";
 

@@ -6,8 +6,7 @@
  * allowed; the operator receives a notice.
  */
 import { LoomError } from "../../protocol/index.ts";
-import { limitNotices } from "./limit-notices.ts";
-import type { Notice, Notify } from "./notice.ts";
+import { limitNotices, type Notice, type Notify } from "./notice.ts";
 import { type CheckedRequestInfo, readHost } from "./read-request-info.ts";
 
 export interface GuardOptions {
