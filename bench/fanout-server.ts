@@ -20,7 +20,7 @@ import { createEntry, describeHolder, MemoryLog } from "../src/log/index.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { encodeControl } from "../src/protocol/control/index.ts";
 import { LOCAL } from "../src/server/auth/principal.ts";
-import { streamResponse } from "../src/server/http/stream-response.ts";
+import { streamResponse } from "../src/server/streams/stream-response.ts";
 import type { ServerCore } from "../src/server/server-core.ts";
 import { SERVER_LIMITS } from "../src/server/guard/server-limits.ts";
 import { createSockets } from "../src/server/sockets/create-sockets.ts";
@@ -68,7 +68,9 @@ async function createLoom(isSocket: boolean, isStored: boolean): Promise<Contest
     async (request, env) => {
       const reader = await streams.open("s", { follow: true, transport: "http", signal: request.signal });
       if (reader === undefined) return new Response(null, { status: 499 });
-      return streamResponse(reader, { framing: "sse", heartbeatMs: 15_000, node: env as object });
+      const { outgoing } = env as { readonly outgoing: ServerResponse };
+      const { maxOutboundBytes } = limits;
+      return streamResponse(reader, { framing: "sse", heartbeatMs: 15_000, maxOutboundBytes, outgoing });
     },
     { overrideGlobalObjects: false },
   );

@@ -6,7 +6,7 @@ import type { Framing } from "../../framing/index.ts";
 import { assertCursorOf } from "../../log/cursor.ts";
 import { parseCursor } from "../../log/index.ts";
 import type { ApiCall } from "../api/operation.ts";
-import { streamResponse } from "../http/stream-response.ts";
+import { streamResponse } from "../streams/stream-response.ts";
 import type { ServerCore } from "../server-core.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 import { readStreamSelection } from "../streams/stream-selection.ts";
@@ -70,7 +70,7 @@ export async function sendStream(
   // The client has disconnected.
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
-  return streamResponse(reader, { framing, headers, node, heartbeatMs, maxOutboundBytes });
+  return streamResponse(reader, { framing, headers, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
 }
 
 /**

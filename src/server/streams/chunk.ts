@@ -6,7 +6,7 @@ import { encodeNdjson, encodeSse } from "../../framing/index.ts";
 import type { DialectName } from "../../dialects/index.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
-import { encodeTextMessage } from "../sockets/encode-text-message.ts";
+import { encodeTextMessage } from "./encode-text-message.ts";
 
 /**
  * How a chunk is encoded:

@@ -4,8 +4,8 @@
  *
  * Invariant: buffers at most `maxOutboundBytes` plus one chunk.
  */
-import type { Chunk } from "../streams/chunk.ts";
-import type { StreamReader, ReaderEnd, Sink } from "../streams/stream-reader.ts";
+import type { Chunk } from "./chunk.ts";
+import type { StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
 import { type StreamFraming, writeEnd } from "./stream-framing.ts";
 
 export interface BodySinkOptions {

@@ -1,8 +1,8 @@
 /** How SSE and NDJSON bodies are framed, and how a body shows that it is incomplete. */
 import { encodeSseComment } from "../../framing/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { ChunkForm } from "../streams/chunk.ts";
-import type { ReaderEnd } from "../streams/stream-reader.ts";
+import type { ChunkForm } from "./chunk.ts";
+import type { ReaderEnd } from "./stream-reader.ts";
 
 export interface StreamFraming {
   readonly mediaType: string;

@@ -8,8 +8,8 @@ import { openSession } from "../../engine/index.ts";
 import { createNdjsonDecoder, createSseDecoder } from "../../framing/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../guard/server-limits.ts";
-import { createStreams } from "../streams/create-streams.ts";
-import type { ReadRequest, Streams } from "../streams/stream-reader.ts";
+import { createStreams } from "./create-streams.ts";
+import type { ReadRequest, Streams } from "./stream-reader.ts";
 import { streamResponse, type StreamResponseOptions } from "./stream-response.ts";
 
 const closers: (() => unknown)[] = [];
@@ -40,15 +40,15 @@ async function openPublicServer(
   if ((await log.getSession("s")) === undefined) await writeRecords(log, makeRun("run-1"));
   const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
   const sentAs: string[] = [];
-  const { framing = "sse", heartbeatMs = 0, maxOutboundBytes, ...position } = options;
+  const { framing = "sse", heartbeatMs = 0, maxOutboundBytes = SERVER_LIMITS.maxOutboundBytes, ...position } = options;
   const listener = getRequestListener(
     async (request, env) => {
-      const { incoming, outgoing } = env as { incoming: IncomingMessage; outgoing: ServerResponse };
+      const { outgoing } = env as { outgoing: ServerResponse };
       patch(outgoing);
       const given = { follow: false, transport: "http" as const, ...position, signal: request.signal };
       const reader = await streams.open("s", given);
       if (reader === undefined) return new Response(null, { status: 499 });
-      const response = streamResponse(reader, { framing, heartbeatMs, maxOutboundBytes, node: { incoming, outgoing } });
+      const response = streamResponse(reader, { framing, heartbeatMs, maxOutboundBytes, outgoing });
       sentAs.push(response.headers.has("x-hono-already-sent") ? "socket" : "body");
       return response;
     },

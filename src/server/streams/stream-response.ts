@@ -3,9 +3,8 @@
  *
  * The header `loom-cursor` has the cursor at which the stream starts, for clients whose frames contain no cursor.
  */
-import type { NodeBindings } from "../api/operation.ts";
-import { SERVER_LIMITS } from "../guard/server-limits.ts";
-import type { StreamReader } from "../streams/stream-reader.ts";
+import type { ServerResponse } from "node:http";
+import type { StreamReader } from "./stream-reader.ts";
 import { createBody } from "./body-sink.ts";
 import { NodeSink, openSocket } from "./node-sink.ts";
 import { STREAM_FRAMINGS } from "./stream-framing.ts";
@@ -14,11 +13,12 @@ export interface StreamResponseOptions {
   readonly framing: "sse" | "ndjson";
   /** In addition to the headers of every stream. */
   readonly headers?: { readonly [name: string]: string } | undefined;
-  readonly node?: NodeBindings | undefined;
+  /** Node's response object, if the server runs on Node. */
+  readonly outgoing?: ServerResponse | undefined;
   /** Time without data after which a heartbeat is sent, in milliseconds; 0 for none. */
-  readonly heartbeatMs?: number | undefined;
+  readonly heartbeatMs: number;
   /** Buffered bytes at which the reader pauses. */
-  readonly maxOutboundBytes?: number | undefined;
+  readonly maxOutboundBytes: number;
 }
 
 /** Tells Hono's Node adapter that the response was already sent. */
@@ -26,7 +26,7 @@ const ALREADY_SENT = { "x-hono-already-sent": "true" };
 
 /** Starts the reader and returns the response. */
 export function streamResponse(reader: StreamReader, options: StreamResponseOptions): Response {
-  const { node, heartbeatMs = SERVER_LIMITS.heartbeatMs, maxOutboundBytes = SERVER_LIMITS.maxOutboundBytes } = options;
+  const { outgoing, heartbeatMs, maxOutboundBytes } = options;
   const framing = STREAM_FRAMINGS[options.framing];
   const headers = {
     ...options.headers,
@@ -36,7 +36,6 @@ export function streamResponse(reader: StreamReader, options: StreamResponseOpti
     "loom-cursor": reader.cursor,
   };
   const sinkOptions = { framing, heartbeatMs, maxOutboundBytes };
-  const outgoing = node?.outgoing;
   const socket = outgoing === undefined ? undefined : openSocket(outgoing, headers);
   if (outgoing === undefined || socket === undefined) return new Response(createBody(reader, sinkOptions), { headers });
   reader.start(new NodeSink(reader, outgoing, socket, sinkOptions));

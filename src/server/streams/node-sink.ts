@@ -9,9 +9,9 @@
  */
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { Chunk, ChunkForm } from "../streams/chunk.ts";
-import type { StreamReader, ReaderEnd, Sink } from "../streams/stream-reader.ts";
-import { TickWriter } from "../streams/tick-writer.ts";
+import type { Chunk, ChunkForm } from "./chunk.ts";
+import type { StreamReader, ReaderEnd, Sink } from "./stream-reader.ts";
+import { TickWriter } from "./tick-writer.ts";
 import { type StreamFraming, writeEnd } from "./stream-framing.ts";
 
 export interface NodeSinkOptions {
