@@ -21,7 +21,7 @@ import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { encodeControl } from "../src/protocol/control/index.ts";
 import { LOCAL } from "../src/server/auth/principal.ts";
 import { streamResponse } from "../src/server/streams/stream-response.ts";
-import type { ServerCore } from "../src/server/server-core.ts";
+import type { ServerCore } from "../src/server/api/server-core.ts";
 import { SERVER_LIMITS } from "../src/server/guard/server-limits.ts";
 import { createSockets } from "../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../src/server/streams/create-streams.ts";

@@ -12,7 +12,7 @@ import type { Authorize } from "./auth/authorize.ts";
 import type { Notify } from "./guard/notice.ts";
 import type { RunDispatcherOptions } from "./runs/create-run-dispatcher.ts";
 import type { ServedAgents } from "./runs/agent-registry.ts";
-import type { ServedKnowledge } from "./served-knowledge.ts";
+import type { ServedKnowledge } from "./api/server-core.ts";
 import type { ServerLimits } from "./guard/server-limits.ts";
 
 /** Options of `createLoomHandler` and `startLoomServer`. Only `log` and `agents` are required. */

@@ -6,7 +6,7 @@ export { createLoomHandler, type CloseHandlerOptions, type LoomHandler } from ".
 export type { LoomHandlerOptions } from "./handler-options.ts";
 export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
 export type { ServedAgent } from "./runs/run-dispatcher.ts";
-export type { ServedKnowledge } from "./served-knowledge.ts";
+export type { ServedKnowledge } from "./api/server-core.ts";
 export type { ServedAgents } from "./runs/agent-registry.ts";
 export { SERVER_LIMITS, type ServerLimits } from "./guard/server-limits.ts";
 export type { Caller, Authorize, AuthorizeRequest } from "./auth/authorize.ts";

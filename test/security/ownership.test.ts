@@ -4,7 +4,7 @@
  * test.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { OPERATIONS } from "../../src/server/api/operations.ts";
+import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { WITHOUT_SESSION, BY_PARAMETER, BY_PATH, type Example, CREATING } from "./endpoint-examples.ts";
 import { testThreat } from "./test-threat.ts";
 import {

@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { Script } from "../../src/models/scripted-model.ts";
-import type { ServedKnowledge } from "../../src/server/served-knowledge.ts";
+import type { ServedKnowledge } from "../../src/server/api/server-core.ts";
 import { createEntry } from "../../src/log/index.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";

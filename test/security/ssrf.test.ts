@@ -5,10 +5,10 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect } from "vitest";
 import { isLoomError } from "../../src/protocol/index.ts";
-import { HttpRefusal } from "../../src/server/http/refuse-request.ts";
+import { HttpRefusal } from "../../src/server/api/refuse-request.ts";
 import { createImageOperation } from "../../src/server/endpoints/images.ts";
 import type { ApiCall } from "../../src/server/api/operation.ts";
-import type { ServerCore } from "../../src/server/server-core.ts";
+import type { ServerCore } from "../../src/server/api/server-core.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";
 import type { OpenExchange } from "../../src/tools/fetch/open-exchange.ts";
 import { createFetchTool, type FetchToolOptions, type ToolOutcome } from "../../src/tools/index.ts";

@@ -15,7 +15,7 @@ import { LOCAL } from "../../src/server/auth/principal.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";
 import type { RunDispatcher } from "../../src/server/runs/run-dispatcher.ts";
-import type { ServerCore } from "../../src/server/server-core.ts";
+import type { ServerCore } from "../../src/server/api/server-core.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../src/server/guard/server-limits.ts";
 import { createSockets } from "../../src/server/sockets/create-sockets.ts";
 import { createStreams } from "../../src/server/streams/create-streams.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { type JsonObject, LoomError } from "../../protocol/index.ts";
-import { describeProblem } from "../http/refuse-request.ts";
+import { describeProblem } from "./refuse-request.ts";
 import { describeApi, listPathParams } from "./describe-api.ts";
-import { OPERATIONS } from "./operations.ts";
+import { OPERATIONS } from "../endpoints/operations.ts";
 import { API_SHAPES } from "./shapes.ts";
 
 interface Described {

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../protocol/index.ts";
 import { shapeSchema } from "../../protocol/json-schema.ts";
-import { PROBLEM_TYPE } from "../http/refuse-request.ts";
+import { PROBLEM_TYPE } from "./refuse-request.ts";
 import type { ResponseDeclaration, AnyOperation } from "./operation.ts";
 import { API_SHAPES } from "./shapes.ts";
 import type { ApiShapeName } from "./shapes.generated.ts";

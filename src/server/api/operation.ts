@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller } from "../auth/authorize.ts";
 import type { Action } from "../auth/scopes.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "./server-core.ts";
 import type { ApiShapeMap, ApiShapeName } from "./shapes.generated.ts";
 
 /**

@@ -1,6 +1,6 @@
 /** The URL of a blob and its description in API responses. */
 import type { Blob as BlobShape } from "../api/shapes.generated.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import type { BlobInfo } from "./blob-store.ts";
 
 export function blobUrl(

@@ -1,7 +1,7 @@
 /** Gives agents access to the blobs of a server: attachments of messages and files created by tools. */
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { blobUrl } from "./blob-url.ts";
 import type { BlobStore } from "./blob-store.ts";
 

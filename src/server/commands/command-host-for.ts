@@ -1,6 +1,6 @@
 /** The command host of a caller: the server's, with the caller as the author of the commands. */
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import type { CommandHost } from "./execute-command.ts";
 import { type CommandAuthor, LOCAL_AUTHOR } from "./command-author.ts";
 

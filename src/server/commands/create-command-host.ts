@@ -1,5 +1,5 @@
 /** Creates the command host of a server, shared by HTTP endpoints and sockets. */
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import type { CommandHost } from "./execute-command.ts";
 
 /** Without a blob store no attachment exists, so a message with one is rejected. */

@@ -12,7 +12,7 @@ import type { Principal } from "../auth/principal.ts";
 import { SCOPES } from "../auth/scopes.ts";
 import { unauthorized } from "../auth/unauthorized.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { findSession } from "./find-session.ts";
 
 const NO_STORE = { "cache-control": "no-store" } as const;

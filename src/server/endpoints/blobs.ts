@@ -12,8 +12,8 @@ import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
 import { createRevocableBody } from "../http/revocable-body.ts";
 import { readBody } from "../guard/read-body.ts";
-import { HttpRefusal } from "../http/refuse-request.ts";
-import type { ServerCore } from "../server-core.ts";
+import { HttpRefusal } from "../api/refuse-request.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 export const putBlob = defineOperation<"PutBlob">({
   id: "putBlob",

@@ -8,7 +8,7 @@ import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts"
 import { executeCommand } from "../commands/execute-command.ts";
 import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 export const IDEMPOTENCY_HEADER = {
   "Idempotency-Key": "Repeating a request with the same key has no further effect and returns the same result",

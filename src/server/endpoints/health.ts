@@ -1,7 +1,7 @@
 /** Health and readiness endpoints for process supervisors and load balancers. */
 import { defineOperation } from "../api/operation.ts";
 import type { Health, Readiness } from "../api/shapes.generated.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 /** A store that does not respond in this time counts as unavailable. */
 const STORE_TIMEOUT_MS = 2_000;

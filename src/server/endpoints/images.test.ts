@@ -5,9 +5,9 @@ import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { OpenExchange } from "../../tools/fetch/open-exchange.ts";
 import type { ApiCall } from "../api/operation.ts";
-import { HttpRefusal, refuseRequest } from "../http/refuse-request.ts";
+import { HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createImageOperation } from "./images.ts";
 

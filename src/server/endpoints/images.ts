@@ -8,8 +8,8 @@ import { fetchImage, type FetchImageOptions, type ImageRefusalReason } from "../
 import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { UNTRUSTED_FILE_HEADERS } from "../blobs/serve-bytes.ts";
-import { HttpRefusal } from "../http/refuse-request.ts";
-import type { ServerCore } from "../server-core.ts";
+import { HttpRefusal } from "../api/refuse-request.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 const STATUSES: { readonly [reason in ImageRefusalReason]: number } = {
   url_refused: 400,

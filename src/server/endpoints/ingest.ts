@@ -10,7 +10,7 @@ import type { ApiShapeMap } from "../api/shapes.generated.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
 import { ingestStream, type IngestSummary } from "../ingest/ingest-stream.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 const FRAMINGS: { readonly [mediaType: string]: Framing } = {
   "text/event-stream": "sse",

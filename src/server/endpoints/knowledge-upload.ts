@@ -9,8 +9,8 @@ import { ConcurrencyLimit, type Release } from "../../tools/concurrency-limit.ts
 import { defineOperation } from "../api/operation.ts";
 import type { AddedDocument } from "../api/shapes.generated.ts";
 import { readBody } from "../guard/read-body.ts";
-import type { ServerCore } from "../server-core.ts";
-import { withKnowledge } from "../served-knowledge.ts";
+import type { ServerCore } from "../api/server-core.ts";
+import { withKnowledge } from "./with-knowledge.ts";
 import { describeDocument } from "./describe-document.ts";
 
 /** Uploads read at once, and uploads that may wait. Code `too_many_open`. */

@@ -3,7 +3,7 @@ import { DOCUMENT_EXTENSIONS } from "../../context/knowledge-base/read-document.
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { KnowledgeDocuments, KnowledgeHits } from "../api/shapes.generated.ts";
-import { withKnowledge } from "../served-knowledge.ts";
+import { withKnowledge } from "./with-knowledge.ts";
 import { describeDocument, describeHit } from "./describe-document.ts";
 import { cutPage, readPageQuery } from "./describe-session.ts";
 import { addDocument } from "./knowledge-upload.ts";

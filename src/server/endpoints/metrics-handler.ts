@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { PrometheusRegister } from "../../observe/index.ts";
 import { shield } from "../../observe/shield.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { refuseRequest } from "../http/refuse-request.ts";
+import { refuseRequest } from "../api/refuse-request.ts";
 
 /** Options of `createMetricsHandler`. */
 export interface MetricsHandlerOptions {

@@ -1,7 +1,7 @@
 /** Endpoint that serves the OpenAPI document. */
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import { describeApi } from "../api/describe-api.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 /** Takes a function because the list contains this operation itself. */
 export function createOpenApiEndpoint(listOperations: () => readonly AnyOperation[]): AnyOperation {

@@ -1,5 +1,5 @@
 /** URL paths of sessions and runs, with the base path of the server, for `Location` headers and response bodies. */
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 type BasePathSource = Pick<ServerCore, "basePath">;
 

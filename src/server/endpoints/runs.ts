@@ -1,6 +1,6 @@
 /** Endpoints for runs: a message starts one, and the response can be its stream. */
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { runPath } from "./resource-paths.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";

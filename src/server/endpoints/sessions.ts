@@ -12,7 +12,7 @@ import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from 
 import { authorOf } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { createRevocableBody } from "../http/revocable-body.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";

@@ -8,7 +8,7 @@ import { formatCursor } from "../../log/index.ts";
 import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
 import { deriveRunId } from "../commands/derive-run-id.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { runEventsPath } from "./resource-paths.ts";
 import { executeOrThrow } from "./command-endpoint.ts";
 import { findSession } from "./find-session.ts";

@@ -7,7 +7,7 @@ import { assertCursorOf } from "../../log/cursor.ts";
 import { parseCursor } from "../../log/index.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse } from "../streams/stream-response.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import type { ReadRequest } from "../streams/stream-reader.ts";
 import { readStreamSelection } from "../streams/stream-selection.ts";
 import { runPath } from "./resource-paths.ts";

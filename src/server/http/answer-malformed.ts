@@ -7,7 +7,7 @@ import type { Server } from "node:http";
 import type { Duplex } from "node:stream";
 import { LoomError } from "../../protocol/index.ts";
 import { createResponseHeaders, readRequestId } from "./response-headers.ts";
-import { describeProblem, refuseRequest } from "./refuse-request.ts";
+import { describeProblem, refuseRequest } from "../api/refuse-request.ts";
 import { refuseUpgrade } from "./refuse-upgrade.ts";
 
 /** These errors are expected and not reported. */

@@ -3,7 +3,7 @@ import type { NodeBindings } from "../api/operation.ts";
 import type { Guard } from "../guard/create-guard.ts";
 import { type CheckedRequestInfo, readRequestInfo } from "../guard/read-request-info.ts";
 import type { Proxies } from "../guard/read-proxies.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import {
   type ResponseHeaders,
   createResponseHeaders,
@@ -14,7 +14,7 @@ import {
 } from "./response-headers.ts";
 import { type App, assertPath } from "./create-app.ts";
 import { describeLocal, readNodeBindings, readTarget } from "./node-bindings.ts";
-import { answerError } from "./refuse-request.ts";
+import { answerError } from "../api/refuse-request.ts";
 import { stripBase } from "./strip-base.ts";
 
 export interface RequestPipeline {

@@ -1,6 +1,6 @@
 /** Rejects compressed request bodies, which the server does not decompress. */
 import { LoomError } from "../../protocol/index.ts";
-import { HttpRefusal } from "./refuse-request.ts";
+import { HttpRefusal } from "../api/refuse-request.ts";
 
 /** Throws `unsupported`, with status 415, if `Content-Encoding` is not `identity`. */
 export function assertEncoding({ headers }: Request): void {

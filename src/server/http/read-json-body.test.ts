@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { parseForm } from "../../protocol/form.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { readJsonBody } from "./read-json-body.ts";
-import { HttpRefusal } from "./refuse-request.ts";
+import { HttpRefusal } from "../api/refuse-request.ts";
 
 const FORM = parseForm("HTTP#message:s title?s more?{a?s b?[{c?s}}");
 

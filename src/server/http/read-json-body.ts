@@ -9,7 +9,7 @@ import { isJsonObject, LoomError } from "../../protocol/index.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { assertEncoding } from "./assert-encoding.ts";
 import { discardRest } from "../guard/read-body.ts";
-import { HttpRefusal } from "./refuse-request.ts";
+import { HttpRefusal } from "../api/refuse-request.ts";
 
 export interface JsonBodyOptions {
   readonly form: Form;

@@ -5,9 +5,9 @@
 import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { createResponseHeaders } from "./response-headers.ts";
-import { describeProblem, type RefuseOptions } from "./refuse-request.ts";
+import { describeProblem, type RefuseOptions } from "../api/refuse-request.ts";
 
 export interface RefuseUpgradeOptions extends RefuseOptions {
   readonly requestId?: string;

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import type { NodeBindings } from "../api/operation.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 
 /** Tells Hono's Node adapter that the response was already sent. */
 const ALREADY_SENT = { "x-hono-already-sent": "true" };

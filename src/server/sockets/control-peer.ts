@@ -1,7 +1,7 @@
 /** Connects a `ControlConnection` to a WebSocket and to the server. */
 import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
 import type { Peer } from "./create-sockets.ts";
 import type { SocketWriter } from "./socket-writer.ts";

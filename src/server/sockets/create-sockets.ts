@@ -14,7 +14,7 @@ import { type ServerOptions, type WebSocket, WebSocketServer } from "ws";
 import { LoomError } from "../../protocol/index.ts";
 import type { Caller } from "../auth/authorize.ts";
 import { refuseUpgrade } from "../http/refuse-upgrade.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { openControlPeer } from "./control-peer.ts";
 import { describeClose } from "./describe-close.ts";
 import { encodePong } from "./encode-pong.ts";

@@ -1,7 +1,7 @@
 /** Connects a `LumineConnection` to a WebSocket and to the server. */
 import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import type { Peer } from "./create-sockets.ts";
 import { describeClose, formatCloseSuffix } from "./describe-close.ts";
 import { LumineConnection } from "./lumine-connection.ts";

@@ -1,14 +1,6 @@
-/**
- * The knowledge base of a server as its endpoints use it.
- *
- * Clients receive the error code of a failing store, never the path of its file.
- */
-import type { KnowledgeBase } from "../context/index.ts";
-import { type ErrorCode, isLoomError, LoomError } from "../protocol/index.ts";
-import type { ServerCore } from "./server-core.ts";
-
-/** The methods of a knowledge base that the server uses. An implementation may open its file on the first call. */
-export type ServedKnowledge = Pick<KnowledgeBase, "list" | "stats" | "search" | "addBytes" | "removeDocument">;
+/** How endpoints use the knowledge base. Clients receive the error code of a failing store, never the path of its file. */
+import { type ErrorCode, isLoomError, LoomError } from "../../protocol/index.ts";
+import type { ServedKnowledge, ServerCore } from "../api/server-core.ts";
 
 /**
  * Calls `work` with the knowledge base of the server and hides what store errors say about the machine. Throws

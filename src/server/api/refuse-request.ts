@@ -4,8 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { isLoomError, type LoomError } from "../../protocol/index.ts";
-import type { Problem } from "../api/shapes.generated.ts";
-import type { ServerCore } from "../server-core.ts";
+import type { Problem } from "./shapes.generated.ts";
+import type { ServerCore } from "./server-core.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { statusOf } from "./status-of.ts";
 

@@ -1,14 +1,17 @@
 /** The services that every endpoint receives. Endpoints use them and never create them. */
-import type { Log } from "../log/index.ts";
-import type { PrometheusRegister, StreamMeter } from "../observe/index.ts";
-import type { Access } from "./auth/access.ts";
-import type { BlobStore } from "./blobs/blob-store.ts";
-import type { CommandHost } from "./commands/execute-command.ts";
-import type { Authorize } from "./auth/authorize.ts";
-import type { RunDispatcher } from "./runs/run-dispatcher.ts";
-import type { ServedKnowledge } from "./served-knowledge.ts";
-import type { ServerLimits } from "./guard/server-limits.ts";
-import type { Streams } from "./streams/stream-reader.ts";
+import type { KnowledgeBase } from "../../context/index.ts";
+import type { Log } from "../../log/index.ts";
+import type { PrometheusRegister, StreamMeter } from "../../observe/index.ts";
+import type { Access } from "../auth/access.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import type { CommandHost } from "../commands/execute-command.ts";
+import type { Authorize } from "../auth/authorize.ts";
+import type { RunDispatcher } from "../runs/run-dispatcher.ts";
+import type { ServerLimits } from "../guard/server-limits.ts";
+import type { Streams } from "../streams/stream-reader.ts";
+
+/** The methods of a knowledge base that the server uses. An implementation may open its file on the first call. */
+export type ServedKnowledge = Pick<KnowledgeBase, "list" | "stats" | "search" | "addBytes" | "removeDocument">;
 
 export interface ServerCore {
   readonly log: Log;
