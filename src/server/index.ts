@@ -24,8 +24,8 @@ export {
 } from "./auth/principal.ts";
 export { type CommandResponse, executeCommand, type CommandHost, type RunCommand } from "./commands/execute-command.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
-export { createEventsHandler, type EventsHandlerOptions } from "./endpoints/events-handler.ts";
-export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/metrics-handler.ts";
+export { createEventsHandler, type EventsHandlerOptions } from "./events-handler.ts";
+export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/metrics.ts";
 export type { BlobInfo, BlobLimits, BlobStore, ByteRange, PutBlobOptions } from "./blobs/blob-store.ts";
 export { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 export { openBlobStore } from "./blobs/open-blob-store.ts";

@@ -1,12 +1,11 @@
 /** Gives agents access to the blobs of a server: attachments of messages and files created by tools. */
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import { isLoomError } from "../../protocol/index.ts";
-import type { ServerCore } from "../api/server-core.ts";
 import { blobUrl } from "./blob-url.ts";
 import type { BlobStore } from "./blob-store.ts";
 
 /** `basePath` is used in the URLs of saved blobs. */
-export function createAgentBlobs(store: BlobStore, core: Pick<ServerCore, "basePath">): AgentBlobs {
+export function createAgentBlobs(store: BlobStore, base: { readonly basePath: string }): AgentBlobs {
   return {
     async read(sessionId, blobId, { signal }) {
       const found = await store.read(sessionId, blobId).catch((error: unknown) => {
@@ -17,7 +16,7 @@ export function createAgentBlobs(store: BlobStore, core: Pick<ServerCore, "baseP
     },
     async save(sessionId, bytes, { mediaType, name, signal }) {
       const info = await store.put(sessionId, [bytes], { mediaType, name, signal });
-      return { blob_id: info.blobId, url: blobUrl(core, info) };
+      return { blob_id: info.blobId, url: blobUrl(base, info) };
     },
   };
 }

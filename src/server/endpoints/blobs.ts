@@ -4,13 +4,14 @@
  */
 import { LoomError } from "../../protocol/index.ts";
 import { defineOperation } from "../api/operation.ts";
-import { describeBlob } from "../blobs/blob-url.ts";
+import type { Blob as BlobShape } from "../api/shapes.generated.ts";
+import { blobUrl } from "../blobs/blob-url.ts";
 import { unknownBlob } from "../blobs/blob-rules.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
-import { readRequestedContent, serveBytes } from "../blobs/serve-bytes.ts";
+import type { BlobInfo, BlobStore } from "../blobs/blob-store.ts";
+import { readRequestedContent, serveBytes } from "./serve-bytes.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
-import { createRevocableBody } from "../http/revocable-body.ts";
+import { createRevocableBody } from "./revocable-body.ts";
 import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
 import type { ServerCore } from "../api/server-core.ts";
@@ -118,6 +119,13 @@ export const getBlob = defineOperation({
 function storeOf({ blobs }: ServerCore): BlobStore {
   if (blobs === undefined) throw new LoomError("not_found", "This server has no blob store");
   return blobs;
+}
+
+function describeBlob(core: ServerCore, info: BlobInfo): BlobShape {
+  const { blobId, mediaType, name, bytes, createdAt } = info;
+  const url = blobUrl(core, info);
+  const named = name === undefined ? {} : { name };
+  return { blob_id: blobId, url, media_type: mediaType, ...named, bytes, created_at: createdAt };
 }
 
 /** `filename*` takes precedence over `filename` because it supports Unicode. */

@@ -7,7 +7,7 @@ import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { fetchImage, type FetchImageOptions, type ImageRefusalReason } from "../../tools/fetch/fetch-image.ts";
 import { ConcurrencyLimit } from "../../tools/concurrency-limit.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
-import { UNTRUSTED_FILE_HEADERS } from "../blobs/serve-bytes.ts";
+import { UNTRUSTED_FILE_HEADERS } from "./serve-bytes.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
 import type { ServerCore } from "../api/server-core.ts";
 

@@ -11,7 +11,7 @@ import { runInSessionQueue } from "../commands/execute-command.ts";
 import { type CommandAuthor, findOwnSession, ensureOwnSession, canAccess } from "../commands/command-author.ts";
 import { authorOf } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
-import { createRevocableBody } from "../http/revocable-body.ts";
+import { createRevocableBody } from "./revocable-body.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { sessionPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";

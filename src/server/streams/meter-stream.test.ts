@@ -5,7 +5,7 @@ import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../../log/i
 import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "../sockets/control-connection.ts";
-import { createEventsHandler, type EventsHandlerOptions } from "../endpoints/events-handler.ts";
+import { createEventsHandler, type EventsHandlerOptions } from "../events-handler.ts";
 import { meterStream } from "./meter-stream.ts";
 
 const open: ControlConnection[] = [];

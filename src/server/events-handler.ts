@@ -6,23 +6,23 @@
  *   GET  /v1/sessions/{id}/events
  *   POST /v1/sessions/{id}/commands
  */
-import { ErrorReporter } from "../../engine/index.ts";
-import type { StreamMeter } from "../../observe/index.ts";
-import { LoomError } from "../../protocol/index.ts";
-import type { CommandHost } from "../commands/execute-command.ts";
-import { OPEN_ACCESS } from "../auth/open-access.ts";
-import { allowAll } from "../auth/authorize.ts";
-import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "../http/response-headers.ts";
-import { assertPath, createApp } from "../http/create-app.ts";
-import { readNodeBindings } from "../http/node-bindings.ts";
-import { answerError } from "../api/refuse-request.ts";
-import { readBasePath } from "../http/strip-base.ts";
-import type { RunDispatcher } from "../runs/run-dispatcher.ts";
-import type { ServerCore } from "../api/server-core.ts";
-import { readLimits, SERVER_LIMITS } from "../guard/server-limits.ts";
-import { createStreams } from "../streams/create-streams.ts";
-import { sendCommand } from "./commands.ts";
-import { readEvents } from "./events.ts";
+import { ErrorReporter } from "../engine/index.ts";
+import type { StreamMeter } from "../observe/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import type { CommandHost } from "./commands/execute-command.ts";
+import { OPEN_ACCESS } from "./auth/open-access.ts";
+import { allowAll } from "./auth/authorize.ts";
+import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "./http/response-headers.ts";
+import { assertPath, createApp } from "./http/create-app.ts";
+import { readNodeBindings } from "./http/node-bindings.ts";
+import { answerError } from "./api/refuse-request.ts";
+import { readBasePath } from "./http/strip-base.ts";
+import type { RunDispatcher } from "./runs/run-dispatcher.ts";
+import type { ServerCore } from "./api/server-core.ts";
+import { readLimits, SERVER_LIMITS } from "./guard/server-limits.ts";
+import { createStreams } from "./streams/create-streams.ts";
+import { sendCommand } from "./endpoints/commands.ts";
+import { readEvents } from "./endpoints/events.ts";
 
 /** Options of `createEventsHandler`. Only `log` is required. */
 export interface EventsHandlerOptions extends CommandHost {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { createPrometheusObserver } from "../../observe/index.ts";
-import { createMetricsHandler } from "./metrics-handler.ts";
+import { createMetricsHandler } from "./metrics.ts";
 
 const ADDRESS = "http://loom.test/metrics";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from "vitest";
-import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
-import { openSession } from "../../engine/index.ts";
-import { createNdjsonDecoder, createSseDecoder } from "../../framing/index.ts";
-import { type Log, MemoryLog } from "../../log/index.ts";
+import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { openSession } from "../engine/index.ts";
+import { createNdjsonDecoder, createSseDecoder } from "../framing/index.ts";
+import { type Log, MemoryLog } from "../log/index.ts";
 import { createEventsHandler, type EventsHandlerOptions } from "./events-handler.ts";
 
 async function createLog(): Promise<Log> {

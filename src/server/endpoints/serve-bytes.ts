@@ -3,7 +3,7 @@
  * are shown inline; all others are downloads.
  */
 import { CLOSED_POLICY, SECURITY_HEADERS } from "../guard/security-headers.ts";
-import type { ByteRange } from "./blob-store.ts";
+import type { ByteRange } from "../blobs/blob-store.ts";
 
 /** Media types that browsers may show inline. */
 const INLINE_TYPES: ReadonlySet<string> = new Set([
