@@ -3,7 +3,7 @@ import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
-import type { Peer } from "./create-sockets.ts";
+import type { Peer } from "./peer.ts";
 import type { SocketWriter } from "./socket-writer.ts";
 import { describeClose } from "./describe-close.ts";
 

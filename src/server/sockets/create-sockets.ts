@@ -17,8 +17,8 @@ import { refuseUpgrade } from "../http/refuse-upgrade.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { openControlPeer } from "./control-peer.ts";
 import { describeClose } from "./describe-close.ts";
-import { encodePong } from "./encode-pong.ts";
 import { openLuminePeer } from "./lumine-peer.ts";
+import type { OpenPeer, Peer } from "./peer.ts";
 import { SocketWriter } from "./socket-writer.ts";
 
 export interface Sockets {
@@ -29,18 +29,6 @@ export interface Sockets {
   /** The number of open sockets. */
   readonly size: number;
 }
-
-/** The protocol handler of one socket. */
-export interface Peer {
-  receive(text: string): void;
-  receiveBinary(): void;
-  /** Appended to the close reason to tell the client where to resume; empty, or a space and `after=<cursor>`. */
-  readonly closeSuffix: string;
-  /** Called when the client has disconnected. */
-  close(): void;
-}
-
-export type OpenPeer = (core: ServerCore, writer: SocketWriter, caller: Caller) => Peer | Promise<Peer>;
 
 const PEER_OPENERS: { readonly [path: string]: OpenPeer } = {
   "/v1/ws": openControlPeer,
@@ -59,6 +47,8 @@ const CLOSE_MS = 5000;
 const SERVICE_RESTART = 1012;
 const INTERNAL_ERROR = 1011;
 const POLICY_VIOLATION = 1008;
+/** First byte of a WebSocket pong frame. */
+const PONG = 0x8a;
 
 interface LiveSocket {
   readonly ws: WebSocket;
@@ -255,4 +245,9 @@ function findEndpoint(basePath: string, url: string): OpenPeer | undefined {
 
 function ignore(): void {
   return undefined;
+}
+
+/** Encodes an unmasked pong frame. The payload has at most 125 bytes (RFC 6455 §5.5), so its length fits into one byte. */
+function encodePong(payload: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([PONG, payload.length]), payload]);
 }

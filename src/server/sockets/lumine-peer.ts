@@ -2,7 +2,7 @@
 import { commandHostFor } from "../commands/command-host-for.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import type { Peer } from "./create-sockets.ts";
+import type { Peer } from "./peer.ts";
 import { describeClose, formatCloseSuffix } from "./describe-close.ts";
 import { LumineConnection } from "./lumine-connection.ts";
 import { readLumineStart } from "./lumine-start.ts";
