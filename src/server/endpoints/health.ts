@@ -1,6 +1,7 @@
-/** Health and readiness endpoints for process supervisors and load balancers. */
+/** Health, readiness and version of the server, for process supervisors, load balancers and clients. */
+import { DIALECT_NAMES } from "../../dialects/index.ts";
 import { defineOperation } from "../api/operation.ts";
-import type { Health, Readiness } from "../api/shapes.generated.ts";
+import type { Health, Readiness, Version } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../api/server-core.ts";
 
 /** A store that does not respond in this time counts as unavailable. */
@@ -38,6 +39,20 @@ export const checkReadiness = defineOperation({
     const isReady = reasons.length === 0;
     const readiness: Readiness = { status: isReady ? "ready" : "not_ready", reasons };
     return Response.json(readiness, { status: isReady ? 200 : 503, headers: { "cache-control": "no-store" } });
+  },
+});
+
+export const getVersion = defineOperation({
+  id: "getVersion",
+  method: "GET",
+  path: "/version",
+  tag: "server",
+  summary: "Get the name and version of the server",
+  action: "server.read",
+  responses: { 200: { description: "Name, version and dialects", shape: "Version" } },
+  handle: ({ version }) => {
+    const answer: Version = { name: "loom-agent", version, dialects: DIALECT_NAMES };
+    return Response.json(answer);
   },
 });
 

@@ -1,4 +1,7 @@
-/** All operations of the server, in the order of the OpenAPI document. */
+/** All operations of the server, in the order of the OpenAPI document, and the operation that serves the document. */
+import { describeApi } from "../api/describe-api.ts";
+import { type AnyOperation, defineOperation } from "../api/operation.ts";
+import type { ServerCore } from "../api/server-core.ts";
 import { AGENT_OPERATIONS } from "./agents.ts";
 import { AUTH_OPERATIONS } from "./auth.ts";
 import { getBlob, listBlobs, putBlob } from "./blobs.ts";
@@ -6,17 +9,34 @@ import { CHAT_OPERATIONS } from "./chat.ts";
 import { CHECKPOINT_OPERATIONS } from "./checkpoints.ts";
 import { COMMAND_OPERATIONS } from "./commands.ts";
 import { EVENT_OPERATIONS } from "./events.ts";
-import { checkHealth, checkReadiness } from "./health.ts";
+import { checkHealth, checkReadiness, getVersion } from "./health.ts";
 import { getImage } from "./images.ts";
 import { ingestRun } from "./ingest.ts";
 import { KNOWLEDGE_OPERATIONS } from "./knowledge.ts";
 import { getMetrics } from "./metrics.ts";
-import { createOpenApiEndpoint } from "./openapi.ts";
 import { RUN_OPERATIONS } from "./runs.ts";
 import { SESSION_OPERATIONS } from "./sessions.ts";
 import { SHARE_OPERATIONS } from "./shares.ts";
-import { getVersion } from "./version.ts";
-import type { AnyOperation } from "../api/operation.ts";
+
+/** The document is public, so it is generated once per server. */
+const documents = new WeakMap<ServerCore, string>();
+
+function describeServer(core: ServerCore): string {
+  const text = documents.get(core) ?? JSON.stringify(describeApi(OPERATIONS, core));
+  documents.set(core, text);
+  return text;
+}
+
+const getOpenApi = defineOperation({
+  id: "getOpenApi",
+  method: "GET",
+  path: "/openapi.json",
+  tag: "server",
+  summary: "Get this document",
+  action: "public",
+  responses: { 200: { description: "OpenAPI 3.1", mediaTypes: ["application/json"] } },
+  handle: (core) => new Response(describeServer(core), { headers: { "content-type": "application/json" } }),
+});
 
 export const OPERATIONS: readonly AnyOperation[] = [
   ...SESSION_OPERATIONS,
@@ -38,5 +58,5 @@ export const OPERATIONS: readonly AnyOperation[] = [
   checkReadiness,
   getMetrics,
   getVersion,
-  createOpenApiEndpoint(() => OPERATIONS),
+  getOpenApi,
 ];
