@@ -1,5 +1,5 @@
-// Checks which folders of src/ may import which others, and that browser code uses nothing of Node. The planted
-// violations below prove that each rule can fail.
+// Checks which folders of src/ and of src/server may import which others, that files do not import each other in
+// cycles, and that browser code uses nothing of Node. The planted violations below prove that each rule can fail.
 import { readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, posix } from "node:path";
@@ -39,6 +39,28 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: [...running, ...thinking, "sqlite", "client", "react", "server"],
 };
 
+/**
+ * Folders of src/server, from the top down, with those that each may import besides itself. Type imports count; tests
+ * may import any folder. The files directly in src/server put the parts together, so no folder imports them.
+ */
+const serverMayImport: Readonly<Record<string, readonly string[]>> = {
+  sockets: ["http", "api", "commands", "streams", "auth", "guard"],
+  http: ["api", "auth", "guard"],
+  endpoints: ["api", "ingest", "commands", "streams", "blobs", "auth", "guard"],
+  api: ["commands", "streams", "runs", "blobs", "auth", "guard"],
+  commands: ["runs", "blobs", "auth", "guard"],
+  ingest: ["guard"],
+  streams: ["guard"],
+  runs: [],
+  blobs: [],
+  pages: ["guard"],
+  auth: ["guard"],
+  guard: [],
+};
+
+/** Folders of src/ whose files do not import each other in cycles. Type imports count. */
+const acyclic = [...running, "sqlite", "models", "tools", "observe", "server", "cli"];
+
 /** Folders that src/index.ts may re-export: all except the CLI and the internal SQLite code. */
 const rootMayImport = Object.keys(mayImport).filter((folder) => folder !== "cli" && folder !== "sqlite");
 
@@ -68,6 +90,9 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
       return [report("root-file", "only index.ts may be directly in src/")];
     if (allowed === undefined)
       return [report("unknown-folder", `src/${folder} is not in the table of layering.test.ts`)];
+    const serverFolder = folder === "server" ? findServerFolder(file.path) : "";
+    if (serverFolder !== "" && serverMayImport[serverFolder] === undefined)
+      return [report("unknown-folder", `src/server/${serverFolder} is not in the table of layering.test.ts`)];
 
     const parsed = parseSource(file);
     if ("fault" in parsed) return [report("unreadable", parsed.fault)];
@@ -92,13 +117,15 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
     function checkImport(specifier: string | undefined): [rule: string, detail: string] | undefined {
       if (specifier === undefined) return ["computed-import", "the module specifier must be a string literal"];
       if (specifier.startsWith(".")) {
-        const target = posix.join(posix.dirname(file.path), specifier).split("/");
+        const path = posix.join(posix.dirname(file.path), specifier);
+        const target = path.split("/");
         if (target[0] !== "src") return isTest ? undefined : ["outside", `${specifier} is outside of src/`];
         const targetFolder = target.length > 2 ? (target[1] ?? "") : "";
         const subfolder = target.slice(1, 3).join("/");
         if (targetFolder !== folder && target.length > 3 && internalFolders.includes(subfolder))
           return ["internal-folder", `src/${subfolder} is internal to src/${targetFolder} (${specifier})`];
-        if (targetFolder === folder || allowed?.includes(targetFolder)) return undefined;
+        if (targetFolder === folder) return checkServerImport(path);
+        if (allowed?.includes(targetFolder)) return undefined;
         return ["arrow", `${folder || "src"} must not import ${targetFolder || "src/index.ts"} (${specifier})`];
       }
       if (isTest) return undefined;
@@ -111,6 +138,14 @@ function findViolations(files: readonly SourceFile[], runtimePackages: ReadonlyS
         ? undefined
         : ["undeclared-package", `${name} is not installed with this package`];
     }
+
+    /** Checks an import from the same folder of src/, which has layers if it is the server. */
+    function checkServerImport(path: string): [rule: string, detail: string] | undefined {
+      const target = findServerFolder(path);
+      if (isTest || serverFolder === "" || target === serverFolder) return undefined;
+      if (serverMayImport[serverFolder]?.includes(target)) return undefined;
+      return ["server-arrow", `server/${serverFolder} must not import ${path}`];
+    }
   });
 }
 
@@ -122,6 +157,34 @@ function namesOfflineModel(body: readonly SyntaxNode[]): boolean {
     if (node.type === "Identifier" && node["name"] === "OfflineModel") isNamed = true;
   });
   return isNamed;
+}
+
+/** The folder of src/server that contains the file; empty for a file directly in src/server. */
+function findServerFolder(path: string): string {
+  const [, , folder = "", ...rest] = path.split("/");
+  return rest.length === 0 ? "" : folder;
+}
+
+/** Cycles of files that import each other, each as a chain of paths. At least one for every group of such files. */
+function findCycles(files: readonly SourceFile[]): string[] {
+  const imports = new Map(files.filter(({ path }) => !isTestFile(path)).map((file) => [file.path, listTargets(file)]));
+  const done = new Set<string>();
+  const visit = (path: string, chain: readonly string[]): string[] => {
+    if (chain.includes(path)) return [[...chain.slice(chain.indexOf(path)), path].join(" > ")];
+    if (done.has(path)) return [];
+    const cycles = (imports.get(path) ?? []).flatMap((target) => visit(target, [...chain, path]));
+    done.add(path);
+    return cycles;
+  };
+  return [...imports.keys()].flatMap((path) => visit(path, []));
+}
+
+/** Paths of the files that a file imports. */
+function listTargets(file: SourceFile): string[] {
+  const parsed = parseSource(file);
+  return listImports("fault" in parsed ? [] : parsed.body).flatMap(({ specifier = "" }) =>
+    specifier.startsWith(".") ? [posix.join(posix.dirname(file.path), specifier)] : [],
+  );
 }
 
 /** Node globals that a file uses. Names that the file declares do not count. */
@@ -174,12 +237,30 @@ describe("layering", () => {
     expect(findViolations(readSourceFiles("src"), readRuntimePackages())).toEqual([]);
   });
 
-  it("has no cycle between folders", () => {
+  it.each([
+    ["src", mayImport],
+    ["src/server", serverMayImport],
+  ])("has no cycle between the folders of %s", (_name, table) => {
     const reaches = (from: string, seen = new Set<string>()): Set<string> => {
-      for (const next of mayImport[from] ?? []) if (!seen.has(next)) reaches(next, seen.add(next));
+      for (const next of table[from] ?? []) if (!seen.has(next)) reaches(next, seen.add(next));
       return seen;
     };
-    expect(Object.keys(mayImport).filter((folder) => reaches(folder).has(folder))).toEqual([]);
+    expect(Object.keys(table).filter((folder) => reaches(folder).has(folder))).toEqual([]);
+  });
+
+  it.each(acyclic)("has no cycle between the files of src/%s", (folder) => {
+    expect(findCycles(readSourceFiles(`src/${folder}`))).toEqual([]);
+  });
+
+  it("reports a cycle between files, also of type imports and re-exports", () => {
+    const files = [
+      { path: "src/server/a.ts", text: `import { b } from "./http/b.ts";` },
+      { path: "src/server/http/b.ts", text: `import type { C } from "../c.ts";` },
+      { path: "src/server/c.ts", text: `export { a } from "./a.ts";` },
+      { path: "src/server/d.ts", text: `import "./a.ts"; import "./c.ts";` },
+    ];
+    expect(findCycles(files)).toEqual(["src/server/a.ts > src/server/http/b.ts > src/server/c.ts > src/server/a.ts"]);
+    expect(findCycles(files.slice(1))).toEqual([]);
   });
 
   it("keeps the offline model out of the page", () => {
@@ -207,6 +288,12 @@ describe("layering", () => {
     ["internal-folder", "src/server/auth/file.ts", `import type { Log } from "../../log/sqlite/sqlite-log.ts";`],
     ["internal-folder", "src/engine/a.contract.ts", `import { open } from "../log/sqlite/sqlite-log.ts";`],
     ["internal-folder", "src/index.ts", `export { open } from "./log/sqlite/sqlite-log.ts";`],
+    ["server-arrow", "src/server/streams/chunk.ts", `import { createSockets } from "../sockets/create-sockets.ts";`],
+    ["server-arrow", "src/server/api/operation.ts", `import type { getBlob } from "../endpoints/blobs.ts";`],
+    ["server-arrow", "src/server/guard/create-guard.ts", `export { SCOPES } from "../auth/scopes.ts";`],
+    ["server-arrow", "src/server/auth/limits/rates.ts", `type Core = import("../../api/server-core.ts").ServerCore;`],
+    ["server-arrow", "src/server/http/create-app.ts", `import { OPERATIONS } from "../endpoints/operations.ts";`],
+    ["server-arrow", "src/server/sockets/peer.ts", `import type { LoomHandler } from "../loom-handler.ts";`],
     ["node-module", "src/framing/ndjson.ts", `import { readFile } from "node:fs/promises";`],
     ["node-module", "src/client/client.ts", `import fs from "fs";`],
     ["node-global", "src/protocol/size.ts", `export const size = (text: string) => Buffer.byteLength(text);`],
@@ -223,6 +310,7 @@ describe("layering", () => {
     ["root-reexport", "src/index.ts", `export * from "./protocol/index.ts";`],
     ["root-file", "src/stray.ts", `export const stray = 1;`],
     ["unknown-folder", "src/misc/thing.ts", `export const thing = 1;`],
+    ["unknown-folder", "src/server/misc/thing.ts", `export const thing = 1;`],
     ["unreadable", "src/protocol/broken.ts", `import { from "./event.ts";`],
   ];
   it.each(planted)("reports %s in %s: %s", (rule, path, text) => {
@@ -263,6 +351,9 @@ describe("layering", () => {
       `export const text = "The offline model answers"; // "offline"`,
     ],
     ["the offline model in tests", "src/agents/a.test.ts", `import { OfflineModel } from "../models/index.ts";`],
+    ["imports from a lower folder of the server", "src/server/http/a.ts", `import { b } from "../auth/jwt/b.ts";`],
+    ["imports of the server's own files", "src/server/loom-handler.ts", `import "./endpoints/operations.ts";`],
+    ["tests of the server", "src/server/guard/a.test.ts", `import { b } from "../endpoints/b.ts";`],
     ["imports of the CLI", "src/cli/main.ts", `import "../server/server.ts"; import "../client/client.ts";`],
   ];
   it.each(accepted)("accepts %s", (_why, path, text) => {
