@@ -1,7 +1,7 @@
-/** The messages between the log and its writer thread: operations and their results. Plain data that can be cloned. */
-import type { PlainError } from "../../protocol/loom-error.ts";
+/** The messages from the log to its writer thread: plain data that can be cloned. */
 import type { Settlement } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
+import type { StoreConnectionOptions } from "./connection.ts";
 
 export type StoreOperation =
   | {
@@ -73,9 +73,6 @@ export type StoreOperation =
 /** The operation with this `do` value. */
 export type OperationOf<D extends StoreOperation["do"]> = Extract<StoreOperation, { readonly do: D }>;
 
-/** Null for success without a value, a value, or an error. */
-export type OperationResult = null | { readonly value: unknown } | { readonly error: PlainError };
-
 /**
  * A group of operations sent to the writer thread; groups are answered in order. An append that settles no command is
  * flattened to its session, epoch, expected ID, count, text, and index changes as JSON, because cloning objects between
@@ -83,11 +80,18 @@ export type OperationResult = null | { readonly value: unknown } | { readonly er
  */
 export type Group = readonly (string | number | StoreOperation)[];
 
-export interface GroupResult {
-  /** Null if all operations succeeded without a value. */
-  readonly results: readonly OperationResult[] | null;
-  /** Whether another connection has written since the last group. */
-  readonly hasExternalWrites: boolean;
+/** Start data of the writer thread. */
+export interface WriterData {
+  readonly path: string;
+  /** Identity of the store file, see `assertFile`. */
+  readonly file: string;
+  readonly options: StoreConnectionOptions;
+}
+
+/** Approximate size of an operation in bytes. */
+export function lengthOf(operation: StoreOperation): number {
+  if (operation.do === "append") return operation.text.length;
+  return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
 }
 
 export function packGroup(operations: readonly StoreOperation[]): Group {

@@ -6,6 +6,7 @@
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { BoundedMap, LoomError } from "../../protocol/index.ts";
+import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
@@ -46,10 +47,9 @@ import {
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
-import type { StoreOperation } from "./operations.ts";
+import { lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
 import { StoreReader } from "./store-reader.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
-import { StoreWriter } from "./store-writer.ts";
 
 /** Options of `openSqliteLog`. */
 export interface SqliteLogOptions {
@@ -89,6 +89,9 @@ const MAX_POSTPONED_POLLS = 5;
 /** Polling pauses for this many times the duration of the last check, so that it takes at most a tenth of the time. */
 const IDLE_FACTOR = 10;
 
+// TypeScript in the repository, JavaScript in the published package.
+const WRITER_THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+
 const NO_STARTS: IndexChanges["starts"] = [];
 
 /**
@@ -115,7 +118,7 @@ export async function openSqliteLog(path: string, options: SqliteLogOptions = {}
 class SqliteLog implements Log {
   readonly limits: LogLimits;
   readonly #now: () => number;
-  readonly #writer: StoreWriter;
+  readonly #writer: GroupWriter<StoreOperation>;
   readonly #reader: StoreReader;
   readonly #feed: Feed;
   readonly #pollMs: number;
@@ -138,7 +141,13 @@ class SqliteLog implements Log {
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
     this.#pollMs = pollMs;
-    this.#writer = new StoreWriter({ path, file, options: connection });
+    this.#writer = new GroupWriter({
+      thread: WRITER_THREAD,
+      data: { path, file, options: connection } satisfies WriterData,
+      maxQueueBytes: connection.maxQueueBytes,
+      lengthOf,
+      pack: packGroup,
+    });
     this.#reader = new StoreReader(path, file, connection, this.limits, now);
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }

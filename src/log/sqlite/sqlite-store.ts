@@ -102,6 +102,10 @@ export class SqliteStore {
     if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
   }
 
+  close(): void {
+    this.#db.close();
+  }
+
   /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */
   apply(operation: StoreOperation): unknown {
     switch (operation.do) {

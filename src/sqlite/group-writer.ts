@@ -1,22 +1,36 @@
 /**
- * Sends operations to the writer thread. Operations are queued while a group is committed, so that one sync serves many
- * writers. Each is answered when it is durable, or with an error.
+ * Sends operations to a thread that writes a database (`serveGroups`). Operations are queued while a group is committed,
+ * so that one sync serves many callers. Each is answered when it is durable, or with an error.
  */
 import { Worker } from "node:worker_threads";
-import { fromPlainError, LoomError } from "../../protocol/loom-error.ts";
-import type { StoreConnectionOptions } from "./connection.ts";
-import { type GroupResult, type StoreOperation, packGroup, type OperationResult } from "./operations.ts";
+import { fromPlainError, LoomError, type PlainError } from "../protocol/loom-error.ts";
 
-/** Start data of the writer thread. */
-export interface WriterData {
-  readonly path: string;
-  /** Identity of the store file, see `assertFile`. */
-  readonly file: string;
-  readonly options: StoreConnectionOptions;
+/** Null for success without a value, a value, or an error. */
+export type OperationResult = null | { readonly value: unknown } | { readonly error: PlainError };
+
+/** The answer of the thread to a group. */
+export interface GroupResult {
+  /** Null if all operations succeeded without a value. */
+  readonly results: readonly OperationResult[] | null;
+  /** Whether another connection has written since the last group. */
+  readonly hasExternalWrites: boolean;
 }
 
-interface QueuedOperation {
-  readonly operation: StoreOperation;
+interface GroupWriterOptions<Operation> {
+  /** The module of the thread, which calls `serveGroups`. */
+  readonly thread: URL;
+  /** The `workerData` of the thread. */
+  readonly data: unknown;
+  /** Maximum size of the queue in bytes. More throw `backlog_full`. */
+  readonly maxQueueBytes: number;
+  /** Returns the approximate size of an operation in bytes. */
+  readonly lengthOf: (operation: Operation) => number;
+  /** Converts a group to a message that the thread unpacks. Groups are answered in order. */
+  readonly pack: (operations: readonly Operation[]) => unknown;
+}
+
+interface QueuedOperation<Operation> {
+  readonly operation: Operation;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -29,47 +43,32 @@ const MIN_SPLIT = 32;
 const MAX_GROUP = 2000;
 const MAX_GROUP_LENGTH = 8 * 1024 * 1024;
 
-// TypeScript in the repository, JavaScript in the published package.
-const THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
-
-export class StoreWriter {
-  readonly #start: () => Worker;
-  /** Started with the first write; a read-only log needs no thread. */
+export class GroupWriter<Operation> {
+  readonly #options: GroupWriterOptions<Operation>;
+  /** Started with the first write; a process that only reads needs no thread. */
   #worker: Worker | undefined;
-  #queue: QueuedOperation[] = [];
+  #queue: QueuedOperation<Operation>[] = [];
   #queuedLength = 0;
-  readonly #maxQueueBytes: number;
   /** Groups sent and not answered, oldest first. */
-  readonly #sent: (readonly QueuedOperation[])[] = [];
+  readonly #sent: (readonly QueuedOperation<Operation>[])[] = [];
   #writeSource: "own" | "external" | undefined;
   #failure: LoomError | undefined;
   #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
 
-  constructor(data: WriterData) {
-    this.#maxQueueBytes = data.options.maxQueueBytes;
-    this.#start = () => {
-      const worker = new Worker(THREAD, { workerData: data });
-      worker.on("message", (answer: GroupResult) => this.#settle(answer));
-      worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
-      worker.on("exit", () => {
-        this.#fail("it exited");
-        this.#closing?.resolve();
-      });
-      return worker;
-    };
+  constructor(options: GroupWriterOptions<Operation>) {
+    this.#options = options;
   }
 
-  write<T>(operation: StoreOperation): Promise<T> {
+  write<T>(operation: Operation): Promise<T> {
     return new Promise<unknown>((resolve, reject) => {
-      const length = lengthOf(operation);
+      const length = this.#options.lengthOf(operation);
       if (this.#failure !== undefined || this.#closing !== undefined) {
-        reject(this.#failure ?? new LoomError("store_closed", "The log is closed"));
+        reject(this.#failure ?? new LoomError("store_closed", "The store is closed"));
         return;
       }
-      if (this.#queuedLength + length > this.#maxQueueBytes) {
-        reject(
-          new LoomError("backlog_full", "The write queue is full; try again later", { limit: this.#maxQueueBytes }),
-        );
+      const { maxQueueBytes } = this.#options;
+      if (this.#queuedLength + length > maxQueueBytes) {
+        reject(new LoomError("backlog_full", "The write queue is full; try again later", { limit: maxQueueBytes }));
         return;
       }
       this.#queuedLength += length;
@@ -89,7 +88,7 @@ export class StoreWriter {
     return source;
   }
 
-  /** Whether this log has written, so that changes may be its own. */
+  /** Whether this process has written, so that changes may be its own. */
   get isStarted(): boolean {
     return this.#worker !== undefined;
   }
@@ -111,6 +110,17 @@ export class StoreWriter {
     await this.#closing.done;
   }
 
+  #start(): Worker {
+    const worker = new Worker(this.#options.thread, { workerData: this.#options.data });
+    worker.on("message", (answer: GroupResult) => this.#settle(answer));
+    worker.on("error", (error) => this.#fail(error instanceof Error ? error.message : String(error)));
+    worker.on("exit", () => {
+      this.#fail("it exited");
+      this.#closing?.resolve();
+    });
+    return worker;
+  }
+
   #send(): void {
     if (this.#sent.length >= MAX_GROUPS) return;
     if (this.#queue.length === 0) {
@@ -123,19 +133,19 @@ export class StoreWriter {
     const end = isSplit ? Math.ceil(most / 2) : most;
     const group = this.#queue.slice(0, end);
     this.#queue = this.#queue.slice(end);
-    for (const { operation } of group) this.#queuedLength -= lengthOf(operation);
+    for (const { operation } of group) this.#queuedLength -= this.#options.lengthOf(operation);
     this.#sent.push(group);
     // Pending writes keep the process alive.
     this.#worker ??= this.#start();
     this.#worker.ref();
     try {
-      this.#worker.postMessage(packGroup(group.map(({ operation }) => operation)));
+      this.#worker.postMessage(this.#options.pack(group.map(({ operation }) => operation)));
     } catch (error) {
       // An operation cannot be cloned, so the group was not sent. The other operations are sent again.
       this.#sent.pop();
       const [unsendable, others] = partition(group, ({ operation }) => isSendable(operation));
       const [bad, good] = unsendable.length === 0 ? [others, []] : [unsendable, others];
-      for (const { operation } of good) this.#queuedLength += lengthOf(operation);
+      for (const { operation } of good) this.#queuedLength += this.#options.lengthOf(operation);
       this.#queue = [...good, ...this.#queue];
       const failure = new LoomError(
         "store_failed",
@@ -154,7 +164,7 @@ export class StoreWriter {
     let length = 0;
     let end = 0;
     for (const { operation } of this.#queue) {
-      length += lengthOf(operation);
+      length += this.#options.lengthOf(operation);
       if (end > 0 && (end >= MAX_GROUP || length > MAX_GROUP_LENGTH)) break;
       end++;
     }
@@ -173,7 +183,7 @@ export class StoreWriter {
     this.#failure ??=
       this.#closing === undefined
         ? new LoomError("store_failed", `The writer thread of the store failed: ${reason}`)
-        : new LoomError("store_closed", "The log is closed");
+        : new LoomError("store_closed", "The store is closed");
     const failed = [...this.#sent.flat(), ...this.#queue];
     this.#sent.length = 0;
     this.#queue = [];
@@ -182,7 +192,7 @@ export class StoreWriter {
   }
 }
 
-function isSendable(operation: StoreOperation): boolean {
+function isSendable(operation: unknown): boolean {
   try {
     structuredClone(operation);
     return true;
@@ -197,13 +207,7 @@ function partition<T>(items: readonly T[], isTrue: (item: T) => boolean): readon
   return [no, yes];
 }
 
-/** Approximate size of an operation in bytes. */
-function lengthOf(operation: StoreOperation): number {
-  if (operation.do === "append") return operation.text.length;
-  return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
-}
-
-function settleOne(waiting: QueuedOperation, result: OperationResult | undefined): void {
+function settleOne(waiting: QueuedOperation<unknown>, result: OperationResult | undefined): void {
   if (result === undefined) waiting.reject(new LoomError("store_failed", "The writer thread returned no result"));
   else if (result === null) waiting.resolve(undefined);
   else if ("error" in result) waiting.reject(fromPlainError(result.error));
