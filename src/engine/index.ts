@@ -24,7 +24,7 @@ export type {
   RunFailure,
   RunOrigin,
 } from "./run-contract.ts";
-export { sendCommand, type SendCommandOptions } from "./send-command.ts";
+export { awaitOutcome, sendCommand, type SendCommandOptions } from "./send-command.ts";
 export type { Send, SentFrame } from "./send-queue.ts";
 export type { PushResult } from "./sequencer.ts";
 export { openSession, Session } from "./session.ts";

@@ -7,7 +7,7 @@ import { isLoomError } from "../protocol/index.ts";
 import { openSession } from "./session.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** Options of `sendCommand`. */
+/** Options of `sendCommand` and `awaitOutcome`. */
 export interface SendCommandOptions {
   /** Milliseconds to wait for the outcome. Default: 10,000. */
   readonly timeoutMs?: number;
@@ -18,10 +18,10 @@ export interface SendCommandOptions {
   /** Options for the session that is opened when it has no holder. */
   readonly session?: SessionOptions;
   /**
-   * Makes another part of the program hold the session when it has no holder; `sendCommand` then does not open it. May
-   * be called more than once.
+   * Makes another part of the program hold the session when it has no holder, instead of opening it. May be called
+   * more than once. Its result is ignored.
    */
-  readonly ensureHolder?: (sessionId: string) => void;
+  readonly ensureHolder?: (sessionId: string) => unknown;
 }
 
 /**
@@ -35,15 +35,25 @@ export interface SendCommandOptions {
  * ```
  */
 export async function sendCommand(log: Log, command: Command, options: SendCommandOptions = {}): Promise<CommandState> {
+  return awaitOutcome(log, await log.submit(command), options);
+}
+
+/** Waits for the outcome of a submitted command; see `sendCommand`. */
+export async function awaitOutcome(
+  log: Log,
+  submitted: CommandState,
+  options: SendCommandOptions = {},
+): Promise<CommandState> {
+  if (submitted.outcome !== undefined) return submitted;
   const { timeoutMs = 10_000, recheckMs = 500, signal } = options;
-  const { sessionId, commandId } = command;
+  const { sessionId, commandId, kind } = submitted;
   let wake: () => void = () => undefined;
   const unwatch = log.watch(sessionId, () => wake(), { hintsOnly: true });
   const stop = (): void => wake();
   signal?.addEventListener("abort", stop);
   const deadline = performance.now() + timeoutMs;
   try {
-    let state = await log.submit(command);
+    let state = submitted;
     for (;;) {
       signal?.throwIfAborted();
       const hint = new Promise<void>((resolve) => {
@@ -56,7 +66,7 @@ export async function sendCommand(log: Log, command: Command, options: SendComma
       if (info?.holder === undefined && options.ensureHolder !== undefined) options.ensureHolder(sessionId);
       else if (info?.holder === undefined) {
         // A message needs an agent, so it waits for a session that has one.
-        if (command.kind === "enqueue") return state;
+        if (kind === "enqueue") return state;
         const isDone = await processInOwnSession(log, sessionId, options.session);
         if (isDone) return (await log.getCommand(sessionId, commandId)) ?? state;
       }
