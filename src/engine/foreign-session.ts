@@ -14,7 +14,7 @@
 import { setTimeout } from "node:timers/promises";
 import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
-import type { Lease, Log, RunStatus } from "../log/log.ts";
+import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
 import {
   type AnyEvent,
@@ -31,7 +31,7 @@ import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.t
 import { ForeignCancels } from "./foreign-cancels.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { OpenWork } from "./open-work.ts";
-import { listLiveRuns, readLastTime } from "./recovery.ts";
+import { listLiveRuns } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunFailure, RunHost, Settle } from "./run-contract.ts";
 import { type EventDraft, type PushResult, Sequencer } from "./sequencer.ts";
@@ -106,8 +106,8 @@ export class ForeignSession {
   readonly #names = new Set<string>();
   #lastTs: number;
 
-  private constructor(log: Log, lease: Lease, lastTs: number, options: ForeignSessionOptions) {
-    const { sessionId, epoch, lastId } = lease;
+  private constructor(log: Log, lease: AcquiredLease, options: ForeignSessionOptions) {
+    const { sessionId, epoch, lastId, lastTs } = lease;
     this.sessionId = sessionId;
     this.#log = log;
     this.#options = options;
@@ -157,9 +157,9 @@ export class ForeignSession {
     await endDeadRuns(log, sessionId);
     const lease = await acquireIdle(log, sessionId, options);
     try {
-      const [live] = await listLiveRuns(log, sessionId);
+      const [live] = lease.liveRuns;
       if (live !== undefined) throw runLiveError(live.runId);
-      return new ForeignSession(log, lease, await readLastTime(log, lease), options);
+      return new ForeignSession(log, lease, options);
     } catch (error) {
       await log.release(lease).catch(() => undefined);
       throw error;
@@ -375,7 +375,7 @@ async function endDeadRuns(log: Log, sessionId: string): Promise<void> {
 /** Milliseconds between two attempts to take the lease. */
 const PAUSE_MS = 20;
 
-async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionOptions): Promise<Lease> {
+async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionOptions): Promise<AcquiredLease> {
   const { ttlMs = SESSION_DEFAULTS.ttlMs, holder = describeHolder(), waitMs = 0, signal } = options;
   const patience = performance.now() + waitMs;
   for (;;) {

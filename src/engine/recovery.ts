@@ -74,18 +74,6 @@ export async function listLiveRuns(log: Log, sessionId: string): Promise<readonl
   }
 }
 
-/** Returns the time of the session's last record, by its writer's clock. */
-export async function readLastTime(
-  log: Log,
-  { sessionId, lastId }: { sessionId: string; lastId: number },
-): Promise<number> {
-  if (lastId === 0) return 0;
-  const info = await log.getSession(sessionId);
-  if (info === undefined || info.firstId > lastId) return info?.updatedAt ?? 0;
-  const { records } = await log.read(sessionId, { after: lastId - 1, limit: 1 });
-  return records[0]?.envelope.ts ?? 0;
-}
-
 /** Restores a run from its records, which are read page by page. */
 export async function restoreRun(
   host: RunHost,

@@ -23,6 +23,8 @@ export interface SessionOptions extends RecoveryOptions {
   readonly ttlMs?: number;
   /** Take the lease even from a live writer. Default: false. */
   readonly takeover?: boolean;
+  /** Create the session if it does not exist. If false, `openSession` throws `unknown_session`. Default: true. */
+  readonly create?: boolean;
   /** Clock, in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
   /** Maximum bytes that are not yet durable; code `backlog_full`. Default: 1 MiB. */

@@ -2,7 +2,7 @@
  * Passes all records of a session to the sequencer: those of its runs, and those outside any run. It checks updates of
  * to-do lists, which outlive runs.
  */
-import type { Log } from "../log/log.ts";
+import type { Landmark, Log } from "../log/log.ts";
 import { type AnyEvent, LoomError, mayLackRun } from "../protocol/index.ts";
 import { checkEvent } from "./check-event.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
@@ -19,9 +19,9 @@ export class SessionRecords {
   }
 
   /** Reads the to-do lists from the log. */
-  async load(log: Log, sessionId: string): Promise<void> {
+  async load(log: Log, sessionId: string, lists: readonly Landmark[]): Promise<void> {
     this.#todos = new TodoLists();
-    await this.#todos.load(log, sessionId);
+    await this.#todos.load(log, sessionId, lists);
   }
 
   /** Accepts the whole unit, or throws and accepts nothing. */

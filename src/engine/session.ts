@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { describeHolder } from "../log/holder.ts";
-import type { CommandState, Lease, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
+import type { AcquiredLease, CommandState, PagingOptions, Log, LogEntry, RunInfo } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
 import { type AnyEvent, isLoomError, LoomError } from "../protocol/index.ts";
 import { AnswerText } from "./answer-text.ts";
@@ -17,7 +17,7 @@ import { Inbox, readOrigin } from "./inbox.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { LeftoverRuns } from "./leftover-runs.ts";
 import { OpenWork } from "./open-work.ts";
-import { INTERRUPTED, listLiveRuns, readLastTime, type RecoveredRun, restoreRun } from "./recovery.ts";
+import { INTERRUPTED, listLiveRuns, type RecoveredRun, restoreRun } from "./recovery.ts";
 import { Run } from "./run.ts";
 import type { RunHost, RunOrigin, Settle } from "./run-contract.ts";
 import {
@@ -78,8 +78,8 @@ export class Session implements AsyncDisposable {
   #closing: Promise<void> | undefined;
   #unwatch: () => void = () => undefined;
 
-  private constructor(log: Log, lease: Lease, lastTs: number, options: SessionOptions) {
-    const { sessionId, epoch, lastId } = lease;
+  private constructor(log: Log, lease: AcquiredLease, options: SessionOptions) {
+    const { sessionId, epoch, lastId, lastTs } = lease;
     this.sessionId = sessionId;
     this.log = log;
     this.#options = { ...SESSION_DEFAULTS, ...options };
@@ -106,7 +106,7 @@ export class Session implements AsyncDisposable {
       onCommit: (entries) => this.#reporter.notify(this.#listeners, entries),
       onFailure: (error) => this.#onFailure(error),
     });
-    this.#waker = new Waker(this.#options.inboxMs, () => this.#runExclusive(() => this.#processCommands()));
+    this.#waker = new Waker(this.#options.inboxMs, () => this.executePending());
     this.#backOff = new BackOff(this.#options.repairMs, () => this.repair());
     this.#records = new SessionRecords(this.#sequencer, this.#options.maxNameLength);
     const push: RunHost["push"] = (drafts, pushOptions) => this.#records.push(drafts, pushOptions);
@@ -154,11 +154,11 @@ export class Session implements AsyncDisposable {
 
   /** See `openSession`. */
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
-    const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, holder = describeHolder() } = options;
-    const lease = await log.acquire(sessionId, { holder, ttlMs, takeover });
+    const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, create = true, holder = describeHolder() } = options;
+    const lease = await log.acquire(sessionId, { holder, ttlMs, takeover, create });
     try {
-      const session = new Session(log, lease, await readLastTime(log, lease), options);
-      await session.#init();
+      const session = new Session(log, lease, options);
+      await session.#init(lease);
       return session;
     } catch (error) {
       await log.release(lease).catch(() => undefined);
@@ -167,10 +167,10 @@ export class Session implements AsyncDisposable {
     }
   }
 
-  async #init(): Promise<void> {
+  async #init({ todoLists, liveRuns }: AcquiredLease): Promise<void> {
     try {
-      await this.#records.load(this.log, this.sessionId);
-      await this.#runExclusive(async () => this.#leftovers.recover(await listLiveRuns(this.log, this.sessionId)));
+      await this.#records.load(this.log, this.sessionId, todoLists);
+      await this.#runExclusive(() => this.#leftovers.recover(liveRuns));
     } catch (error) {
       this.#stopped ??= new LoomError("session_closed", "The session could not be opened", {}, { cause: error });
       this.#live?.abort(this.#stopped);
@@ -259,10 +259,18 @@ export class Session implements AsyncDisposable {
     await this.#runExclusive(() => this.#repair());
   }
 
+  /**
+   * Executes the pending commands that can be executed now. Resolves when their outcomes are durable; a message behind
+   * a live run stays pending.
+   */
+  async executePending(): Promise<void> {
+    await this.#runExclusive(() => this.#processCommands());
+  }
+
   /** Executes pending commands. Resolves when this process cannot execute any more of them. */
   async idle(): Promise<void> {
     for (;;) {
-      await this.#runExclusive(() => this.#processCommands());
+      await this.executePending();
       if (this.#executor.size === 0) return;
       await this.#executor.settled();
     }
@@ -455,7 +463,7 @@ export class Session implements AsyncDisposable {
       this.#assertOpen();
     }
     this.#sequencer.resume(info?.lastId ?? 0);
-    await this.#records.load(this.log, this.sessionId);
+    await this.#records.load(this.log, this.sessionId, await this.log.listLandmarks(this.sessionId, "todo_list"));
     for (const dead of await listLiveRuns(this.log, this.sessionId)) {
       const run = await this.#restore(dead);
       await run.fail({ message: "The log could not be written", code: "store_failed", recoverable: true });

@@ -1,5 +1,5 @@
 /** The item IDs of a session's to-do lists, so that updates of unknown items are rejected. */
-import type { Log } from "../log/log.ts";
+import type { Landmark, Log } from "../log/log.ts";
 import { type AnyEvent, BoundedMap, type EventOf, LoomError } from "../protocol/index.ts";
 
 /** Only the latest lists; receivers remember no more. */
@@ -8,10 +8,9 @@ const MAX_LISTS = 100;
 export class TodoLists {
   readonly #items = new BoundedMap<ReadonlySet<string>>(MAX_LISTS);
 
-  /** Reads the latest lists of a session from the log. */
-  async load(log: Log, sessionId: string): Promise<void> {
-    const landmarks = await log.listLandmarks(sessionId, "todo_list", MAX_LISTS);
-    for (const { eventId } of landmarks.toReversed()) {
+  /** Reads lists of a session from the log, newest first. */
+  async load(log: Log, sessionId: string, lists: readonly Landmark[]): Promise<void> {
+    for (const { eventId } of lists.toReversed()) {
       const { records } = await log.read(sessionId, { after: eventId - 1, limit: 1 });
       for (const { event } of records) this.add(event);
     }

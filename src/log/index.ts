@@ -14,6 +14,7 @@ export { forkBeforeRun, type ForkBeforeRunOptions } from "./fork-before-run.ts";
 export { forkSession, type ForkedSession, type ForkOptions } from "./fork-session.ts";
 export { describeHolder } from "./holder.ts";
 export {
+  type AcquiredLease,
   type AcquireOptions,
   type Append,
   type Command,
@@ -40,6 +41,7 @@ export {
   type SearchSessionsOptions,
   type SessionInfo,
   type Settlement,
+  type SubmitOptions,
 } from "./log.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export { Page } from "./page.ts";

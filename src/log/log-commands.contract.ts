@@ -71,6 +71,64 @@ export function describeCommands(store: LogStore): void {
         await expectRefusal(log.listPending("u"), "unknown_session");
       }));
 
+    test("can create its session, once and with its owner and title", () =>
+      withLog(store, async ({ log, other }) => {
+        const create = { owner: "ann", title: "Apples" };
+        const states = await Promise.all([log, other].map((handle) => handle.submit(command("c"), { create })));
+        expect(states[0]).toEqual(states[1]);
+        expect(await other.getSession("s")).toMatchObject({ owner: "ann", title: "Apples", lastId: 0 });
+        expect(await idsOf(other)).toEqual(["c"]);
+        expect(await log.searchSessions({ query: "apples" })).toHaveLength(1);
+        await log.submit(command("d"), { create: { owner: "ann", title: "Pears" } });
+        expect((await other.getSession("s"))?.title).toBe("Apples");
+        await log.deleteSession("s");
+        await expectRefusal(log.submit(command("c")), "unknown_session");
+        expect((await other.submit(command("c"), { create: {} })).outcome).toBeUndefined();
+        expect(await log.getSession("s")).toMatchObject({ owner: "local", title: undefined });
+      }));
+
+    test("gives its title to a session without one", () =>
+      withLog(store, async ({ log, other }) => {
+        await log.createSession("s");
+        await log.submit(command("c"), { create: { title: "Plums" } });
+        await log.submit(command("c"), { create: { title: "Pears" } });
+        expect((await other.getSession("s"))?.title).toBe("Plums");
+        expect(await other.searchSessions({ query: "plums" })).toHaveLength(1);
+      }));
+
+    test("is rejected for a session of another owner, as if it did not exist", () =>
+      withLog(store, async ({ log }) => {
+        await log.createSession("s", { owner: "ann" });
+        for (const options of [{ owner: "bob" }, { owner: "bob", create: { owner: "bob", title: "x" } }]) {
+          const refusal = await expectRefusal(log.submit(command("c"), options), "unknown_session");
+          const missing = await expectRefusal(log.submit(command("c", {}, "t"), { owner: "bob" }), "unknown_session");
+          expect(refusal.message).toBe(missing.message.replace('"t"', '"s"'));
+        }
+        expect(await log.listPending("s")).toEqual([]);
+        expect((await log.getSession("s"))?.title).toBeUndefined();
+        await log.submit(command("c"), { owner: "ann" });
+        expect(await log.listPending("s")).toHaveLength(1);
+      }));
+
+    test("that is rejected changes nothing", () =>
+      withLog(
+        store,
+        async ({ log }) => {
+          const create = { owner: "ann", title: "x" };
+          await expectRefusal(log.submit({ ...command("c"), commandId: "" }, { create }), "invalid_name");
+          await expectRefusal(log.submit(command("c"), { create: { owner: "" } }), "invalid_name");
+          await expectRefusal(log.submit(command("c"), { create: { title: "x".repeat(1001) } }), "invalid_name");
+          await expectRefusal(log.submit(command("c", {}, ""), { create }), "invalid_name");
+          expect(await log.listSessions()).toEqual([]);
+          await log.createSession("s");
+          await log.submit(command("c"));
+          await expectRefusal(log.submit(command("c", { a: 1 }), { create }), "command_conflict");
+          await expectRefusal(log.submit(command("d"), { create }), "inbox_full");
+          expect((await log.getSession("s"))?.title).toBeUndefined();
+        },
+        { maxPendingCommands: 1 },
+      ));
+
     test("does not change with the object passed in", () =>
       withLog(store, async ({ log }) => {
         await log.createSession("s");

@@ -34,12 +34,44 @@ export function describeLeases(store: LogStore): void {
           incarnation: session?.incarnation,
           lastId: 0,
           expiresAt: NOON + 1000,
+          lastTs: 0,
+          liveRuns: [],
+          todoLists: [],
         });
         expect(session?.holder).toBe("a");
         await writeAs(log, lease, 0);
         const next = await other.acquire("s", { holder: "b", ttlMs: 1000, takeover: true });
         expect(next.epoch).toBeGreaterThan(lease.epoch);
         expect(next.lastId).toBe(1);
+      }));
+
+    test("has the time of the last record, the live runs and the to-do lists", () =>
+      withLog(store, async ({ log, other, clock }) => {
+        const writer = await openWriter(log, "s");
+        await writer.write([...draftRun("over"), drafts.todo("a"), drafts.start("r1"), drafts.start("r2", NOON + 77)]);
+        await writer.write([drafts.todo("b", "r1"), drafts.todo("a", "r2")]);
+        const lease = await other.acquire("s", { holder: "b", ttlMs: 1000, takeover: true });
+        expect(lease).toMatchObject({ lastId: 9, lastTs: NOON + 9 });
+        expect(lease.liveRuns).toEqual([await log.getRun("s", "r1"), await log.getRun("s", "r2")]);
+        expect(lease.todoLists).toEqual(await log.listLandmarks("s", "todo_list"));
+        expect(lease.todoLists.map(({ key, eventId }) => [key, eventId])).toEqual([
+          ["a", 9],
+          ["b", 8],
+        ]);
+        // Without stored records, the time is that of the last change.
+        await (await openWriter(log, "pruned")).write(draftRun("r", NOON + 500));
+        clock.now += 1_000_000;
+        await log.prune({ maxAgeMs: 1000 });
+        const next = await other.acquire("pruned", { holder: "b", ttlMs: 1000, takeover: true });
+        expect(next).toMatchObject({ lastId: 4, lastTs: NOON + 500, liveRuns: [] });
+      }));
+
+    test("creates the session only if requested", () =>
+      withLog(store, async ({ log, other }) => {
+        await expectRefusal(log.acquire("s", { holder: "a", ttlMs: 1000, create: false }), "unknown_session");
+        expect(await other.getSession("s")).toBeUndefined();
+        await other.createSession("s");
+        expect((await log.acquire("s", { holder: "a", ttlMs: 1000, create: false })).lastId).toBe(0);
       }));
 
     test("is refused while the session has a holder", () =>
@@ -103,7 +135,8 @@ export function describeLeases(store: LogStore): void {
         const lease = await log.acquire("s", { holder: "a", ttlMs: 1000 });
         clock.now += 900;
         const renewed = await log.renew(lease, 1000);
-        expect(renewed).toEqual({ ...lease, expiresAt: NOON + 1900 });
+        const { sessionId, epoch, incarnation, lastId } = lease;
+        expect(renewed).toEqual({ sessionId, epoch, incarnation, lastId, expiresAt: NOON + 1900 });
         clock.now += 900;
         await expectRefusal(other.acquire("s", { holder: "b", ttlMs: 1 }), "lease_held");
         clock.now += 5000;

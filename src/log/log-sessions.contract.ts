@@ -126,11 +126,6 @@ export function describeSessions(store: LogStore): void {
           expect(await other.getSession("s")).toEqual({ ...made, title });
         }
         await expectRefusal(log.renameSession("t", "x"), "unknown_session");
-        await expectRefusal(log.renameSession("t", "x", { onlyUntitled: true }), "unknown_session");
-        expect((await log.renameSession("s", "another", { onlyUntitled: true })).title).not.toBe("another");
-        await log.createSession("untitled");
-        for (let i = 0; i < 2; i++)
-          expect((await log.renameSession("untitled", `title ${i}`, { onlyUntitled: true })).title).toBe("title 0");
       }));
 
     test("is deleted with everything it had", () =>

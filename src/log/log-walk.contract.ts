@@ -239,6 +239,9 @@ class Walk {
     session.lease!.epoch = lease.epoch;
     this.#checkIncarnation(session, lease.incarnation);
     expect(lease).toMatchObject({ sessionId: name, lastId: lastIdOf(session), expiresAt: this.#clock.now + ttlMs });
+    const runs = await log.listRuns(name, { limit: 1000 });
+    expect(lease.liveRuns).toEqual(runs.filter(({ status }) => status === "live").toReversed());
+    expect(lease.todoLists).toEqual(await log.listLandmarks(name, "todo_list"));
     this.#leases.push(lease);
   }
 

@@ -85,6 +85,16 @@ export interface Lease {
   readonly expiresAt: number;
 }
 
+/** A lease that was just granted, and what its writer continues from. */
+export interface AcquiredLease extends Lease {
+  /** Time of the last record, in milliseconds since 1970; 0 if the session never had one. */
+  readonly lastTs: number;
+  /** Live runs, oldest first. */
+  readonly liveRuns: readonly RunInfo[];
+  /** The latest to-do lists, newest first, at most 100. */
+  readonly todoLists: readonly Landmark[];
+}
+
 /** Options of `acquire`. */
 export interface AcquireOptions {
   /** Name of the writer; see `describeHolder`. */
@@ -93,6 +103,8 @@ export interface AcquireOptions {
   readonly ttlMs: number;
   /** Takes the lease even if its holder is alive. The old holder is fenced. Default: false. */
   readonly takeover?: boolean;
+  /** Creates the session if it does not exist. If false, throws `unknown_session` instead. Default: true. */
+  readonly create?: boolean;
 }
 
 /** Requests that the engine can execute. */
@@ -105,6 +117,17 @@ export interface Command {
   readonly sessionId: string;
   readonly kind: CommandKind;
   readonly body: JsonObject;
+}
+
+/** Options of `submit`. */
+export interface SubmitOptions {
+  /** Throws `unknown_session` if the session has another owner. Default: any owner. */
+  readonly owner?: string | undefined;
+  /**
+   * Creates the session if it does not exist. A session without a title gets this one. Default: a missing session
+   * throws `unknown_session`.
+   */
+  readonly create?: Pick<CreateOptions, "owner" | "title"> | undefined;
 }
 
 /** The result of a command. */
@@ -191,11 +214,6 @@ export interface SearchMatch {
 /** A session found by a search. */
 export interface FoundSession extends SessionInfo {
   readonly match: SearchMatch;
-}
-
-export interface RenameOptions {
-  /** Keeps an existing title. Default: false. */
-  readonly onlyUntitled?: boolean;
 }
 
 /** Options of `watch`. */
@@ -300,8 +318,7 @@ export interface Log {
   listSessions(options?: ListSessionsOptions): Promise<readonly SessionInfo[]>;
   /** Finds sessions by title, messages and replies, in the order of `listSessions`. */
   searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]>;
-  /** Sets the title. With `onlyUntitled`, a session that has a title keeps it. */
-  renameSession(sessionId: string, title: string, options?: RenameOptions): Promise<SessionInfo>;
+  renameSession(sessionId: string, title: string): Promise<SessionInfo>;
   /**
    * Deletes a session; returns false if it does not exist. Its writer is fenced and its cursors become stale, even if
    * the ID is used again. With an `epoch`, throws `fenced` unless that epoch holds the session.
@@ -311,10 +328,10 @@ export interface Log {
   listOrphans(options?: PagingOptions): Promise<readonly string[]>;
 
   /**
-   * Acquires the lease of a session with the next epoch, which is never reused. Creates the session if necessary.
-   * Throws `lease_held` if a live holder has it.
+   * Acquires the lease of a session with the next epoch, which is never reused. Throws `lease_held` if a live holder
+   * has it.
    */
-  acquire(sessionId: string, options: AcquireOptions): Promise<Lease>;
+  acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease>;
   /** Extends a lease. Throws `fenced` if another writer has taken it. */
   renew(lease: Lease, ttlMs: number): Promise<Lease>;
   /** Ends a lease; its epoch can no longer append. Does nothing if the lease has already passed to another writer. */
@@ -345,10 +362,10 @@ export interface Log {
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before?: number): Promise<readonly Landmark[]>;
 
   /**
-   * Adds a command to the inbox. Throws `command_conflict` if the ID was used for another command, and `inbox_full` at
-   * the limit.
+   * Adds a command to the inbox, in one transaction with the checks and changes of the options. Throws
+   * `command_conflict` if the ID was used for another command, and `inbox_full` at the limit.
    */
-  submit(command: Command): Promise<CommandState>;
+  submit(command: Command, options?: SubmitOptions): Promise<CommandState>;
   getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined>;
   /** Lists pending commands, oldest first. */
   listPending(sessionId: string, limit?: number): Promise<readonly CommandState[]>;

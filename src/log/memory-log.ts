@@ -9,6 +9,7 @@ import { assertBatch, assertFirstEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
 import { isHolderGone } from "./holder.ts";
 import {
+  type AcquiredLease,
   type AcquireOptions,
   type Append,
   type Command,
@@ -25,11 +26,11 @@ import {
   type LogLimits,
   type PruneReport,
   type ReadOptions,
-  type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
   type SearchSessionsOptions,
   type SessionInfo,
+  type SubmitOptions,
   type WatchSessionOptions,
 } from "./log.ts";
 import {
@@ -126,14 +127,10 @@ export class MemoryLog implements Log {
     return found;
   }
 
-  async renameSession(
-    sessionId: string,
-    title: string,
-    { onlyUntitled = false }: RenameOptions = {},
-  ): Promise<SessionInfo> {
+  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
     assertTitle(title);
     const session = this.#get(sessionId);
-    if (!onlyUntitled || session.title === undefined) session.title = title;
+    session.title = title;
     return this.#describe(session);
   }
 
@@ -161,16 +158,25 @@ export class MemoryLog implements Log {
       .map(({ sessionId }) => sessionId);
   }
 
-  async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
+  async acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease> {
+    const { holder, ttlMs, takeover = false, create = true } = options;
     assertDuration(ttlMs);
     assertName("holder", holder);
-    const session = this.#open(sessionId);
+    const session = create ? this.#open(sessionId) : this.#get(sessionId);
     const current = this.#holderOf(session);
     if (current !== undefined && !takeover) throw leaseHeld(sessionId, current);
     session.epoch++;
     session.graceUntil = 0;
     session.lease = { holder, expiresAt: this.#now() + ttlMs };
-    return this.#lease(session);
+    const { texts, updatedAt, runs } = session;
+    const lease = this.#lease(session);
+    const last = new Page(sessionId, lease.lastId - 1, lease.lastId, texts.slice(-1));
+    return {
+      ...lease,
+      lastTs: texts.length > 0 ? (last.records[0]?.envelope.ts ?? 0) : lease.lastId === 0 ? 0 : updatedAt,
+      liveRuns: [...runs.values()].filter(({ status }) => status === "live"),
+      todoLists: await this.listLandmarks(sessionId, "todo_list"),
+    };
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
@@ -304,29 +310,27 @@ export class MemoryLog implements Log {
     return all.toReversed().slice(0, clampListLimit(limit));
   }
 
-  async submit(command: Command): Promise<CommandState> {
+  async submit(command: Command, { owner, create }: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
-    const session = this.#get(command.sessionId);
-    const known = session.commands.get(command.commandId);
-    if (known !== undefined) {
-      if (isSameCommand(known, command)) return known;
-      throw new LoomError(
-        "command_conflict",
-        `The command ID "${command.commandId}" was already used for a different command`,
-      );
-    }
-    const waiting = [...session.commands.values()].filter(({ outcome }) => outcome === undefined).length;
-    if (waiting >= this.limits.maxPendingCommands)
-      throw new LoomError(
-        "inbox_full",
-        `Session "${command.sessionId}" has ${waiting} pending commands; try again later`,
-      );
+    assertTitle(create?.title);
+    assertOwner(create?.owner);
     const { commandId, sessionId, kind } = command;
+    const session = create === undefined || this.#sessions.has(sessionId) ? this.#get(sessionId) : undefined;
+    if (session !== undefined && owner !== undefined && owner !== session.owner) throw unknownSession(sessionId);
+    const known = session?.commands.get(commandId);
+    if (known !== undefined && !isSameCommand(known, command))
+      throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
+    const waiting = [...(session?.commands.values() ?? [])].filter(({ outcome }) => outcome === undefined).length;
+    if (known === undefined && waiting >= this.limits.maxPendingCommands)
+      throw new LoomError("inbox_full", `Session "${sessionId}" has ${waiting} pending commands; try again later`);
+    const target = session ?? this.#open(sessionId, create);
+    target.title ??= create?.title;
+    if (known !== undefined) return known;
     // A copy, so that the command does not change with the caller's object.
     const body = copyJson(command.body);
     const state = { commandId, sessionId, kind, body, createdAt: this.#now(), outcome: undefined };
-    session.commands.set(command.commandId, state);
-    this.#feed.hint(command.sessionId);
+    target.commands.set(commandId, state);
+    this.#feed.hint(sessionId);
     return state;
   }
 

@@ -42,7 +42,7 @@ export interface EventsHandlerOptions extends CommandHost {
 const NO_RUNS: RunDispatcher = {
   agents: [],
   resolveAgent: (name = "") => name,
-  dispatch: () => undefined,
+  dispatch: () => Promise.resolve(false),
   start: () => Promise.resolve(),
   size: 0,
   liveRuns: 0,

@@ -173,10 +173,11 @@ function createDispatcher(log: Log, play: Play): RunDispatcher {
       if (name !== undefined && name !== "echo") throw new LoomError("unknown_agent", `Unknown agent "${name}"`);
       return "echo";
     },
-    dispatch(sessionId) {
-      if (held.has(sessionId)) return;
+    async dispatch(sessionId) {
+      if (held.has(sessionId)) return false;
       const onRun = async (run: Run, { message = "" }: { readonly message?: string | undefined }) => play(run, message);
       held.set(sessionId, openSession(log, sessionId, { onRun }));
+      return false;
     },
     start: async () => undefined,
     get size() {

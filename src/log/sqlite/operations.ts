@@ -1,5 +1,5 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { Settlement } from "../log.ts";
+import type { Settlement, SubmitOptions } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
 
@@ -29,7 +29,7 @@ export type StoreOperation =
       /** Records of the new session; the operation fails if it exists. */
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
-  | { readonly do: "rename"; readonly sessionId: string; readonly title: string; readonly onlyUntitled: boolean }
+  | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
   /** Does nothing; the result reports whether another connection has written. */
   | { readonly do: "ping" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
@@ -39,6 +39,7 @@ export type StoreOperation =
       readonly holder: string;
       readonly ttlMs: number;
       readonly takeover: boolean;
+      readonly create: boolean;
       readonly now: number;
     }
   | {
@@ -57,6 +58,8 @@ export type StoreOperation =
       readonly body: string;
       readonly now: number;
       readonly maxPending: number;
+      readonly owner: SubmitOptions["owner"];
+      readonly create: SubmitOptions["create"];
     }
   | {
       readonly do: "prune";

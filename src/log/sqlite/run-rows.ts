@@ -30,6 +30,7 @@ const RUN_STATEMENTS = {
   list: `SELECT ${RUN_COLUMNS} FROM runs WHERE session = ? AND first_id < ? ORDER BY first_id DESC LIMIT ?`,
   live: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_live WHERE session = ? AND first_id <= ? AND last_id IS NULL
     ORDER BY first_id LIMIT 1`,
+  allLive: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_live WHERE session = ? AND last_id IS NULL ORDER BY first_id`,
   endedAfter: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id > ? ORDER BY last_id
     LIMIT ${MAX_CONCURRENT_RUNS}`,
   endedBefore: `SELECT ${RUN_COLUMNS} FROM runs INDEXED BY runs_by_last WHERE session = ? AND last_id < ? ORDER BY last_id DESC LIMIT 1`,
@@ -53,6 +54,12 @@ export class RunRows {
   /** Lists runs that started before record `before`, newest first. */
   list(session: number, before: number, limit: number): readonly RunInfo[] {
     const rows = this.#sql.list.all(session, before, limit) as unknown as SealedRun[];
+    return rows.map((row) => describeRun(verifyRow(session, row)));
+  }
+
+  /** Lists live runs, oldest first. */
+  listLive(session: number): readonly RunInfo[] {
+    const rows = this.#sql.allLive.all(session) as unknown as SealedRun[];
     return rows.map((row) => describeRun(verifyRow(session, row)));
   }
 

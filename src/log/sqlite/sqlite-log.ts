@@ -11,6 +11,7 @@ import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
 import {
+  type AcquiredLease,
   type AcquireOptions,
   type Append,
   type Command,
@@ -27,11 +28,11 @@ import {
   type LogLimits,
   type PruneReport,
   type ReadOptions,
-  type RenameOptions,
   type RetentionPolicy,
   type RunInfo,
   type SearchSessionsOptions,
   type SessionInfo,
+  type SubmitOptions,
   type WatchSessionOptions,
 } from "../log.ts";
 import { Page } from "../page.ts";
@@ -185,14 +186,10 @@ class SqliteLog implements Log {
     return this.#openReader().searchSessions(options);
   }
 
-  async renameSession(
-    sessionId: string,
-    title: string,
-    { onlyUntitled = false }: RenameOptions = {},
-  ): Promise<SessionInfo> {
+  async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
     assertText("session", sessionId);
     assertTitle(title);
-    await this.#write({ do: "rename", sessionId, title, onlyUntitled });
+    await this.#write({ do: "rename", sessionId, title });
     return this.#describe(sessionId);
   }
 
@@ -209,15 +206,22 @@ class SqliteLog implements Log {
     return this.#openReader().listOrphans(options);
   }
 
-  async acquire(sessionId: string, { holder, ttlMs, takeover = false }: AcquireOptions): Promise<Lease> {
+  async acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease> {
+    const { holder, ttlMs, takeover = false, create = true } = options;
     assertName("session", sessionId);
     assertName("holder", holder);
     assertDuration(ttlMs);
-    const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, now: this.#now() });
+    const now = this.#now();
+    const lease = await this.#write<Lease>({ do: "acquire", sessionId, holder, ttlMs, takeover, create, now });
     // Another process may have written or recreated the session, so new records must not be joined to those in memory.
     this.#leases.set(sessionId, lease);
     this.#feed.forget(sessionId);
-    return lease;
+    try {
+      return { ...lease, ...this.#openReader().readWriterState(sessionId) };
+    } catch (error) {
+      await this.release(lease).catch(() => undefined);
+      throw error;
+    }
   }
 
   async renew({ sessionId, epoch }: Lease, ttlMs: number): Promise<Lease> {
@@ -372,9 +376,12 @@ class SqliteLog implements Log {
     return this.#openReader().listLandmarks(sessionId, kind, clampListLimit(limit), before);
   }
 
-  async submit(command: Command): Promise<CommandState> {
+  async submit(command: Command, { owner, create }: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
+    assertTitle(create?.title);
+    assertOwner(create?.owner);
     const { commandId, sessionId, kind } = command;
+    if (create !== undefined) assertName("session", sessionId);
     const body = JSON.stringify(command.body);
     const { maxPendingCommands: maxPending } = this.limits;
     const row = await this.#write<CommandRow>({
@@ -385,6 +392,8 @@ class SqliteLog implements Log {
       body,
       now: this.#now(),
       maxPending,
+      owner,
+      create,
     });
     this.#feed.hint(sessionId);
     return describeCommand(sessionId, row);

@@ -12,7 +12,7 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { CommandOutcome, Lease } from "../log.ts";
-import { fenced, isSameOutcome, leaseHeld, LOCAL_OWNER, sessionExists } from "../rules.ts";
+import { fenced, isSameOutcome, leaseHeld, LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
 import { Compactor } from "./compact.ts";
 import { type Head, Heads } from "./heads.ts";
 import type { OperationOf, StoreOperation } from "./operations.ts";
@@ -117,7 +117,8 @@ export class SqliteStore {
       case "ping":
         return undefined;
       case "rename":
-        return this.#rename(operation);
+        this.#rename(operation);
+        return undefined;
       case "delete":
         return this.#delete(operation);
       case "acquire":
@@ -150,9 +151,11 @@ export class SqliteStore {
     this.#index(head, records.changes);
   }
 
-  #rename({ sessionId, title, onlyUntitled }: OperationOf<"rename">): undefined {
-    const head = this.#heads.get(sessionId);
-    if (onlyUntitled && head.row.title !== null) return;
+  #rename({ sessionId, title }: OperationOf<"rename">): void {
+    this.#setTitle(this.#heads.get(sessionId), title);
+  }
+
+  #setTitle(head: Head, title: string): void {
     this.#heads.save(head, { title });
     this.#searchIndex.setTitle(head.key, title);
   }
@@ -273,8 +276,8 @@ export class SqliteStore {
     return true;
   }
 
-  #acquire({ sessionId, holder, ttlMs, takeover, now }: OperationOf<"acquire">): Lease {
-    const head = this.#open(sessionId, { now });
+  #acquire({ sessionId, holder, ttlMs, takeover, create, now }: OperationOf<"acquire">): Lease {
+    const head = create ? this.#open(sessionId, { now }) : this.#heads.get(sessionId);
     const { holder: current, expiresAt, epoch } = head.row;
     if (!takeover && current !== null && expiresAt > now && !isHolderGone(current)) throw leaseHeld(sessionId, current);
     return this.#lease(sessionId, head, epoch + 1, holder, now + ttlMs);
@@ -297,20 +300,23 @@ export class SqliteStore {
     return { sessionId, epoch, incarnation: head.row.incarnation, lastId: head.lastId, expiresAt };
   }
 
-  #submit({ sessionId, commandId, kind, body, now, maxPending }: OperationOf<"submit">): CommandRow {
-    const { key } = this.#heads.get(sessionId);
-    const known = this.#commands.find(key, commandId);
-    if (known !== undefined) {
-      if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
+  #submit(operation: OperationOf<"submit">): CommandRow {
+    const { sessionId, commandId, kind, body, now, maxPending, owner, create } = operation;
+    const found = create === undefined ? this.#heads.get(sessionId) : this.#heads.find(sessionId);
+    if (found !== undefined && owner !== undefined && owner !== found.row.owner) throw unknownSession(sessionId);
+    const known = found === undefined ? undefined : this.#commands.find(found.key, commandId);
+    if (known !== undefined && !(known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))))
       throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
-    }
-    const waiting = this.#commands.countPending(key);
-    if (waiting >= maxPending)
+    const waiting = found === undefined ? 0 : this.#commands.countPending(found.key);
+    if (known === undefined && waiting >= maxPending)
       throw new LoomError("inbox_full", `Session "${sessionId}" has ${waiting} pending commands; try again later`, {
         limit: maxPending,
       });
+    const head = found ?? this.#open(sessionId, { ...create, now });
+    if (create?.title !== undefined && head.row.title === null) this.#setTitle(head, create.title);
+    if (known !== undefined) return known;
     const row = { commandId, kind, body, createdAt: now, outcome: null };
-    this.#commands.insert(key, row);
+    this.#commands.insert(head.key, row);
     return row;
   }
 

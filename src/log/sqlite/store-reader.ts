@@ -17,6 +17,7 @@ import {
 } from "../rules.ts";
 import { isHolderGone } from "../holder.ts";
 import type {
+  AcquiredLease,
   CommandState,
   FoundSession,
   Landmark,
@@ -208,6 +209,20 @@ export class StoreReader {
       const before = after === undefined ? MAX_ID : runs.find(key, after)?.firstId;
       if (before === undefined) throw unknownListCursor(after ?? "");
       return runs.list(key, before, clampListLimit(limit));
+    });
+  }
+
+  /** Reads what a new writer of the session continues from. */
+  readWriterState(sessionId: string): Pick<AcquiredLease, "lastTs" | "liveRuns" | "todoLists"> {
+    return this.#read(({ sessions, records, runs, landmarks }) => {
+      const session = getSession(sessions, sessionId);
+      const { key, firstId, updatedAt, incarnation } = session;
+      const { id } = records.findLast(session);
+      const liveRuns = runs.listLive(key);
+      const todoLists = landmarks.list(key, "todo_list", MAX_ID, clampListLimit());
+      if (id < firstId) return { lastTs: id === 0 ? 0 : updatedAt, liveRuns, todoLists };
+      const [last] = new Page(sessionId, id - 1, id, records.read(key, id - 1, 1, MAX_ID).text, incarnation).records;
+      return { lastTs: last?.envelope.ts ?? 0, liveRuns, todoLists };
     });
   }
 

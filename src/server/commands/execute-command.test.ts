@@ -305,14 +305,25 @@ describe("a command with an author", () => {
 
   it("does not take over a session that another owner creates at the same time", async () => {
     const log = new MemoryLog();
-    const create = log.createSession.bind(log);
-    vi.spyOn(log, "createSession").mockImplementationOnce(async (session, options) => {
-      await create(session, { owner: "ann" });
-      return create(session, options);
+    const submit = log.submit.bind(log);
+    vi.spyOn(log, "submit").mockImplementationOnce(async (...given) => {
+      await log.createSession("s", { owner: "ann" });
+      return submit(...given);
     });
     const refused = await executeCommand({ log, beginMs: 0, author: ben }, say("1", "x"));
     expect(refused).toMatchObject({ code: "unknown_session" });
     expect(await log.listPending("s")).toEqual([]);
+    expect((await log.getSession("s"))?.title).toBeUndefined();
+  });
+
+  it.each(["reject", "interrupt"] as const)("does not learn of runs of other owners: %s", async (when_busy) => {
+    const log = new MemoryLog();
+    await log.createSession("s", { owner: "ann" });
+    const { session } = await openLive(log);
+    const refused = await executeCommand({ log, beginMs: 0, author: ben }, say("1", "x", { when_busy }));
+    expect(refused).toMatchObject({ type: "refusal", code: "unknown_session" });
+    expect(await log.listPending("s")).toEqual([]);
+    await session.close();
   });
 
   it("asks for admission of a new run only once", async () => {

@@ -6,15 +6,16 @@
  * same run, whichever process receives it and whenever.
  */
 import { createHash } from "node:crypto";
-import { MAX_ATTACHMENTS, sendCommand, type SendCommandOptions } from "../../engine/index.ts";
+import { setTimeout as pause } from "node:timers/promises";
+import { awaitOutcome, MAX_ATTACHMENTS, type SendCommandOptions } from "../../engine/index.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
-import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, ensureOwnSession, canAccess } from "./command-author.ts";
+import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import { CommandQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
@@ -26,11 +27,11 @@ export interface CommandHost {
   /** Log of the sessions. */
   readonly log: Log;
   /**
-   * Makes sure that a process holds the session and executes its pending commands; see `RunDispatcher`. Without it,
-   * messages wait in the log for a process with agents, and other commands are executed by this process. Must not
-   * throw.
+   * Makes sure that a process holds the session and executes its pending commands; see `RunDispatcher`. Resolves to
+   * true when this process has executed those that it can. Without it, messages wait in the log for a process with
+   * agents, and other commands are executed by this process. Must not throw.
    */
-  readonly dispatch?: (sessionId: string) => void;
+  readonly dispatch?: (sessionId: string) => Promise<boolean>;
   /** Returns the name of the agent that answers; throws `unknown_agent`. Default: every name is accepted. */
   readonly resolveAgent?: (name: string | undefined) => string;
   /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
@@ -54,6 +55,7 @@ export type RunCommand = Extract<ControlCommand, { readonly type: "run" }>;
 export type CommandResponse = AckControl | RefusalControl;
 
 const DEFAULT_BEGIN_MS = 250;
+const DEFAULT_TIMEOUT_MS = 10_000;
 /** The same limit as for calls of an agent. */
 const MAX_CONTEXT_BYTES = 16 * 1024;
 
@@ -89,12 +91,10 @@ export async function executeCommand(host: CommandHost, given: ControlCommand): 
   try {
     const command = dropUnknownFields(given);
     if (command.type === "run") return await enqueue(host, command);
-    const submitted = await queueOf(log).run(command.session, async () => {
-      const submitted = await toLogCommand(host, command);
-      await log.submit(submitted);
-      return submitted;
-    });
-    return toResponse(command, (await send(host, submitted)).outcome);
+    const submitted = await queueOf(log).run(command.session, async () =>
+      log.submit(await toLogCommand(host, command), { owner: requiredOwner(host) }),
+    );
+    return toResponse(command, (await settle(host, submitted)).outcome);
   } catch (error) {
     return toRefusal(host, error, { id: given.id, session: given.session });
   }
@@ -122,49 +122,74 @@ export function toRefusal(
   return { type: "refusal", ...about, code, message, ...(Object.keys(known).length === 0 ? {} : { details: known }) };
 }
 
-function send(host: CommandHost, command: Command, timeoutMs?: number): Promise<CommandState> {
+/** The owner that a session must have for the author's commands. Checked by the log when it stores a command. */
+function requiredOwner({ author = LOCAL_AUTHOR }: CommandHost): string | undefined {
+  return author.isAdmin ? undefined : author.owner;
+}
+
+/** Makes sure that a submitted command is executed, and waits for its outcome. */
+async function settle(host: CommandHost, submitted: CommandState, givenMs?: number): Promise<CommandState> {
   const { log, dispatch, commands } = host;
-  return sendCommand(log, command, {
+  const { sessionId, kind } = submitted;
+  const timeoutMs = givenMs ?? commands?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
+  const isExecuted = dispatch !== undefined && (await resolveWithin(dispatch(sessionId), timeoutMs)) === true;
+  // Behind a live run a message may wait for long, so the response does not wait.
+  const isQueued = kind === "enqueue" && (isExecuted || (await findLiveRun(log, sessionId)) !== undefined);
+  return awaitOutcome(log, submitted, {
     ...commands,
     ...(dispatch === undefined ? {} : { ensureHolder: dispatch }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    timeoutMs: isQueued ? 0 : deadline - performance.now(),
   });
 }
 
+/** Resolves to undefined after `ms`. */
+async function resolveWithin<R>(work: Promise<R>, ms: number): Promise<R | undefined> {
+  const timer = new AbortController();
+  try {
+    return await Promise.race([work, pause(ms, undefined, { signal: timer.signal })]);
+  } finally {
+    timer.abort();
+  }
+}
+
 async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandResponse> {
-  const { log, dispatch, beginMs = DEFAULT_BEGIN_MS, author = LOCAL_AUTHOR } = host;
-  const { session, message } = command;
+  const { log, beginMs = DEFAULT_BEGIN_MS, author = LOCAL_AUTHOR } = host;
+  const { session } = command;
   const { submitted, cancel } = await queueOf(log).run(session, async () => {
     // All of this runs in the queue of the session, so that later commands cannot overtake this one while its files
-    // are looked up, and the owner cannot change.
-    const info = await log.getSession(session);
-    if (info !== undefined && !canAccess(author, info)) throw unknownSession(session);
-    const known = info === undefined ? undefined : await log.getCommand(session, command.id);
-    const submitted = await toEnqueueCommand(host, command, known);
+    // are looked up.
+    const known = await findCommand(log, session, command.id);
+    const message = await toEnqueueCommand(host, command, known);
     // Validate before creating or cancelling anything.
-    assertCommand(submitted, log.limits);
+    assertCommand(message, log.limits);
     const isNew = known === undefined;
     // A repeated command gets its first result, even if the agent is gone or another run is live by now.
     const agent = isNew ? host.resolveAgent?.(command.agent) : undefined;
-    const interrupt = info !== undefined && isNew ? await createInterrupt(log, command) : undefined;
-    const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(submitted), command: command.id };
+    const interrupt = isNew ? await createInterrupt(host, command) : undefined;
+    const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
     if (isNew) await author.admitRun?.(newRun);
-    const title = info?.title === undefined ? deriveTitle(message) : undefined;
+    const owner = requiredOwner(host);
+    const cancel = interrupt === undefined ? undefined : await log.submit(interrupt, { owner });
+    const title = deriveTitle(command.message);
     // The first message creates the session and gives it a title.
-    if (info === undefined) await ensureOwnSession(log, author, session, title === undefined ? {} : { title });
-    if (interrupt !== undefined) await log.submit(interrupt);
-    await log.submit(submitted);
-    // Set the title only after `submit` has accepted the message.
-    if (info !== undefined && title !== undefined) await log.renameSession(session, title, { onlyUntitled: true });
-    return { submitted, cancel: interrupt };
+    const create = { owner: author.owner, ...(title === undefined ? {} : { title }) };
+    return { submitted: await log.submit(message, { owner, create }), cancel };
   });
-  dispatch?.(session);
-  if (cancel !== undefined) await send(host, cancel);
-  // Behind a live run the message may wait for long, so the response does not wait. It names the run in any case.
-  const isNext = (await findLiveRun(log, session)) === undefined;
-  const { outcome } = await send(host, submitted, isNext ? beginMs : 0);
+  if (cancel !== undefined) await settle(host, cancel);
+  const { outcome } = await settle(host, submitted, beginMs);
   const answer = toResponse(command, outcome);
   return answer.type === "ack" ? { ...answer, result: { run_id: readRunId(submitted), ...answer.result } } : answer;
+}
+
+/** Returns undefined if the session or the command does not exist. */
+async function findCommand(log: Log, session: string, id: string): Promise<CommandState | undefined> {
+  try {
+    return await log.getCommand(session, id);
+  } catch (error) {
+    if (isLoomError(error, "unknown_session")) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -222,9 +247,12 @@ function readRunId({ body }: Command): string {
  * Returns the command that cancels the live run if the message interrupts it. Throws `run_live` if the message is to be
  * rejected instead.
  */
-async function createInterrupt(log: Log, command: RunCommand): Promise<Command | undefined> {
+async function createInterrupt(host: CommandHost, command: RunCommand): Promise<Command | undefined> {
+  const { log, author = LOCAL_AUTHOR } = host;
   const { id, session, when_busy = "enqueue" } = command;
-  if (when_busy === "enqueue") return undefined;
+  const info = when_busy === "enqueue" ? undefined : await log.getSession(session);
+  if (info === undefined) return undefined;
+  if (!canAccess(author, info)) throw unknownSession(session);
   // Read pending messages before the live run: a message that starts in between is then seen at least once.
   const waiting = when_busy === "reject" ? await log.listPending(session, log.limits.maxPendingCommands) : [];
   if (waiting.some(({ kind }) => kind === "enqueue"))
@@ -246,10 +274,10 @@ async function toLogCommand(
   command: Exclude<ControlCommand, RunCommand>,
 ): Promise<Command> {
   const { id: commandId, session: sessionId, type, ...given } = command;
-  await findOwnSession(log, author, sessionId);
   const body = given as JsonObject;
   if (type === "cancel") return { commandId, sessionId, kind: "cancel", body };
   if (type === "todo") return { commandId, sessionId, kind: "toggle", body };
+  await findOwnSession(log, author, sessionId);
   const known = await log.getCommand(sessionId, commandId);
   const run_id = command.run_id ?? (await findTargetRun(log, sessionId, known));
   if (run_id === undefined)

@@ -76,7 +76,7 @@ export const ingestRun = defineOperation({
 /** Messages that arrived during the ingest waited for the session. */
 async function dispatchPending({ log, runs }: ServerCore, sessionId: string): Promise<void> {
   const waiting = await log.listPending(sessionId, 1).catch(() => []);
-  if (waiting.length > 0) runs.dispatch(sessionId);
+  if (waiting.length > 0) void runs.dispatch(sessionId);
 }
 
 /**

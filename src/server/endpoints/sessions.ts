@@ -226,7 +226,7 @@ const fork = defineOperation<"Empty", "ForkSession">({
       await copyBlobs(core, id, to);
     });
     // Its run is live and needs a process to resume it.
-    if (checkpointId !== undefined) core.runs.dispatch(to);
+    if (checkpointId !== undefined) void core.runs.dispatch(to);
     const headers = { location: sessionPath(core, to) };
     const checkpoint = checkpointId === undefined ? {} : { checkpoint_id: checkpointId };
     const answer: ForkedSession = { ...describeSession(forked), ...checkpoint };

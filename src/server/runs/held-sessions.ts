@@ -85,7 +85,20 @@ export class HeldSessions {
     return this.#waiting.size >= this.#options.maxSessions;
   }
 
-  dispatch(sessionId: string): void {
+  /** Opens the session, as far as the limits allow, and executes its pending commands; see `RunDispatcher`. */
+  async dispatch(sessionId: string): Promise<boolean> {
+    this.request(sessionId);
+    const held = this.#held.get(sessionId);
+    await held?.opening;
+    if (held?.session === undefined || held.isClosing) return false;
+    return held.session.executePending().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** Opens the session, as far as the limits allow. A session that is open executes its commands anyway. */
+  request(sessionId: string): void {
     if (this.#isClosed) return;
     const held = this.#held.get(sessionId);
     if (held !== undefined) {
@@ -146,23 +159,20 @@ export class HeldSessions {
     const { sessionId } = held;
     this.#opening++;
     try {
-      const info = await log.getSession(sessionId);
-      // The session was deleted in the meantime and must not be recreated.
-      if (info === undefined) this.#drop(held);
-      else if (info.holder !== undefined) await this.#deferToHolder(held);
-      else {
-        const session = await openSession(log, sessionId, { ...options, onIdle: (id) => this.#onIdle(id) });
-        held.session = session;
-        held.isRequestedAgain = false;
-        this.#clearFailure(sessionId);
-        void session.closed.then(({ reason }) => {
-          this.#drop(held);
-          // Another process took the session over, or it was recreated; messages may still be pending.
-          if (reason === "fenced") this.dispatch(sessionId);
-        });
-      }
+      const onIdle = (id: string): void => this.#onIdle(id);
+      const session = await openSession(log, sessionId, { ...options, create: false, onIdle });
+      held.session = session;
+      held.isRequestedAgain = false;
+      this.#clearFailure(sessionId);
+      void session.closed.then(({ reason }) => {
+        this.#drop(held);
+        // Another process took the session over, or it was recreated; messages may still be pending.
+        if (reason === "fenced") this.request(sessionId);
+      });
     } catch (error) {
       if (isLoomError(error, "lease_held", "fenced")) await this.#deferToHolder(held);
+      // The session was deleted in the meantime.
+      else if (isLoomError(error, "unknown_session")) this.#drop(held);
       else {
         this.#drop(held);
         this.#recordFailure(sessionId, error);
@@ -201,7 +211,7 @@ export class HeldSessions {
     // A session that was requested again may have commands that were not pending above.
     const isDone = !(isPending || held.isRequestedAgain) || tries >= MAX_HELD_RETRIES;
     if (isDone || this.#isClosed || this.#retries.size >= MAX_TRACKED_SESSIONS) return;
-    const timer = setTimeout(() => this.dispatch(sessionId), HELD_RETRY_MS * 2 ** tries);
+    const timer = setTimeout(() => this.request(sessionId), HELD_RETRY_MS * 2 ** tries);
     timer.unref();
     this.#retries.set(sessionId, { timer, tries: tries + 1 });
   }
@@ -224,7 +234,7 @@ export class HeldSessions {
     if (this.#held.get(sessionId) !== held) return;
     this.#held.delete(sessionId);
     this.#idle.delete(sessionId);
-    if (isClosing && isAskedAgain) this.dispatch(sessionId);
+    if (isClosing && isAskedAgain) this.request(sessionId);
     else this.#openWaiting();
   }
 

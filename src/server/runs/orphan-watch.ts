@@ -8,7 +8,7 @@ import { isLoomError } from "../../protocol/index.ts";
 
 export interface OrphanHandler {
   readonly isFull: boolean;
-  dispatch(sessionId: string): void;
+  request(sessionId: string): void;
   whenOpened(): Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export class OrphanWatch {
   async #sweep(): Promise<void> {
     for (let after: string | undefined; !this.#isStopped && !this.#handler.isFull;) {
       const page = await this.#list(after);
-      for (const sessionId of page) this.#handler.dispatch(sessionId);
+      for (const sessionId of page) this.#handler.request(sessionId);
       if (page.length < PAGE_SIZE) return;
       after = page.at(-1);
     }

@@ -207,14 +207,14 @@ describe("a run dispatcher", () => {
   it("is ready when the orphaned sessions are open, even if new ones keep arriving", async () => {
     const log = new MemoryLog();
     const gate = Promise.withResolvers<void>();
-    const { getSession } = log;
-    vi.spyOn(log, "getSession").mockImplementation(async (sessionId) => {
+    const { acquire } = log;
+    vi.spyOn(log, "acquire").mockImplementation(async (sessionId, options) => {
       if (sessionId === "new") await gate.promise;
       else {
         await setImmediate();
-        dispatcher.dispatch("new");
+        void dispatcher.dispatch("new");
       }
-      return getSession.call(log, sessionId);
+      return acquire.call(log, sessionId, options);
     });
     for (const id of ["left", "new"]) await log.createSession(id);
     await log.submit({ commandId: "c", sessionId: "left", kind: "enqueue", body: { message: "Hi", run_id: "r" } });
@@ -324,8 +324,30 @@ describe("a run dispatcher", () => {
   it("does not recreate a deleted session", async () => {
     const log = new MemoryLog();
     const { dispatcher } = startProcess(log);
-    dispatcher.dispatch("gone");
-    await until(() => dispatcher.size === 0);
+    expect(await dispatcher.dispatch("gone")).toBe(false);
+    expect(dispatcher.size).toBe(0);
     expect(await log.getSession("gone")).toBeUndefined();
+  });
+
+  it("resolves a dispatch when the pending commands are executed, or another process holds the session", async () => {
+    const log = new MemoryLog();
+    const gate = Promise.withResolvers<ScriptedTurn>();
+    const { dispatcher } = startProcess(log, { play: () => gate.promise });
+    const submit = (commandId: string) =>
+      log.submit({ commandId, sessionId: "s", kind: "enqueue", body: { message: "Hi" } }, { create: {} });
+    const outcomeOf = async (commandId: string) => (await log.getCommand("s", commandId))?.outcome?.code;
+    await submit("first");
+    expect(await dispatcher.dispatch("s")).toBe(true);
+    expect(await outcomeOf("first")).toBe("done");
+    // The second message waits behind the live run.
+    await submit("second");
+    expect(await dispatcher.dispatch("s")).toBe(true);
+    expect(await outcomeOf("second")).toBeUndefined();
+    await openSession(log, "other");
+    expect(await dispatcher.dispatch("other")).toBe(false);
+    gate.resolve({ text: "Yes." });
+    await until(async () => (await outcomeOf("second")) === "done");
+    await dispatcher.close({ graceMs: 5000 });
+    expect(await dispatcher.dispatch("s")).toBe(false);
   });
 });

@@ -41,8 +41,12 @@ export interface RunDispatcher {
   readonly agents: readonly ServedAgentInfo[];
   /** Returns the name of the agent to use. Throws `unknown_agent`. */
   resolveAgent(name: string | undefined): string;
-  /** Makes sure that a process executes the pending messages and dead runs of the session. Never throws. */
-  dispatch(sessionId: string): void;
+  /**
+   * Makes sure that a process executes the pending commands and dead runs of the session. Resolves to true when this
+   * process has executed the commands that it can: a message behind a live run stays pending. Resolves to false if this
+   * process does not hold the session. Never rejects.
+   */
+  dispatch(sessionId: string): Promise<boolean>;
   /**
    * Sweeps for orphaned sessions, now and periodically. Resolves when the sessions of the first sweep have been opened,
    * as far as the limits allow. Rejects when the first sweep fails.
