@@ -11,7 +11,6 @@ export type { ChangeListener, NotifyMode } from "./notifier.ts";
 export {
   createLoomReceiver,
   createReceiver,
-  type Decoders,
   type ReadableStore,
   type Receiver,
   type ReceiverOptions,

@@ -4,12 +4,12 @@
  *
  * Invariant: faulty input from one source does not affect other sessions.
  */
-import { DECODERS, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
+import { DECODERS, type Decoders, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
 import { BoundedMap, LoomError } from "../protocol/index.ts";
 import { SessionIntake } from "./intake/session-intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 import { type ChangeListener, Notifier, type NotifyMode } from "./notifier.ts";
-import { type AMBIGUOUS, MAX_REQUESTS, Source, type SourceOptions } from "./source.ts";
+import { type AMBIGUOUS, MAX_STREAMS, Source, type SourceOptions } from "./source.ts";
 import { isActive, SessionFeed } from "./session-feed.ts";
 import type { ReceiverView, SessionView, StreamReason } from "./view.ts";
 
@@ -26,9 +26,6 @@ export interface ReadableStore<T> {
   subscribe(listener: ChangeListener): () => void;
   getSnapshot(): T;
 }
-
-/** Decoders of the dialects a receiver can read, by dialect name. */
-export type Decoders = { readonly [N in DialectName]?: Decoding };
 
 /**
  * Creates a receiver that reads every dialect.
@@ -59,7 +56,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
   readonly #limits: ReceiverLimits;
   readonly #notifier: Notifier;
   readonly #intakes = new Map<string, SessionIntake>();
-  readonly #requests = new BoundedMap<string | typeof AMBIGUOUS>(MAX_REQUESTS);
+  readonly #streams = new BoundedMap<string | typeof AMBIGUOUS>(MAX_STREAMS);
   readonly #listeners: Subscriptions = new Set();
   readonly #sessionListeners = new Map<string, Subscriptions>();
   /** Sessions that may have changed since the view was last created. */
@@ -84,12 +81,12 @@ export class Receiver implements ReadableStore<ReceiverView> {
    * `unsupported` when the receiver has no decoder for the given dialect.
    */
   open(options: SourceOptions = {}): Source {
-    if (options.dialect !== undefined) this.#decodingOf(options.dialect);
     return new Source(
       {
         ...this.#limits,
         decoders: this.#decoders,
-        requests: this.#requests,
+        streams: this.#streams,
+        decodingOf: (dialect) => this.#decodingOf(dialect),
         hasSession: (session) => this.#intakes.has(session),
         openFeed: (session, dialect, owner) => this.#openFeed(session, dialect, owner),
       },

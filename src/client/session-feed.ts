@@ -4,7 +4,6 @@
  */
 import { type EventRecord, isJsonObject, type JsonObject } from "../protocol/index.ts";
 import type { FrameSource, SessionIntake } from "./intake/session-intake.ts";
-import { readSessionId } from "./intake/number-frame.ts";
 import type { FeedPhase } from "./intake/derive-state.ts";
 import type { StreamPosition } from "./transport.ts";
 import type { StreamReason, StreamState } from "./view.ts";
@@ -17,7 +16,7 @@ export class SessionFeed implements FrameSource {
   /** The source it belongs to, or the feed itself. */
   readonly owner: object;
   #phase: FeedPhase = OPEN;
-  /** The current frames belong to another session. */
+  /** The frame, and those after it that name no session, belong to another session. */
   #isOtherSession = false;
   /** Called when `missing` becomes defined. */
   onMissing: (() => void) | undefined;
@@ -85,13 +84,13 @@ export class SessionFeed implements FrameSource {
   /** Like `take`, for a frame that is already parsed; `frame` is undefined when the text is not a JSON object. */
   takeParsed(text: string, frame: JsonObject | undefined, cursor?: string): void {
     if (!this.#isActive) return;
-    const named = frame === undefined ? undefined : readSessionId(this.#intake.dialect, frame);
+    const { traits } = this.#intake;
+    const named = frame === undefined ? undefined : traits.readSession(frame, false);
     if (named !== undefined) this.#isOtherSession = named !== this.sessionId;
     if (this.#isOtherSession) {
       if (named !== undefined)
         this.#intake.addIssue("id_conflict", `received a frame of session ${named.slice(0, 80)}, which was ignored`);
-      // In 004 all frames after a greeting belong to the greeted session; in other dialects each frame names its own.
-      if (this.#intake.dialect !== "lumine") this.#isOtherSession = false;
+      if (traits.unnamed !== "current") this.#isOtherSession = false;
       return;
     }
     this.#intake.takeFrame(text, frame, cursor, this);

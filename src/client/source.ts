@@ -3,10 +3,15 @@
  * dialect if none is given, and the session of each frame; one source may contain many sessions. Lost frames cannot be
  * requested again.
  */
-import { type Decoding, detectAmong, DETECTION_FRAMES, type DialectName } from "../dialects/index.ts";
+import {
+  type Decoders,
+  type Decoding,
+  detectAmong,
+  DETECTION_FRAMES,
+  type DialectName,
+  type FrameTraits,
+} from "../dialects/index.ts";
 import { BoundedMap, type EventRecord, type JsonObject } from "../protocol/index.ts";
-import { readSessionId, readStreamKey } from "./intake/number-frame.ts";
-import type { Decoders } from "./receiver.ts";
 import { parseObject, type SessionFeed } from "./session-feed.ts";
 
 /** Options of `Receiver.open`. */
@@ -20,17 +25,24 @@ export interface SourceOptions {
 /** The part of the receiver that a source needs. */
 export interface SourceHost {
   readonly decoders: Decoders;
+  /** Throws `unsupported` when the receiver has no decoder for the dialect. */
+  decodingOf(dialect: DialectName): Decoding;
   readonly maxSessions: number;
   readonly maxHeldFrames: number;
   readonly maxHeldCharacters: number;
   /** Returns undefined when the session is received in another dialect or the session limit is reached. */
   openFeed(session: string, dialect: DialectName, owner: Source): SessionFeed | undefined;
   hasSession(session: string): boolean;
-  /** Session of each `engine` request known from any source; `AMBIGUOUS` when two sessions use the same request ID. */
-  readonly requests: BoundedMap<string | typeof AMBIGUOUS>;
+  /** Session of each stream known from any source; `AMBIGUOUS` when two sessions use the same stream key. */
+  readonly streams: BoundedMap<string | typeof AMBIGUOUS>;
 }
 
-export const AMBIGUOUS = Symbol("request ID used by two sessions");
+export const AMBIGUOUS = Symbol("stream key used by two sessions");
+
+interface SourceDialect {
+  readonly name: DialectName;
+  readonly traits: FrameTraits;
+}
 
 interface PendingInput {
   /** The frame, or the fault message. */
@@ -40,8 +52,11 @@ interface PendingInput {
   readonly cursor: string | undefined;
 }
 
-/** Maximum number of `engine` requests that are remembered. */
-export const MAX_REQUESTS = 10_000;
+/** Maximum number of streams whose session is remembered. */
+export const MAX_STREAMS = 10_000;
+
+/** Dialect of records, and of frames whose dialect cannot be detected. */
+const DEFAULT_DIALECT: DialectName = "loom";
 
 /** Accepts frames or records from the application; see `Receiver.open`. */
 export class Source {
@@ -49,11 +64,11 @@ export class Source {
   readonly #givenSession: string | undefined;
   readonly #feeds: BoundedMap<SessionFeed>;
   readonly #refused: BoundedMap<true>;
-  readonly #requests = new BoundedMap<string>(MAX_REQUESTS);
-  #dialect: DialectName | undefined;
+  readonly #streams = new BoundedMap<string>(MAX_STREAMS);
+  #dialect: SourceDialect | undefined;
   /** Input that waits for dialect detection, and faults that wait for the first session. */
   #pending: PendingInput[] = [];
-  /** Frames of `engine` requests whose session_start has not arrived yet. */
+  /** Frames of streams whose first frame has not arrived yet. */
   #unrouted: PendingInput[] = [];
   #unroutedCharacters = 0;
   #current: string | undefined;
@@ -61,16 +76,14 @@ export class Source {
 
   constructor(host: SourceHost, { dialect, session }: SourceOptions) {
     this.#host = host;
-    this.#dialect = dialect;
+    this.#dialect = dialect === undefined ? undefined : this.#dialectOf(dialect);
     this.#givenSession = session;
     this.#feeds = new BoundedMap(host.maxSessions);
     this.#refused = new BoundedMap(host.maxSessions);
   }
 
-  /** `loom` allows any extra field, so it goes last and loses ties. */
-  get #decodings(): readonly [DialectName, Decoding][] {
-    const list = Object.entries(this.#host.decoders) as [DialectName, Decoding][];
-    return list.sort(([a], [b]) => Number(a === "loom") - Number(b === "loom"));
+  #dialectOf(name: DialectName): SourceDialect {
+    return { name, traits: this.#host.decodingOf(name).traits };
   }
 
   /** Session of the last frame. */
@@ -87,12 +100,12 @@ export class Source {
     this.#accept({ text, isFault: false, frame: parseObject(text), cursor });
   }
 
-  /** Adds a record that was decoded elsewhere. Its number is treated as in `loom`. */
+  /** Adds a record that was decoded elsewhere. Its number is its event ID. */
   pushRecord(record: EventRecord): void {
     if (this.#isOver) return;
     const session = record.envelope.session_id ?? this.#default;
     this.#current = session;
-    this.#feedOf(session, "loom")?.takeRecord(record);
+    this.#feedOf(session, DEFAULT_DIALECT)?.takeRecord(record);
   }
 
   /** Reports input that could not be read as a frame. */
@@ -104,12 +117,12 @@ export class Source {
   end(): void {
     if (this.#isOver) return;
     this.#detectDialect();
-    const dialect = this.#dialect ?? "loom";
-    // With a single session the remaining requests must belong to it; with several the owner is unknown.
+    const dialect = this.#dialect ?? this.#dialectOf(DEFAULT_DIALECT);
+    // With a single session the remaining streams must belong to it; with several the owner is unknown.
     const session = this.#feeds.size > 1 ? this.#default : this.current;
     for (const stray of this.#unrouted.splice(0)) this.#deliver(stray, session, dialect);
     // Opening the session makes an empty stream show up as `truncated`.
-    if (this.#feeds.size === 0) this.#feedOf(session, dialect);
+    if (this.#feeds.size === 0) this.#feedOf(session, dialect.name);
     this.#isOver = true;
     for (const feed of this.#feeds.values()) feed.finish();
   }
@@ -123,8 +136,8 @@ export class Source {
     }
     this.#pending.push(input);
     const { frame } = input;
-    const sure =
-      frame === undefined ? 0 : this.#decodings.filter(([, decoding]) => decoding.confidence(frame) === 2).length;
+    const decodings = Object.values(this.#host.decoders);
+    const sure = frame === undefined ? 0 : decodings.filter((decoding) => decoding.confidence(frame) === 2).length;
     if (sure === 1 || this.#pending.length >= DETECTION_FRAMES) this.#detectDialect();
   }
 
@@ -132,58 +145,54 @@ export class Source {
   #detectDialect(): void {
     const pending = this.#pending.splice(0);
     if (pending.length === 0) return;
-    const frames = pending.filter(({ isFault }) => !isFault);
-    this.#dialect ??=
-      detectAmong(
-        frames.map(({ text, frame }) => frame ?? text),
-        this.#decodings,
-      ) ?? "loom";
-    const isNoise = ({ frame, text }: PendingInput): boolean => frame === undefined && text.trim() !== "[DONE]";
-    for (const each of pending) if (!isNoise(each)) this.#route(each, this.#dialect);
-    for (const each of pending) if (isNoise(each)) this.#route(each, this.#dialect);
+    const frames = pending.filter(({ isFault }) => !isFault).map(({ text, frame }) => frame ?? text);
+    const dialect = this.#dialect ?? this.#dialectOf(detectAmong(frames, this.#host.decoders) ?? DEFAULT_DIALECT);
+    this.#dialect = dialect;
+    const { endText } = dialect.traits;
+    const isNoise = ({ frame, text }: PendingInput): boolean => frame === undefined && text.trim() !== endText;
+    for (const each of pending) if (!isNoise(each)) this.#route(each, dialect);
+    for (const each of pending) if (isNoise(each)) this.#route(each, dialect);
   }
 
-  #route(input: PendingInput, dialect: DialectName): void {
+  #route(input: PendingInput, dialect: SourceDialect): void {
     const { text, frame } = input;
-    const session = frame === undefined ? this.current : this.#sessionOf(frame, dialect);
+    const session = frame === undefined ? this.current : this.#sessionOf(frame, dialect.traits);
     if (session === undefined) {
       this.#unroutedCharacters += text.length;
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
       if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
         this.#unrouted.push(input);
-      else this.fault("Too many frames of requests without a session_start");
+      else this.fault("Too many frames of streams whose first frame is missing");
       return;
     }
     this.#current = session;
     this.#deliver(input, session, dialect);
-    if (frame?.["type"] === "session_start" && this.#unrouted.length > 0) {
+    if (this.#unrouted.length > 0 && frame !== undefined && dialect.traits.streams?.isStart(frame) === true) {
       this.#unroutedCharacters = 0;
       for (const each of this.#unrouted.splice(0)) this.#route(each, dialect);
     }
   }
 
-  #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: DialectName): void {
-    const feed = this.#feedOf(session, dialect);
+  #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: SourceDialect): void {
+    const feed = this.#feedOf(session, dialect.name);
     if (isFault) feed?.fault(text);
     else feed?.takeParsed(text, frame, cursor);
   }
 
-  #sessionOf(frame: JsonObject, dialect: DialectName): string | undefined {
-    const named = readSessionId(dialect, frame);
-    if (dialect === "loom") return named ?? this.#default;
-    // A 004 stream without the session_id greeting; its other frames carry the session too.
-    if (dialect === "lumine" && named === undefined && this.#current === undefined)
-      return readSessionField(frame) ?? this.#default;
-    const request = dialect === "engine" ? readStreamKey(dialect, frame) : "";
-    if (request === "") return named ?? this.current;
-    const { requests } = this.#host;
+  /** Returns undefined for a frame of a stream whose session is not known yet. */
+  #sessionOf(frame: JsonObject, traits: FrameTraits): string | undefined {
+    const named = traits.readSession(frame, this.#current === undefined);
+    if (traits.unnamed === "default") return named ?? this.#default;
+    const key = traits.unnamed === "stream" ? (traits.streams?.readKey(frame) ?? "") : "";
+    if (key === "") return named ?? this.current;
+    const { streams } = this.#host;
     if (named !== undefined) {
-      this.#requests.set(request, named);
-      const known = requests.get(request);
-      requests.set(request, known === undefined || known === named ? named : AMBIGUOUS);
+      this.#streams.set(key, named);
+      const known = streams.get(key);
+      streams.set(key, known === undefined || known === named ? named : AMBIGUOUS);
       return named;
     }
-    const known = this.#requests.get(request) ?? requests.get(request);
+    const known = this.#streams.get(key) ?? streams.get(key);
     return known === AMBIGUOUS || known === undefined ? this.#givenSession : known;
   }
 
@@ -197,8 +206,4 @@ export class Source {
     else this.#refused.set(session, true);
     return feed;
   }
-}
-
-function readSessionField({ session_id }: JsonObject): string | undefined {
-  return typeof session_id === "string" && session_id !== "" ? session_id : undefined;
 }

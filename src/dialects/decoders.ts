@@ -20,12 +20,7 @@ export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   export: EXPORT_DECODING,
 };
 
-/**
- * Detects the dialect of a stream from its first frames, as strings or parsed; undefined if no dialect matches. In a
- * tie, `loom` loses: it allows unknown fields, so the other dialect is more likely.
- */
+/** Detects the dialect of a stream from its first frames, as strings or parsed; undefined if no dialect matches. */
 export function detectDecoder(frames: readonly (string | JsonObject)[]): DialectName | undefined {
-  const { loom, ...others } = DECODERS;
-  const list = Object.entries(others) as [DialectName, Decoding][];
-  return detectAmong(frames, [...list, ["loom", loom]]);
+  return detectAmong(frames, DECODERS);
 }

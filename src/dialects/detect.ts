@@ -1,9 +1,9 @@
 /**
- * Detects the dialect of a stream from its first frames. Each dialect rates the frames; the highest sum wins, and in a
- * tie the first dialect in the list.
+ * Detects the dialect of a stream from its first frames. Each dialect rates the frames; the highest sum wins. In a tie,
+ * lenient dialects lose and otherwise the first in the list wins.
  */
 import { isJsonObject, type JsonObject } from "../protocol/json.ts";
-import type { Decoding } from "./dialect.ts";
+import type { Decoders, Decoding, DialectName } from "./dialect.ts";
 
 /** Number of frames used for detection. */
 export const DETECTION_FRAMES = 8;
@@ -12,10 +12,7 @@ export const DETECTION_FRAMES = 8;
  * Returns the name of the dialect with the highest confidence, or undefined if it is 0 for all. Frames may be strings
  * or parsed.
  */
-export function detectAmong<N extends string>(
-  given: readonly (string | JsonObject)[],
-  decodings: readonly (readonly [N, Decoding])[],
-): N | undefined {
+export function detectAmong(given: readonly (string | JsonObject)[], decoders: Decoders): DialectName | undefined {
   const frames = given.slice(0, DETECTION_FRAMES).flatMap((frame) => {
     try {
       const value: unknown = typeof frame === "string" ? JSON.parse(frame) : frame;
@@ -24,9 +21,11 @@ export function detectAmong<N extends string>(
       return [];
     }
   });
-  let best: N | undefined;
+  const candidates = Object.entries(decoders) as [DialectName, Decoding][];
+  candidates.sort(([, a], [, b]) => Number(a.isLenient) - Number(b.isLenient));
+  let best: DialectName | undefined;
   let bestScore = 0;
-  for (const [name, decoding] of decodings) {
+  for (const [name, decoding] of candidates) {
     const score = frames.reduce((sum, frame) => sum + decoding.confidence(frame), 0);
     if (score > bestScore) {
       best = name;

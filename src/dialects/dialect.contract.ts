@@ -125,11 +125,11 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       );
     });
 
-    test("writes one JSON text per frame, without line breaks", () => {
+    test("writes one JSON text or its end text per frame, without line breaks", () => {
       for (const frames of encodeAll(records)) {
         for (const frame of frames) {
           expect(frame).not.toMatch(/[\r\n]/);
-          expect(JSON.parse(frame)).toBeTypeOf("object");
+          if (frame !== dialect.traits.endText) expect(JSON.parse(frame)).toBeTypeOf("object");
         }
       }
     });
@@ -152,6 +152,30 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       }
     });
 
+    test("reads session, stream and number of any frame without throwing", () => {
+      const { traits } = dialect;
+      for (const frame of parseObjects([...HOSTILE, ...run])) {
+        expect(traits.readSession(frame, true)).not.toBe("");
+        expect(traits.streams?.readKey(frame) ?? "").toBeTypeOf("string");
+        expect(traits.numbering?.readNumber(frame)?.number ?? 0).toBeGreaterThanOrEqual(0);
+      }
+      if (traits.unnamed === "stream") expect(traits.streams).toBeDefined();
+    });
+
+    test("numbers the frames of a run in order, and marks start and end of its stream", () => {
+      const { numbering, streams } = dialect.traits;
+      const frames = parseObjects(run);
+      if (streams !== undefined) {
+        expect(frames.filter((frame) => streams.isStart(frame))).toEqual(frames.slice(0, 1));
+        expect(frames.filter((frame) => streams.isEnd(frame))).toEqual(frames.slice(-1));
+        expect(new Set(frames.map((frame) => streams.readKey(frame))).size).toBe(1);
+      }
+      if (numbering === undefined) return;
+      const numbers = frames.map((frame) => numbering.readNumber(frame)?.number);
+      const { first = numbers[0] ?? 0 } = numbering;
+      expect(numbers).toEqual(frames.map((_, index) => first + index));
+    });
+
     test("recognizes its own frames", () => {
       const frames = run.map((text) => JSON.parse(text) as { readonly [key: string]: unknown });
       for (const frame of frames) expect(dialect.confidence(frame)).toBeGreaterThan(0);
@@ -168,8 +192,12 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
+function parseObjects(texts: readonly string[]): JsonObject[] {
+  return texts.map(parseObject).filter((frame) => frame !== undefined);
+}
+
 /** A hostile text that is a valid frame of the dialect does not count. */
 function starts(dialect: Dialect, text: string): boolean {
   const { records, issues } = dialect.createDecoder().decode(text);
-  return records.length > 0 || (issues.length > 0 && text.trim() === "[DONE]");
+  return records.length > 0 || (issues.length > 0 && text === dialect.traits.endText);
 }

@@ -18,10 +18,14 @@ import type {
   Shape,
   StampedRecord,
 } from "../protocol/index.ts";
+import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
+/** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `index.ts`. */
+export const DIALECT_NAMES = ["loom", "engine", "lumine", "stream-event", "export"] as const;
+
 /** Name of a dialect. */
-export type DialectName = "loom" | "export" | "engine" | "lumine" | "stream-event";
+export type DialectName = (typeof DIALECT_NAMES)[number];
 
 /** The records of a frame, and the rules it breaks. */
 export interface Decoded {
@@ -72,7 +76,14 @@ export interface Decoding {
   createDecoder(): Decoder;
   /** Rates how certainly a parsed frame belongs to this dialect: 0 not at all, 1 by its tag, 2 by tag and fields. */
   confidence(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
+  /** True if frames of other dialects may be valid here too. In a tie, detection prefers the other dialect. */
+  readonly isLenient: boolean;
+  /** How a receiver assigns frames to sessions and orders them before it decodes them. */
+  readonly traits: FrameTraits;
 }
+
+/** Decoding parts by dialect name, of all or some dialects. */
+export type Decoders = { readonly [N in DialectName]?: Decoding };
 
 /** A dialect: one representation of the events on the wire. */
 export interface Dialect extends Decoding {

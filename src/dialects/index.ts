@@ -1,6 +1,6 @@
 /** All dialects by name, with detection, conversion and checking of streams. */
 import { detectDecoder } from "./decoders.ts";
-import type { Dialect, DialectName } from "./dialect.ts";
+import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
 import { engine } from "./engine/index.ts";
 import { exportDialect } from "./export/index.ts";
 import { loom } from "./loom/index.ts";
@@ -16,12 +16,9 @@ export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   export: exportDialect,
 };
 
-/** Names of all dialects. */
-export const DIALECT_NAMES = /* @__PURE__ */ Object.keys(DIALECTS) as readonly DialectName[];
-
 /** True for the name of a dialect. */
 export function isDialectName(name: string): name is DialectName {
-  return Object.hasOwn(DIALECTS, name);
+  return (DIALECT_NAMES as readonly string[]).includes(name);
 }
 
 /** Detects the dialect from the first frames of a stream; undefined if no dialect matches. */
@@ -32,16 +29,26 @@ export function detectDialect(texts: readonly string[]): Dialect | undefined {
 
 export { DECODERS, detectDecoder } from "./decoders.ts";
 export { detectAmong, DETECTION_FRAMES } from "./detect.ts";
-export type {
-  BatchEncoder,
-  Decoded,
-  Decoder,
-  Decoding,
-  Dialect,
-  DialectName,
-  Encoder,
-  EncoderOptions,
+export {
+  type BatchEncoder,
+  type Decoded,
+  type Decoder,
+  type Decoders,
+  type Decoding,
+  type Dialect,
+  DIALECT_NAMES,
+  type DialectName,
+  type Encoder,
+  type EncoderOptions,
 } from "./dialect.ts";
+export {
+  computeFingerprint,
+  type FrameNumber,
+  type FrameNumbering,
+  type FrameStreams,
+  type FrameTraits,
+  numberRecord,
+} from "./frame-traits.ts";
 export type { LedgerEntry } from "./ledger.ts";
 export {
   type CheckedFrame,

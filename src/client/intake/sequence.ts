@@ -9,19 +9,10 @@
  *
  * Invariant: items are taken in the order of their numbers, and every item that is not taken is reported.
  */
+import type { FrameNumber } from "../../dialects/index.ts";
 
 /** An item with a number. */
-export interface Numbered {
-  readonly number: number;
-  /** The preceding number, if the sender states it; otherwise `number - 1`. */
-  readonly previous: number | undefined;
-  /** Distinguishes two different frames with the same number. */
-  readonly fingerprint: number;
-  /**
-   * Set on the first item of a section: true if its numbers increase by exactly 1, false if they may jump. Undefined
-   * within a section.
-   */
-  readonly contiguous: boolean | undefined;
+export interface Numbered extends FrameNumber {
   /** Number of characters while held. */
   readonly size: number;
 }

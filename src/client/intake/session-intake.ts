@@ -6,13 +6,19 @@
  * - A record is applied once, in the order of its number, or in order of arrival if it has none.
  * - The state is `complete` only when every received run has ended and nothing is known to be missing.
  */
-import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
+import {
+  computeFingerprint,
+  type Decoder,
+  type Decoding,
+  type DialectName,
+  type FrameTraits,
+} from "../../dialects/index.ts";
 import { BoundedMap, type EventRecord, type JsonObject, mayLackRun } from "../../protocol/index.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { StreamPosition } from "../transport.ts";
 import type { SessionView, StreamReason, StreamState } from "../view.ts";
 import { SessionFold } from "../view/session-fold.ts";
-import { type IncomingFrame, numberFrame, numberRecord, computeFingerprint, readStreamKey } from "./number-frame.ts";
+import { createIncomingFrame, createIncomingRecord, type IncomingFrame } from "./incoming-frame.ts";
 import { Sequence } from "./sequence.ts";
 import { PositionTracker } from "./position-tracker.ts";
 import { deriveState, type StreamFacts, INITIAL_STATE, NO_FACTS, type FeedPhase } from "./derive-state.ts";
@@ -30,9 +36,9 @@ export interface FrameSource {
 
 interface NumberedStream {
   readonly sequence: Sequence<IncomingFrame>;
-  /** The end mark was received, so the same request ID may start again. */
+  /** The last frame was received, so a stream with the same key may start. */
   ended: boolean;
-  /** Earlier streams with the same request ID. */
+  /** Earlier streams with the same key. */
   readonly older: readonly Sequence<IncomingFrame>[];
 }
 
@@ -42,6 +48,7 @@ const MAX_OLDER = 16;
 export class SessionIntake {
   readonly sessionId: string;
   readonly dialect: DialectName;
+  readonly traits: FrameTraits;
   readonly sources = new Set<FrameSource>();
   readonly #limits: ReceiverLimits;
   readonly #onChange: (intake: SessionIntake) => void;
@@ -78,13 +85,19 @@ export class SessionIntake {
     onChange: (intake: SessionIntake) => void,
   ) {
     this.#decoding = decoding;
+    this.traits = decoding.traits;
     this.sessionId = sessionId;
     this.dialect = dialect;
     this.#limits = limits;
     this.#onChange = onChange;
     this.#decoder = decoding.createDecoder();
-    this.#fold = createFold(sessionId, dialect, limits);
-    this.#tracker = new PositionTracker(dialect === "loom");
+    this.#fold = this.#createFold();
+    this.#tracker = new PositionTracker(this.#hasEventIds);
+  }
+
+  /** True if the numbers of frames are event IDs, and so positions in the log. */
+  get #hasEventIds(): boolean {
+    return this.traits.numbering?.isEventId === true;
   }
 
   /** Position after all frames received without a gap. */
@@ -145,7 +158,7 @@ export class SessionIntake {
       liveRuns,
       runCount,
       isVerified: verified,
-      // Once a request is forgotten, repeating it cannot be noticed.
+      // Once a stream is forgotten, repeating it cannot be noticed.
       undetectable: this.#streams.evicted ? "all" : this.#undetectable,
     };
     this.#state = deriveState(this.#state, this.#facts);
@@ -164,9 +177,10 @@ export class SessionIntake {
 
   /** Takes one frame; `frame` is undefined when the text is not a JSON object. */
   takeFrame(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
-    const incoming = frame === undefined ? undefined : numberFrame(this.dialect, frame, text, cursor);
-    if (incoming === undefined) this.#takeUnnumbered(text, frame, cursor, by);
-    else this.#order(readStreamKey(this.dialect, frame as JsonObject), incoming);
+    const { numbering, streams } = this.traits;
+    const number = frame === undefined ? undefined : numbering?.readNumber(frame);
+    if (frame === undefined || number === undefined) this.#takeUnnumbered(text, frame, cursor, by);
+    else this.#order(streams?.readKey(frame) ?? "", createIncomingFrame(number, frame, text, cursor));
     this.#onChange(this);
   }
 
@@ -185,7 +199,7 @@ export class SessionIntake {
       this.#onChange(this);
       return;
     }
-    const incoming = numberRecord(record);
+    const incoming = createIncomingRecord(record);
     if (incoming !== undefined) this.#order("", incoming);
     else if (this.#mayOwn(by)) this.#apply(record, false);
     this.#onChange(this);
@@ -235,7 +249,7 @@ export class SessionIntake {
   /** Skips to this record, because the server no longer has the earlier ones. The state reports the loss. */
   skipTo(eventId: number): void {
     this.giveUp();
-    if (this.dialect === "loom") this.#streamOf("").sequence.jumpTo(eventId);
+    if (this.#hasEventIds) this.#streamOf("").sequence.jumpTo(eventId);
     this.#tracker.goTo(eventId - 1);
     this.#recordLoss({ code: "frames_missing", message: `The server no longer has the records before ${eventId}` });
     this.#onChange(this);
@@ -249,7 +263,7 @@ export class SessionIntake {
     this.#gapped.clear();
     this.#lastKey = undefined;
     this.#loss = undefined;
-    this.#tracker = new PositionTracker(this.dialect === "loom");
+    this.#tracker = new PositionTracker(this.#hasEventIds);
     this.#isAbandoned = false;
     this.#owner = undefined;
     this.#onChange(this);
@@ -261,7 +275,7 @@ export class SessionIntake {
 
   #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
     // Unreadable text, such as keep-alive lines, is not treated as an unnumbered frame.
-    const isNoise = frame === undefined && text.trim() !== "[DONE]";
+    const isNoise = frame === undefined && text.trim() !== this.traits.endText;
     if (!isNoise && !this.#mayOwn(by)) return;
     this.#tracker.advance(cursor);
     const { records, issues } = this.#decoder.decode(text, frame);
@@ -326,11 +340,11 @@ export class SessionIntake {
   }
 
   /**
-   * Two different frames have the same number. After the end of a request its ID may start again; anything else is a
-   * loss.
+   * Two different frames have the same number. After the end of a stream, another one with the same key may start;
+   * anything else is a loss.
    */
   #resolveConflict(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
-    if (stream.ended && incoming.frame?.["type"] === "session_start") {
+    if (stream.ended && incoming.frame !== undefined && this.traits.streams?.isStart(incoming.frame) === true) {
       const older = [stream.sequence, ...stream.older].slice(0, MAX_OLDER);
       this.#streams.set(key, { sequence: this.#createSequence(key), ended: false, older });
       this.#lastKey = undefined;
@@ -354,10 +368,11 @@ export class SessionIntake {
 
   #createSequence(key: string): Sequence<IncomingFrame> {
     const { maxHeldFrames, maxHeldCharacters } = this.#limits;
+    const first = this.traits.numbering?.first;
     return new Sequence<IncomingFrame>({
       maxHeld: maxHeldFrames,
       maxHeldCharacters,
-      ...(this.dialect === "engine" ? { first: 0 } : {}),
+      ...(first === undefined ? {} : { first }),
       take: (incoming, sure) => this.#take(key, incoming, sure),
       reset: () => {
         // Unnumbered frames are not kept and could not be replayed.
@@ -379,10 +394,7 @@ export class SessionIntake {
     if (records.length === 0 && issues.some(({ level }) => level === "error"))
       this.#recordLoss({ code: "frame_refused", message: issues[0]?.message ?? "A frame could not be read" });
     for (const record of records) this.#apply(record, sure);
-    if (
-      this.dialect === "engine" &&
-      (incoming.frame?.["type"] === "session_end" || incoming.frame?.["type"] === "done")
-    ) {
+    if (incoming.frame !== undefined && this.traits.streams?.isEnd(incoming.frame) === true) {
       const stream = this.#streams.get(key);
       if (stream !== undefined) stream.ended = true;
     }
@@ -394,7 +406,7 @@ export class SessionIntake {
     if (
       !sure &&
       this.#undetectable === "none" &&
-      this.dialect === "loom" &&
+      this.traits.numbering?.first === undefined &&
       !(record.envelope.run_id === undefined && mayLackRun(record.event))
     )
       this.#undetectable = "loss";
@@ -434,16 +446,16 @@ export class SessionIntake {
   /** Clears the view before the kept frames are applied again in another order. */
   #reset(): void {
     this.#decoder = this.#decoding.createDecoder();
-    this.#fold = createFold(this.sessionId, this.dialect, this.#limits);
+    this.#fold = this.#createFold();
     this.#missingRunStart = undefined;
     this.#undetectable = "none";
     this.#isStateStale = true;
   }
-}
 
-/** `engine` numbers only order the frames of one request, so turns are ordered by time. */
-function createFold(sessionId: string, dialect: DialectName, limits: ReceiverLimits): SessionFold {
-  return new SessionFold(sessionId, limits, { byTime: dialect === "engine" });
+  /** Numbers only order the frames of one stream, so with several streams turns are ordered by time. */
+  #createFold(): SessionFold {
+    return new SessionFold(this.sessionId, this.#limits, { byTime: this.traits.streams !== undefined });
+  }
 }
 
 function proofReason(fault: string | undefined): StreamReason | undefined {

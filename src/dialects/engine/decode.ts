@@ -14,6 +14,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
 import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
@@ -51,7 +52,41 @@ export const ENGINE_DECODING: Decoding = {
     if (typeof type === "string" && isLegacyType(type)) return 1;
     return confidenceByForm(findEngineFrameForm(type), frame, typeof data === "object" && typeof metadata === "object");
   },
+  isLenient: false,
+  traits: {
+    readSession,
+    unnamed: "stream",
+    streams: {
+      readKey: readRequestId,
+      isStart: ({ type }) => type === "session_start",
+      isEnd: ({ type }) => type === "session_end" || type === "done",
+    },
+    numbering: { isEventId: false, first: 0, readNumber },
+    endText: undefined,
+  },
 };
+
+function readSession({ type, data, session_id }: JsonObject): string | undefined {
+  if (type !== "session_start") return undefined;
+  return readText(isJsonObject(data) ? data["session_id"] : session_id);
+}
+
+function readRequestId({ type, data, metadata }: JsonObject): string {
+  const named = isJsonObject(metadata) ? readText(metadata["request_id"]) : undefined;
+  if (named !== undefined || type !== "session_start") return named ?? "";
+  return readText(isJsonObject(data) ? data["request_id"] : undefined) ?? "";
+}
+
+function readNumber(frame: JsonObject): FrameNumber | undefined {
+  const { data, metadata } = frame;
+  if (!isJsonObject(metadata) || !isCount(metadata["sequence"])) return undefined;
+  return {
+    number: metadata["sequence"],
+    previous: undefined,
+    fingerprint: computeFingerprint(metadata["timestamp"], isJsonObject(data) ? data : frame),
+    contiguous: undefined,
+  };
+}
 
 function createEngineDecoder(): Decoder {
   const budget: ReplyBudget = { held: 0 };

@@ -11,6 +11,7 @@ import { dropEnvelopeNames, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoding } from "../dialect.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
+import { PLAIN_FRAMES } from "../frame-traits.ts";
 import { decodeEvent } from "../loom/decode.ts";
 
 let typesOfKeys: ReadonlyMap<string, SpecifiedType> | undefined;
@@ -58,6 +59,8 @@ export const EXPORT_DECODING: Decoding = {
     if (key === "reply") return 1;
     return typeOfKey(key) !== undefined && !isKnownType(key) ? 2 : 0;
   },
+  isLenient: false,
+  traits: PLAIN_FRAMES,
 };
 
 function renameToId(body: Json): Json {

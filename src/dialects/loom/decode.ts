@@ -18,6 +18,7 @@ import type { Issue } from "../../protocol/rules.ts";
 import { hasLoomKey, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { createFrameDecoder, createHintIssues, rejectFrame } from "../frame-decoder.ts";
+import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type MutableEnvelope, RunTracker } from "./run-tracker.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
@@ -33,7 +34,27 @@ export const LOOM_DECODING: Decoding = {
       return findLoomEventFault(frame) === undefined ? 2 : 1;
     return typeof reply === "string" ? 2 : 0;
   },
+  // It allows any additional field.
+  isLenient: true,
+  traits: {
+    readSession: ({ session_id }) => readText(session_id),
+    unnamed: "default",
+    streams: undefined,
+    numbering: { isEventId: true, first: undefined, readNumber },
+    endText: undefined,
+  },
 };
+
+function readNumber(frame: JsonObject): FrameNumber | undefined {
+  const { event_id, prev_event_id, type } = frame;
+  if (!isCount(event_id)) return undefined;
+  return {
+    number: event_id,
+    previous: isCount(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
+    fingerprint: computeFingerprint(frame["ts"], frame),
+    contiguous: type === "run_start" ? frame["contiguous"] === true : undefined,
+  };
+}
 
 function createLoomDecoder(): Decoder {
   const runs = new RunTracker();

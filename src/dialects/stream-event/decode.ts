@@ -9,6 +9,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
+import { PLAIN_FRAMES } from "../frame-traits.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import { findStreamEventFrameForm, type StreamEventFrame, type ToolCallsStartFrame } from "./frames.generated.ts";
 import { STREAM_EVENT_RULE_INFO } from "./rules.generated.ts";
@@ -28,6 +29,8 @@ export const STREAM_EVENT_DECODING: Decoding = {
       typeof ts === "number" || typeof source === "string",
     );
   },
+  isLenient: false,
+  traits: PLAIN_FRAMES,
 };
 
 function createStreamEventDecoder(): Decoder {

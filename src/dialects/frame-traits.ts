@@ -1,0 +1,105 @@
+/**
+ * What a receiver must know about a frame before it is decoded, because decoders need frames in order: the session, the
+ * stream and the number of the frame. Each dialect states it beside its decoder; receivers know no dialect by name.
+ */
+import type { RunStartEvent } from "../protocol/events.generated.ts";
+import type { JsonObject } from "../protocol/json.ts";
+import type { EventRecord } from "../protocol/record.ts";
+
+/** How the frames of a dialect are assigned to sessions and put in order. */
+export interface FrameTraits {
+  /**
+   * Returns the session that the frame names, or undefined. `isFirst` is true if the session of the frames before is
+   * not known, so a less reliable field may be used.
+   */
+  readSession(frame: JsonObject, isFirst: boolean): string | undefined;
+  /**
+   * Session of a frame that names none: the default session of its source, the session of the frames before it
+   * (`current`), or the session that the first frame of its stream names (`stream`).
+   */
+  readonly unnamed: "default" | "current" | "stream";
+  /** Defined if the frames of a session form streams, such as one per request. */
+  readonly streams: FrameStreams | undefined;
+  /** Defined if frames have numbers. Frames without a number are taken in order of arrival, from a single source. */
+  readonly numbering: FrameNumbering | undefined;
+  /** A text that is not JSON and ends a run, such as `[DONE]`. Any other text that is not JSON is noise. */
+  readonly endText: string | undefined;
+}
+
+/** Streams within a session. Each has its own numbers, so turns of different streams are ordered by time. */
+export interface FrameStreams {
+  /** Returns the key of the stream, such as a request ID; the empty string if the frame has none. */
+  readKey(frame: JsonObject): string;
+  /** True for the first frame of a stream. After the end of a stream, it starts another one with the same key. */
+  isStart(frame: JsonObject): boolean;
+  /** True for the last frame of a stream. */
+  isEnd(frame: JsonObject): boolean;
+}
+
+/** Numbers of frames. Without `streams` there is one series per session. */
+export interface FrameNumbering {
+  /** True if the numbers are event IDs. A number is then also a position in the log, and may be used to resume. */
+  readonly isEventId: boolean;
+  /** The first number of each stream, if it is always the same. All numbers then increase by 1. */
+  readonly first: number | undefined;
+  /** Returns the number of the frame, or undefined if it has none. */
+  readNumber(frame: JsonObject): FrameNumber | undefined;
+}
+
+/** The number of a frame, and how it relates to others. */
+export interface FrameNumber {
+  readonly number: number;
+  /** The preceding number, if the sender states it; otherwise `number - 1`. */
+  readonly previous: number | undefined;
+  /** Distinguishes two different frames with the same number. */
+  readonly fingerprint: number;
+  /**
+   * Set on the first frame of a section: true if its numbers increase by exactly 1, false if they may jump. Undefined
+   * within a section.
+   */
+  readonly contiguous: boolean | undefined;
+}
+
+/** Traits of frames that have neither a session nor a number. */
+export const PLAIN_FRAMES: FrameTraits = {
+  readSession: () => undefined,
+  unnamed: "current",
+  streams: undefined,
+  numbering: undefined,
+  endText: undefined,
+};
+
+/**
+ * Computes a cheap fingerprint from the time and from the length and first character of the content. Equal frames
+ * always have equal fingerprints; different frames nearly always have different ones.
+ */
+export function computeFingerprint(ts: unknown, payload: JsonObject): number {
+  const text =
+    payload["content"] ?? payload["arguments_delta"] ?? payload["reply"] ?? payload["run_id"] ?? payload["id"];
+  const time = typeof ts === "number" ? ts % 1e9 : 0;
+  return typeof text === "string"
+    ? time * 1e6 + (text.length % 1e4) * 100 + (text.charCodeAt(0) % 100 || 0)
+    : time * 1e6;
+}
+
+/** Returns the number of a record, its event ID, or undefined if it has none. */
+export function numberRecord({ envelope, event }: EventRecord): FrameNumber | undefined {
+  const { event_id, prev_event_id, ts } = envelope;
+  if (!isCount(event_id)) return undefined;
+  return {
+    number: event_id,
+    previous: isCount(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
+    fingerprint: computeFingerprint(ts, event as JsonObject),
+    contiguous: event.type === "run_start" ? (event as RunStartEvent).contiguous === true : undefined,
+  };
+}
+
+/** True for an integer from 0 that a number can represent exactly. */
+export function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Returns the value if it is a string that is not empty. */
+export function readText(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
