@@ -115,7 +115,7 @@ describe.concurrent("invalid arguments", () => {
   );
 
   test("lists the alternatives", async () => {
-    expect((await loom(["check", "--dialect", "x"])).err).toContain("loom, engine, lumine, stream-event, export");
+    expect((await loom(["check", "--dialect", "x"])).err).toContain("loom, export, engine, lumine, stream-event");
     expect((await loom(["schema", "x", "--dialect", "engine"])).err).toContain("session_start");
     expect((await loom(["check", "--nope"])).err).toContain("`loom check --help`");
   });

@@ -1,5 +1,11 @@
 /** `loom convert`: converts a stream from one dialect to another, in constant memory. */
-import { createStreamConverter, type Dialect, framingIssue, type StreamConverter } from "../dialects/index.ts";
+import {
+  createStreamConverter,
+  type Dialect,
+  DIALECTS,
+  framingIssue,
+  type StreamConverter,
+} from "../dialects/index.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import { FRAME_RULES, type Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
@@ -11,6 +17,12 @@ import type { Terminal } from "./terminal.ts";
 /** Rejected frames reported one by one; further ones are only counted. */
 const MAX_REPORTED = 50;
 const LONGEST_MESSAGE = 1000;
+
+/** Flags of the command with the encoder option that each sets. */
+const ENCODER_FLAGS = [
+  ["strict", "strict"],
+  ["no-envelope", "envelope"],
+] as const;
 
 export async function runConvert(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
   const to = targetOption(parsed);
@@ -56,8 +68,11 @@ function targetOption(parsed: ParsedCommand): Dialect {
 
 function readSettings(parsed: ParsedCommand, to: Dialect) {
   const { options } = parsed;
-  const loomOnly = ["strict", "no-envelope"].find((name) => options[name] === true);
-  if (loomOnly !== undefined && to.name !== "loom") throw new CliError(`\`--${loomOnly}\` requires \`--to loom\``);
+  for (const [flag, option] of ENCODER_FLAGS) {
+    if (options[flag] !== true || to.options.includes(option)) continue;
+    const able = Object.values(DIALECTS).filter((dialect) => dialect.options.includes(option));
+    throw new CliError(`\`--${flag}\` requires \`--to ${able.map(({ name }) => name).join("` or `--to ")}\``);
+  }
   const session = textOption(parsed, "session");
   return {
     strict: options["strict"] === true,

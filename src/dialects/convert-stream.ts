@@ -41,7 +41,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const decoder = from.createDecoder();
   const encoder = to.createEncoder(options);
   const stamp = createStamper(options.session);
-  const states = to.name === "export" || options.strict === true ? new RunStates() : undefined;
+  const hasStates = to.ledger.values.support !== "omitted";
+  const states = hasStates && (!to.carriesDeltas || options.strict === true) ? new RunStates() : undefined;
   const lost = new Map<string, number>();
   return {
     lost,
@@ -70,7 +71,7 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
 
 /** True if the dialect carries any part of the event. */
 export function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
-  if (!isKnownEvent(event)) return dialect.name === "loom" || dialect.name === "export";
+  if (!isKnownEvent(event)) return dialect.carriesUnknown;
   const row = dialect.ledger[event.type];
   return row.support !== "omitted" && (event.type === "tool_approval_result" || row.roundTrip(event) !== undefined);
 }

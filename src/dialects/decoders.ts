@@ -14,10 +14,10 @@ import { STREAM_EVENT_DECODING } from "./stream-event/decode.ts";
 /** All decoders by dialect name. */
 export const DECODERS: { readonly [N in DialectName]: Decoding } = {
   loom: LOOM_DECODING,
+  export: EXPORT_DECODING,
   engine: ENGINE_DECODING,
   lumine: LUMINE_DECODING,
   "stream-event": STREAM_EVENT_DECODING,
-  export: EXPORT_DECODING,
 };
 
 /** Detects the dialect of a stream from its first frames, as strings or parsed; undefined if no dialect matches. */

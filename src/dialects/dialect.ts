@@ -22,7 +22,7 @@ import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
 /** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `index.ts`. */
-export const DIALECT_NAMES = ["loom", "engine", "lumine", "stream-event", "export"] as const;
+export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event"] as const;
 
 /** Name of a dialect. */
 export type DialectName = (typeof DIALECT_NAMES)[number];
@@ -54,7 +54,7 @@ export interface BatchEncoder {
   encode(records: readonly StampedRecord[]): Uint8Array;
 }
 
-/** Options of an encoder. Each applies to one dialect and is ignored by the others. */
+/** Options of an encoder. A dialect ignores those that are not in its `options`. */
 export interface EncoderOptions {
   /**
    * `loom` only: send extension types as `custom`, for receivers that know only the 23 types of 001. Default: false.
@@ -91,6 +91,8 @@ export interface Dialect extends Decoding {
   /** Title of the specification. */
   readonly title: string;
   createEncoder(options?: EncoderOptions): Encoder;
+  /** Options that its encoder takes. */
+  readonly options: readonly (keyof EncoderOptions)[];
   /** A faster encoder for the same bytes, if there is one. */
   createBatchEncoder?(options?: EncoderOptions): BatchEncoder;
   /**
@@ -98,6 +100,10 @@ export interface Dialect extends Decoding {
    * from its start.
    */
   readonly isStateful: boolean;
+  /** True if it carries events of unknown types. */
+  readonly carriesUnknown: boolean;
+  /** True if its receivers can apply state deltas. For others, states are sent in full. */
+  readonly carriesDeltas: boolean;
   /** How each event type is represented. */
   readonly ledger: { readonly [T in EventType]: LedgerEntry };
   /** Rules of this dialect, in addition to those for frames and life cycles. */
@@ -106,8 +112,10 @@ export interface Dialect extends Decoding {
   readonly unendedRule: { readonly name: string; readonly rule: Rule };
   /** Life-cycle rules that do not apply: the dialect has no envelope, or its own rule for the same fault. */
   readonly ignoredRules: readonly string[];
-  /** Frame declarations by tag, for schemas. Absent if they are derived from the events. */
-  readonly frames?: { readonly [tag: string]: Shape };
+  /** Frame declarations by tag, for schemas and documentation; undefined if frames are derived from the events. */
+  readonly frames: { readonly [tag: string]: Shape } | undefined;
+  /** Creates the JSON Schema of each frame by tag. Default: from `frames`. */
+  createSchemas?(): { readonly [tag: string]: JsonObject };
 }
 
 export const NO_FRAMES: readonly string[] = [];

@@ -10,10 +10,10 @@ import { streamEvent } from "./stream-event/index.ts";
 /** All dialects by name. */
 export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
   loom,
+  export: exportDialect,
   engine,
   lumine,
   "stream-event": streamEvent,
-  export: exportDialect,
 };
 
 /** True for the name of a dialect. */

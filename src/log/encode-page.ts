@@ -11,7 +11,7 @@
  *   if the encoder is first shown all records of the runs that were live there (`needsRunHistory`).
  * - Frames are encoded lazily: with full states a page can become a thousand times as long.
  */
-import { createRecordReader, type Dialect, DIALECTS, type EncoderOptions } from "../dialects/index.ts";
+import { createRecordReader, type Dialect, type EncoderOptions } from "../dialects/index.ts";
 import {
   type AnyEvent,
   BoundedMap,
@@ -25,6 +25,7 @@ import {
   type StampedRecord,
   type StreamModes,
 } from "../protocol/index.ts";
+import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
 
@@ -55,7 +56,12 @@ function includesStates({ dialect, modes }: PageEncoding): boolean {
 
 /** Whether `run_end` must state the number of frames sent, because the frames have no envelope. */
 function countsFrames({ dialect, encoderOptions, modes }: PageEncoding): boolean {
-  return modes !== "all" && !dialect.isStateful && (dialect.name !== "loom" || encoderOptions.envelope === false);
+  return modes !== "all" && !dialect.isStateful && (!isChained(dialect) || encoderOptions.envelope === false);
+}
+
+/** Whether frames carry event IDs, so that a frame after omitted records names its predecessor. */
+export function isChained({ traits }: Dialect): boolean {
+  return traits.numbering?.isEventId === true;
 }
 
 /**
@@ -72,11 +78,11 @@ export function mayContainRunEnd({ texts }: Page): boolean {
  */
 export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number, startId: number): PageEncoder {
   const { dialect, encoderOptions, modes } = encoding;
-  const isStored = dialect.name === "loom" && encoderOptions.strict !== true && encoderOptions.envelope !== false;
+  const isStored = dialect === STORED_DIALECT && encoderOptions.strict !== true && encoderOptions.envelope !== false;
   if (isStored && !includesStates(encoding)) return createStoredTextEncoder(modes, lastSentBefore);
   const selection = createSelection(encoding);
   const own = dialect.createEncoder(encoderOptions);
-  const isChained = dialect.name === "loom";
+  const namesPrevious = isChained(dialect);
   let last = lastSentBefore;
 
   /** Updates the encoder with a record before the start, whose frames are not sent. */
@@ -95,7 +101,7 @@ export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number
     const { envelope } = record;
     const before = last;
     last = envelope.event_id;
-    if (isChained && before !== last - 1)
+    if (namesPrevious && before !== last - 1)
       return own.encode({ envelope: { ...envelope, prev_event_id: before }, event });
     if (event !== record.event) return own.encode({ envelope, event });
     return text === undefined ? own.encode(record) : [text];
@@ -179,7 +185,7 @@ const TYPE = ',"type":"';
 const REPLY = ',"reply":"';
 
 const readRecord = createRecordReader();
-const encoder = DIALECTS.loom.createEncoder();
+const encoder = STORED_DIALECT.createEncoder();
 
 /** Sends texts as they are stored and parses them only if necessary. */
 function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore: number): PageEncoder {

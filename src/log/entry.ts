@@ -5,7 +5,10 @@ import { LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { Append, LogEntry, LogLimits } from "./log.ts";
 import { assertName } from "./rules.ts";
 
-const encoder = DIALECTS.loom.createEncoder();
+/** Dialect of the stored texts. */
+export const STORED_DIALECT = DIALECTS.loom;
+
+const encoder = STORED_DIALECT.createEncoder();
 
 /** Encodes a record as the entry a log stores. */
 export function createEntry(record: StampedRecord): LogEntry {

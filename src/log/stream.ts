@@ -14,6 +14,7 @@ import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from ".
 import {
   createPageEncoder,
   findLastSentId,
+  isChained,
   mayContainRunEnd,
   needsRunHistory,
   type PageEncoder,
@@ -206,7 +207,7 @@ async function findReadPosition(log: Log, info: SessionInfo, encoding: PageEncod
     return { from, lastSentBefore: from };
   }
   const from = eventId - 1;
-  if (dialect.name !== "loom") return { from, lastSentBefore: from };
+  if (!isChained(dialect)) return { from, lastSentBefore: from };
   try {
     return { from, lastSentBefore: await findLastSentId(log, encoding, info, from) };
   } catch (error) {

@@ -8,10 +8,10 @@
  * - A failed import deletes the session if it created it and no other writer has taken it. Other sessions are kept.
  */
 import { Buffer } from "node:buffer";
-import { createRecordReader, DIALECTS } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/index.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
-import { assertBatch } from "./entry.ts";
+import { assertBatch, STORED_DIALECT } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
@@ -161,7 +161,7 @@ function assertEntry(entry: LogEntry, line: number, limits: LogLimits): void {
 
 /** Describes why a line is not a record. */
 function describeFault(text: string): string {
-  const [issue] = DIALECTS.loom.createDecoder().decode(text).issues;
+  const [issue] = STORED_DIALECT.createDecoder().decode(text).issues;
   return issue?.message ?? "the line is not a record";
 }
 

@@ -8,6 +8,7 @@ import type { LedgerEntry } from "../ledger.ts";
 import { loom } from "../loom/index.ts";
 import { EXPORT_DECODING } from "./decode.ts";
 import { createExportEncoder } from "./encode.ts";
+import { createExportSchemas } from "./schema.ts";
 
 const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, LedgerEntry] => {
@@ -27,9 +28,14 @@ export const exportDialect: Dialect = {
   name: "export",
   title: "Single-key form of EXPORT_SPEC (000/001 §6)",
   createEncoder: createExportEncoder,
+  options: [],
   isStateful: false,
+  carriesUnknown: true,
+  carriesDeltas: false,
   ledger,
   rules: {},
   unendedRule: loom.unendedRule,
   ignoredRules: ["envelope-missing"],
+  frames: undefined,
+  createSchemas: createExportSchemas,
 };

@@ -37,7 +37,7 @@ function renamed(payload: JsonObject): JsonObject {
   return { ...payload, properties: { ...NAME, ...properties }, required };
 }
 
-export function exportSchemas(): { readonly [tag: string]: JsonObject } {
+export function createExportSchemas(): { readonly [tag: string]: JsonObject } {
   const entries = EVENT_TYPES.filter(isSpecified).map((type): [string, JsonObject] => {
     const key = EVENTS[type].exportKey;
     const { title: _title, description, ...payload } = shapeSchema(type, EVENTS[type], { tagged: false });

@@ -4,6 +4,7 @@ import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";
 import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
+import { createLoomSchemas } from "./schema.ts";
 
 const ledger = Object.fromEntries(
   EVENT_TYPES.map((type): [EventType, LedgerEntry] => [
@@ -24,7 +25,10 @@ export const loom: Dialect = {
   title: "Streaming Output Protocol (000/001)",
   createEncoder: createLoomEncoder,
   createBatchEncoder: createLoomBatchEncoder,
+  options: ["strict", "envelope"],
   isStateful: false,
+  carriesUnknown: true,
+  carriesDeltas: true,
   ledger,
   rules: {},
   unendedRule: {
@@ -39,4 +43,6 @@ export const loom: Dialect = {
     },
   },
   ignoredRules: [],
+  frames: undefined,
+  createSchemas: createLoomSchemas,
 };
