@@ -2,21 +2,21 @@
  * Generates everything that is derived from the declarations: types, forms, rule tables, JSON Schemas, OpenAPI and the
  * tables in the documentation. With `--check` it writes nothing and fails if a file is out of date.
  */
-import { ENGINE_FRAMES } from "../src/dialects/engine/frames.ts";
-import { ENGINE_RULES } from "../src/dialects/engine/rules.ts";
-import { LUMINE_FRAMES } from "../src/dialects/lumine/frames.ts";
-import { LUMINE_RULES } from "../src/dialects/lumine/rules.ts";
-import { STREAM_EVENT_FRAMES } from "../src/dialects/stream-event/frames.ts";
-import { STREAM_EVENT_RULES } from "../src/dialects/stream-event/rules.ts";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { DIALECT_NAMES } from "../src/dialects/dialect.ts";
 import { DOWN_FRAMES, UP_FRAMES } from "../src/protocol/control/frames.ts";
 import { ENVELOPE } from "../src/protocol/envelope.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
+import type { RuleTable } from "../src/protocol/rules.ts";
+import type { Shape } from "../src/protocol/schema.ts";
 import { API_SHAPES } from "../src/server/api/shapes.ts";
-import { emitCode } from "./generate/emit-code.ts";
+import { constantCase, emitCode, pascalCase } from "./generate/emit-code.ts";
 import { emitRuleInfo } from "./generate/emit-rule-info.ts";
 import { emitShapes } from "./generate/emit-shapes.ts";
-import { GeneratedFiles } from "./generate/write-files.ts";
+import { GeneratedFiles, ROOT } from "./generate/write-files.ts";
 
 const checkOnly = process.argv.includes("--check");
 const files = new GeneratedFiles(checkOnly);
@@ -37,23 +37,20 @@ files.write(
     },
   }),
 );
-const frames = {
-  engine: { union: "EngineFrame", shapes: ENGINE_FRAMES },
-  lumine: { union: "LumineFrame", shapes: LUMINE_FRAMES },
-  "stream-event": { union: "StreamEventFrame", shapes: STREAM_EVENT_FRAMES },
-};
-for (const [dialect, request] of Object.entries(frames)) {
-  const code = emitCode({ ...request, suffix: "Frame", protocolPath: "../../protocol" });
-  files.write(`src/dialects/${dialect}/frames.generated.ts`, code);
+files.write("src/protocol/frame-rules.generated.ts", emitRuleInfo("FRAME", FRAME_RULES, "."));
+// By convention, `frames.ts` of `stream-event` exports STREAM_EVENT_FRAMES, and `rules.ts` STREAM_EVENT_RULES.
+for (const name of DIALECT_NAMES) {
+  const folder = `src/dialects/${name}`;
+  const constant = constantCase(pascalCase(name));
+  const shapes = await importIfPresent<{ readonly [tag: string]: Shape }>(`${folder}/frames.ts`, `${constant}_FRAMES`);
+  const rules = await importIfPresent<RuleTable>(`${folder}/rules.ts`, `${constant}_RULES`);
+  const protocolPath = "../../protocol";
+  if (shapes !== undefined) {
+    const request = { union: `${pascalCase(name)}Frame`, shapes, suffix: "Frame", protocolPath };
+    files.write(`${folder}/frames.generated.ts`, emitCode(request));
+  }
+  if (rules !== undefined) files.write(`${folder}/rules.generated.ts`, emitRuleInfo(constant, rules, protocolPath));
 }
-const rules = {
-  "src/protocol/frame-rules.generated.ts": ["FRAME", FRAME_RULES, "."],
-  "src/dialects/engine/rules.generated.ts": ["ENGINE", ENGINE_RULES, "../../protocol"],
-  "src/dialects/lumine/rules.generated.ts": ["LUMINE", LUMINE_RULES, "../../protocol"],
-  "src/dialects/stream-event/rules.generated.ts": ["STREAM_EVENT", STREAM_EVENT_RULES, "../../protocol"],
-} as const;
-for (const [path, [name, table, protocolPath]] of Object.entries(rules))
-  files.write(path, emitRuleInfo(name, table, protocolPath));
 const control = {
   up: { union: "UpFrame", shapes: UP_FRAMES },
   down: { union: "DownFrame", shapes: DOWN_FRAMES },
@@ -102,4 +99,14 @@ if (files.stale.length > 0) {
   const verb = checkOnly ? "out of date, run `npm run generate`:" : "written:";
   process.stdout.write(`${verb}\n${files.stale.map((path) => `  ${path}`).join("\n")}\n`);
   if (checkOnly) process.exitCode = 1;
+}
+
+/** Imports a constant of a file; undefined if there is no such file. */
+async function importIfPresent<T>(path: string, constant: string): Promise<T | undefined> {
+  const file = join(ROOT, path);
+  if (!existsSync(file)) return undefined;
+  const module = (await import(pathToFileURL(file).href)) as { readonly [name: string]: T };
+  const value = module[constant];
+  if (value === undefined) throw new Error(`${path} must export ${constant}`);
+  return value;
 }

@@ -2,7 +2,7 @@
  * Feeds endless streams, in which nothing ever ends, through a decoder, the checker and every encoder. The process runs
  * with a small heap and fails if state grows with the stream.
  */
-import { createStamper, createStreamCheck, DIALECT_NAMES, DIALECTS } from "../src/dialects/index.ts";
+import { createStamper, createStreamCheck, DIALECT_NAMES, type DialectName, DIALECTS } from "../src/dialects/index.ts";
 
 const count = Number(process.argv[2]);
 const envelope = (i: number) => ({ session_id: `session-${i}-${"x".repeat(40)}`, event_id: 1 });
@@ -88,7 +88,7 @@ for (const make of Object.values(STREAMS)) {
   }
 }
 
-const FOREIGN: { readonly [dialect: string]: (i: number) => object } = {
+const FOREIGN: { readonly [N in Exclude<DialectName, "loom">]: (i: number) => object } = {
   engine: (i) => ({
     type: "tool_call_start",
     data: { tool_id: `t-${i}`, tool_name: "t", arguments: {} },

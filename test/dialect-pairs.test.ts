@@ -64,11 +64,9 @@ function stable(value: unknown): string {
   });
 }
 
-const MECHANICAL = new Set<DialectName>(["loom", "export"]);
-
 /** Events that these records decode to according to the ledger, including the effects that its notes describe. */
 function computeExpectedEvents(records: readonly StampedRecord[], dialect: DialectName): AnyEvent[] {
-  const { ledger } = DIALECTS[dialect];
+  const { ledger, carriesUnknown } = DIALECTS[dialect];
   const expected: AnyEvent[] = [];
   let answered = new Map<string, string>();
   let streamed = "";
@@ -79,7 +77,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
   const rejected = new Set<string>();
   for (const { envelope, event } of records) {
     if (!isKnownEvent(event)) {
-      if (MECHANICAL.has(dialect)) expected.push(event);
+      if (carriesUnknown) expected.push(event);
       continue;
     }
     const row = ledger[event.type];

@@ -11,6 +11,7 @@ import {
   MemoryLog,
   type SessionInfo,
 } from "../src/log/index.ts";
+import { DIALECT_NAMES } from "../src/dialects/index.ts";
 import { type AnyEvent, isTerminal, type Json, mayLackRun, type StampedRecord } from "../src/protocol/index.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
 
@@ -157,7 +158,7 @@ const runlessEvent: fc.Arbitrary<AnyEvent> = fc.oneof(
   fc.constant<AnyEvent>({ type: "todo_list", list_id: "own", items: [{ id: "i0", text: "x", completed: false }] }),
   fc.constant<AnyEvent>({ type: "custom", value: { a: 1 } }),
   fc
-    .constantFrom("lumine", "engine", "stream-event", "export")
+    .constantFrom(...DIALECT_NAMES.filter((name) => name !== "loom"))
     .map((dialect): AnyEvent => ({ type: "foreign", dialect, frame: { type: "other", n: 1 } })),
 );
 

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import {
   createStamper,
   createStreamCheck,
+  DIALECT_NAMES,
   DIALECTS,
   type DialectName,
   type EncoderOptions,
@@ -39,10 +40,7 @@ export const FORMS: { readonly [form: string]: { readonly dialect: DialectName; 
     loom: { dialect: "loom" },
     "loom-strict": { dialect: "loom", options: { strict: true } },
     "loom-bare": { dialect: "loom", options: { envelope: false } },
-    export: { dialect: "export" },
-    engine: { dialect: "engine" },
-    lumine: { dialect: "lumine" },
-    "stream-event": { dialect: "stream-event" },
+    ...Object.fromEntries(DIALECT_NAMES.filter((name) => name !== "loom").map((dialect) => [dialect, { dialect }])),
   };
 
 export function listVectorFiles(folder: "samples" | "runs"): string[] {

@@ -101,11 +101,11 @@ function header(protocolPath: string, code: string): string {
   return lines.join("\n");
 }
 
-function constantCase(name: string): string {
+export function constantCase(name: string): string {
   return name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
 }
 
-function pascalCase(name: string): string {
+export function pascalCase(name: string): string {
   return name
     .split(/[_-]/)
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))

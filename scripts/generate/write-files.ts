@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-const ROOT = join(import.meta.dirname, "..", "..");
+export const ROOT = join(import.meta.dirname, "..", "..");
 
 export class GeneratedFiles {
   readonly #checkOnly: boolean;
@@ -23,9 +23,10 @@ export class GeneratedFiles {
 
   /** Replaces the text between `<!-- generated:NAME -->` and `<!-- /generated -->` in a page. */
   writeSection(path: string, name: string, text: string): void {
-    const page = readFileSync(join(ROOT, path), "utf8");
     const start = `<!-- generated:${name} -->`;
     const end = "<!-- /generated -->";
+    const full = join(ROOT, path);
+    const page = existsSync(full) ? readFileSync(full, "utf8") : "";
     const from = page.indexOf(start);
     const to = page.indexOf(end, from);
     if (from < 0 || to < 0) throw new Error(`${path} has no section ${start} … ${end}`);

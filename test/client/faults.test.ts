@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { DIALECTS } from "../../src/dialects/index.ts";
 import { SAMPLES } from "../sampling.ts";
 import { sessionArbitrary } from "../run-arbitrary.ts";
 import {
@@ -17,11 +18,14 @@ import {
   receive,
   type SessionView,
 } from "./streams.ts";
+import { FORMS } from "../vectors.ts";
 
 const IS_LONG = process.env["LOOM_LONG"] === "1";
 /** Forms in which every loss is detected. */
-const NUMBERED = ["loom", "loom-strict", "engine"];
-const UNNUMBERED = ["loom-bare", "export", "lumine", "stream-event"];
+const NUMBERED = Object.entries(FORMS).flatMap(([form, { dialect, options }]) =>
+  DIALECTS[dialect].traits.numbering === undefined || options?.envelope === false ? [] : [form],
+);
+const UNNUMBERED = Object.keys(FORMS).filter((form) => !NUMBERED.includes(form));
 /** The number of pairs grows quadratically, so long runs are sampled. */
 const MAX_PAIRS = IS_LONG ? 1_000_000 : 40;
 

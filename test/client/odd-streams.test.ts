@@ -1,5 +1,6 @@
 /** Unusual streams: reused names, sources that come and go, noise, recreated sessions. */
 import { describe, expect, it } from "vitest";
+import { DIALECT_NAMES } from "../../src/dialects/index.ts";
 import { createLoomReceiver, createReceiver, MessageStreamHandler } from "../../src/client/index.ts";
 import type { AnyEvent } from "../../src/protocol/index.ts";
 import { contentOf, framesOf, receive, type SessionView } from "./streams.ts";
@@ -154,7 +155,7 @@ describe("noise", () => {
   });
 
   it("at the start does not prevent dialect detection or create a session", () => {
-    for (const form of ["loom", "export", "engine", "lumine", "stream-event"] as const) {
+    for (const form of DIALECT_NAMES) {
       const receiver = createReceiver();
       const source = receiver.open();
       source.fault("some bytes were not text");

@@ -1,11 +1,12 @@
 /** Shapes of ingested streams. */
+import { DIALECT_NAMES } from "../../dialects/dialect.ts";
 import { count, listOf, objectOf, oneOf, optional, required, type Shape, string } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
 export const INGEST_SHAPES = {
   IngestQuery: declareShape("How to read a foreign stream", "外部流的读取方式", {
     dialect: optional(
-      oneOf("auto", "loom", "export", "engine", "lumine", "stream-event"),
+      oneOf("auto", ...DIALECT_NAMES),
       "Dialect of the body; default `auto`: detected from the first eight frames",
       "请求体的方言；默认 auto，根据前八帧判断",
     ),

@@ -1,6 +1,6 @@
 /** List of the run's frames in any dialect, with filters and the selected frame. */
 import { type ReactNode, useDeferredValue, useMemo, useRef, useState } from "react";
-import type { DialectName } from "loom-agent/dialects";
+import { DIALECT_NAMES, type DialectName } from "loom-agent/dialects";
 import { Button, type ElementTarget, formatNumber, useUi, useWords } from "loom-agent/react";
 import {
   countTypes,
@@ -37,15 +37,6 @@ export interface FramesViewProps {
   readonly note?: ReactNode;
 }
 
-/** Listed here because importing the dialects would load all their encoders. The type makes the list complete. */
-const DIALECTS: { readonly [N in DialectName]: true } = {
-  loom: true,
-  export: true,
-  "stream-event": true,
-  engine: true,
-  lumine: true,
-};
-
 export function FramesView(props: FramesViewProps): ReactNode {
   const { frames, count, dialect, onDialect, isGrowing, frame, onSelect, onShowElement, note } = props;
   const words = useWords(INSPECTOR_WORDS);
@@ -72,7 +63,7 @@ export function FramesView(props: FramesViewProps): ReactNode {
               onDialect(event.target.value as DialectName);
             }}
           >
-            {Object.keys(DIALECTS).map((name) => (
+            {DIALECT_NAMES.map((name) => (
               <option key={name}>{name}</option>
             ))}
           </select>

@@ -65,7 +65,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
   const { recording, view, retry } = useRecording({ session, runId, api, isLive }, turnKey, receiver);
   const { count, turn, usageCount } = view;
   const [tab, setTab] = useState<InspectorTab>("timeline");
-  const [dialect, setDialect] = useState<DialectName>("loom");
+  const [dialect, setDialect] = useState<DialectName>(recording.dialect);
   // Resets the filters of the frame list.
   const [visit, setVisit] = useState(0);
   // Undefined: follow the latest frame.
@@ -87,7 +87,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
       if (frame === undefined) return false;
       stop();
       setChosen(frame + 1);
-      setDialect("loom");
+      setDialect(recording.dialect);
       setVisit((count) => count + 1);
       setTab("frames");
       return true;
@@ -105,12 +105,12 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
         <ReadingNote view={view} retry={retry} isLive={isLive} />
         <IconButton
           icon="download"
-          label={words.download("loom")}
+          label={words.download(recording.dialect)}
           disabled={count === 0}
           onClick={() =>
             downloadFile(
               buildFile((index) => recording.frameAt(index)?.text, recording.count),
-              formatFileName(session, runId, "loom"),
+              formatFileName(session, runId, recording.dialect),
             )
           }
         />
@@ -125,7 +125,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
         {tab === "timeline" ? (
           <TimelineView recording={recording} view={view} turnKey={turnKey} frame={frame} onSelect={select} />
         ) : null}
-        {tab === "frames" && dialect === "loom" ? (
+        {tab === "frames" && dialect === recording.dialect ? (
           <FramesView
             key={visit}
             frames={recording}
@@ -138,7 +138,7 @@ function RunInspector(props: InspectorProps & { readonly runId: string }): React
             onShowElement={(target) => onShowElement(findShownTarget(turn, target))}
           />
         ) : null}
-        {tab === "frames" && dialect !== "loom" ? (
+        {tab === "frames" && dialect !== recording.dialect ? (
           <WireView run={{ session, runId, api, isLive }} dialect={dialect} onDialect={setDialect} />
         ) : null}
         {tab === "tokens" ? (

@@ -101,7 +101,7 @@ export class RunRecording implements ReadableStore<RecordingState>, FrameCollect
     this.index = new RunIndex(turnKey);
     this.#limits = { ...RECORDING_LIMITS, ...limits };
     this.#earlierLists = earlierLists;
-    this.#source = this.#receiver.open({ dialect: "loom", session });
+    this.#source = this.#receiver.open({ dialect: this.dialect, session });
     this.#view = { count: 0, omitted: 0, status: "reading", error: undefined, turn: undefined, usageCount: 0 };
   }
 
