@@ -21,20 +21,32 @@ export function toPlainLine(text: string, maxCharacters: number): string {
 /** Truncates a line to `maxCharacters` visible characters, including the ellipsis. */
 export function cutLine(line: string, maxCharacters: number): string {
   if (line.length <= maxCharacters) return line;
+  const head = cutCharacters(line, maxCharacters);
+  return head === undefined ? line : `${cutAtWord(line, head, maxCharacters)}…`;
+}
+
+/** Returns one visible character less than the limit, or undefined if the line is within the limit. */
+function cutCharacters(line: string, maxCharacters: number): string | undefined {
+  // Segmenting is slow, and each of these is one visible character.
+  if (isPrintableAscii(line.slice(0, maxCharacters + 1))) return line.slice(0, maxCharacters - 1);
   const maxLookedAt = MAX_UNITS * maxCharacters;
-  const characters = [...graphemes.segment(line.slice(0, maxLookedAt))].map(({ segment }) => segment);
-  if (characters.length <= maxCharacters && line.length <= maxLookedAt) return line;
-  const head = characters.slice(0, maxCharacters - 1).join("");
-  return `${cutAtWord(line, head, maxCharacters)}…`;
+  let count = 0;
+  let end = 0;
+  for (const { index } of graphemes.segment(line.slice(0, maxLookedAt))) {
+    if (count === maxCharacters - 1) end = index;
+    if (++count > maxCharacters) return line.slice(0, end);
+  }
+  if (line.length <= maxLookedAt) return undefined;
+  return line.slice(0, count < maxCharacters ? maxLookedAt : end);
+}
+
+function isPrintableAscii(text: string): boolean {
+  return /^[ -~]*$/.test(text);
 }
 
 /** Returns the complete words of `head`, or all of `head` if it is a single word. */
 function cutAtWord(line: string, head: string, maxCharacters: number): string {
-  let end = 0;
-  for (const { index, segment } of words.segment(line.slice(0, head.length + maxCharacters))) {
-    if (index + segment.length > head.length) break;
-    end = index + segment.length;
-  }
-  const cut = line.slice(0, end).trimEnd();
+  const next = words.segment(line.slice(0, head.length + maxCharacters)).containing(head.length);
+  const cut = line.slice(0, next?.index ?? head.length).trimEnd();
   return cut === "" ? head : cut;
 }
