@@ -9,7 +9,7 @@
 import { ErrorReporter } from "../engine/index.ts";
 import type { StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
-import type { CommandHost } from "./commands/execute-command.ts";
+import type { CommandHost } from "./commands/command-host.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import { allowAll } from "./auth/authorize.ts";
 import { createResponseHeaders, readRequestId, setOnNode, setOnResponse } from "./http/response-headers.ts";

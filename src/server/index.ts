@@ -22,7 +22,8 @@ export {
   type ToolRules,
   DEFAULT_PRINCIPAL_LIMITS,
 } from "./auth/principal.ts";
-export { type CommandResponse, executeCommand, type CommandHost, type RunCommand } from "./commands/execute-command.ts";
+export type { CommandHost } from "./commands/command-host.ts";
+export { type CommandResponse, executeCommand, type RunCommand } from "./commands/execute-command.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./events-handler.ts";
 export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/metrics.ts";

@@ -9,7 +9,7 @@ import { ErrorReporter } from "../engine/index.ts";
 import { createCallbackObserver } from "../observe/index.ts";
 import { OPERATIONS } from "./endpoints/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
-import { createCommandHost } from "./commands/create-command-host.ts";
+import { createCommandHost } from "./commands/command-host.ts";
 import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import type { Authorize } from "./auth/authorize.ts";

@@ -10,7 +10,7 @@ import { ScriptedModel } from "../../src/models/testing.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { OPERATIONS } from "../../src/server/endpoints/operations.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
-import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
+import { createCommandHost } from "../../src/server/commands/command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";

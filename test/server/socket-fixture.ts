@@ -10,7 +10,7 @@ import { openSession, type Run } from "../../src/engine/index.ts";
 import { type Log, MemoryLog, openStream } from "../../src/log/index.ts";
 import type { JsonObject } from "../../src/protocol/index.ts";
 import { LoomError } from "../../src/protocol/index.ts";
-import { createCommandHost } from "../../src/server/commands/create-command-host.ts";
+import { createCommandHost } from "../../src/server/commands/command-host.ts";
 import { LOCAL } from "../../src/server/auth/principal.ts";
 import { OPEN_ACCESS } from "../../src/server/auth/open-access.ts";
 import { allowAll, type Authorize } from "../../src/server/auth/authorize.ts";

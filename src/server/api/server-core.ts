@@ -4,7 +4,7 @@ import type { Log } from "../../log/index.ts";
 import type { PrometheusRegister, StreamMeter } from "../../observe/index.ts";
 import type { Access } from "../auth/access.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import type { CommandHost } from "../commands/execute-command.ts";
+import type { CommandHost } from "../commands/command-host.ts";
 import type { Authorize } from "../auth/authorize.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
 import type { ServerLimits } from "../guard/server-limits.ts";

@@ -1,9 +1,42 @@
-/** Creates the command host of a server, shared by HTTP endpoints and sockets. */
+/**
+ * The command host: the services and settings that commands of clients need. HTTP endpoints and sockets share the host
+ * of the server, with the caller as the author of the commands.
+ */
+import type { SendCommandOptions } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
+import type { Access } from "../auth/access.ts";
+import type { Caller } from "../auth/authorize.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { ServerLimits } from "../guard/server-limits.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
-import type { CommandHost } from "./execute-command.ts";
+import { type CommandAuthor, LOCAL_AUTHOR } from "./command-author.ts";
+
+/** Services and settings of `executeCommand`. Only `log` is required. */
+export interface CommandHost {
+  /** Log of the sessions. */
+  readonly log: Log;
+  /**
+   * Makes sure that a process holds the session and executes its pending commands; see `RunDispatcher`. Resolves to
+   * true when this process has executed those that it can. Without it, messages wait in the log for a process with
+   * agents, and other commands are executed by this process. Must not throw.
+   */
+  readonly dispatch?: (sessionId: string) => Promise<boolean>;
+  /** Returns the name of the agent that answers; throws `unknown_agent`. Default: every name is accepted. */
+  readonly resolveAgent?: (name: string | undefined) => string;
+  /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
+  readonly blobs?: Pick<BlobStore, "get">;
+  /** Milliseconds to wait for the next message in line to start before the response says `pending`. Default: 250. */
+  readonly beginMs?: number;
+  /** How, and how long, to wait for the outcome of other commands. */
+  readonly commands?: Omit<SendCommandOptions, "ensureHolder">;
+  /**
+   * Identity behind the commands; limits access to the author's own sessions. Default: a local author with access to
+   * all.
+   */
+  readonly author?: CommandAuthor;
+  /** Receives errors that the client did not cause. A string it returns is sent to the client as `error_id`. */
+  readonly onError?: (error: unknown) => unknown;
+}
 
 /** Without a blob store no attachment exists, so a message with one is rejected. */
 const NO_BLOBS: NonNullable<CommandHost["blobs"]> = { get: () => Promise.resolve(undefined) };
@@ -16,6 +49,7 @@ export interface CommandHostOptions {
   readonly report: (error: unknown) => string;
 }
 
+/** Creates the command host of a server. */
 export function createCommandHost(options: CommandHostOptions): CommandHost {
   const { log, runs, limits, blobs = NO_BLOBS, report } = options;
   return {
@@ -25,5 +59,30 @@ export function createCommandHost(options: CommandHostOptions): CommandHost {
     blobs,
     commands: { timeoutMs: limits.commandTimeoutMs },
     onError: report,
+  };
+}
+
+interface CallerServices {
+  /** The server's command host. */
+  readonly commands: CommandHost;
+  readonly access: Access;
+}
+
+/** The command host of a caller. */
+export function commandHostFor({ commands, access }: CallerServices, caller: Caller): CommandHost {
+  return access.isOpen ? commands : { ...commands, author: authorOf({ access }, caller) };
+}
+
+/** The author of the sessions and commands of a caller. */
+export function authorOf({ access }: Pick<CallerServices, "access">, caller: Caller): CommandAuthor {
+  if (access.isOpen) return LOCAL_AUTHOR;
+  const { id, owner, scopes, agents, tools } = caller.principal;
+  return {
+    owner,
+    isAdmin: scopes.has("admin"),
+    actor: id,
+    agents,
+    tools,
+    admitRun: (run) => access.admitRun(caller, run),
   };
 }

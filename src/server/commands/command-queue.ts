@@ -1,7 +1,7 @@
-/**
- * Serializes the commands of each session within one process, so that they are written in the order they arrived. Keeps
- * no state for a session without waiting commands.
- */
+/** Serializes the commands of each session within one process, so that they are written in the order they arrived. */
+import type { Log } from "../../log/index.ts";
+
+/** A queue of work per session. Keeps no state for a session without waiting work. */
 export class CommandQueue {
   /** Promise of the last queued work of each session. */
   readonly #tails = new Map<string, Promise<void>>();
@@ -24,4 +24,26 @@ export class CommandQueue {
   settled(session: string): Promise<void> {
     return this.#tails.get(session) ?? Promise.resolve();
   }
+}
+
+/** One queue per log, shared by all transports, so that the commands of a session have one order. */
+const queues = new WeakMap<Log, CommandQueue>();
+
+function queueOf(log: Log): CommandQueue {
+  const queue = queues.get(log) ?? new CommandQueue();
+  queues.set(log, queue);
+  return queue;
+}
+
+/** Resolves when every command received so far for the session is in the log or rejected. */
+export function awaitSubmitted(log: Log, session: string): Promise<void> {
+  return queueOf(log).settled(session);
+}
+
+/**
+ * Runs `work` when every command received so far for the session is in the log. Later commands wait until `work` is
+ * done.
+ */
+export function runInSessionQueue<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
+  return queueOf(log).run(session, work);
 }

@@ -7,47 +7,20 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { awaitOutcome, MAX_ATTACHMENTS, type SendCommandOptions } from "../../engine/index.ts";
+import { awaitOutcome, MAX_ATTACHMENTS } from "../../engine/index.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type RunStartEvent } from "../../protocol/index.ts";
+import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
 import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
-import { CommandQueue } from "./command-queue.ts";
+import type { CommandHost } from "./command-host.ts";
+import { runInSessionQueue } from "./command-queue.ts";
 import { deriveRunId } from "./derive-run-id.ts";
-import { describeAttachments } from "./describe-attachments.ts";
-import { deriveTitle } from "./derive-title.ts";
-
-/** Services and settings of `executeCommand`. Only `log` is required. */
-export interface CommandHost {
-  /** Log of the sessions. */
-  readonly log: Log;
-  /**
-   * Makes sure that a process holds the session and executes its pending commands; see `RunDispatcher`. Resolves to
-   * true when this process has executed those that it can. Without it, messages wait in the log for a process with
-   * agents, and other commands are executed by this process. Must not throw.
-   */
-  readonly dispatch?: (sessionId: string) => Promise<boolean>;
-  /** Returns the name of the agent that answers; throws `unknown_agent`. Default: every name is accepted. */
-  readonly resolveAgent?: (name: string | undefined) => string;
-  /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
-  readonly blobs?: Pick<BlobStore, "get">;
-  /** Milliseconds to wait for the next message in line to start before the response says `pending`. Default: 250. */
-  readonly beginMs?: number;
-  /** How, and how long, to wait for the outcome of other commands. */
-  readonly commands?: Omit<SendCommandOptions, "ensureHolder">;
-  /**
-   * Identity behind the commands; limits access to the author's own sessions. Default: a local author with access to
-   * all.
-   */
-  readonly author?: CommandAuthor;
-  /** Receives errors that the client did not cause. A string it returns is sent to the client as `error_id`. */
-  readonly onError?: (error: unknown) => unknown;
-}
 
 /** A message for an agent, as a control frame. */
 export type RunCommand = Extract<ControlCommand, { readonly type: "run" }>;
@@ -58,28 +31,7 @@ const DEFAULT_BEGIN_MS = 250;
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** The same limit as for calls of an agent. */
 const MAX_CONTEXT_BYTES = 16 * 1024;
-
-/** One queue per log, shared by all transports, so that the commands of a session have one order. */
-const queues = new WeakMap<Log, CommandQueue>();
-
-function queueOf(log: Log): CommandQueue {
-  const queue = queues.get(log) ?? new CommandQueue();
-  queues.set(log, queue);
-  return queue;
-}
-
-/** Resolves when every command received so far for the session is in the log or rejected. */
-export function awaitSubmitted(log: Log, session: string): Promise<void> {
-  return queueOf(log).settled(session);
-}
-
-/**
- * Runs `work` when every command received so far for the session is in the log. Later commands wait until `work` is
- * done.
- */
-export function runInSessionQueue<R>(log: Log, session: string, work: () => Promise<R>): Promise<R> {
-  return queueOf(log).run(session, work);
-}
+export const MAX_TITLE_CHARACTERS = 80;
 
 /**
  * Executes a command and returns an acknowledgement or a refusal. Never rejects.
@@ -91,7 +43,7 @@ export async function executeCommand(host: CommandHost, given: ControlCommand): 
   try {
     const command = dropUnknownFields(given);
     if (command.type === "run") return await enqueue(host, command);
-    const submitted = await queueOf(log).run(command.session, async () =>
+    const submitted = await runInSessionQueue(log, command.session, async () =>
       log.submit(await toLogCommand(host, command), { owner: requiredOwner(host) }),
     );
     return toResponse(command, (await settle(host, submitted)).outcome);
@@ -156,7 +108,7 @@ async function resolveWithin<R>(work: Promise<R>, ms: number): Promise<R | undef
 async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandResponse> {
   const { log, beginMs = DEFAULT_BEGIN_MS, author = LOCAL_AUTHOR } = host;
   const { session } = command;
-  const { submitted, cancel } = await queueOf(log).run(session, async () => {
+  const { submitted, cancel } = await runInSessionQueue(log, session, async () => {
     // All of this runs in the queue of the session, so that later commands cannot overtake this one while its files
     // are looked up.
     const known = await findCommand(log, session, command.id);
@@ -228,6 +180,41 @@ async function toEnqueueCommand(
     ...authorFields(author, known),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
+}
+
+type AttachmentRecord = NonNullable<RunStartEvent["attachments"]>[number];
+
+/**
+ * Describes the attachments of a message for the log. The blobs must exist; their content is not read. Returns the same
+ * descriptions for the same files, so that a repeated message stays equal. Throws `unknown_blob`.
+ */
+function describeAttachments(
+  blobs: Pick<BlobStore, "get">,
+  sessionId: string,
+  attachments: readonly { readonly blob_id: string; readonly name?: string }[],
+): Promise<readonly AttachmentRecord[]> {
+  return Promise.all(
+    attachments.map(async ({ blob_id, name }) => {
+      const info = await blobs.get(sessionId, blob_id);
+      if (info === undefined)
+        throw new LoomError("unknown_blob", `Session "${sessionId}" has no blob ${blob_id.slice(0, 80)}`, { blob_id });
+      const called = name ?? info.name;
+      const { blobId, mediaType: media_type, bytes } = info;
+      return { blob_id: blobId, ...(called === undefined ? {} : { name: called }), media_type, bytes };
+    }),
+  );
+}
+
+/**
+ * Derives the title of a session from its first message: the first line with text, cut at a word boundary if it is too
+ * long. Returns undefined for a message without text. The limit counts graphemes, so no visible character is split.
+ */
+export function deriveTitle(message: string): string | undefined {
+  for (const [line] of message.matchAll(/[^\r\n\u2028\u2029]+/gu)) {
+    const plain = toPlainLine(line, MAX_TITLE_CHARACTERS);
+    if (plain !== "") return cutLine(plain, MAX_TITLE_CHARACTERS);
+  }
+  return undefined;
 }
 
 /**

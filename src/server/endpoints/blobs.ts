@@ -10,7 +10,7 @@ import { unknownBlob } from "../blobs/blob-rules.ts";
 import type { BlobInfo, BlobStore } from "../blobs/blob-store.ts";
 import { readRequestedContent, serveBytes } from "./serve-bytes.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
-import { authorOf } from "../commands/command-host-for.ts";
+import { authorOf } from "../commands/command-host.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import type { AckControl, ControlCommand } from "../../protocol/control/index.ts";
 import { ERROR_CODES, type ErrorCode, LoomError } from "../../protocol/index.ts";
 import { executeCommand } from "../commands/execute-command.ts";
-import { commandHostFor } from "../commands/command-host-for.ts";
+import { commandHostFor } from "../commands/command-host.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
 

@@ -8,7 +8,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ApiShapeMap } from "../api/shapes.generated.ts";
 import { ensureOwnSession } from "../commands/command-author.ts";
-import { authorOf } from "../commands/command-host-for.ts";
+import { authorOf } from "../commands/command-host.ts";
 import { ingestStream, type IngestSummary } from "../ingest/ingest-stream.ts";
 import type { ServerCore } from "../api/server-core.ts";
 

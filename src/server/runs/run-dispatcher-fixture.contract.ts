@@ -11,7 +11,8 @@ import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.
 import { ScriptedModel } from "../../models/testing.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { type CommandHost, type CommandResponse, executeCommand } from "../commands/execute-command.ts";
+import type { CommandHost } from "../commands/command-host.ts";
+import { type CommandResponse, executeCommand } from "../commands/execute-command.ts";
 import { createRunDispatcher, type RunDispatcherOptions } from "./create-run-dispatcher.ts";
 import type { RunDispatcher } from "./run-dispatcher.ts";
 

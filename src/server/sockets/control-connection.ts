@@ -21,7 +21,9 @@ import {
   type UnsubscribeControl,
 } from "../../protocol/control/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { awaitSubmitted, executeCommand, type CommandHost, toRefusal } from "../commands/execute-command.ts";
+import type { CommandHost } from "../commands/command-host.ts";
+import { awaitSubmitted } from "../commands/command-queue.ts";
+import { executeCommand, toRefusal } from "../commands/execute-command.ts";
 import type { Action } from "../auth/scopes.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { actionOf } from "../commands/action-of.ts";

@@ -1,5 +1,5 @@
 /** Connects a `ControlConnection` to a WebSocket and to the server. */
-import { commandHostFor } from "../commands/command-host-for.ts";
+import { commandHostFor } from "../commands/command-host.ts";
 import type { Caller } from "../auth/authorize.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import { ControlConnection } from "./control-connection.ts";
