@@ -13,7 +13,7 @@ import type { ServerCore } from "../api/server-core.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
-import { startRun } from "./start-run.ts";
+import { startRun } from "./runs.ts";
 import { isRunRead, CURSOR_HEADERS, readLastEventId, sendRun, sendStream } from "./stream-endpoint.ts";
 
 const ANSWER = {

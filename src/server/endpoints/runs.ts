@@ -1,13 +1,22 @@
 /** Endpoints for runs: a message starts one, and the response can be its stream. */
+import { formatCursor } from "../../log/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
-import { runPath } from "./resource-paths.ts";
-import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
+import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
+import type { Caller } from "../auth/authorize.ts";
+import { runEventsPath, runPath } from "./resource-paths.ts";
+import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";
 import { findRun, findSession } from "./find-session.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
-import { describeStarted, startRun } from "./start-run.ts";
-import { assertStreamOptions, CURSOR_HEADERS, readFramingOrJson, sendRun, STREAM_TYPES } from "./stream-endpoint.ts";
+import {
+  assertStreamOptions,
+  CURSOR_HEADERS,
+  readFramingOrJson,
+  type RequestedRun,
+  sendRun,
+  STREAM_TYPES,
+} from "./stream-endpoint.ts";
 
 const ANSWERS = {
   200: {
@@ -79,6 +88,34 @@ async function start(
   const isOver = started.status !== "queued" && started.status !== "live";
   const location = runPath(core, session, run.run);
   return Response.json(started, { status: isOver ? 200 : 202, headers: { location } });
+}
+
+/**
+ * Starts a run for a message. The message becomes a command with the request's idempotency key as ID, so the same key
+ * yields the same run, live or queued. A client that disconnects does not stop it.
+ */
+export async function startRun(
+  core: ServerCore,
+  caller: Caller,
+  { session, key, ...message }: StartRun & Pick<RequestedRun, "session" | "key">,
+): Promise<RequestedRun> {
+  const { result } = await executeOrThrow(core, caller, { ...message, type: "run", id: key, session });
+  // Every response to an accepted message names its run.
+  return { session, key, run: result?.["run_id"] as string };
+}
+
+async function describeStarted(core: ServerCore, { session, run, key }: RequestedRun): Promise<StartedRun> {
+  // In this order: a run that is not found here starts after the last record of the session.
+  const info = await findSession(core.log, session);
+  const found = await core.log.getRun(session, run);
+  return {
+    session_id: session,
+    run_id: run,
+    command_id: key,
+    status: found?.status ?? "queued",
+    cursor: formatCursor(info.incarnation, found === undefined ? info.lastId : found.firstId - 1),
+    events: runEventsPath(core, session, run),
+  };
 }
 
 const listRuns = defineOperation<"ListPage">({

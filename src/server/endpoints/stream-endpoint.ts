@@ -13,7 +13,6 @@ import { readStreamSelection } from "../streams/stream-selection.ts";
 import { runPath } from "./resource-paths.ts";
 import { chooseMediaType, type OfferedFormat } from "./choose-media-type.ts";
 import { findSession } from "./find-session.ts";
-import type { RequestedRun } from "./start-run.ts";
 
 /** The part of a call that a stream needs. */
 type StreamCall = Pick<ApiCall<"Empty", "Empty">, "request" | "caller" | "node" | "signal">;
@@ -71,6 +70,14 @@ export async function sendStream(
   if (reader === undefined) return new Response(null, { status: 499 });
   const { heartbeatMs, maxOutboundBytes } = core.limits;
   return streamResponse(reader, { framing, headers, outgoing: node.outgoing, heartbeatMs, maxOutboundBytes });
+}
+
+/** A run that a request started. */
+export interface RequestedRun {
+  readonly session: string;
+  readonly run: string;
+  /** Id of the command. */
+  readonly key: string;
 }
 
 /**
