@@ -21,7 +21,6 @@ import {
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelChoice } from "../models/model.ts";
-import { limitTimer } from "../models/attempt-monitor.ts";
 import { resolveModel } from "../models/resolve-model.ts";
 import {
   type CallbackObserver,
@@ -52,6 +51,7 @@ import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./
 import type { RunResult } from "./run-result.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
 import { withStage } from "./think.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
 
 export type { AgentOptions };
 

@@ -3,6 +3,7 @@
  * that offers no tools, and `tot` and `got` offer tools only in some calls.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** Maximum characters kept of one result. */
 const MAX_RESULT = 2000;
@@ -30,7 +31,7 @@ function toText(content: readonly AssistantPart[], results: ReadonlyMap<string, 
     if (part.type === "reasoning") return [];
     const { value = "nothing" } = results.get(part.toolCallId)?.output ?? {};
     const given = typeof value === "string" ? value : JSON.stringify(value);
-    const shown = given.length > MAX_RESULT ? `${given.slice(0, MAX_RESULT).toWellFormed()}…` : given;
+    const shown = shorten(given, MAX_RESULT);
     return [{ type: "text", text: `[${part.toolName}(${JSON.stringify(part.input)}) returned: ${shown}]\n` }];
   });
 }

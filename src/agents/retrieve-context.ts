@@ -5,13 +5,14 @@
  * Invariant: the text is made from the record alone. A resumed run gives the model the same text without searching
  * again.
  */
-import { cleanLine, cleanPassage, cutCharacters, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
+import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { NodeRun, Run } from "../engine/index.ts";
 import { followRecords, type Log } from "../log/index.ts";
-import { limitTimer } from "../models/attempt-monitor.ts";
 import { type ErrorEvent, isLoomError, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
-import { untilAborted } from "../tools/until-aborted.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** A retriever with limits for its search. */
 export interface RetrievalOptions {
@@ -162,7 +163,7 @@ function createSources(
     const { title, content, uri, score, firstLine, lastLine } = cleanPassage(given);
     if (content === "" || (score !== undefined && score < minScore)) continue;
     if (left < Math.min(content.length, MIN_PASSAGE)) break;
-    const snippet = cutCharacters(content, left);
+    const snippet = shorten(content, left);
     left -= snippet.length;
     sources.push({
       title,

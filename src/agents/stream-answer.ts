@@ -6,6 +6,7 @@
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type RunEndEvent, type StampedRecord } from "../protocol/index.ts";
 import type { AgentCall } from "./agent-call.ts";
+import { createWakeup } from "../log/create-wakeup.ts";
 
 /** One event of `stream`, in the dialect `stream-event`. */
 export type StreamEvent = StreamEventFrame;
@@ -69,17 +70,17 @@ async function* projectRun(call: AgentCall): AsyncGenerator<readonly StreamEvent
 
 /** Yields the records of the run, page by page, up to its last one. */
 async function* readRun(call: AgentCall): AsyncGenerator<readonly StampedRecord[], void, undefined> {
-  const signal = createSignal();
-  const { log, after } = call.startReading(signal.set);
+  const wakeup = createWakeup();
+  const { log, after } = call.startReading(wakeup.notify);
   const { sessionId, runId } = call.ids;
   let isOver = false;
   const onOver = (): void => {
     isOver = true;
-    signal.set();
+    wakeup.notify();
   };
   call.finished.then(onOver, onOver);
   for (let position = after; ;) {
-    signal.reset();
+    wakeup.reset();
     const wasOver = isOver;
     const page = log.peek(sessionId, position) ?? (await log.read(sessionId, { after: position }));
     const own = page.records.filter(({ envelope }) => envelope.run_id === runId);
@@ -91,7 +92,7 @@ async function* readRun(call: AgentCall): AsyncGenerator<readonly StampedRecord[
     }
     // All durable records were read and no more will follow.
     if (wasOver) await throwTruncated(call);
-    await signal.wait();
+    await wakeup.wait();
   }
 }
 
@@ -103,15 +104,4 @@ function isLast({ event }: StampedRecord): boolean {
 async function throwTruncated(call: AgentCall): Promise<never> {
   await call.finished;
   throw new LoomError("stream_cut", "The log does not contain the end of the run");
-}
-
-function createSignal() {
-  let current = Promise.withResolvers<void>();
-  return {
-    set: (): void => current.resolve(),
-    reset(): void {
-      current = Promise.withResolvers();
-    },
-    wait: (): Promise<void> => current.promise,
-  };
 }

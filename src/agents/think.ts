@@ -22,6 +22,7 @@ import type {
 } from "../models/model.ts";
 import { isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
 import { endOfPiece } from "../tools/tool-output.ts";
+import { cutText } from "../protocol/cut-text.ts";
 
 /** What a model call returned. */
 export interface ThinkResult {
@@ -84,7 +85,7 @@ export async function think(
   const ids = new Map<string, string>();
   const idOf = (callId: string): string => {
     let id = ids.get(callId);
-    if (id === undefined) ids.set(callId, (id = makeUnique(shorten(callId), span.nodeId, run.work)));
+    if (id === undefined) ids.set(callId, (id = makeUnique(cutName(callId), span.nodeId, run.work)));
     return id;
   };
   const spoken = channel === undefined ? undefined : { channel };
@@ -102,12 +103,12 @@ export async function think(
     onToolInput: ({ callId, name, index }, delta) => {
       const call_id = idOf(callId);
       return postPieces(delta, (arguments_delta) =>
-        post({ type: "tool_call_chunk", call_id, name: shorten(name), arguments_delta, index }),
+        post({ type: "tool_call_chunk", call_id, name: cutName(name), arguments_delta, index }),
       );
     },
     onToolCall: (made) => {
       const { index, input, rawInput } = made;
-      const name = shorten(made.name);
+      const name = cutName(made.name);
       const callId = idOf(made.callId);
       calls.push({ ...made, name, callId });
       const description = describeCall?.(name);
@@ -134,7 +135,7 @@ export async function think(
     call.end(result);
     const content = result.content.map((part) =>
       part.type === "tool-call"
-        ? { ...part, toolName: shorten(part.toolName), toolCallId: idOf(part.toolCallId) }
+        ? { ...part, toolName: cutName(part.toolName), toolCallId: idOf(part.toolCallId) }
         : part,
     );
     return { result, content, calls };
@@ -237,8 +238,8 @@ async function postAll(delta: string, post: (piece: string) => Promise<void> | u
 /** Some servers produce very long names and IDs. */
 const MAX_NAME_LENGTH = 256;
 
-function shorten(name: string): string {
-  return name.length <= MAX_NAME_LENGTH ? name : name.slice(0, MAX_NAME_LENGTH).toWellFormed();
+function cutName(name: string): string {
+  return cutText(name, MAX_NAME_LENGTH);
 }
 
 /**

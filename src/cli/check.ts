@@ -2,7 +2,7 @@
 import { createStreamCheck, type Dialect, framingIssue, type StreamCheck } from "../dialects/index.ts";
 import type { Issue } from "../protocol/index.ts";
 import type { ParsedCommand } from "./command.ts";
-import { cutText, plural, wrapText } from "./fit-text.ts";
+import { cutColumns, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -81,17 +81,17 @@ function describe({ line, eventId, issue, frame }: Finding, { style, columns }: 
   const width = Math.max(20, (columns ?? SHOWN_COLUMNS) - 2);
   const fit = (text: string) => (columns === undefined ? text : wrapText(text, width, "  "));
   const shown = frame === undefined ? "" : `  ${style("dim", cutFrame(frame, issue, width))}\n`;
-  return `${fit(head)}\n${shown}  ${fit(cutText(issue.message, LONGEST_MESSAGE))}\n`;
+  return `${fit(head)}\n${shown}  ${fit(cutColumns(issue.message, LONGEST_MESSAGE))}\n`;
 }
 
 /** Shortens a frame: it starts at its type, or at the field the message names if that comes first. */
 function cutFrame(frame: string, { message }: Issue, width: number): string {
-  const whole = cutText(frame, width);
+  const whole = cutColumns(frame, width);
   if (!whole.endsWith("…")) return whole;
   const named = /`(?<field>\w+)/.exec(message)?.groups?.["field"];
   const head = frame.slice(0, 2 * SHOWN_COLUMNS);
   const places = [`"type":`, `"${named}":`].map((key) => head.indexOf(key)).filter((place) => place > 1);
-  return places.length === 0 ? whole : cutText(`{…${frame.slice(Math.min(...places))}`, width);
+  return places.length === 0 ? whole : cutColumns(`{…${frame.slice(Math.min(...places))}`, width);
 }
 
 /** Builds the summary line: the result, then the counts. Counts that the dialect does not carry are left out. */

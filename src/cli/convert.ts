@@ -10,7 +10,7 @@ import { encodeNdjson, encodeSse } from "../framing/index.ts";
 import { FRAME_RULES, type Issue } from "../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
-import { cutText, plural, wrapText } from "./fit-text.ts";
+import { cutColumns, plural, wrapText } from "./fit-text.ts";
 import { explainFault, type InputFrame, readInput } from "./input.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -38,7 +38,7 @@ export async function runConvert(parsed: ParsedCommand, terminal: Terminal): Pro
     const rejection = `${terminal.styleError(["red", "bold"], "rejected")} ${rule}`;
     warn(
       terminal.styleError("bold", `line ${line}`),
-      `${rejection} ${terminal.styleError("dim", `(${section})`)}: ${cutText(message, LONGEST_MESSAGE)}`,
+      `${rejection} ${terminal.styleError("dim", `(${section})`)}: ${cutColumns(message, LONGEST_MESSAGE)}`,
     );
   };
   for await (const { dialect, frames } of readInput(parsed, "from", terminal)) {
@@ -107,7 +107,7 @@ function reportLosses({ lost, held, dropped }: StreamConverter, to: Dialect, war
         : row.support === "omitted"
           ? row.reason
           : (row.note ?? "some events cannot be represented");
-    warn("omitted", `${count} × ${cutText(type, 80)} (${reason})`);
+    warn("omitted", `${count} × ${cutColumns(type, 80)} (${reason})`);
   }
   if (dropped > 0) warn("omitted", `${plural(dropped, "event")} outside a run (not supported by ${to.name})`);
   if (held > 0) warn("pending", `${plural(held, "event")} waiting for the next request (004 §3)`);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { cleanText, cutText, wrapText } from "./fit-text.ts";
+import { cleanText, cutColumns, wrapText } from "./fit-text.ts";
 
-describe("cutText", () => {
+describe("cutColumns", () => {
   test.each([
     ["fits", "abc", 3, "abc"],
     ["too long", "abcd", 3, "ab…"],
@@ -16,11 +16,11 @@ describe("cutText", () => {
     ["an ideograph outside the basic plane", "𠀀𠀀", 3, "𠀀…"],
     ["empty", "", 3, ""],
   ])("%s", (_name, text, width, expected) => {
-    expect(cutText(text, width)).toBe(expected);
+    expect(cutColumns(text, width)).toBe(expected);
   });
 
   test("bounds characters that take no column", () => {
-    expect(cutText(`a${"\u0301".repeat(100_000)}`, 10).length).toBeLessThan(50);
+    expect(cutColumns(`a${"\u0301".repeat(100_000)}`, 10).length).toBeLessThan(50);
   });
 });
 

@@ -21,7 +21,7 @@ export function escapeJson(text: string): string {
 }
 
 /** Cleans text and cuts it to `width` columns; cut text ends with `…`. */
-export function cutText(text: string, width: number): string {
+export function cutColumns(text: string, width: number): string {
   // Bounds the work for text with many characters of zero width.
   const start = cleanText(text.slice(0, 4 * width));
   let used = 0;

@@ -10,7 +10,7 @@ import type { AgentKindName } from "../agents/index.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
-import { cutText } from "./fit-text.ts";
+import { cutColumns } from "./fit-text.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { toFlagNames } from "./run/read-agent-options.ts";
@@ -35,15 +35,15 @@ export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promi
 async function runInStore(options: RunOptions, terminal: Terminal): Promise<number> {
   const { sessionId } = options;
   const onError = createReporter(terminal);
-  await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutText(warning, 500)));
+  await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutColumns(warning, 500)));
   const { agent, warnings } = assembled;
-  for (const warning of warnings) terminal.warn(cutText(warning, 500));
+  for (const warning of warnings) terminal.warn(cutColumns(warning, 500));
   const log = await openStore(options.store, LIMITS);
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));
     const onHeld = (): void =>
-      terminal.warn(`another process holds session \`${cutText(sessionId, 100)}\` and runs the message`);
+      terminal.warn(`another process holds session \`${cutColumns(sessionId, 100)}\` and runs the message`);
     await using holder = new SessionHolder({ log, sessionId, agent, onError, onHeld });
     return await new WatchedRun(log, options, target, holder, terminal).watch();
   } finally {
@@ -93,6 +93,6 @@ async function findUnfinishedRun(log: Log, sessionId: string, choice: AgentKindN
 /** A run can only be resumed by an agent of the same kind. */
 function assertSameAgent(agent: string | undefined, kind: AgentKindName): void {
   if (agent === undefined || agent === kind) return;
-  const shown = cutText(agent, 40);
+  const shown = cutColumns(agent, 40);
   throw new CliError(`the run to resume uses the agent \`${shown}\`, not \`${kind}\``, `add \`--agent ${shown}\``);
 }

@@ -6,6 +6,7 @@
  * end itself, start another one, or pose as another part of the prompt.
  */
 import type { Passage } from "./retriever.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** Metadata of a passage, with the field names of events and tool results. */
 export interface PassageSource {
@@ -68,12 +69,7 @@ function cleanText(text: string): string {
 
 /** Removes unsafe characters and line breaks, and cuts the text. */
 export function cleanLine(text: string, maxCharacters: number): string {
-  return cutCharacters(cleanText(text).replaceAll(/\s+/g, " "), maxCharacters);
-}
-
-export function cutCharacters(text: string, maxCharacters: number): string {
-  if (text.length <= maxCharacters) return text;
-  return `${text.slice(0, Math.max(0, maxCharacters - 1)).replace(/[\uD800-\uDBFF]$/, "")}…`;
+  return shorten(cleanText(text).replaceAll(/\s+/g, " "), maxCharacters);
 }
 
 function readLine(value: unknown, maxCharacters: number): string {

@@ -5,9 +5,7 @@
  */
 import type { LoomError } from "../protocol/index.ts";
 import type { ApprovalAnswer, OpenToolCall } from "./open-work.ts";
-
-/** Longest delay that `setTimeout` supports. */
-const MAX_TIMEOUT = 2 ** 31 - 1;
+import { limitTimer } from "../protocol/limit-timer.ts";
 
 export class ApprovalWaiters {
   readonly #now: () => number;
@@ -43,7 +41,7 @@ export class ApprovalWaiters {
     const ends = waiting.flatMap(({ expiresAt }) => (expiresAt === undefined ? [] : [expiresAt]));
     if (ends.length === 0) return;
     const delay = Math.max(1, Math.min(...ends) - this.#now());
-    this.#timer = setTimeout(this.#expire, Math.min(delay, MAX_TIMEOUT));
+    this.#timer = setTimeout(this.#expire, limitTimer(delay));
     // The approval is in the log, so it need not keep the process alive.
     this.#timer.unref();
   }

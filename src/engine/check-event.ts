@@ -15,7 +15,8 @@ import {
   isJsonObject,
   LoomError,
 } from "../protocol/index.ts";
-import { copyJson, isPlainJson } from "./plain-json.ts";
+import { isPlainJson } from "./plain-json.ts";
+import { copyJson } from "../protocol/json.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */
 export const MAX_EVENT_NAME_LENGTH = 1024;

@@ -12,6 +12,7 @@ import {
   type ToolEndEvent,
 } from "../protocol/index.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** The part of a run that its node runs use. */
 export interface NodeHost {
@@ -142,7 +143,7 @@ const MAX_REASON_LENGTH = 1000;
  * contain secrets: they go to `report`, and the text has only the ID of the report.
  */
 export function describeError(error: unknown, report?: (error: unknown) => string): string {
-  if (isLoomError(error)) return shorten(error.message);
+  if (isLoomError(error)) return cutReason(error.message);
   if (error instanceof Error && error.name === "AbortError") return "aborted";
   return report === undefined ? "an unexpected error" : `an unexpected error (${report(error)})`;
 }
@@ -150,12 +151,13 @@ export function describeError(error: unknown, report?: (error: unknown) => strin
 /** The message of an error, for developers. It may contain secrets. */
 export function quoteError(error: unknown): string {
   try {
-    return shorten(String(error instanceof Error ? error.message : error));
+    return cutReason(String(error instanceof Error ? error.message : error));
   } catch {
     return "an error without a message";
   }
 }
 
-export function shorten(text: string): string {
-  return text.length <= MAX_REASON_LENGTH ? text : `${text.slice(0, MAX_REASON_LENGTH).toWellFormed()}…`;
+/** Limits a text that explains why something ended. */
+export function cutReason(text: string): string {
+  return shorten(text, MAX_REASON_LENGTH);
 }

@@ -27,7 +27,3 @@ export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boo
     if (!isPlainJson((value as { readonly [name: string]: unknown })[name], depth - 1)) return false;
   return true;
 }
-
-export function copyJson<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
-}

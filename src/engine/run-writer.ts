@@ -9,9 +9,9 @@ import { type AnyEvent, type ErrorCode, type ErrorEvent, isLoomError, type LoomE
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./open-work.ts";
-import { copyJson } from "./plain-json.ts";
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
+import { copyJson } from "../protocol/json.ts";
 
 /** An event of a unit and the node run it belongs to. */
 export interface UnitEvent {

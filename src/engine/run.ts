@@ -16,9 +16,8 @@ import {
 } from "../protocol/index.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
-import { type ExitOptions, describeError, type NodeHost, NodeRun, shorten } from "./node-run.ts";
+import { type ExitOptions, describeError, type NodeHost, NodeRun, cutReason } from "./node-run.ts";
 import type { ApprovalAnswer, ClosingOptions, OpenWork } from "./open-work.ts";
-import { copyJson } from "./plain-json.ts";
 import { RunApprovals } from "./run-approvals.ts";
 import type {
   ApprovalReply,
@@ -37,6 +36,7 @@ import type {
 } from "./run-contract.ts";
 import { FATAL, type UnitEvent, type Reply, RunWriter } from "./run-writer.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
+import { copyJson } from "../protocol/json.ts";
 
 interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
   readonly end: RunEndFields;
@@ -354,11 +354,11 @@ export class Run {
     return this.#end({
       end: {
         status: "error",
-        reason: shorten(message),
+        reason: cutReason(message),
         ...(code === undefined ? {} : { code }),
         ...(options.summary === undefined ? {} : { summary: options.summary }),
       },
-      reason: code === "interrupted" ? "interrupted" : shorten(message),
+      reason: code === "interrupted" ? "interrupted" : cutReason(message),
       code: "interrupted",
     });
   }
@@ -374,7 +374,7 @@ export class Run {
       this.#end({
         end: {
           status: "cancelled",
-          reason: shorten(reason),
+          reason: cutReason(reason),
           code: "cancelled",
           ...(options.summary === undefined ? {} : { summary: options.summary }),
         },
@@ -433,7 +433,7 @@ export class Run {
     } catch (cause) {
       if (!isLoomError(cause, "event_too_large")) throw cause;
       const { message, code } = error;
-      const short = { type: "error", message: shorten(message), ...dropUndefined({ code }) } as const;
+      const short = { type: "error", message: cutReason(message), ...dropUndefined({ code }) } as const;
       this.#writer.writeClosing(short, undefined);
     }
   }

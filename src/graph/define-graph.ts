@@ -20,15 +20,13 @@ import {
   type GraphTask,
   type WritesOf,
 } from "./graph.ts";
+import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 
 const LIMITS = { maxSteps: 1000, maxTasks: 10_000, concurrency: 100, graceMs: 5000 };
 
 /** Maximum characters of a node name, and maximum nesting of graphs. The path of a subgraph must fit into an ID. */
 const MAX_NODE_NAME = 64;
 const MAX_DEPTH = 8;
-
-/** Longest delay that `setTimeout` supports. */
-const MAX_MS = 2 ** 31 - 1;
 
 /**
  * Defines a graph: channels hold the state, nodes read it and return writes, edges choose the next nodes. Throws
@@ -155,11 +153,11 @@ function readNode<State, Writes>(name: string, given: AnyNode<State, Writes>, ed
   if (typeof given !== "object" || given === null)
     throw invalid(path, "a node must be a function, or an object with a function `run`");
   const { timeoutMs, retry } = given;
-  if (timeoutMs !== undefined) assertNumber(`${path}.timeoutMs`, timeoutMs, 1, MAX_MS);
+  if (timeoutMs !== undefined) assertNumber(`${path}.timeoutMs`, timeoutMs, 1, MAX_TIMER_MS);
   if (retry !== undefined) {
     assertNumber(`${path}.retry.attempts`, retry.attempts, 1);
     for (const field of ["delayMs", "maxDelayMs"] as const)
-      if (retry[field] !== undefined) assertNumber(`${path}.retry.${field}`, retry[field], 0, MAX_MS);
+      if (retry[field] !== undefined) assertNumber(`${path}.retry.${field}`, retry[field], 0, MAX_TIMER_MS);
     const { factor = 1 } = retry;
     if (!(factor >= 1)) throw invalid(`${path}.retry.factor`, "the factor must be a number of at least 1");
   }

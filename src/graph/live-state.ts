@@ -4,7 +4,7 @@
  *
  * Invariant: folding its patches in task order, and then its corrections, gives its values.
  */
-import { copyJson, isPlainJson } from "../engine/plain-json.ts";
+import { isPlainJson } from "../engine/plain-json.ts";
 import {
   type ChannelPatch,
   isDeeperThan,
@@ -16,6 +16,7 @@ import {
   type StatePatch,
 } from "../protocol/index.ts";
 import type { Channel, Channels } from "./graph.ts";
+import { copyJson } from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };

@@ -10,6 +10,7 @@ import { isLoomError, LoomError } from "../protocol/index.ts";
 import { assertPosition, clampPageLimit, unknownSession } from "./rules.ts";
 import type { Log } from "./log.ts";
 import { Page } from "./page.ts";
+import { createWakeup } from "./create-wakeup.ts";
 
 /** Default time in milliseconds after which a waiting reader reads again without a hint, because hints may be lost. */
 export const RECHECK_MS = 1000;
@@ -154,49 +155,4 @@ function sessionRecreated(sessionId: string): LoomError {
 
 function cut({ sessionId, after, texts }: Page, limit: number): Page {
   return new Page(sessionId, after, after + limit, texts.slice(0, limit));
-}
-
-interface Wakeup {
-  readonly isAborted: boolean;
-  /** Wakes the waiting reader, or makes the next `wait` return at once. */
-  notify(): void;
-  /** Clears the notification before a read; returns whether there was one. */
-  reset(): boolean;
-  /** Waits for a notification or the timeout; returns false if aborted. */
-  wait(ms: number): Promise<boolean>;
-  close(): void;
-}
-
-function createWakeup(signal: AbortSignal | undefined): Wakeup {
-  let isNotified = false;
-  let wake: (() => void) | undefined;
-  const notify = (): void => {
-    isNotified = true;
-    wake?.();
-  };
-  signal?.addEventListener("abort", notify, { once: true });
-  return {
-    get isAborted() {
-      return signal?.aborted === true;
-    },
-    notify,
-    reset() {
-      const wasNotified = isNotified;
-      isNotified = false;
-      return wasNotified;
-    },
-    async wait(ms) {
-      if (!isNotified) {
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
-        // The timer keeps the process alive, so that a program that only follows a session does not exit.
-        const timer = setTimeout(resolve, ms);
-        await promise;
-        clearTimeout(timer);
-        wake = undefined;
-      }
-      return !this.isAborted;
-    },
-    close: () => signal?.removeEventListener("abort", notify),
-  };
 }

@@ -64,6 +64,7 @@ import {
   unknownSession,
 } from "./rules.ts";
 import { readQuery } from "./search-text.ts";
+import { copyJson } from "../protocol/json.ts";
 
 /** Options of a `MemoryLog`. */
 export interface MemoryLogOptions {
@@ -461,10 +462,6 @@ export class MemoryLog implements Log {
     const holder = this.#holderOf(session);
     return { sessionId, incarnation, title, createdAt, updatedAt, firstId, lastId, bytes, epoch, holder, owner };
   }
-}
-
-function copyJson<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
 }
 
 function pageAfter<T>(

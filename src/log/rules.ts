@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
-import { isDeeperThan, isJsonObject } from "../protocol/json.ts";
+import { isDeeperThan, isJsonObject, copyJson } from "../protocol/json.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { type Command, type CommandOutcome, type LogLimits, MAX_NAME_LENGTH } from "./log.ts";
 
@@ -38,11 +38,11 @@ export function assertCommand({ commandId, kind, body }: Command, limits: LogLim
 }
 
 export function isSameCommand(a: Command, b: Command): boolean {
-  return a.kind === b.kind && isDeepStrictEqual(a.body, JSON.parse(JSON.stringify(b.body)));
+  return a.kind === b.kind && isDeepStrictEqual(a.body, copyJson(b.body));
 }
 
 export function isSameOutcome(known: CommandOutcome | undefined, outcome: CommandOutcome): boolean {
-  return known !== undefined && isDeepStrictEqual(known, JSON.parse(JSON.stringify(outcome)));
+  return known !== undefined && isDeepStrictEqual(known, copyJson(outcome));
 }
 
 export function assertFirstId(firstId: number): void {

@@ -3,8 +3,10 @@
  * module; an index only selects candidates. It does not know logs or indexes.
  *
  * A word is a sequence of letters and digits. In Chinese, Japanese and Korean, and for symbols such as emoji, each
- * character is a word. Case, accents, width and punctuation are ignored.
+ * character is a word. Case, accents, width and punctuation are ignored. The knowledge base ranks documents instead of
+ * matching exact phrases, so it has its own terms (`context/knowledge-base/read-terms.ts`).
  */
+import { isInsidePair } from "../protocol/cut-text.ts";
 
 /** Searched length of a text in characters; the rest is not searched. */
 export const MAX_SEARCHED_LENGTH = 64 * 1024;
@@ -109,8 +111,4 @@ function cutAround(text: string, at: number): string {
   if (isInsidePair(text, end)) end--;
   const piece = text.slice(start, end).replaceAll(/\s+/gu, " ").trim().toWellFormed();
   return `${start > 0 ? "…" : ""}${piece}${end < text.length ? "…" : ""}`;
-}
-
-function isInsidePair(text: string, at: number): boolean {
-  return /[\udc00-\udfff]/.test(text.charAt(at)) && /[\ud800-\udbff]/.test(text.charAt(at - 1));
 }

@@ -7,6 +7,7 @@
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { LanguageModel } from "./model.ts";
 import { formatModel } from "./model-fault.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
 
 export interface AttemptTimeouts {
   readonly connectTimeoutMs: number;
@@ -17,7 +18,6 @@ export interface AttemptTimeouts {
 const DRAIN_MS = 1000;
 /** Checks per idle timeout. */
 const IDLE_CHECKS = 8;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class AttemptMonitor {
   readonly #model: LanguageModel;
@@ -144,9 +144,4 @@ export class AttemptMonitor {
 export function createCancelled(reason: unknown): LoomError {
   if (isLoomError(reason)) return reason;
   return new LoomError("cancelled", "The model call was cancelled", {}, { cause: reason });
-}
-
-/** Limits a timer to what Node supports: a longer one would fire at once. */
-export function limitTimer(ms: number): number {
-  return Math.min(ms, LONGEST_TIMER_MS);
 }

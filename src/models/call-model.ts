@@ -12,10 +12,11 @@ import { LoomError } from "../protocol/index.ts";
 import { ModelAnswer, AnswerFault } from "./model-answer.ts";
 import { resolveCallSettings, type CallSettings } from "./call-settings.ts";
 import { createCallOptions } from "./call-options.ts";
-import { AttemptMonitor, createCancelled, limitTimer } from "./attempt-monitor.ts";
+import { AttemptMonitor, createCancelled } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
 import { classifyFault, type ModelFault } from "./model-fault.ts";
 import type { StreamPart } from "./stream-part.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
 
 /**
  * Calls a model and streams its answer to `listener`. Resolves with the complete answer.

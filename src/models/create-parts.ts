@@ -47,7 +47,7 @@ export function createFinishPart(reason: FinishReason, usage: ModelUsage, versio
 }
 
 /** Splits a text into pieces of at most `size` characters. Surrogate pairs stay together. */
-export function* cutText(text: string, size: number): Generator<string, void, undefined> {
+export function* splitText(text: string, size: number): Generator<string, void, undefined> {
   let piece = "";
   let length = 0;
   for (const character of text) {

@@ -9,7 +9,7 @@ import { fillSchema } from "./offline/fill-schema.ts";
 import { listAbilities } from "./offline/find-tasks.ts";
 import { answerThought } from "./offline/thoughts/answer-thought.ts";
 import { createPartStream, type PartSource, pauseFor } from "./part-stream.ts";
-import { countUsage, cutText, createBlockParts, createCallParts, createFinishPart } from "./create-parts.ts";
+import { countUsage, splitText, createBlockParts, createCallParts, createFinishPart } from "./create-parts.ts";
 import type { StreamPart } from "./stream-part.ts";
 
 /** Options of `OfflineModel`. */
@@ -81,7 +81,11 @@ function* streamAnswer({ prompt, responseFormat }: OfflineRequest, answer: Offli
   if (text !== "") yield* createBlockParts("text", "1", cutWords(text));
   // Ids depend on the position in the conversation, so that the same prompt gives the same answer.
   for (const [index, { name }] of calls.entries()) {
-    yield* createCallParts(`call_${prompt.length}_${index + 1}`, name, cutText(inputs[index] ?? "", INPUT_CHARACTERS));
+    yield* createCallParts(
+      `call_${prompt.length}_${index + 1}`,
+      name,
+      splitText(inputs[index] ?? "", INPUT_CHARACTERS),
+    );
   }
   if (error !== undefined) {
     yield { type: "error", error: new Error(error) };

@@ -3,6 +3,7 @@
  * whole headers. Secrets passed to `resolveModel` are known; others are recognized by their format.
  */
 import type { LanguageModel } from "./model.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** Secrets by model; garbage-collected with the model. */
 const secretsOf = new WeakMap<LanguageModel, readonly string[]>();
@@ -32,7 +33,7 @@ export function registerSecrets(model: LanguageModel, secrets: readonly (string 
 export function redactSecrets(text: string, model?: LanguageModel): string {
   const [message = ""] = removeSecrets(text, model).split(/\n[ \t]*at /, 1);
   const line = message.replaceAll(/\s+/g, " ").trim();
-  return line.length <= MAX_MESSAGE ? line : `${line.slice(0, MAX_MESSAGE)}…`;
+  return shorten(line, MAX_MESSAGE);
 }
 
 /**

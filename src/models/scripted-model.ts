@@ -4,7 +4,7 @@ import type { FinishReason, LanguageModel, ModelMessage, ModelSettings, ModelToo
 import { createPartStream, type PartSource, waitForAbort } from "./part-stream.ts";
 import {
   countUsage,
-  cutText,
+  splitText,
   createBlockParts,
   createCallParts,
   createFinishPart,
@@ -141,12 +141,12 @@ export class ScriptedModel implements LanguageModel {
     yield { type: "stream-start" };
     if (turn.until !== undefined) yield turn.until;
     yield { type: "response-metadata", modelId: this.modelId };
-    if (reasoning !== "") yield* createBlockParts("reasoning", "reasoning", cutText(reasoning, chunk));
-    if (text !== "") yield* createBlockParts("text", "text", cutText(text, chunk));
+    if (reasoning !== "") yield* createBlockParts("reasoning", "reasoning", splitText(reasoning, chunk));
+    if (text !== "") yield* createBlockParts("text", "text", splitText(text, chunk));
     const inputs = calls.map(({ input = {} }) => (typeof input === "string" ? input : JSON.stringify(input)));
     for (const [index, { name, id }] of calls.entries()) {
       const callId = id ?? `call_${number}_${index + 1}`;
-      yield* createCallParts(callId, name, cutText(inputs[index] ?? "", chunk));
+      yield* createCallParts(callId, name, splitText(inputs[index] ?? "", chunk));
     }
     const usage = { ...countUsage(JSON.stringify(prompt), [reasoning, text, ...inputs].join("")), ...turn.usage };
     yield createFinishPart(

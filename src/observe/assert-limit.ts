@@ -1,12 +1,10 @@
 /** Checks numeric options. Throws a RangeError for a limit or time that is not valid. */
+import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 
 export function assertLimit(name: string, value: number, least: number): number {
   if (Number.isSafeInteger(value) && value >= least) return value;
   throw new RangeError(`\`${name}\` must be an integer of at least ${least}, not ${value}`);
 }
-
-/** Longest delay of a timer. A longer one would fire immediately. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** Checks a time in milliseconds. `Infinity` means no time limit. */
 export function assertTime(name: string, value: number, least: number): number {

@@ -18,6 +18,11 @@ export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
+/** Returns a deep copy, as JSON writes and reads it: without undefined fields, and with 0 for -0. */
+export function copyJson<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
 /** Returns the fields for which `keep` returns true, in their order. */
 export function keepFields<V>(
   value: { readonly [name: string]: V },

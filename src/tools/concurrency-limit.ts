@@ -1,6 +1,6 @@
 /** Limits how many operations run at once. The others wait in the order of arrival. */
 import { LoomError } from "../protocol/index.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
 
 /** Default limit for waiting operations. Code `queue_full`. */
 const MAX_WAITING = 10_000;

@@ -11,6 +11,7 @@ import { toJson } from "./to-json.ts";
 import { asToolResult, showValue } from "./tool-result.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import type { ApprovalPolicy, Tool, ToolContext, ToolOptions, ToolCallResult } from "./tool.ts";
+import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 
 /** Definition of a tool for `defineTool`. */
 export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptions {
@@ -109,8 +110,8 @@ export function assertTool(tool: Tool): void {
     refuse('`inputSchema` must have the type "object"');
   for (const limit of LIMITS) {
     const value = tool[limit];
-    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_LIMIT)) continue;
-    refuse(`\`${limit}\` must be an integer from 1 to ${MAX_LIMIT}`);
+    if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_TIMER_MS)) continue;
+    refuse(`\`${limit}\` must be an integer from 1 to ${MAX_TIMER_MS}`);
   }
 }
 
@@ -123,8 +124,6 @@ const LIMITS = [
   "maxEvents",
   "maxShownBytes",
 ] as const;
-/** Longest delay of a timer, in milliseconds. */
-const MAX_LIMIT = 2 ** 31 - 1;
 
 function isStandardSchema(value: unknown): value is StandardSchema {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;

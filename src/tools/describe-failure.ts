@@ -1,4 +1,5 @@
 /** Describes errors for models and users: the message, without the stack, limited in length. */
+import { shorten } from "../protocol/cut-text.ts";
 
 const MAX_LENGTH = 2000;
 /** Some errors include their stack in the message. */
@@ -6,7 +7,7 @@ const STACK_LINE = /^\s+at .*$/;
 
 export function describeFailure(error: unknown): string {
   const shown = dropStack(readMessage(error).slice(0, 10 * MAX_LENGTH)).trim();
-  return shorten(shown === "" ? "unknown error" : shown, MAX_LENGTH);
+  return shorten(shown === "" ? "unknown error" : shown.toWellFormed(), MAX_LENGTH);
 }
 
 /** Removes the lines of a stack trace. */
@@ -15,11 +16,6 @@ export function dropStack(text: string): string {
     .split("\n")
     .filter((line) => !STACK_LINE.test(line))
     .join("\n");
-}
-
-/** Truncates a text, with an ellipsis. */
-export function shorten(text: string, length: number): string {
-  return text.length <= length ? text.toWellFormed() : `${text.slice(0, length).toWellFormed()}…`;
 }
 
 /** Reads only the message of an object that is not an error: other fields may be confidential. */

@@ -1,6 +1,6 @@
 /** Describes schema issues to a model: the field, and what is wrong with it. */
-import { shorten } from "./describe-failure.ts";
 import type { StandardIssue } from "./standard-schema.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 const MAX_ISSUES = 20;
 const MAX_LENGTH = 500;
@@ -8,7 +8,7 @@ const MAX_LENGTH = 500;
 export function describeIssues(issues: readonly StandardIssue[]): string {
   const lines = issues.slice(0, MAX_ISSUES).map(({ path, message }) => {
     const field = writePath(path ?? []);
-    return `- ${field === "" ? "" : `\`${shorten(field, MAX_LENGTH)}\`: `}${shorten(message, MAX_LENGTH)}`;
+    return `- ${field === "" ? "" : `\`${shorten(field, MAX_LENGTH)}\`: `}${shorten(message, MAX_LENGTH)}`.toWellFormed();
   });
   if (issues.length > MAX_ISSUES) lines.push(`- and ${issues.length - MAX_ISSUES} more`);
   return `The arguments do not match the schema of the tool:\n${lines.join("\n")}`;

@@ -5,15 +5,15 @@
  * Invariant: every completed search emits `retrieval_complete`, also one without results.
  */
 import { hash } from "node:crypto";
-import { cleanLine, cleanPassage, cutCharacters, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
+import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Passage, RetrieveOptions, Retriever } from "../context/retriever.ts";
 import { BoundedMap, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
-import { shorten } from "./describe-failure.ts";
 import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** Options of `createKnowledgeTool`. */
 export interface KnowledgeToolOptions {
@@ -142,8 +142,8 @@ async function find(
 /** Limits the fields of a passage, because retrievers are not trusted. */
 function clean(given: unknown): Passage {
   const passage = cleanPassage(given);
-  const content = cutCharacters(passage.content, MAX_CONTENT);
-  return { ...passage, content, snippet: cutCharacters(passage.snippet ?? content, MAX_SNIPPET) };
+  const content = shorten(passage.content, MAX_CONTENT);
+  return { ...passage, content, snippet: shorten(passage.snippet ?? content, MAX_SNIPPET) };
 }
 
 function clamp(limit: number): number {

@@ -318,7 +318,7 @@ describe("a tool that fails", () => {
     ["nothing", undefined, "undefined"],
     ["an error without a message", new Error(""), "unknown error"],
     ["an unreadable object", Object.create(null), "unknown error"],
-    ["a long message", new Error("x".repeat(10_000)), `${"x".repeat(2000)}…`],
+    ["a long message", new Error("x".repeat(10_000)), `${"x".repeat(1999)}…`],
   ])("can throw %s", async (_name, thrown, expected) => {
     const outcome = await run(
       toolOf(() => {

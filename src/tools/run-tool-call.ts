@@ -22,7 +22,7 @@ import {
   type ToolRule,
 } from "../protocol/index.ts";
 import { truncateResult } from "./truncate-result.ts";
-import { describeFailure, shorten } from "./describe-failure.ts";
+import { describeFailure } from "./describe-failure.ts";
 import { reserveBytes } from "./write-budget.ts";
 import { readArguments } from "./read-arguments.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
@@ -31,7 +31,9 @@ import { ToolOutput } from "./tool-output.ts";
 import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
 import type { Tool, ToolCallRequest, ToolContext, ToolOutcome, ToolCallResult } from "./tool.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
+import { shorten } from "../protocol/cut-text.ts";
+import { copyJson } from "../protocol/json.ts";
 
 /** How a call ended: the content of its `tool_end`, and the thrown error if there is one. */
 interface CallEnding extends ToolCallResult {
@@ -122,7 +124,7 @@ async function checkAndApprove(
     arguments: requested,
     ...(tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs }),
   });
-  const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${shorten(reason, 2000)}`;
+  const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${shorten(reason.toWellFormed(), 2000)}`;
   if (decision === "expired")
     return {
       ok: false,
@@ -140,13 +142,8 @@ async function checkAndApprove(
   return isOther ? { ok: false, ending: refuse("approval_mismatch", CHANGED_SINCE_APPROVAL) } : checked;
 }
 
-/** Converts arguments to the form that the log returns: JSON has no -0. */
-function toPlainJson(input: JsonObject): unknown {
-  return JSON.parse(JSON.stringify(input));
-}
-
 function isSame(one: JsonObject, other: JsonObject): boolean {
-  return isDeepStrictEqual(toPlainJson(one), toPlainJson(other));
+  return isDeepStrictEqual(copyJson(one), copyJson(other));
 }
 
 async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<ToolCallCheck> {

@@ -5,13 +5,13 @@
  */
 import { Buffer } from "node:buffer";
 import { type ImageEvent, LoomError } from "../protocol/index.ts";
-import { shorten } from "./describe-failure.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { sniffImage } from "./fetch/sniff-image.ts";
 import { findSvgFault, MAX_SVG_CHARACTERS, addSvgNamespace } from "./find-svg-fault.ts";
 import { toolResult } from "./tool-result.ts";
 import type { Tool } from "./tool.ts";
+import { shorten } from "../protocol/cut-text.ts";
 
 /** Options of `createImageTool`. */
 export interface ImageToolOptions {
@@ -69,7 +69,7 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
       // Too large for an event: saved as a blob and shown by its URL.
       else if (large !== undefined && saveBlob !== undefined)
         show({ type: "image", url: (await saveBlob(large.bytes, large)).url, media_type: large.mediaType, alt });
-      return `Shown to the user: ${shorten(alt, 200)}`;
+      return `Shown to the user: ${shorten(alt.toWellFormed(), 200)}`;
     },
   });
 }

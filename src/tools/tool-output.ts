@@ -15,12 +15,12 @@ import {
   LoomError,
   type LoomEvent,
 } from "../protocol/index.ts";
-import { shorten } from "./describe-failure.ts";
 import { type WriteBudget, writeBudgetOf } from "./write-budget.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
 import { showValue } from "./tool-result.ts";
 import type { ShownEvent, ToolCallRequest, ToolOptions } from "./tool.ts";
+import { shorten, isInsidePair, cutText } from "../protocol/cut-text.ts";
 
 /** Characters of one `tool_output`. An event can have 1 MiB, and a character takes up to six bytes of it. */
 const MAX_PIECE = 32 * 1024;
@@ -87,7 +87,7 @@ export class ToolOutput {
   print(said: string): void {
     if (this.#isClosed || this.#isCut) return;
     const text = this.#half + showValue(said);
-    const end = isFirstHalf(text, text.length - 1) ? text.length - 1 : text.length;
+    const end = /[\uD800-\uDBFF]$/.test(text) ? text.length - 1 : text.length;
     this.#half = text.slice(end);
     this.#printText(text.slice(0, end));
   }
@@ -95,8 +95,7 @@ export class ToolOutput {
   #printText(text: string): void {
     const room = this.#maxPrinted - this.#printed;
     const isLast = this.#events >= this.#maxEvents && !this.#joins(text);
-    const fits = text.length > room && isFirstHalf(text, room - 1) ? room - 1 : room;
-    const kept = isLast ? "" : text.slice(0, fits).toWellFormed();
+    const kept = isLast ? "" : cutText(text, room).toWellFormed();
     for (let at = 0; at < kept.length;) {
       const end = endOfPiece(kept, at);
       this.#printPiece(kept.slice(at, end));
@@ -111,7 +110,7 @@ export class ToolOutput {
   report(progress: number, message?: string): void {
     if (this.#isClosed || typeof progress !== "number" || Number.isNaN(progress)) return;
     const value = Math.min(100, Math.max(0, progress));
-    const words = typeof message === "string" ? shorten(message, MAX_MESSAGE) : undefined;
+    const words = typeof message === "string" ? shorten(message.toWellFormed(), MAX_MESSAGE) : undefined;
     const key = `${value} ${words ?? ""}`;
     if (key === this.#progress) return;
     this.#progress = key;
@@ -255,13 +254,7 @@ function bytesOf(text: string): number {
 export function endOfPiece(text: string, start: number, length: number = MAX_PIECE): number {
   const end = start + length;
   if (end >= text.length) return text.length;
-  return isFirstHalf(text, end - 1) ? end - 1 : end;
-}
-
-/** Returns true for the first half of a surrogate pair. */
-function isFirstHalf(text: string, at: number): boolean {
-  const code = text.charCodeAt(at);
-  return code >= 0xd800 && code <= 0xdbff;
+  return isInsidePair(text, end) ? end - 1 : end;
 }
 
 /** Validates and copies a shown event: it may wait in the queue while the tool changes the original. */

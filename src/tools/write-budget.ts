@@ -3,7 +3,7 @@
  * would fill the backlog of the run and end it.
  */
 import type { ToolHost } from "./tool-host.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../protocol/until-aborted.ts";
 
 /** Approximate bytes written before waiting for the log. */
 const MAX_BYTES = 64 * 1024;

@@ -14,11 +14,11 @@ export function fitTexts(texts: readonly string[], maxCharacters: number): reado
     left--;
   }
   const share = Math.floor(room / Math.max(1, left));
-  return texts.map((text) => (text.length <= share ? text : cutText(text, share)));
+  return texts.map((text) => (text.length <= share ? text : cutWithNote(text, share)));
 }
 
 /** Keeps the beginning, with a note if there is room for it. */
-function cutText(text: string, maxCharacters: number): string {
+function cutWithNote(text: string, maxCharacters: number): string {
   const note = `\n[cut off: too long, ${text.length} characters in total]`;
   if (note.length >= maxCharacters) return text.slice(0, maxCharacters).toWellFormed();
   return text.slice(0, maxCharacters - note.length).toWellFormed() + note;

@@ -1,5 +1,6 @@
 /** A validated plan, and the events that describe it. Plans are stored in the log as they are. */
 import type { GotExpandEvent, GotPlanEvent } from "../../protocol/index.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** What a node does with the results it needs. `score` rates them and keeps the best. */
 export type ThoughtOperation = "generate" | "aggregate" | "refine" | "score";
@@ -23,7 +24,7 @@ const MAX_LABEL_LENGTH = 200;
 /** The first line of a text, shortened to a label. */
 export function toLabel(text: string): string {
   const line = text.trim().split("\n", 1)[0]?.trim() ?? "";
-  return line.length <= MAX_LABEL_LENGTH ? line : `${line.slice(0, MAX_LABEL_LENGTH - 1).toWellFormed()}…`;
+  return shorten(line, MAX_LABEL_LENGTH);
 }
 
 /** Edges lead from a node to the nodes that need it. */

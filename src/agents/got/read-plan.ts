@@ -9,6 +9,7 @@ import { Buffer } from "node:buffer";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 import { readLastObject } from "../read-json.ts";
 import { describePlan, type ThoughtOperation, nestPlan, type Plan, type PlanNode } from "./plan.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 export type PlanOutcome = { readonly ok: true; readonly plan: Plan } | { readonly ok: false; readonly fault: string };
 
@@ -142,5 +143,5 @@ function fail(fault: string): PlanOutcome {
 /** A value of the model's answer, shortened for the fault. */
 function quote(value: Json | undefined): string {
   const text = value === undefined ? "(none)" : typeof value === "object" ? "(not a string)" : JSON.stringify(value);
-  return text.length <= MAX_QUOTE ? text : `${text.slice(0, MAX_QUOTE).toWellFormed()}…`;
+  return shorten(text, MAX_QUOTE);
 }

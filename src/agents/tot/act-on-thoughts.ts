@@ -6,8 +6,9 @@ import type { NodeContext } from "../../graph/index.ts";
 import { runCalls } from "../run-calls.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { findSpentBudget, type TotContext } from "./ask-model.ts";
-import { cutText, fitText, type ThoughtCall } from "./read-thoughts.ts";
+import { fitText, type ThoughtCall } from "./read-thoughts.ts";
 import { measureDepth, ROOT, type TotState } from "./tot-state.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** Maximum characters of one result, and bytes of all results of a step. A record has at most 1 MiB. */
 const MAX_OBSERVATION = 8000;
@@ -34,7 +35,7 @@ export async function actOnThoughts(context: TotContext, state: TotState, node: 
       });
       return outcomes.map(({ result, isError }) => {
         const said = isError ? `Error: ${result}` : result;
-        return fitText(cutText(said, MAX_OBSERVATION), maxBytes);
+        return fitText(shorten(said, MAX_OBSERVATION), maxBytes);
       });
     }),
   );

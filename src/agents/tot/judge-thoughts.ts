@@ -13,7 +13,6 @@ import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext }
 import { chooseThoughts, type JudgedThought } from "./choose-thoughts.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
 import { askForJsonAgain, askForValue, askForVote } from "./prompts.ts";
-import { cutText } from "./read-thoughts.ts";
 import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
 import {
   findParent,
@@ -27,6 +26,7 @@ import {
   type ThoughtStatus,
   type TotState,
 } from "./tot-state.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** Maximum characters of an invalid answer that are shown to the model again. */
 const MAX_SHOWN = 2000;
@@ -208,7 +208,7 @@ class ThoughtJudge {
     const { text } = first.thought.result;
     const verdict = read(text);
     if (verdict !== undefined) return { verdict, tokens: first.tokens };
-    const again = askForJsonAgain(messages, cutText(text, MAX_SHOWN));
+    const again = askForJsonAgain(messages, shorten(text, MAX_SHOWN));
     const second = await askModel(this.#context, again, { ...options, label: "again" });
     return { verdict: read(second.thought?.result.text ?? "") ?? null, tokens: first.tokens + second.tokens };
   }

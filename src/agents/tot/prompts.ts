@@ -4,7 +4,7 @@
  */
 import type { QuestionContext } from "../agent-kind.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { cutText } from "./read-thoughts.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** A thought on the path, its tool calls and their results. */
 export interface PathStep {
@@ -112,7 +112,7 @@ function describePaths(paths: readonly (readonly PathStep[])[]): readonly string
         if (id !== undefined) seen.add(id);
         return step;
       }
-      return { text: cutText(text, MAX_AGAIN) };
+      return { text: shorten(text, MAX_AGAIN) };
     }),
   );
   const count = shown.flat().reduce((sum, { observations = [] }) => sum + observations.length, 0);
@@ -126,7 +126,7 @@ function describeStep({ text, actions = [], observations = [] }: PathStep, numbe
   return [
     `${number}. ${text}`,
     ...actions.map((call) => `   Action: ${call}`),
-    ...observations.map((seen) => `   Observation: ${cutText(markLines(seen), room)}`),
+    ...observations.map((seen) => `   Observation: ${shorten(markLines(seen), room)}`),
   ].join("\n");
 }
 

@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 import type { AssistantPart, ModelResult, ModelToolCall } from "../../models/model.ts";
 import type { JsonObject } from "../../protocol/index.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 export type ThoughtCall = {
   readonly id: string;
@@ -110,18 +111,14 @@ export function joinParsed(readings: readonly Omit<ParsedThoughts, "left">[]): P
 /** Formats a call as text. */
 export function formatCall({ name, input, raw }: ThoughtCall): string {
   const signature = `${name}(${raw ?? JSON.stringify(input)})`;
-  return signature.length <= MAX_SIGNATURE ? signature : cutText(signature, MAX_SIGNATURE);
-}
-
-export function cutText(text: string, max: number): string {
-  return text.length <= max ? text : `${text.slice(0, Math.max(0, max - 1)).toWellFormed()}…`;
+  return shorten(signature, MAX_SIGNATURE);
 }
 
 /** Shortens a text to this many bytes in a record. */
 export function fitText(text: string, maxBytes: number): string {
   let fitting = text;
   for (let bytes = measureBytes(text); bytes > maxBytes && fitting.length > 1; bytes = measureBytes(fitting))
-    fitting = cutText(text, Math.floor((fitting.length * maxBytes) / bytes));
+    fitting = shorten(text, Math.floor((fitting.length * maxBytes) / bytes));
   return fitting;
 }
 
@@ -154,7 +151,7 @@ class CandidateList {
       return;
     }
     this.#seen.add(key);
-    const fitting = fitText(cutText(text, maxCharacters), maxBytes);
+    const fitting = fitText(shorten(text, maxCharacters), maxBytes);
     if (fitting !== text) this.#cut++;
     this.#candidates.push({ text: fitting, calls: [], room: maxBytes });
     this.#isFresh = true;

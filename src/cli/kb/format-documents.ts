@@ -1,6 +1,6 @@
 /** Formats documents and search hits for a terminal. Lines always fit its width. */
 import type { DocumentInfo, SearchHit } from "../../context/index.ts";
-import { cleanText, cutText, measureColumns } from "../fit-text.ts";
+import { cleanText, cutColumns, measureColumns } from "../fit-text.ts";
 import type { OutputStyle } from "../terminal.ts";
 
 const INDENT = "    ";
@@ -13,10 +13,10 @@ const MAX_TITLE = 40;
 export function formatDocument({ collection, title, uri }: DocumentInfo, { columns, style }: OutputStyle): string {
   if (columns === undefined) return [collection, title, uri].map((part) => cleanText(part)).join("\t");
   const narrow = Math.min(MAX_COLLECTION, Math.floor(columns / 5));
-  const first = pad(cutText(collection, narrow), narrow);
+  const first = pad(cutColumns(collection, narrow), narrow);
   const room = columns - measureColumns(first) - 4;
   const wide = Math.min(MAX_TITLE, Math.floor(room / 2));
-  const name = pad(cutText(title, wide), wide);
+  const name = pad(cutColumns(title, wide), wide);
   return `${style("dim", first)}  ${name}  ${style("cyan", cutStart(uri, room - wide))}`;
 }
 
@@ -25,12 +25,12 @@ export function formatHit(hit: SearchHit, number: number, { columns = WIDEST, st
   const { title, uri, snippet, firstLine, lastLine, score, collection } = hit;
   const sign = `[${number}]`;
   const end = `${collection}, ${score.toFixed(2)}`;
-  const name = cutText(title, Math.max(8, columns - sign.length - measureColumns(end) - 4));
+  const name = cutColumns(title, Math.max(8, columns - sign.length - measureColumns(end) - 4));
   const lines = firstLine === lastLine ? `:${firstLine}` : `:${firstLine}-${lastLine}`;
   const place = `${cutStart(uri, columns - INDENT.length - lines.length)}${lines}`;
   const words = wrapColumns(cleanText(snippet.replaceAll(/\s+/g, " ")), columns - INDENT.length);
   return [
-    `${style("bold", `${sign} ${name}`)}  ${style("dim", cutText(end, columns))}`,
+    `${style("bold", `${sign} ${name}`)}  ${style("dim", cutColumns(end, columns))}`,
     `${INDENT}${style("cyan", place)}`,
     ...words.map((line) => `${INDENT}${line}`),
   ].join("\n");

@@ -3,7 +3,7 @@ import { resolve, sep } from "node:path";
 import type { AddOptions, AddReport, KnowledgeBase } from "../../context/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
-import { cleanText, cutText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, openForReading, openForWriting } from "./default-knowledge-base.ts";
 import { formatDocument, formatHit } from "./format-documents.ts";
@@ -100,7 +100,7 @@ function createProgress(terminal: Terminal): (done: number, total: number, path:
     if (now - last < PROGRESS_MS || terminal.errorColumns === undefined) return;
     last = now;
     const text = `${done} of ${total} (${Math.floor((100 * done) / total)} %) ${path}`;
-    terminal.progress(cutText(text, terminal.errorColumns - 1));
+    terminal.progress(cutColumns(text, terminal.errorColumns - 1));
   };
 }
 

@@ -16,7 +16,7 @@ export function describeContent(event: AnyEvent, maxRows = SHOWN_ROWS): readonly
     }
     case "todo_list": {
       const { title = "to-do list", items } = event as EventOf<"todo_list">;
-      return shorten(maxRows, [title, ...items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`)]);
+      return limitRows(maxRows, [title, ...items.map(({ text, completed }) => `[${completed ? "x" : " "}] ${text}`)]);
     }
     case "todo_update": {
       const { item_id, completed, text } = event as EventOf<"todo_update">;
@@ -36,7 +36,7 @@ function describeData(
   const title = typeof name === "string" ? `${shownKind} ${name}` : shownKind;
   if (!Array.isArray(columns) || !Array.isArray(rows)) return [title];
   const join = (row: Json): string => (Array.isArray(row) ? row : [row]).map(formatCell).join(" | ");
-  return shorten(maxRows, [title, join(columns), ...rows.map(join)]);
+  return limitRows(maxRows, [title, join(columns), ...rows.map(join)]);
 }
 
 function formatCell(value: Json): string {
@@ -44,6 +44,6 @@ function formatCell(value: Json): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-function shorten(maxRows: number, lines: readonly string[]): readonly string[] {
+function limitRows(maxRows: number, lines: readonly string[]): readonly string[] {
   return lines.length <= maxRows ? lines : [...lines.slice(0, maxRows - 1), `… ${lines.length - maxRows + 1} more`];
 }

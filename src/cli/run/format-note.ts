@@ -1,7 +1,7 @@
 /**
  * Formats one line about a run: a sign, a name, text, and an end that is never cut off. The line always fits the width.
  */
-import { cutText, measureColumns } from "../fit-text.ts";
+import { cutColumns, measureColumns } from "../fit-text.ts";
 import type { Style } from "../terminal.ts";
 
 export interface Note {
@@ -24,13 +24,13 @@ export function formatNote(
 ): string {
   const margin = " ".repeat(Math.min(2 * indent, Math.floor(width / INDENT_SHARE)));
   const room = width - margin.length - measureColumns(sign) - 1;
-  const shownEnd = end === "" ? "" : ` ${cutText(end, Math.floor(room / 2))}`;
-  const shownName = cutText(name, Math.floor(room / 2) - (shownEnd === "" ? 0 : 1));
+  const shownEnd = end === "" ? "" : ` ${cutColumns(end, Math.floor(room / 2))}`;
+  const shownName = cutColumns(name, Math.floor(room / 2) - (shownEnd === "" ? 0 : 1));
   const left = room - measureColumns(shownName) - measureColumns(shownEnd) - (shownName === "" ? 0 : 1);
   const words =
     left < 2
       ? ""
-      : cutText(
+      : cutColumns(
           text
             .slice(0, 4 * width)
             .trim()

@@ -106,10 +106,10 @@ export class GraphLines {
     }
     const shown = ids.length > SHOWN_NODES ? ids.slice(0, SHOWN_NODES - 1) : ids;
     const needs = listNeeds(shown, edges);
-    const shorten = (id: string): string => (id.startsWith(prefix) ? id.slice(prefix.length) : id);
+    const dropPrefix = (id: string): string => (id.startsWith(prefix) ? id.slice(prefix.length) : id);
     const notes = shown.map((id, i): Note => {
-      const end = describeNeeds((needs.get(id) ?? []).map(shorten));
-      return { indent: level + 1, style: "dim", sign: "◦", ...nameNode(shorten(id), labels[i] ?? ""), end };
+      const end = describeNeeds((needs.get(id) ?? []).map(dropPrefix));
+      return { indent: level + 1, style: "dim", sign: "◦", ...nameNode(dropPrefix(id), labels[i] ?? ""), end };
     });
     const more = ids.length - shown.length;
     if (more > 0) notes.push({ indent: level + 1, style: "dim", sign: "…", name: "", text: `${more} more` });

@@ -7,7 +7,7 @@ import { createInterface, type Interface } from "node:readline/promises";
 import { ReadStream, WriteStream } from "node:tty";
 import { styleText } from "node:util";
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { cleanText, cutText, escapeJson, plural } from "../fit-text.ts";
+import { cleanText, cutColumns, escapeJson, plural } from "../fit-text.ts";
 import type { WaitingCall } from "./pending-approvals.ts";
 
 export interface ToolDecision {
@@ -113,7 +113,7 @@ async function edit(dialogue: Dialogue, before: JsonObject): Promise<JsonObject 
       if (isJsonObject(value)) return value;
       dialogue.say("the arguments must be a JSON object");
     } catch (error) {
-      dialogue.say(`invalid JSON: ${error instanceof Error ? cutText(error.message, 200) : ""}`);
+      dialogue.say(`invalid JSON: ${error instanceof Error ? cutColumns(error.message, 200) : ""}`);
     }
   }
 }

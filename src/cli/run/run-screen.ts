@@ -3,7 +3,7 @@
  * Text from models and tools is cleaned before it is shown.
  */
 import type { EventOf, EventRecord } from "../../protocol/index.ts";
-import { cleanText, cutText, plural } from "../fit-text.ts";
+import { cleanText, cutColumns, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { describeContent } from "./describe-content.ts";
 import { formatNote, type Note } from "./format-note.ts";
@@ -133,7 +133,7 @@ export class RunScreen {
       const { message } = event as EventOf<"error">;
       if (line.includes(message)) this.#lastError = message;
     }
-    for (const text of describeContent(event)) this.line(`  ${cutText(text, this.#width - 2)}`);
+    for (const text of describeContent(event)) this.line(`  ${cutColumns(text, this.#width - 2)}`);
   }
 
   /** If standard error is not a terminal, a to-do list is part of the answer. */
@@ -198,7 +198,7 @@ export class RunScreen {
   #progress(text: string): void {
     if (this.#terminal.errorColumns === undefined) return;
     this.#startLine();
-    this.#terminal.progress(this.#dim(cutText(text.trim(), this.#width)));
+    this.#terminal.progress(this.#dim(cutColumns(text.trim(), this.#width)));
   }
 
   get #width(): number {

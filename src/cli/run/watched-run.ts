@@ -7,7 +7,7 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../log/index.ts";
 import { CliError } from "../command.ts";
-import { cutText, wrapText } from "../fit-text.ts";
+import { cutColumns, wrapText } from "../fit-text.ts";
 import { OutputClosed, type Terminal } from "../terminal.ts";
 import { Approver } from "./approver.ts";
 import { promptForApproval, findPromptTerminal, type PromptTerminal } from "./prompt-for-approval.ts";
@@ -80,7 +80,7 @@ export class WatchedRun {
         this.#isInputClosed = true;
         void this.#follower.checkApprovals().catch(this.#failed.reject);
       },
-      onRefused: ({ name }, message) => this.#say(`the decision on ${cutText(name, 60)} was rejected: ${message}`),
+      onRefused: ({ name }, message) => this.#say(`the decision on ${cutColumns(name, 60)} was rejected: ${message}`),
       onFailed: this.#failed.reject,
     });
     this.#follower = new RunFollower({
@@ -141,7 +141,7 @@ export class WatchedRun {
     }
     const { status, reason = "no reason given", code } = outcome;
     if (status === "error" && this.#screen.lastError !== reason) {
-      const why = `${cutText(reason, MAX_REASON)}${code === undefined ? "" : ` (${code})`}`;
+      const why = `${cutColumns(reason, MAX_REASON)}${code === undefined ? "" : ` (${code})`}`;
       this.#say(
         wrapText(`${this.#red("loom:")} the run failed: ${why}`, this.#terminal.errorColumns ?? Infinity, "  "),
       );
@@ -255,12 +255,12 @@ export class WatchedRun {
 
   #printWaiting({ calls, neededTools }: Extract<FollowOutcome, { kind: "waiting" }>): void {
     for (const { name, callId, runId } of calls)
-      this.#say(`${cutText(name, 60)} is waiting for approval\n  call ${cutText(callId, 80)} of run ${runId}`);
+      this.#say(`${cutColumns(name, 60)} is waiting for approval\n  call ${cutColumns(callId, 80)} of run ${runId}`);
     if (!this.#follower.hasStarted) this.#say("your message runs after it");
     const missing = this.#holder.findMissing(neededTools);
     if (!this.#follower.canContinue)
-      this.#say(`it needs tools that are not available here: ${cutText(missing.join(", "), 200)}`);
-    this.#say(`the run is left waiting; to continue it:\n  ${cutText(this.#options.describeResume(missing), 2000)}`);
+      this.#say(`it needs tools that are not available here: ${cutColumns(missing.join(", "), 200)}`);
+    this.#say(`the run is left waiting; to continue it:\n  ${cutColumns(this.#options.describeResume(missing), 2000)}`);
   }
 
   #say(text: string): void {

@@ -11,6 +11,7 @@ import type { Environment } from "../find-store.ts";
 import { cleanText } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Settings } from "./settings.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 /** Fields left out of plain lines; JSON has them all. */
@@ -84,5 +85,5 @@ function createPlainLogger(terminal: Terminal): LoggerLike {
 
 function showValue(value: unknown): string {
   const shown = typeof value === "string" && /^[\w.:/@-]+$/.test(value) ? value : (JSON.stringify(value) ?? "");
-  return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN).toWellFormed()}…` : shown;
+  return shorten(shown, MAX_SHOWN);
 }

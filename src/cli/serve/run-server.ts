@@ -12,7 +12,7 @@ import { readLimits } from "../../server/guard/server-limits.ts";
 import { CliError } from "../command.ts";
 import { type AgentResources, openAgentResources } from "../agent-resources.ts";
 import { findStore } from "../find-store.ts";
-import { cutText } from "../fit-text.ts";
+import { cutColumns } from "../fit-text.ts";
 import { isMissingFile } from "../kb/default-knowledge-base.ts";
 import { openStore } from "../open-store.ts";
 import type { Terminal } from "../terminal.ts";
@@ -69,11 +69,11 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   stack.defer(() => auth.close());
   for (const warning of auth.warnings) terminal.warn(warning);
   const logger = await createLogger(values, terminal);
-  const resources = stack.use(await openResources(values, (warning) => terminal.warn(cutText(warning, 500))));
-  for (const warning of resources.warnings) terminal.warn(cutText(warning, 500));
+  const resources = stack.use(await openResources(values, (warning) => terminal.warn(cutColumns(warning, 500))));
+  for (const warning of resources.warnings) terminal.warn(cutColumns(warning, 500));
   const first = { name: formatModelName(parseModelName(values.model)), model: resources.model };
   const additional = await openAdditionalModels(collectModels(values), (warning) =>
-    terminal.warn(cutText(warning, 500)),
+    terminal.warn(cutColumns(warning, 500)),
   );
   if (signal.isStopping) return 0;
   const limits = collectLimits(values);

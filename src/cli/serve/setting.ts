@@ -4,6 +4,7 @@
  */
 import { describeValue } from "../../protocol/index.ts";
 import type { Environment } from "../find-store.ts";
+import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
 
 export interface SettingKind<T> {
   /** Placeholder of the value in the help text; absent for a boolean. */
@@ -120,13 +121,13 @@ const TIMES: readonly (readonly [unit: string, size: number])[] = [
 export const bytes = measure("SIZE", "a size such as 64KB or 10MB", BYTES, 1);
 /** A number without a unit is in milliseconds. */
 export const duration = measure("TIME", "a duration such as 500ms, 15s, 10m, 24h or 30d", TIMES, 1);
-export const durationOrNone = measure("TIME", "a duration such as 500ms, 15s or 10m, or 0", TIMES, 0, 2 ** 31 - 1);
+export const durationOrNone = measure("TIME", "a duration such as 500ms, 15s or 10m, or 0", TIMES, 0, MAX_TIMER_MS);
 export const timer = measure(
   "TIME",
   "a duration such as 500ms, 15s, 10m or 24h, at most 24 days",
   TIMES,
   1,
-  2 ** 31 - 1,
+  MAX_TIMER_MS,
 );
 
 function measure(

@@ -3,10 +3,10 @@
  * retries safe. `send` never rejects, even if the transport throws.
  */
 import type { ClientCommand, CommandResult, Transport } from "../transport.ts";
-import { untilAborted } from "../transport/until-aborted.ts";
 import { computeBackoff, type ReconnectOptions } from "./backoff.ts";
 import { type Clock, Pause } from "./clock.ts";
 import { isTemporaryRefusal } from "./temporary-refusal.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 export interface CommandSenderOptions {
   readonly transport: Transport;
@@ -48,7 +48,7 @@ export class CommandSender {
         : createLostResult("command_timeout", `The server did not answer the command within ${commandLimitMs} ms`));
     try {
       for (let sends = 1; ; sends++) {
-        outcome = await untilAborted(stop, this.#sendOnce(command, stop), giveUp);
+        outcome = await untilAborted(this.#sendOnce(command, stop), stop, giveUp);
         if (outcome.kind !== "lost" || stop.aborted) return outcome;
         await pause.wait(computeBackoff(sends, reconnect, clock.random(), outcome.retryAfterMs));
         if (stop.aborted) return outcome;

@@ -33,7 +33,7 @@ import {
 import { isTemporaryStatus, readMediaType, readRetryAfter, readText } from "./http-response.ts";
 import { CLOSED, parseJson, readRefusal, refuse, refuseForeign } from "./refusal.ts";
 import { type ClientToken, createAuthorization } from "./client-token.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 /** Options of `createFetchTransport`. */
 export interface FetchTransportOptions {
@@ -90,7 +90,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     open(request, sink, signal) {
       const stop = AbortSignal.any([signal, closing.signal]);
       if (closing.signal.aborted) return Promise.resolve(signal.aborted ? ABORTED : CLOSED);
-      return untilAborted(stop, readStream(request, sink, stop), () => ABORTED);
+      return untilAborted(readStream(request, sink, stop), stop, () => ABORTED);
     },
 
     send(command, signal) {
@@ -102,7 +102,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
         timeout.signal.aborted
           ? createTimedOutCommand(commandTimeoutMs)
           : createLostCommand("The command was aborted before it was answered");
-      return untilAborted(stop, postCommand(command, stop), onAbort).finally(() => clearTimeout(timer));
+      return untilAborted(postCommand(command, stop), stop, onAbort).finally(() => clearTimeout(timer));
     },
 
     close() {

@@ -3,7 +3,7 @@
  * texts, so updating a piece takes logarithmic time. Texts are only appended, never read, so that the JavaScript engine
  * does not flatten them.
  */
-import { cutText } from "./turn-quota.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface JoinedPiece {
   text: string;

@@ -6,8 +6,9 @@ import { type EventOf, isJsonObject, type JsonObject, type ToolCallEvent } from 
 import { PartialJson } from "../partial-json.ts";
 import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";
 import type { PartCell } from "./message-fold.ts";
-import { cutText, type TurnQuota } from "./turn-quota.ts";
+import type { TurnQuota } from "./turn-quota.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 /** Events that follow a tool_call. */
 export type CallEvent = EventOf<

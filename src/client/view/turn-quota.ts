@@ -6,6 +6,7 @@ import type { EventOf } from "../../protocol/index.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { IssueView } from "../view.ts";
 import type { ViewQuota } from "./growing-list.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 /** The part of a session that a turn needs. */
 export interface TurnHost {
@@ -49,13 +50,6 @@ export class TurnQuota implements ViewQuota {
     if (shown !== text) this.omit();
     return shown as T;
   }
-}
-
-/** Returns at most `limit` characters of `text`, without splitting a surrogate pair. */
-export function cutText(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const last = text.charCodeAt(limit - 1);
-  return text.slice(0, last >= 0xd800 && last < 0xdc00 ? limit - 1 : limit);
 }
 
 /** Fields that contain IDs of thoughts or nodes. */

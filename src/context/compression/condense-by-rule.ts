@@ -3,6 +3,7 @@
  * fit.
  */
 import type { ModelMessage } from "../../models/model.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** Maximum characters quoted from one message. */
 const EXCERPT = 120;
@@ -32,5 +33,5 @@ function excerpt(message: ModelMessage): readonly string[] {
     .replaceAll(/\s+/g, " ")
     .trim();
   if (line === "") return [];
-  return [`- ${message.role}: ${line.length <= EXCERPT ? line : `${line.slice(0, EXCERPT).toWellFormed()}…`}`];
+  return [`- ${message.role}: ${shorten(line, EXCERPT)}`];
 }

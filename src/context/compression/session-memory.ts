@@ -6,6 +6,7 @@ import { createCancelled } from "../../models/attempt-monitor.ts";
 import { BoundedMap } from "../../protocol/index.ts";
 import { ShortenedResults } from "./shorten-results.ts";
 import { Summaries } from "./summaries.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 const MAX_REPORTED = 256;
 
@@ -20,14 +21,8 @@ export class SessionMemory {
   waitFor(key: string, signal: AbortSignal): Promise<void> | undefined {
     const running = this.#inProgress.get(key);
     if (running === undefined) return undefined;
-    return new Promise((resolve, reject) => {
-      const onAbort = (): void => reject(createCancelled(signal.reason));
-      signal.addEventListener("abort", onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      void running.then(() => {
-        signal.removeEventListener("abort", onAbort);
-        resolve();
-      });
+    return untilAborted(running, signal).catch((reason: unknown) => {
+      throw createCancelled(reason);
     });
   }
 

@@ -6,12 +6,12 @@
  * Invariant: it terminates. The number of parts, the time and the length are limited, and the caller can abort.
  */
 import { callModel } from "../../models/call-model.ts";
-import { limitTimer } from "../../models/attempt-monitor.ts";
 import type { ModelListener, ModelMessage } from "../../models/model.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
 import { SummaryCalls, type SummaryCallsOptions } from "./summary-calls.ts";
 import { type Transcript, writeTranscript } from "./write-transcript.ts";
+import { limitTimer } from "../../protocol/limit-timer.ts";
 
 /** The messages to summarize and the limits of the summary. */
 export interface SummaryRequest extends SummaryCallsOptions {

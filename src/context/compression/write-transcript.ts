@@ -55,15 +55,18 @@ export async function writeTranscript(
 function* describeMessage(message: ModelMessage): Generator<object, void, undefined> {
   if (message.role === "system") return;
   for (const part of message.content) {
-    if (part.type === "text") yield { role: message.role, text: shorten(part.text) };
+    if (part.type === "text") yield { role: message.role, text: cutMiddle(part.text) };
     else if (part.type === "attachment") yield { role: message.role, file: describeFile(part) };
-    else if (part.type === "tool-call") yield { call: part.toolName, arguments: shorten(JSON.stringify(part.input)) };
+    else if (part.type === "tool-call") yield { call: part.toolName, arguments: cutMiddle(JSON.stringify(part.input)) };
     else if (part.type === "tool-result")
-      yield { [part.output.type === "error-text" ? "error" : "result"]: shorten(readOutput(part)), of: part.toolName };
+      yield {
+        [part.output.type === "error-text" ? "error" : "result"]: cutMiddle(readOutput(part)),
+        of: part.toolName,
+      };
   }
 }
 
-function shorten(text: string): string {
+function cutMiddle(text: string): string {
   if (text.length <= MAX_TEXT) return text;
   const half = MAX_TEXT / 2;
   const left = text.length - MAX_TEXT;

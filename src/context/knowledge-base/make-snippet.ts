@@ -2,6 +2,7 @@
  * Cuts the excerpt of a passage to show to users: a window around the part that matches the query best, cut between
  * words.
  */
+import { isInsidePair } from "../../protocol/cut-text.ts";
 
 /** Position of a query term, and its weight. */
 export interface Match {
@@ -44,15 +45,10 @@ function findStart(content: string, matches: readonly Match[]): number {
 
 function moveToBreak(content: string, from: number, limit: number): number {
   for (let at = from; at < limit; at++) if (BREAK.test(content[at] ?? "")) return at + 1;
-  return isSecondHalf(content, from) ? from + 1 : from;
+  return isInsidePair(content, from) ? from + 1 : from;
 }
 
 function moveBack(content: string, from: number, limit: number): number {
   for (let at = from; at > limit; at--) if (BREAK.test(content[at] ?? "")) return at;
-  return isSecondHalf(content, from) ? from - 1 : from;
-}
-
-function isSecondHalf(content: string, at: number): boolean {
-  const code = content.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff;
+  return isInsidePair(content, from) ? from - 1 : from;
 }

@@ -5,9 +5,9 @@
  * Invariant: no PDF blocks the event loop, and reading ends within its limits.
  */
 import { Worker } from "node:worker_threads";
-import { limitTimer } from "../../models/attempt-monitor.ts";
 import { fromPlainError, LoomError, type PlainError } from "../../protocol/loom-error.ts";
 import type { KnowledgeBaseLimits } from "./knowledge-base-options.ts";
+import { limitTimer } from "../../protocol/limit-timer.ts";
 
 export interface PdfText {
   readonly title: string | undefined;

@@ -7,6 +7,7 @@ import { countHits, listTerms } from "./content-words.ts";
 import type { OfflineLanguage } from "./offline-task.ts";
 import type { FoundPassage } from "./read-passages.ts";
 import { isChinese } from "./request-words.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** Maximum characters quoted from a passage. */
 const MAX_QUOTED = 1200;
@@ -95,10 +96,6 @@ function pickBlocks(question: string, text: string): string {
   }
   return picked
     .sort((a, b) => a.index - b.index)
-    .map(({ block }) => cut(block, MAX_QUOTED))
+    .map(({ block }) => shorten(block, MAX_QUOTED))
     .join("\n\n");
-}
-
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

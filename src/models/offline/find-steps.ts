@@ -5,6 +5,7 @@
 import { orderByLanguage, isRelevant } from "./choose-passage.ts";
 import type { OfflineLanguage } from "./offline-task.ts";
 import type { FoundPassage } from "./read-passages.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 export interface FoundSteps {
   readonly passage: FoundPassage;
@@ -66,13 +67,9 @@ export function cleanItem(item: string): string {
     cleaned += unmark(text.slice(from, code.index)) + (code[2] ?? "").replace(/^ (.*\S.*) $/, "$1");
     from = code.index + code[0].length;
   }
-  return cut((cleaned + unmark(text.slice(from))).trim());
+  return shorten((cleaned + unmark(text.slice(from))).trim(), MAX_ITEM);
 }
 
 function unmark(text: string): string {
   return text.replaceAll(STRONG, "$2").replaceAll(EMPHASIS, "$1");
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_ITEM ? text : `${text.slice(0, MAX_ITEM - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

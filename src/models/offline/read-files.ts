@@ -2,6 +2,7 @@
 import { isTextType } from "../describe-file.ts";
 import type { ModelMessage } from "../model.ts";
 import type { OfflineLanguage } from "./offline-task.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 export interface SeenFile {
   readonly name: string | undefined;
@@ -35,7 +36,7 @@ function quote(data: Uint8Array): string {
     .decode(data.subarray(0, 4 * MAX_QUOTED))
     .trim()
     .replaceAll(/\s+/g, " ");
-  return text.length <= MAX_QUOTED ? text : `${text.slice(0, MAX_QUOTED).toWellFormed()}…`;
+  return shorten(text, MAX_QUOTED);
 }
 
 /** Describes the files for the user. */

@@ -8,7 +8,6 @@ import { LoomError } from "../../protocol/index.ts";
 import { isThenable, toPromise, shield } from "../shield.ts";
 import { Backlog } from "./backlog.ts";
 import type { Callback, CallbackPayload } from "./callback.ts";
-import { copyJson } from "./copy-json.ts";
 
 /** Runs a function in a captured asynchronous context. */
 export type InContext = <R>(call: () => R) => R;
@@ -109,7 +108,7 @@ export class CallbackQueue {
     const { type } = payload;
     const delivery: Delivery = { queue: this, type, isOver: false, end: () => undefined };
     try {
-      const copy = copyJson(payload);
+      const copy = copyDeep(payload);
       const answer = inContext(() => CURRENT_DELIVERY.run(delivery, () => this.#callback.onEvent(type, copy)));
       if (isThenable(answer)) return this.#wait(delivery, answer, signal);
     } catch (error) {
@@ -223,4 +222,13 @@ function estimateBytes(payload: CallbackPayload): number {
   if (payload.type === "tool_calls_start")
     for (const { id, name } of payload.tool_calls) bytes += EVENT_BYTES + (id.length + name.length) * 2;
   return bytes;
+}
+
+/** Copies a JSON value several times faster than writing and parsing it: every callback gets a copy of every event. */
+function copyDeep<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => copyDeep(item)) as T;
+  const copy: { [name: string]: unknown } = { ...(value as object) };
+  for (const name of Object.keys(copy)) if (typeof copy[name] === "object") copy[name] = copyDeep(copy[name]);
+  return copy as T;
 }

@@ -8,6 +8,7 @@
 import type { Json } from "../../protocol/index.ts";
 import { redactNamedValues } from "./redact-named-values.ts";
 import { createSecretNames } from "./secret-names.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 /** Secrets to redact in addition to the known ones. */
 export interface RedactOptions {
@@ -80,10 +81,10 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
   const cleanText = (text: string, maxCharacters: number, depth = 0): string => {
     const window = maxCharacters + LOOK_AHEAD;
     const isCut = text.length > window;
-    let safe = isCut ? cutText(text, window) : cleanJson(text, depth);
+    let safe = isCut ? cutBeforeWord(text, window) : cleanJson(text, depth);
     for (const pattern of allPatterns) safe = safe.replaceAll(pattern, REDACTED);
     safe = redactNamedValues(safe, names, REDACTED);
-    if (safe.length > maxCharacters) return safe.slice(0, maxCharacters).toWellFormed() + ELLIPSIS;
+    if (safe.length > maxCharacters) return cutText(safe, maxCharacters) + ELLIPSIS;
     return isCut ? safe + ELLIPSIS : safe;
   };
 
@@ -162,7 +163,7 @@ export function createRedactor({ keys = [], patterns = [] }: RedactOptions = {})
  * Cuts at the start of a word if there is one nearby; some texts have no spaces. Removes the user part of a URL at the
  * cut.
  */
-function cutText(text: string, end: number): string {
+function cutBeforeWord(text: string, end: number): string {
   let start = end;
   while (start > end - MAX_WORD && start > 0 && !/\s/.test(text.charAt(start - 1))) start--;
   return text.slice(0, start).replace(/(?<=:\/\/)[^\s/]{1,512}$/, ELLIPSIS);

@@ -1,7 +1,6 @@
 /** The footer of a run: status, duration, token usage, verification and actions. */
 import type { ReactNode } from "react";
 import type { MessageView, StreamState, TurnView } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
@@ -10,6 +9,7 @@ import { formatDuration, formatNumber } from "../ui/format.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -61,7 +61,7 @@ export function RunFooter({ turn, state }: RunFooterProps): ReactNode {
   const { status, usage, durationMs } = turn;
   const answer = turn.messages.findLast(({ role }) => role === "assistant");
   const isCodeShown = turn.code === undefined || turn.code === status || showsCode(answer, turn.code);
-  const code = isCodeShown ? undefined : cutHead(turn.code ?? "", MAX_CODE);
+  const code = isCodeShown ? undefined : cutText(turn.code ?? "", MAX_CODE);
   // A reason that repeats the status adds nothing.
   const isReasonShown = turn.reason === undefined || turn.reason === status || showsReason(answer, turn.reason);
   const reason = isReasonShown ? undefined : turn.reason;

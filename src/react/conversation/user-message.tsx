@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { MessageView } from "../../client/index.ts";
 import { AttachmentList } from "../parts/attachment-list.tsx";
-import { foldText } from "../parts/cut-text.ts";
+import { foldText } from "../parts/fold-text.ts";
 import { InspectButton } from "../parts/inspect-button.tsx";
 import { Button, IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";

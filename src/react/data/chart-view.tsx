@@ -4,7 +4,6 @@
  */
 import { memo, type ReactNode, useId, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { ShortText } from "../parts/log-box.tsx";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { formatNumber } from "../ui/format.ts";
@@ -15,6 +14,7 @@ import { DataTree } from "./data-tree.tsx";
 import { type ChartDescription, describeChart } from "./describe-chart.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
 import { readChartNumbers, toVegaLite } from "./to-vega-lite.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -160,12 +160,12 @@ function formatDescription(
   return [
     kinds[kind ?? ""] ?? words.chart,
     words.points(say(points)),
-    ...series.map(({ name, min, max }) => words.range(cutHead(name, MAX_SAID), say(min), say(max))),
+    ...series.map(({ name, min, max }) => words.range(cutText(name, MAX_SAID), say(min), say(max))),
   ].join(words.stop);
 }
 
 function readTitle(data: JsonObject): string | undefined {
   const title = data["name"] ?? data["title"];
   const text = typeof title === "object" && title !== null ? (title as JsonObject)["text"] : title;
-  return typeof text === "string" && text !== "" ? cutHead(text, MAX_NAME) : undefined;
+  return typeof text === "string" && text !== "" ? cutText(text, MAX_NAME) : undefined;
 }

@@ -4,7 +4,6 @@
  */
 import { memo, type ReactNode, useDeferredValue, useMemo, useState } from "react";
 import type { JsonObject } from "../../protocol/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { ShortText } from "../parts/log-box.tsx";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
@@ -21,6 +20,7 @@ import { TableGrid } from "./table-grid.tsx";
 import { TablePages } from "./table-pages.tsx";
 import { useArrangedRows } from "./use-arranged-rows.ts";
 import { writeCsv } from "./write-csv.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -88,7 +88,7 @@ function TableView({ table, description, isNamed }: TableViewProps): ReactNode {
   const first = pageSize === Infinity ? 0 : shownPage * pageSize;
   const shown = useMemo(() => rows.subarray(first, first + pageSize), [rows, first, pageSize]);
   const say = (count: number): string => formatNumber(count, language);
-  const name = table.name === undefined ? words.table : cutHead(table.name, MAX_NAME);
+  const name = table.name === undefined ? words.table : cutText(table.name, MAX_NAME);
   const writeRows = (): string | Promise<string> => computeInSlices(writeCsv(table, rows));
   const save = async (): Promise<void> => saveText(`${name}.csv`, "text/csv", BYTE_ORDER_MARK + (await writeRows()));
   return (

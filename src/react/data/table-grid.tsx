@@ -5,7 +5,6 @@
 import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Json } from "../../protocol/index.ts";
 import { useVirtualizer } from "../conversation/use-virtualizer.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { Dialog } from "../ui/dialog.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -14,6 +13,7 @@ import type { Sorting } from "./arrange-rows.ts";
 import { estimateColumnWidths } from "./column-widths.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
 import { formatCell, type TableData, cellToText } from "./read-table.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -59,7 +59,7 @@ export function TableGrid({ table, name, rows, firstIndex, count, sorting, onSor
   const widths = getWidths(table);
   const titles = useMemo(
     () =>
-      table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : cutHead(title, MAX_TITLE))),
+      table.columns.map(({ title }, column) => (title === "" ? words.column(column + 1) : cutText(title, MAX_TITLE))),
     [table, words],
   );
   const virtualizer = useVirtualizer({
@@ -183,7 +183,7 @@ const Row = memo(function Row({ table, row, rowIndex, titles, onOpen }: RowProps
                 title={words.whole(title)}
                 onClick={() => onOpen({ title, text: formatFullCell(cell) })}
               >
-                {cutHead(text, LINE_TEXT)}
+                {cutText(text, LINE_TEXT)}
               </button>
             ) : (
               text
@@ -207,7 +207,7 @@ function CellDialog({ title, text, onClose }: OpenCell & { readonly onClose: () 
     <Dialog title={title} onClose={onClose}>
       <div className="loom-table-cell">
         <CopyButton getText={() => text} />
-        <pre>{cutHead(text, MAX_SHOWN)}</pre>
+        <pre>{cutText(text, MAX_SHOWN)}</pre>
         {text.length > MAX_SHOWN ? <p className="loom-data-note">{words.cut(text.length - MAX_SHOWN)}</p> : null}
       </div>
     </Dialog>

@@ -10,9 +10,9 @@ import { defineWords, useWords } from "../ui/words.ts";
 import { type SubmitState, ApprovalForm } from "./approval-form.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { Countdown } from "./clock-text.tsx";
-import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -90,7 +90,7 @@ export function ApprovalCard({ call, approval, stateKey, runId, isLive, onAnswer
   }
   const canAnswer = isLive && actions.approve !== undefined;
   const question = words.question(
-    call.toolName === "" ? words.unnamed : revealHidden(cutHead(call.toolName, MAX_NAME)),
+    call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME)),
   );
   return (
     <div className="loom-approval" role="group" aria-label={question}>
@@ -138,7 +138,7 @@ function Decision({ approval: { decision, actor, reason }, note, isOver, wasAnsw
     // The pressed button is gone, so focus moves to the outcome.
     if (wasAnsweredHere && document.activeElement === document.body) element.current?.focus({ preventScroll: true });
   }, [wasAnsweredHere]);
-  const by = actor === undefined ? undefined : cutHead(actor, MAX_NAME);
+  const by = actor === undefined ? undefined : cutText(actor, MAX_NAME);
   const text =
     decision === "approved"
       ? by === undefined

@@ -11,8 +11,8 @@ import {
   type FieldError,
   switchMode,
 } from "./approval-draft.ts";
-import { cutHead } from "./cut-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -181,7 +181,7 @@ function RawField({ text, reading, isDisabled, onChange }: RawFieldProps): React
 }
 
 function showName(name: string): string {
-  return revealHidden(cutHead(name, MAX_NAME));
+  return revealHidden(cutText(name, MAX_NAME));
 }
 
 /** Counts lines, with an estimate for lines that wrap. */

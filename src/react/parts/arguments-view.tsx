@@ -8,11 +8,12 @@ import type { Json } from "../../protocol/index.ts";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead, cutTail } from "./cut-text.ts";
+import { cutTail } from "./fold-text.ts";
 import { isContainer } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -94,7 +95,7 @@ interface ArgumentEntryProps {
 const ArgumentEntry = memo(function ArgumentEntry({ name, value, isGrowing }: ArgumentEntryProps): ReactNode {
   return (
     <div className="loom-argument">
-      <dt>{revealHidden(cutHead(name, MAX_NAME))}</dt>
+      <dt>{revealHidden(cutText(name, MAX_NAME))}</dt>
       <dd>
         {typeof value === "string" ? (
           <ShortText text={value} end={isGrowing ? "last" : "first"} isLive={isGrowing} isExact />

@@ -6,8 +6,8 @@ import { formatBytes, formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
 import { ImageItem } from "./image-item.tsx";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -34,7 +34,7 @@ export function AttachmentList({ attachments }: AttachmentListProps): ReactNode 
   return (
     <ul className="loom-attachments" aria-label={words.attachments}>
       {attachments.slice(0, MAX_SHOWN).map(({ blob_id, name, media_type, bytes }, index) => {
-        const title = name === undefined || name === "" ? words.unnamed : cutHead(name, MAX_NAME);
+        const title = name === undefined || name === "" ? words.unnamed : cutText(name, MAX_NAME);
         // A lone surrogate cannot be part of a URL.
         const address = blob_id.isWellFormed() ? ui.blobUrl?.(blob_id) : undefined;
         return (

@@ -1,7 +1,7 @@
 /** Messages for commands that failed. */
 import type { CommandResult } from "../../client/index.ts";
 import { defineWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export const COMMAND_WORDS = defineWords({
   en: {
@@ -40,6 +40,6 @@ export function describeCommandFailure(
     case "run_ended":
       return words.runEnded;
     default:
-      return words.refused(cutHead(outcome.message, MAX_MESSAGE), outcome.code);
+      return words.refused(cutText(outcome.message, MAX_MESSAGE), outcome.code);
   }
 }

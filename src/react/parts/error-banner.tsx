@@ -7,9 +7,9 @@ import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
 import { JsonView } from "./json-view.tsx";
 import { ShortText } from "./log-box.tsx";
+import { cutText } from "../../protocol/cut-text.ts";
 
 /** Summaries by error code. The message of an error comes in the language of its sender. */
 const EN_LEADS: ReadonlyMap<string, string> = new Map([
@@ -87,8 +87,8 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
   const { message, code, stage, errorType, recoverable, callId, details } = part;
   const facts = [
     ...(errorType === undefined ? [] : [words[errorType]]),
-    ...(stage === undefined ? [] : [words.stage(cutHead(stage, MAX_NAME))]),
-    ...(callId === undefined ? [] : [words.call(cutHead(callId, MAX_NAME))]),
+    ...(stage === undefined ? [] : [words.stage(cutText(stage, MAX_NAME))]),
+    ...(callId === undefined ? [] : [words.call(cutText(callId, MAX_NAME))]),
     ...(recoverable === false ? [words.final] : []),
   ];
   const retry = (): void => {
@@ -107,7 +107,7 @@ export function ErrorBanner({ part, isLive }: ErrorBannerProps): ReactNode {
         )}
         {code === undefined && facts.length === 0 ? null : (
           <p className="loom-error-facts">
-            {code === undefined ? null : <code>{cutHead(code, MAX_NAME)}</code>}
+            {code === undefined ? null : <code>{cutText(code, MAX_NAME)}</code>}
             {facts.map((fact) => (
               <span key={fact}>{fact}</span>
             ))}

@@ -6,9 +6,9 @@ import { type ReactNode, useState } from "react";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
 import { findImageSource } from "../text/find-image-source.ts";
 import { ImageViewer } from "./image-viewer.tsx";
+import { cutText, shorten } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -46,7 +46,7 @@ export function ImageItem({ url, alt = "", isTrusted = false, size = "part" }: I
   const source = isTrusted ? url : findImageSource(url, ui);
   const [failed, setFailed] = useState<string>();
   const [isViewed, setViewed] = useState(false);
-  const caption = cutHead(alt, MAX_ALT);
+  const caption = cutText(alt, MAX_ALT);
   const name = caption === "" ? words.image : caption;
   if (source === undefined || failed === source) {
     return (
@@ -60,7 +60,7 @@ export function ImageItem({ url, alt = "", isTrusted = false, size = "part" }: I
         <div>
           <p>{name}</p>
           <p className="loom-image-note">{source === undefined ? words.withheld : words.failed}</p>
-          <p className="loom-image-address">{url.length > MAX_ADDRESS ? `${cutHead(url, MAX_ADDRESS)}…` : url}</p>
+          <p className="loom-image-address">{shorten(url, MAX_ADDRESS)}</p>
         </div>
       </div>
     );

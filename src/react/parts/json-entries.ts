@@ -1,7 +1,7 @@
 /** Reads entries and summaries of JSON values without walking the whole value. */
 import type { Json, JsonObject } from "../../protocol/index.ts";
-import { cutHead } from "./cut-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
+import { cutText, shorten } from "../../protocol/cut-text.ts";
 
 export type JsonContainer = JsonObject | readonly Json[];
 
@@ -34,17 +34,17 @@ export function gistValue(value: Json): string {
   const entries = names.slice(0, MAX_GIST_ENTRIES).map((name) => {
     const entry = readEntry(value, name);
     const text = isContainer(entry) ? (Array.isArray(entry) ? "[…]" : "{…}") : gistLeaf(entry);
-    return isList ? text : `${cutHead(name, MAX_GIST)}: ${text}`;
+    return isList ? text : `${cutText(name, MAX_GIST)}: ${text}`;
   });
   if (names.length > MAX_GIST_ENTRIES) entries.push("…");
   const line = entries.join(", ");
-  return revealHidden(line.length > MAX_GIST ? `${cutHead(line, MAX_GIST)}…` : line);
+  return revealHidden(shorten(line, MAX_GIST));
 }
 
 /** Line breaks are replaced by spaces. */
 function gistLeaf(value: string | number | boolean | null): string {
   if (typeof value !== "string") return String(value);
-  const text = cutHead(value, MAX_GIST).replaceAll(/\s+/g, " ");
+  const text = cutText(value, MAX_GIST).replaceAll(/\s+/g, " ");
   return text.length < value.length ? `${text}…` : text;
 }
 

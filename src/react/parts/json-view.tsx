@@ -6,10 +6,10 @@ import { formatNumber } from "../ui/format.ts";
 import { Icon } from "../ui/icon.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
 import { gistValue, isContainer, readEntry, listNames, type JsonContainer } from "./json-entries.ts";
 import { ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -121,7 +121,7 @@ function JsonEntries({ value, names, openLevels }: JsonEntriesProps): ReactNode 
 const MAX_NAME = 200;
 
 function showName(name: string): string {
-  return revealHidden(name.length > MAX_NAME ? `${cutHead(name, MAX_NAME)}…` : name);
+  return revealHidden(shorten(name, MAX_NAME));
 }
 
 function JsonLeaf({ value }: { readonly value: string | number | boolean | null }): ReactNode {

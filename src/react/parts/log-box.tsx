@@ -8,10 +8,11 @@ import { CopyButton } from "../ui/copy-button.tsx";
 import { formatNumber } from "../ui/format.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead, cutTail, findBlocks, foldText } from "./cut-text.ts";
+import { cutTail, findBlocks, foldText } from "./fold-text.ts";
 import { revealHidden } from "./reveal-hidden.ts";
 import { useFollowEnd } from "./use-follow-end.ts";
 import { useThrottledText } from "./use-throttled-text.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -116,7 +117,7 @@ export function ShortText({ text: given, end = "first", isLive = false, isExact 
   const text = useThrottledText(given, isLive);
   const show = (shown: string): string => (isExact ? revealHidden(shown) : shown);
   if (text.length <= SHORT) return <span className="loom-short">{show(text)}</span>;
-  const part = end === "first" ? `${cutHead(text, SHORT)}…` : `…${cutTail(text, SHORT)}`;
+  const part = end === "first" ? shorten(text, SHORT) : `…${cutTail(text, SHORT)}`;
   return (
     <span className="loom-short">
       {show(isAll ? cutTail(text, MAX_ALL) : part)}{" "}

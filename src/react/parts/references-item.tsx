@@ -8,8 +8,8 @@ import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { sanitizeLink } from "../text/sanitize-link.ts";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -49,7 +49,7 @@ export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNod
   const [isOpen, setOpen] = useCachedState(`${turnKey}/${part.key}/open`, false);
   const [limit, setLimit] = useState(STEP);
   const { sources, docCount } = part;
-  const query = part.query === undefined ? undefined : cutHead(part.query, MAX_QUERY);
+  const query = part.query === undefined ? undefined : cutText(part.query, MAX_QUERY);
   const count = formatNumber(Math.max(docCount, sources.length), language);
   const title =
     query === undefined ? words.sources(count) : docCount === 0 ? words.none(query) : words.found(count, query);
@@ -87,7 +87,7 @@ export function ReferencesItem({ part, turnKey }: ReferencesItemProps): ReactNod
 function SourceEntry({ source, position }: { readonly source: Reference; readonly position: number }): ReactNode {
   const words = useWords(WORDS);
   const { uri, snippet, score, ref = position, firstLine, lastLine } = source;
-  const title = cutHead(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
+  const title = cutText(source.title === "" ? (uri ?? "") : source.title, MAX_TITLE);
   const href = uri === undefined ? undefined : sanitizeLink(uri);
   const facts = [
     ...(firstLine === undefined ? [] : [words.lines(firstLine, lastLine ?? firstLine)]),
@@ -106,7 +106,7 @@ function SourceEntry({ source, position }: { readonly source: Reference; readonl
         )}
         {facts.length === 0 ? null : <span className="loom-source-facts">{facts.join(" · ")}</span>}
         {uri !== undefined && href === undefined && uri !== title ? (
-          <span className="loom-source-facts">{cutHead(uri, MAX_TITLE)}</span>
+          <span className="loom-source-facts">{cutText(uri, MAX_TITLE)}</span>
         ) : null}
         {snippet === undefined || snippet === "" ? null : (
           <p className="loom-source-snippet">

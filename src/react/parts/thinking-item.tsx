@@ -13,9 +13,10 @@ import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { Elapsed } from "./clock-text.tsx";
-import { cutHead, findLastLine } from "./cut-text.ts";
+import { findLastLine } from "./fold-text.ts";
 import { LogBox } from "./log-box.tsx";
 import { useThrottledText } from "./use-throttled-text.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -113,7 +114,7 @@ export function ThinkingItem(props: ThinkingItemProps): ReactNode {
 const MAX_FIRST = 200;
 
 function findFirstLine(text: string): string {
-  return cutHead(text.trimStart(), MAX_FIRST).split("\n", 1)[0] ?? "";
+  return cutText(text.trimStart(), MAX_FIRST).split("\n", 1)[0] ?? "";
 }
 
 function nameStage(stage: string, words: (typeof WORDS)["en"]): string {
@@ -123,6 +124,6 @@ function nameStage(stage: string, words: (typeof WORDS)["en"]): string {
     case "analyzing":
       return words[stage];
     default:
-      return cutHead(stage, MAX_STAGE);
+      return cutText(stage, MAX_STAGE);
   }
 }

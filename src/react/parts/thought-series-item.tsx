@@ -12,7 +12,7 @@ import { Spinner } from "../ui/indicators.tsx";
 import { useCachedState } from "../ui/ui-state-cache.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
-import { findLastLine } from "./cut-text.ts";
+import { findLastLine } from "./fold-text.ts";
 import { InspectButton } from "./inspect-button.tsx";
 import { ThinkingItem } from "./thinking-item.tsx";
 import { useThrottledText } from "./use-throttled-text.ts";

@@ -7,9 +7,9 @@ import { ProgressBar } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { COMMAND_WORDS, describeCommandFailure } from "./command-words.ts";
-import { cutHead } from "./cut-text.ts";
 import { ShortText } from "./log-box.tsx";
 import { PendingTodoChanges } from "./pending-todo-changes.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -58,7 +58,7 @@ function OpenTodo({ list: { listId, title, items } }: { readonly list: TodoList 
   const changes = usePendingTodoChanges(listId, items);
   const shown = items.map((item) => ({ item, isDone: changes?.read(item) ?? item.completed }));
   const done = shown.filter(({ isDone }) => isDone).length;
-  const name = title === undefined || title === "" ? words.untitled : cutHead(title, MAX_TITLE);
+  const name = title === undefined || title === "" ? words.untitled : cutText(title, MAX_TITLE);
   const left = items.length - limit;
   return (
     <div className="loom-card loom-todo" role="group" aria-label={name}>
@@ -113,7 +113,7 @@ function TodoFailureLine({
   const text = items.find(({ id }) => id === failure.itemId)?.text ?? failure.itemId;
   return (
     <p className="loom-todo-trouble" role="alert">
-      {words.failed(cutHead(text, MAX_QUOTED), describeCommandFailure(failure.outcome, commandWords) ?? "")}
+      {words.failed(cutText(text, MAX_QUOTED), describeCommandFailure(failure.outcome, commandWords) ?? "")}
     </p>
   );
 }

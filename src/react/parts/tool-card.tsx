@@ -14,12 +14,12 @@ import { defineWords, useWords } from "../ui/words.ts";
 import { ApprovalCard } from "./approval-card.tsx";
 import { ArgumentsView } from "./arguments-view.tsx";
 import { Elapsed } from "./clock-text.tsx";
-import { cutHead } from "./cut-text.ts";
 import { gistValue, isContainer, isEmpty, readJsonText } from "./json-entries.ts";
 import { JsonView } from "./json-view.tsx";
 import { LogBox, ShortText } from "./log-box.tsx";
 import { revealHidden } from "./reveal-hidden.ts";
 import { ToolStatus } from "./tool-status.tsx";
+import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({
   en: {
@@ -76,7 +76,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
   const isOpen =
     choice === undefined || (isAwaitingApproval && !choice.wasAwaitingApproval) ? status !== "success" : choice.isOpen;
   const isGoing = isLive && status === "running";
-  const name = call.toolName === "" ? words.unnamed : revealHidden(cutHead(call.toolName, MAX_NAME));
+  const name = call.toolName === "" ? words.unnamed : revealHidden(cutText(call.toolName, MAX_NAME));
   const summary = (
     <span className="loom-tool-head">
       <span className="loom-tool-label">
@@ -113,7 +113,7 @@ export function ToolCard({ call, partKey, turnKey, runId, isLive }: ToolCardProp
       {isGoing && (progress !== undefined || progressMessage !== undefined) ? (
         <div className="loom-tool-progress">
           <ProgressBar value={progress} label={words.progress} />
-          <span>{progressMessage === undefined ? `${progress} %` : cutHead(progressMessage, MAX_PROGRESS)}</span>
+          <span>{progressMessage === undefined ? `${progress} %` : cutText(progressMessage, MAX_PROGRESS)}</span>
         </div>
       ) : null}
     </div>
@@ -171,7 +171,7 @@ function ToolBody({ call, stateKey, runId, isLive, onAnswer }: ToolBodyProps): R
         <ToolSection title={words.error}>
           <div className="loom-tool-error">
             <ShortText text={error.message} />
-            {error.code === undefined ? null : <code>{cutHead(error.code, MAX_NAME)}</code>}
+            {error.code === undefined ? null : <code>{cutText(error.code, MAX_NAME)}</code>}
           </div>
         </ToolSection>
       )}

@@ -1,6 +1,6 @@
 /** Throttles updates of a growing text: the longer the text, the larger the steps. */
 import { useState } from "react";
-import { isUpdateDue } from "./cut-text.ts";
+import { isUpdateDue } from "./fold-text.ts";
 
 /** Returns the text as of its last step, and the full text once it stops growing. */
 export function useThrottledText(text: string, isGrowing: boolean): string {

@@ -1,10 +1,10 @@
 /** Panel below a drawing with the details of the selected item. Escape closes it. */
 import { type ReactNode, useEffect, useRef } from "react";
-import { cutHead } from "../parts/cut-text.ts";
 import { IconButton } from "../ui/button.tsx";
 import { CopyButton } from "../ui/copy-button.tsx";
 import { useWords } from "../ui/words.ts";
 import { DRAWING_WORDS } from "./thoughts-words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface DetailPanelProps {
   readonly label: string;
@@ -60,7 +60,7 @@ export function DetailText({ text, variant }: { readonly text: string; readonly 
   return (
     <div className={`loom-detail-text${variant === undefined ? "" : " loom-detail-bad"}`}>
       <div className="loom-detail-words" tabIndex={0} role="group">
-        {cutHead(text, SHOWN_TEXT)}
+        {cutText(text, SHOWN_TEXT)}
       </div>
       <CopyButton getText={() => text} />
       {text.length > SHOWN_TEXT ? <p className="loom-detail-note">{words.cut(SHOWN_TEXT)}</p> : null}

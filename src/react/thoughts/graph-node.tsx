@@ -1,11 +1,11 @@
 /** One step in the drawing of a graph. */
 import { memo, type ReactNode } from "react";
 import type { GraphNodeView } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { useWords } from "../ui/words.ts";
 import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface GraphNodeProps {
   readonly node: GraphNodeView;
@@ -38,12 +38,12 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
   const { id, label, status, operation, expandedFrom, error } = node;
   const words = useWords(GRAPH_WORDS);
   const icon = ICONS[status];
-  const name = cutHead(label ?? id, SHOWN_TEXT);
+  const name = cutText(label ?? id, SHOWN_TEXT);
   const spoken = [
     ...(added === 0 ? [] : [words.expandedText(added)]),
-    ...(error === undefined ? [] : [cutHead(error, SHOWN_TEXT)]),
+    ...(error === undefined ? [] : [cutText(error, SHOWN_TEXT)]),
     ...(needs === "" ? [] : [words.needsText(needs)]),
-    ...(expandedFrom === undefined ? [] : [words.addedBy(cutHead(expandedFrom, SHOWN_TEXT))]),
+    ...(expandedFrom === undefined ? [] : [words.addedBy(cutText(expandedFrom, SHOWN_TEXT))]),
   ].map((each) => words.pause + each);
   return (
     <div
@@ -58,7 +58,7 @@ export const GraphNode = memo(function GraphNode(props: GraphNodeProps): ReactNo
       aria-posinset={position + 1}
       aria-setsize={props.count}
       style={{ transform: `translate(${x}px, ${y}px)` }}
-      title={expandedFrom === undefined ? undefined : words.addedBy(cutHead(expandedFrom, SHOWN_TEXT))}
+      title={expandedFrom === undefined ? undefined : words.addedBy(cutText(expandedFrom, SHOWN_TEXT))}
       onClick={() => props.onChoose(position)}
     >
       <span className="loom-step-name">{name}</span>

@@ -1,7 +1,6 @@
 /** Details of one step of a graph: result, dependencies and expansion. */
 import type { ReactNode } from "react";
 import type { GraphNodeView, GraphView } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { formatDuration } from "../ui/format.ts";
 import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -9,6 +8,7 @@ import { useWords } from "../ui/words.ts";
 import { DetailPanel, DetailText, Fact } from "./detail-panel.tsx";
 import { Score } from "./score.tsx";
 import { GRAPH_WORDS, nameOperation } from "./thoughts-words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface GraphPanelProps {
   readonly graph: GraphView;
@@ -60,7 +60,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
       head={
         <>
           <Badge tone={STEP_TONES[node.status]}>{words[node.status]}</Badge>
-          <strong>{cutHead(node.label ?? node.id, SHOWN_LABEL)}</strong>
+          <strong>{cutText(node.label ?? node.id, SHOWN_LABEL)}</strong>
         </>
       }
     >
@@ -79,7 +79,7 @@ export function GraphPanel(props: GraphPanelProps): ReactNode {
             <Fact key={name} name={name}>
               {ids.slice(0, MAX_LISTED).map((id) => (
                 <button key={id} type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
-                  {cutHead(id, SHOWN_NAME)}
+                  {cutText(id, SHOWN_NAME)}
                 </button>
               ))}
               {ids.length > MAX_LISTED ? words.more(ids.length - MAX_LISTED) : null}
@@ -109,7 +109,7 @@ function Scores({
         <div key={`${at} ${id}`} className="loom-fact">
           <dt>
             <button type="button" className="loom-thoughts-link" onClick={() => onSelect(id)}>
-              {cutHead(id, SHOWN_NAME)}
+              {cutText(id, SHOWN_NAME)}
             </button>
           </dt>
           <dd>

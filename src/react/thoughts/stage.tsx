@@ -5,7 +5,6 @@
 import { memo, type ReactNode, useState } from "react";
 import type { TurnView } from "../../client/index.ts";
 import { useSecondsFormat } from "../parts/clock-text.tsx";
-import { cutHead } from "../parts/cut-text.ts";
 import { Icon } from "../ui/icon.tsx";
 import { ProgressBar, Spinner } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -13,6 +12,7 @@ import { useNow } from "../ui/use-now.ts";
 import { useWords } from "../ui/words.ts";
 import { findStage, type Stage } from "./find-stage.ts";
 import { STAGE_WORDS } from "./stage-words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 /** Shows the current stage of a run and its elapsed time. Renders nothing once the run has ended. */
 export function StageLine({ turn }: { readonly turn: TurnView }): ReactNode {
@@ -65,8 +65,8 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
       const message = stage.kind === "calling" ? (stage.message ?? "") : "";
       const others = stage.others === 0 ? "" : words.others(stage.others);
       return {
-        title: words[stage.kind](cutHead(stage.tool, SHOWN_NAME)),
-        detail: [others, cutHead(message, SHOWN_MESSAGE)].filter((each) => each !== "").join(" · "),
+        title: words[stage.kind](cutText(stage.tool, SHOWN_NAME)),
+        detail: [others, cutText(message, SHOWN_MESSAGE)].filter((each) => each !== "").join(" · "),
       };
     }
     case "expanding":
@@ -82,7 +82,7 @@ export function describeStage(stage: Stage, words: StageWords): StageText {
         ].join(" · "),
       };
     case "graph": {
-      const names = stage.nodes.map((name) => cutHead(name, SHOWN_NAME)).join(words.and);
+      const names = stage.nodes.map((name) => cutText(name, SHOWN_NAME)).join(words.and);
       return {
         title: words.graph,
         detail: [words.done(stage.done, stage.total), names + (stage.more === 0 ? "" : words.more(stage.more))].join(
@@ -105,7 +105,7 @@ function describeThinking(stage: string | undefined, words: StageWords): string 
     case "reasoning":
       return words.thinking;
     default:
-      return words.thinkingOther(cutHead(stage, SHOWN_NAME));
+      return words.thinkingOther(cutText(stage, SHOWN_NAME));
   }
 }
 

@@ -1,12 +1,12 @@
 /** Connection badge: one word for the state of the stream, and a panel with the reason and the verification result. */
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import type { StreamState } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { Button } from "../ui/button.tsx";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { Spinner } from "../ui/indicators.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import { describeStream, type StreamPhase } from "./describe-stream.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface StreamStatusProps {
   /** State of the session; undefined before the first event. */
@@ -155,7 +155,7 @@ function StreamVerification({ state: { reason, verified, undetectable } }: { rea
     <>
       {reason === undefined ? null : (
         <p className="loom-stream-reason">
-          {words.reason(cutHead(reason.message, SHOWN_REASON))} <code>{reason.code}</code>
+          {words.reason(cutText(reason.message, SHOWN_REASON))} <code>{reason.code}</code>
         </p>
       )}
       {undetectable.length > 0 ? (

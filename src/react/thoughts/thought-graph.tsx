@@ -4,7 +4,6 @@
  */
 import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
 import type { GraphView } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
@@ -16,6 +15,7 @@ import { GRID } from "./grid.ts";
 import { type GraphLayout, layoutGraph } from "./layout-graph.ts";
 import { GRAPH_WORDS } from "./thoughts-words.ts";
 import { type DrawingState, useDrawingState } from "./use-drawing-state.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface ThoughtGraphProps {
   readonly graph: GraphView;
@@ -136,7 +136,7 @@ function GraphBody({ graph, turnKey, isLive, selected, select }: GraphBodyProps)
               added={added.get(node.id)?.length ?? 0}
               needs={box.before
                 .slice(0, MAX_NAMED)
-                .map((nodeIndex) => cutHead(nodes[nodeIndex]?.id ?? "", SHOWN_NAME))
+                .map((nodeIndex) => cutText(nodes[nodeIndex]?.id ?? "", SHOWN_NAME))
                 .join(", ")}
               isSelected={node.id === selected?.id}
               isTabStop={position === current}

@@ -1,11 +1,11 @@
 /** One thought in the drawing of a tree, or the placeholder of folded siblings. */
 import { memo, type ReactNode } from "react";
 import type { ThoughtView } from "../../client/index.ts";
-import { cutHead } from "../parts/cut-text.ts";
 import { Icon, type IconName } from "../ui/icon.tsx";
 import { useWords } from "../ui/words.ts";
 import { Score } from "./score.tsx";
 import { TREE_WORDS } from "./thoughts-words.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface ThoughtNodeProps {
   readonly thought: ThoughtView | undefined;
@@ -75,9 +75,9 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
       data-small={props.isSmall}
       aria-selected={props.isSelected}
       aria-expanded={isOpen}
-      title={reason === undefined ? undefined : cutHead(reason, SHOWN_TEXT)}
+      title={reason === undefined ? undefined : cutText(reason, SHOWN_TEXT)}
     >
-      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : cutHead(text, SHOWN_TEXT)}</span>
+      <span className="loom-thought-text">{text.trim() === "" ? words.unnamed : cutText(text, SHOWN_TEXT)}</span>
       <span className="loom-thought-foot">
         {icon === undefined ? null : <Icon name={icon} />}
         {score === undefined ? (
@@ -91,7 +91,7 @@ export const ThoughtNode = memo(function ThoughtNode(props: ThoughtNodeProps): R
         {reason === undefined ? null : (
           <>
             <span className="loom-said">{words.pause}</span>
-            <span className="loom-thought-reason">{cutHead(reason, SHOWN_TEXT)}</span>
+            <span className="loom-thought-reason">{cutText(reason, SHOWN_TEXT)}</span>
           </>
         )}
         {folded === 0 ? null : <span className="loom-said">{`${words.pause}${words.foldedBelow(folded)}`}</span>}

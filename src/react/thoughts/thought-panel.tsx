@@ -1,6 +1,5 @@
 /** Details of one thought: text, status, score and path. */
 import type { ReactNode } from "react";
-import { cutHead } from "../parts/cut-text.ts";
 import { formatNumber } from "../ui/format.ts";
 import { Badge, type BadgeTone } from "../ui/indicators.tsx";
 import { useUi } from "../ui/ui-context.tsx";
@@ -11,6 +10,7 @@ import { findBestScore, listChain } from "./explain-thoughts.ts";
 import { formatScore } from "./score.tsx";
 import { TREE_WORDS } from "./thoughts-words.ts";
 import type { TreeIndex } from "./tree-index.ts";
+import { cutText } from "../../protocol/cut-text.ts";
 
 export interface ThoughtPanelProps {
   readonly index: TreeIndex;
@@ -44,7 +44,7 @@ export function ThoughtPanel(props: ThoughtPanelProps): ReactNode {
   const below = (index.sizes[thoughtIndex] ?? 1) - 1;
   const nameOf = (above: number): string => {
     const text = index.thoughts[above]?.text.trim() ?? "";
-    return text === "" ? words.unnamed : cutHead(text, SHOWN_NAME);
+    return text === "" ? words.unnamed : cutText(text, SHOWN_NAME);
   };
   return (
     <DetailPanel
@@ -104,7 +104,7 @@ function StatusReason({
   if (thought.status === "abandoned")
     return (
       <p className="loom-detail-why">
-        {reason === undefined ? words.whyAbandonedUnknown : words.whyAbandoned(cutHead(reason, SHOWN_REASON))}
+        {reason === undefined ? words.whyAbandonedUnknown : words.whyAbandoned(cutText(reason, SHOWN_REASON))}
       </p>
     );
   if (thought.status !== "pruned") return null;

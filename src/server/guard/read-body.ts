@@ -4,6 +4,7 @@
  * response.
  */
 import { LoomError } from "../../protocol/index.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 /** Limits for discarding the rest of a rejected body. */
 const REST_MS = 400;
@@ -64,12 +65,10 @@ function readNext(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   signal: AbortSignal,
 ): Promise<ReadableStreamReadResult<Uint8Array>> {
-  const { promise, resolve, reject } = Promise.withResolvers<ReadableStreamReadResult<Uint8Array>>();
-  const onAbort = () => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  reader.read().then(resolve, (cause: unknown) => reject(streamCut(cause)));
-  return promise.finally(() => signal.removeEventListener("abort", onAbort));
+  const next = reader.read().catch((cause: unknown) => {
+    throw streamCut(cause);
+  });
+  return untilAborted(next, signal);
 }
 
 export function streamCut(cause?: unknown): LoomError {

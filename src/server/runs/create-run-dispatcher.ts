@@ -9,6 +9,7 @@ import { HeldSessions } from "./held-sessions.ts";
 import { OrphanWatch } from "./orphan-watch.ts";
 import type { CloseRunsOptions, RunDispatcher } from "./run-dispatcher.ts";
 import { AgentRegistry, type ServedAgents } from "./agent-registry.ts";
+import { limitTimer } from "../../protocol/limit-timer.ts";
 
 export interface RunDispatcherOptions {
   readonly log: Log;
@@ -40,9 +41,6 @@ export interface RunDispatcherOptions {
 
 const MAX_SESSIONS = 4000;
 const MIN_OBSERVED_SESSIONS = 10_000;
-/** Node runs a timer with a longer delay immediately. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
 export function createRunDispatcher(options: RunDispatcherOptions): RunDispatcher {
   const { log, observers = [], maxSessions = MAX_SESSIONS, maxOpening = 32, lingerMs = 2000, sweepMs = 5000 } = options;
   const registry = new AgentRegistry(log, options.agents, {
@@ -75,7 +73,7 @@ export function createRunDispatcher(options: RunDispatcherOptions): RunDispatche
   const close = async ({ graceMs }: CloseRunsOptions): Promise<void> => {
     orphans.stop();
     const grace = Promise.withResolvers<void>();
-    const timer = setTimeout(grace.resolve, Math.min(Math.max(0, graceMs), MAX_TIMER_MS));
+    const timer = setTimeout(grace.resolve, limitTimer(Math.max(0, graceMs)));
     await held.close(grace.promise);
     clearTimeout(timer);
     await observation.idle();

@@ -2,6 +2,7 @@
 import { type Log, RECHECK_MS } from "../../log/index.ts";
 import { assertIncarnation } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { createWakeup } from "../../log/create-wakeup.ts";
 
 export interface RunRangeOptions {
   readonly log: Log;
@@ -42,31 +43,19 @@ export class RunRange {
    */
   async waitForStart(incarnation: string, signal: AbortSignal): Promise<void> {
     const { log, sessionId } = this.#options;
-    let rang = false;
-    let wake: (() => void) | undefined;
-    const ring = (): void => {
-      rang = true;
-      wake?.();
-    };
-    const unwatch = log.watch(sessionId, ring, { hintsOnly: true });
-    signal.addEventListener("abort", ring, { once: true });
+    const wakeup = createWakeup(signal);
+    const unwatch = log.watch(sessionId, wakeup.notify, { hintsOnly: true });
     try {
-      while (!signal.aborted) {
-        rang = false;
+      while (!wakeup.isAborted) {
+        wakeup.reset();
         await this.#checkStart(incarnation);
         if (this.#first !== undefined) return;
-        if (rang) continue;
-        const { promise, resolve } = Promise.withResolvers<void>();
-        wake = resolve;
         // Hints can be lost, so poll as well.
-        const timer = setTimeout(resolve, RECHECK_MS).unref();
-        await promise;
-        clearTimeout(timer);
-        wake = undefined;
+        await wakeup.wait(RECHECK_MS);
       }
     } finally {
       unwatch();
-      signal.removeEventListener("abort", ring);
+      wakeup.close();
     }
   }
 

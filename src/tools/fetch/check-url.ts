@@ -5,8 +5,8 @@
 import type { LookupAddress } from "node:dns";
 import { isIP } from "node:net";
 import { LoomError } from "../../protocol/index.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { isPublicAddress } from "./public-address.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 export interface UrlRules {
   /** Hosts that can be fetched although they are not public: `host`, or `host:port` to also allow that port. */

@@ -1,6 +1,6 @@
 /** Runs work with a time limit and a signal. */
 import { LoomError } from "../../protocol/index.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 /** Throws `tool_timeout` after `timeoutMs`, or the reason of `outer` if it aborts. */
 export async function withDeadline<T>(

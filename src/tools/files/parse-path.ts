@@ -3,6 +3,7 @@
  */
 import { Buffer } from "node:buffer";
 import { LoomError } from "../../protocol/index.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 const MAX_PATH_BYTES = 4096;
 /** Limit of common file systems. */
@@ -46,14 +47,14 @@ export function stripRoot(path: string, roots: readonly string[]): string | unde
 }
 
 export function refusePath(path: string, why: string): LoomError {
-  return new LoomError("path_refused", `The path ${quotePath(path)} ${why}`, { path: shorten(path) });
+  return new LoomError("path_refused", `The path ${quotePath(path)} ${why}`, { path: cutPath(path) });
 }
 
 /** Quotes a path for a message: on one line, with limited length. */
 export function quotePath(path: string): string {
-  return JSON.stringify(shorten(path));
+  return JSON.stringify(cutPath(path));
 }
 
-function shorten(path: string): string {
-  return path.length > 200 ? `${path.slice(0, 200).toWellFormed()}…` : path.toWellFormed();
+function cutPath(path: string): string {
+  return shorten(path.toWellFormed(), 200);
 }

@@ -3,11 +3,11 @@
  * hints of the tool or by the option.
  */
 import { isDeeperThan, isJsonObject, type JsonObject } from "../../protocol/index.ts";
-import { shorten } from "../describe-failure.ts";
 import type { Tool } from "../tool.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { readMcpResult } from "./read-mcp-result.ts";
 import { showImages } from "./show-images.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /** What a server declares about a tool, for decisions about approval. */
 export interface McpToolHints {
@@ -63,8 +63,8 @@ export function createMcpTool(
   // Tools that require MCP tasks are not supported.
   if (isJsonObject(execution) && execution["taskSupport"] === "required") return undefined;
   const hinted = isJsonObject(annotations) ? annotations : {};
-  const displayTitle = [title, hinted["title"]].find(isNotBlank);
-  const text = isNotBlank(description) ? description : (displayTitle ?? tool);
+  const displayTitle = [title, hinted["title"]].find(isNotBlank)?.toWellFormed();
+  const text = isNotBlank(description) ? description.toWellFormed() : (displayTitle ?? tool.toWellFormed());
   const hints: McpToolHints = {
     server: server.name,
     tool,
@@ -122,7 +122,7 @@ function limitReports(
   return (progress, total, message) => {
     const share = total !== undefined && total > 0 ? (100 * progress) / total : last;
     const percent = Number.isFinite(share) ? Math.round(Math.min(100, Math.max(0, share))) : last;
-    const text = message === undefined ? undefined : shorten(message, 500);
+    const text = message === undefined ? undefined : shorten(message.toWellFormed(), 500);
     const isNews = percent !== last || text !== lastMessage || reports === 0;
     if (!isNews || reports >= MAX_REPORTS) return;
     reports += 1;

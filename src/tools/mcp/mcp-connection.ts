@@ -8,11 +8,11 @@
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
-import { untilAborted } from "../until-aborted.ts";
 import { settleRequests } from "./settle-requests.ts";
 import { ChildTransport } from "./child-transport.ts";
 import { limitResponses } from "./limit-response.ts";
 import type { HttpServerConfig, McpServerConfig, StdioServerConfig } from "./read-mcp-config.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
 
 export interface McpConnectionOptions {
   readonly startTimeoutMs: number;

@@ -8,11 +8,12 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
-import { describeFailure, dropStack, shorten } from "../describe-failure.ts";
-import { untilAborted } from "../until-aborted.ts";
+import { describeFailure, dropStack } from "../describe-failure.ts";
 import { listSecrets } from "./list-secrets.ts";
 import { type McpConnection, openMcpConnection, type McpRequestSettings } from "./mcp-connection.ts";
 import type { McpServerConfig } from "./read-mcp-config.ts";
+import { untilAborted } from "../../protocol/until-aborted.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 /**
  * `down`: restarted by the next call. `failed`: not restarted for `forgiveMs`, or unable to list its tools. `closed`:
@@ -318,6 +319,6 @@ export class McpServer {
 
   /** Cleans a message of a server: no secrets, no stack, one line, limited length. */
   #cleanMessage(text: string): string {
-    return shorten(dropStack(this.redact(text)).replaceAll(/\s+/g, " ").trim(), MAX_ERROR);
+    return shorten(dropStack(this.redact(text.toWellFormed())).replaceAll(/\s+/g, " ").trim(), MAX_ERROR);
   }
 }

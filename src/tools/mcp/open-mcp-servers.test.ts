@@ -143,7 +143,7 @@ describe("declared tools", () => {
     ]);
     expect(mcp.servers[1]).toMatchObject({ tools: 9, toolsLeftOut: 8 });
     const find = (name: string): Tool | undefined => mcp.tools.find((tool) => tool.name === name);
-    expect(find("odd__words")?.description).toHaveLength(2001);
+    expect(find("odd__words")?.description).toHaveLength(2000);
     expect(find("odd__no-schema")).toMatchObject({ inputSchema: { type: "object" }, description: "no-schema" });
     expect(find("odd__no-schema")).not.toHaveProperty("title");
     expect(find("odd__reads")).toMatchObject({ title: "Read it", description: "Reads, and says so." });

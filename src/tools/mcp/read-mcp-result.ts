@@ -3,9 +3,10 @@
  * Every part of the response can be missing, invalid or too large.
  */
 import { isJsonObject, type ImageEvent, type Json, type JsonObject } from "../../protocol/index.ts";
-import { dropStack, shorten } from "../describe-failure.ts";
+import { dropStack } from "../describe-failure.ts";
 import type { ToolCallResult } from "../tool.ts";
 import { toolResult } from "../tool-result.ts";
+import { shorten } from "../../protocol/cut-text.ts";
 
 export interface McpCallResult {
   readonly result: ToolCallResult;
@@ -80,5 +81,5 @@ function readPart(part: JsonObject): string {
 
 function textOf(value: JsonObject, field: string): string {
   const text = value[field];
-  return typeof text === "string" ? text : "";
+  return typeof text === "string" ? text.toWellFormed() : "";
 }

@@ -8,7 +8,7 @@ import type { ThoughtResult } from "./read-thought.ts";
 const MAX_TASK = 300;
 
 export function writeOutline(task: string, language: OfflineLanguage): string {
-  const title = shorten(task);
+  const title = firstLineOf(task);
   const points = POINTS.find(([words]) => words.test(title))?.[1] ?? ANYTHING;
   const said = points[language];
   if (language === "zh") return `${title}${MARK.zh}：${said}${said.endsWith("？") ? "" : "。"}`;
@@ -90,14 +90,14 @@ export function combineResults(task: string, known: readonly ThoughtResult[], la
   const results = [...new Map(known.toReversed().map((one) => [one.text, one])).values()].toReversed();
   const texts = results.map(({ text }) => text);
   if (texts.every((text) => isPlain(text))) return texts.join(language === "zh" ? "" : " ");
-  return [`## ${shorten(task)}`, ...results.map(writeSection)].join("\n\n");
+  return [`## ${firstLineOf(task)}`, ...results.map(writeSection)].join("\n\n");
 }
 
 /** A part with its own headings moves one level down. */
 function writeSection({ task, text }: ThoughtResult): string {
   if (text.startsWith("#")) return text.replaceAll(/^(#{2,4}) /gm, "#$1 ");
   const [, title = "", points = ""] = OUTLINE.exec(text) ?? [];
-  if (title === "") return `### ${shorten(task)}\n\n${text}`;
+  if (title === "") return `### ${firstLineOf(task)}\n\n${text}`;
   return `### ${title}\n\n${points.charAt(0).toUpperCase()}${points.slice(1)}`;
 }
 
@@ -141,7 +141,7 @@ export function rateResult({ text }: ThoughtResult, words: readonly string[]): n
 
 const MAX_RATED = 4000;
 
-function shorten(task: string): string {
+function firstLineOf(task: string): string {
   const [line = ""] = task.trim().slice(0, MAX_TASK).split("\n");
   return line.toWellFormed();
 }

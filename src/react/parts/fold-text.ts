@@ -2,11 +2,7 @@
  * Truncates long texts, so that rendering cost does not grow with their length. Texts only grow at their end, so an
  * offset stays valid. Surrogate pairs are never split.
  */
-
-/** Returns the first `max` characters. */
-export function cutHead(text: string, max: number): string {
-  return text.length <= max ? text : text.slice(0, toCharacterBoundary(text, max));
-}
+import { cutText, isInsidePair } from "../../protocol/cut-text.ts";
 
 /** Returns the last `max` characters. */
 export function cutTail(text: string, max: number): string {
@@ -27,10 +23,10 @@ export function foldText(text: string, maxLines: number, max: number): string {
   let end = 0;
   for (let lines = 0; lines < maxLines; lines++) {
     const next = text.indexOf("\n", end);
-    if (next === -1) return cutHead(text, max);
+    if (next === -1) return cutText(text, max);
     end = next + 1;
   }
-  return end >= text.length ? cutHead(text, max) : cutHead(text.slice(0, end - 1), max);
+  return end >= text.length ? cutText(text, max) : cutText(text.slice(0, end - 1), max);
 }
 
 export type TextRange = readonly [from: number, to: number];
@@ -74,6 +70,5 @@ export function isUpdateDue(shown: number, length: number): boolean {
 
 /** Moves an offset out of a surrogate pair. */
 function toCharacterBoundary(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return at > 0 && code >= 0xdc00 && code <= 0xdfff ? at + 1 : at;
+  return isInsidePair(text, at) ? at + 1 : at;
 }

@@ -1,7 +1,7 @@
 // Truncated text must match the original, stay within its limit, and not split characters.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutHead, cutTail, findBlocks, findLastLine, foldText, isUpdateDue } from "./cut-text.ts";
+import { cutTail, findBlocks, findLastLine, foldText, isUpdateDue } from "./fold-text.ts";
 
 const texts = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
@@ -11,18 +11,6 @@ const texts = fc.oneof(
 const isWhole = (text: string): boolean => !/^[\uDC00-\uDFFF]/.test(text) && !/[\uD800-\uDBFF]$/.test(text);
 
 describe("truncation", () => {
-  it("keeps the beginning", () => {
-    fc.assert(
-      fc.property(texts, fc.integer({ min: 1, max: 40 }), (text, max) => {
-        const head = cutHead(text, max);
-        expect(text.startsWith(head)).toBe(true);
-        expect(head.length).toBeLessThanOrEqual(max + 1);
-        if (text.length > max) expect(head.length).toBeGreaterThanOrEqual(max);
-        if (text.isWellFormed()) expect(isWhole(head)).toBe(true);
-      }),
-    );
-  });
-
   it("keeps the end", () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 2, max: 40 }), (text, max) => {
