@@ -14,7 +14,7 @@ import type { HistoryOptions } from "./conversation.ts";
 import type { GotOptions } from "./got/got.ts";
 import type { ReactOptions } from "./react/react.ts";
 import type { RetrievalOptions } from "./retrieve-context.ts";
-import type { TotOptions } from "./tot/tot.ts";
+import type { TotOptions } from "./tot/tot-settings.ts";
 
 /** Options of agents of every kind. */
 export interface CommonOptions {

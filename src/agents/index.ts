@@ -13,4 +13,4 @@ export type { RetrievalOptions } from "./retrieve-context.ts";
 export { RunMessages } from "./run-messages.ts";
 export type { RunProblem, RunResult, RunSource, RunUsage } from "./run-result.ts";
 export type { AnswerStream, StreamEvent } from "./stream-answer.ts";
-export type { TotOptions } from "./tot/tot.ts";
+export type { TotOptions } from "./tot/tot-settings.ts";

@@ -57,5 +57,6 @@ export {
   type UiPlugins,
   UiProvider,
   useUi,
+  type UiLanguage,
 } from "./ui/ui-context.tsx";
-export { chooseLanguage, defineWords, type UiLanguage, useWords, type Words } from "./ui/words.ts";
+export { chooseLanguage, defineWords, useWords, type Words } from "./ui/words.ts";

@@ -5,7 +5,7 @@ import { eventsOf, SESSION, createAgentFixture } from "./agent-fixture.ts";
 import { RECEIVER_LIMITS } from "../../src/client/limits.ts";
 import { SessionFold } from "../../src/client/view/session-fold.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
-import type { TotOptions } from "../../src/agents/tot/tot.ts";
+import type { TotOptions } from "../../src/agents/tot/tot-settings.ts";
 import {
   playTree,
   readPrompt,

@@ -4,7 +4,7 @@
  */
 import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage, ModelRequest } from "../../models/model.ts";
-import { type ErrorCode, type ErrorEvent, isLoomError } from "../../protocol/index.ts";
+import { type ErrorCode, type ErrorEvent, type GotNodeCompleteEvent, isLoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { think, type ThinkResult } from "../think.ts";
 import { fitTexts } from "./fit-texts.ts";
@@ -46,6 +46,11 @@ export interface Execution {
   /** Number of nodes planned so far, expansions included. */
   total: number;
 }
+
+/** The text of a thought and further fields of its event. */
+export type ThoughtOutcome = { readonly text: string } & Partial<
+  Pick<GotNodeCompleteEvent, "result_summary" | "scored" | "scores">
+>;
 
 /** Maximum characters of known results in a prompt. */
 const MAX_KNOWN_CHARACTERS = 200_000;

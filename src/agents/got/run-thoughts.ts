@@ -10,8 +10,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { describeError } from "../../engine/index.ts";
 import type { PartContext, RetryPolicy } from "../../graph/index.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
-import { type GotNodeCompleteEvent, isLoomError, LoomError } from "../../protocol/index.ts";
-import { type Execution, fitKnownResults, type GotLimits, listKnownResults } from "./execution.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import { type Execution, fitKnownResults, type GotLimits, listKnownResults, type ThoughtOutcome } from "./execution.ts";
 import { expandNode } from "./expand-node.ts";
 import { joinMissing, type MissingNodes, NONE_MISSING } from "./missing-nodes.ts";
 import { listFinalNodes, type PlanNode, toLabel } from "./plan.ts";
@@ -141,11 +141,6 @@ async function runThought(
     }
   }
 }
-
-/** The text of a thought and further fields of its event. */
-export type ThoughtOutcome = { readonly text: string } & Partial<
-  Pick<GotNodeCompleteEvent, "result_summary" | "scored" | "scores">
->;
 
 interface WorkOptions {
   readonly depth: number;

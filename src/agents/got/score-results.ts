@@ -6,10 +6,9 @@ import type { PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import { isJsonObject } from "../../protocol/index.ts";
 import { readLastObject } from "../read-json.ts";
-import { askForJson, createWarning, type Execution } from "./execution.ts";
+import { askForJson, createWarning, type Execution, type ThoughtOutcome } from "./execution.ts";
 import { type PlanNode, toLabel } from "./plan.ts";
 import { askForScores, askForScoresAgain, type KnownResult } from "./prompts.ts";
-import type { ThoughtOutcome } from "./run-thoughts.ts";
 
 /** Scores in the order of the results. */
 type Scores = { readonly scores: readonly number[] } | { readonly fault: string; readonly said: string };

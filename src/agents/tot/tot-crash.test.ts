@@ -6,7 +6,7 @@ import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture
 import type { Session } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { type EventOf, isJsonObject, type StampedRecord, type UpdatesEvent } from "../../protocol/index.ts";
-import type { TotOptions } from "./tot.ts";
+import type { TotOptions } from "./tot-settings.ts";
 import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
 
 const world: ScriptedTree = {

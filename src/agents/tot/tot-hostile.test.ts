@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import type { CommonOptions } from "../index.ts";
-import type { TotOptions } from "./tot.ts";
+import type { TotOptions } from "./tot-settings.ts";
 import { type QuestionKind, readPrompt, rebuildTree } from "./tree-script.contract.ts";
 
 type Say = (request: ScriptedRequest) => ScriptedTurn | string;

@@ -1,7 +1,52 @@
-/** Validated options of a tree search, with defaults. */
+/** Options of a tree search: their declaration, validation and defaults. */
 import { LoomError } from "../../protocol/index.ts";
-import type { TotOptions } from "./tot.ts";
 
+/** Options of the kind `tot`. */
+export interface TotOptions {
+  /**
+   * `breadth` continues with the best `beam` thoughts of each level. `depth` continues with the best thought, and
+   * backtracks to the next best if none reaches `threshold`. Default: `breadth`.
+   */
+  readonly strategy?: "breadth" | "depth";
+  /** Thoughts per level that are continued; only for `breadth`. Default: 5. */
+  readonly beam?: number;
+  /**
+   * Lowest value of a promising thought, from 0 to 1; others are dead ends. A value of 0 is always a dead end. Only for
+   * `evaluate: "value"`. Default: 0.05 for `breadth`, 0.3 for `depth`.
+   */
+  readonly threshold?: number;
+  /** `propose` lists all candidates in one call. `sample` makes one call per candidate. Default: `propose`. */
+  readonly generate?: "propose" | "sample";
+  /** Maximum candidates per thought. Default: 16 for `propose`, 5 for `sample`. */
+  readonly candidates?: number;
+  /**
+   * `value` rates each thought separately. `vote` compares the thoughts of a level and ranks them by votes; there are
+   * no dead ends. Default: `value`.
+   */
+  readonly evaluate?: "value" | "vote";
+  /** Model calls per rating: values are averaged, votes are counted. Default: 1 for `value`, 3 for `vote`. */
+  readonly evaluations?: number;
+  /** Maximum depth of the tree. Default: 8. */
+  readonly maxDepth?: number;
+  /**
+   * Maximum number of backtracks; 0 turns backtracking off. When this or one of the next three limits is reached, the
+   * search reports `budget_spent` and answers with the best thought so far. Default: 20.
+   */
+  readonly maxBacktracks?: number;
+  /** Maximum thoughts of the tree. Default: 1,000. */
+  readonly maxThoughts?: number;
+  /** Maximum tokens of all calls, as reported by the provider. Default: 2,000,000. */
+  readonly maxTokens?: number;
+  /**
+   * Maximum milliseconds since the start of the run, including the time users need for approvals. Running calls are not
+   * interrupted. Default: 1,800,000.
+   */
+  readonly maxMs?: number;
+  /** Maximum parallel model calls, and maximum thoughts whose tools run in parallel. Default: 8. */
+  readonly concurrency?: number;
+}
+
+/** Validated options with defaults. */
 export type TotSettings = Required<TotOptions>;
 
 /** A level is written as one record of at most 1 MiB. */

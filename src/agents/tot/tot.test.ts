@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { AnyEvent, StampedRecord } from "../../protocol/index.ts";
 import { agent } from "../index.ts";
-import type { TotOptions } from "./tot.ts";
+import type { TotOptions } from "./tot-settings.ts";
 import { findThought, playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
 
 const tree: ScriptedTree = {

@@ -10,21 +10,10 @@ import type { PartContent } from "./event-parts.ts";
 import { GrowingList } from "./growing-list.ts";
 import { JoinedText } from "./joined-text.ts";
 import type { PartAuthor } from "./part-author.ts";
+import type { PartCell } from "./part-cell.ts";
 import { TextCell, type TextKind } from "./text-cell.ts";
 import { ToolCell } from "./tool-cell.ts";
 import type { TurnQuota } from "./turn-quota.ts";
-
-/** A mutable part of a message. */
-export interface PartCell {
-  /** Index among the message's parts; -1 after removal. */
-  index: number;
-  isChanged: boolean;
-  /** Next part in the linked list of parts changed since the last `show`. */
-  nextChanged: PartCell | undefined;
-  /** Completes the part. Returns false if nothing changed. */
-  finish(now: number | undefined): boolean;
-  show(): MessagePart;
-}
 
 export class MessageFold {
   readonly #quota: TurnQuota;

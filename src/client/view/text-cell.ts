@@ -1,7 +1,7 @@
 /** A growing text or thinking part. It is changed in place and creates its immutable part on demand. */
 import type { TextPart, ThinkingPart } from "../view.ts";
 import type { JoinedText, JoinedPiece } from "./joined-text.ts";
-import type { PartCell } from "./message-fold.ts";
+import type { PartCell } from "./part-cell.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 
 export type TextCellPart = TextPart | ThinkingPart;

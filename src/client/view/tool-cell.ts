@@ -5,7 +5,7 @@
 import { type EventOf, isJsonObject, type JsonObject, type ToolCallEvent } from "../../protocol/index.ts";
 import { PartialJson } from "../partial-json.ts";
 import type { ApprovalView, ToolCall, ToolPart, ToolResult } from "../view.ts";
-import type { PartCell } from "./message-fold.ts";
+import type { PartCell } from "./part-cell.ts";
 import type { TurnQuota } from "./turn-quota.ts";
 import { findDuration, makeView, withFields } from "./with-fields.ts";
 import { cutText } from "../../protocol/cut-text.ts";

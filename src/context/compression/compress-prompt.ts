@@ -15,19 +15,14 @@ import type { Prompt } from "./compressor.ts";
 import { digestMessages } from "./digest-messages.ts";
 import { describeFailure, replaceTurns } from "./replace-turns.ts";
 import { splitTurns, type ConversationTurns } from "./split-turns.ts";
-import {
-  describeCoverage,
-  listRestorable,
-  type PlacedSummary,
-  type RestorableMessages,
-  type Summary,
-} from "./summaries.ts";
+import { describeCoverage, listRestorable, type PlacedSummary, type RestorableMessages } from "./summaries.ts";
 import {
   SUMMARY_OVERHEAD,
   isSummaryMessage,
   limitSummary,
   writeSummaryMessage,
   writeSummaryText,
+  type Summary,
 } from "./summary-message.ts";
 import { shortenText } from "./write-summary.ts";
 

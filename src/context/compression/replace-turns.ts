@@ -10,8 +10,7 @@ import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
 import { condenseByRule } from "./condense-by-rule.ts";
 import { findModelFamily } from "./model-family.ts";
-import type { Summary } from "./summaries.ts";
-import { SUMMARY_OVERHEAD } from "./summary-message.ts";
+import { SUMMARY_OVERHEAD, type Summary } from "./summary-message.ts";
 import { shortenText, type WrittenSummary, writeSummary } from "./write-summary.ts";
 
 export type Replacement = Pick<Summary, "text" | "missing" | "isDrop">;

@@ -5,19 +5,7 @@
 import type { ModelMessage } from "../../models/model.ts";
 import type { CompressionAppliedEvent } from "../../protocol/index.ts";
 import { digestMessages, isRestorable, LOOK_BACK } from "./digest-messages.ts";
-import { readSummaryText } from "./summary-message.ts";
-
-/** Text that replaces the messages it covers. */
-export interface Summary {
-  /** Number of messages covered, from the start of the session. */
-  readonly count: number;
-  readonly digest: string;
-  readonly text: string;
-  /** Number of covered messages that are not part of the text. */
-  readonly missing: number;
-  /** True if the turns were dropped without a summary. The next summary includes them if they are still available. */
-  readonly isDrop: boolean;
-}
+import { readSummaryText, type Summary } from "./summary-message.ts";
 
 /** A summary and the index of the first message it does not cover. */
 export interface PlacedSummary {

@@ -3,8 +3,19 @@
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { PromptTokens } from "./prompt-tokens.ts";
-import type { Summary } from "./summaries.ts";
 import { shortenText } from "./write-summary.ts";
+
+/** Text that replaces the messages it covers. */
+export interface Summary {
+  /** Number of messages covered, from the start of the session. */
+  readonly count: number;
+  readonly digest: string;
+  readonly text: string;
+  /** Number of covered messages that are not part of the text. */
+  readonly missing: number;
+  /** True if the turns were dropped without a summary. The next summary includes them if they are still available. */
+  readonly isDrop: boolean;
+}
 
 /** Tokens of the text around a summary. */
 export const SUMMARY_OVERHEAD = 60;

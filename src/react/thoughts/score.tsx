@@ -1,7 +1,7 @@
 /** A score as a number and a bar. */
 import type { ReactNode } from "react";
 import { useUi } from "../ui/ui-context.tsx";
-import type { UiLanguage } from "../ui/words.ts";
+import type { UiLanguage } from "../ui/ui-context.tsx";
 
 export function formatScore(score: number, language: UiLanguage): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: 2 }).format(score);

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { computeViews, listViews } from "../../../test/views.ts";
 import type { GraphView, StreamState, TreeView, TurnView } from "../../client/index.ts";
 import { UiProvider } from "../ui/ui-context.tsx";
-import type { UiLanguage } from "../ui/words.ts";
+import type { UiLanguage } from "../ui/ui-context.tsx";
 import { StageLine } from "./stage.tsx";
 import { StreamStatus } from "./stream-status.tsx";
 import { ThoughtGraph } from "./thought-graph.tsx";

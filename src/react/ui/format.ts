@@ -1,5 +1,5 @@
 /** Formats numbers, times, durations and byte sizes in the UI language. */
-import type { UiLanguage } from "./words.ts";
+import type { UiLanguage } from "./ui-context.tsx";
 
 const LOCALES: { readonly [L in UiLanguage]: string } = { en: "en", zh: "zh-CN" };
 

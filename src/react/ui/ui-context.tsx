@@ -5,7 +5,9 @@
 import { type ComponentType, createContext, type ReactNode, use, useMemo } from "react";
 import type { CommandResult, TurnView } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
-import type { UiLanguage } from "./words.ts";
+
+/** A supported UI language. */
+export type UiLanguage = "en" | "zh";
 
 /** Identifies an element of the page, to find the frames it came from. */
 export interface ElementTarget {

@@ -2,10 +2,7 @@
  * UI strings in English and Chinese. Each module defines its own table; a string that is missing in one language does
  * not compile.
  */
-import { useUi } from "./ui-context.tsx";
-
-/** A supported UI language. */
-export type UiLanguage = "en" | "zh";
+import { type UiLanguage, useUi } from "./ui-context.tsx";
 
 /** A string, or a function that fills in values. */
 type TranslatedText = string | ((...values: never[]) => string);
