@@ -31,6 +31,7 @@ export interface DependencyFault {
 const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "@hono/node-server",
   "@tanstack/virtual-core",
+  "entities",
   "hono",
   "jose",
   "marked",

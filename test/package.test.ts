@@ -25,9 +25,17 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>;
 }
 
-/** Dependencies of the React components. */
-const COMPONENTS = ["marked", "@tanstack/virtual-core"];
 const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf8")) as Manifest;
+/** Packages that entry points need: runtime dependencies and an optional peer. */
+const READS_HTML = ["entities"];
+const NEEDED: { readonly [entryPoint: string]: readonly string[] } = {
+  ".": READS_HTML,
+  "./context": READS_HTML,
+  "./tools": READS_HTML,
+  "./agents": READS_HTML,
+  "./react": ["react", "marked", "@tanstack/virtual-core"],
+  "./server": Object.keys(manifest.dependencies),
+};
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "loom-package-")));
 const project = join(folder, "project");
 const installed = join(project, "node_modules", manifest.name);
@@ -82,17 +90,12 @@ describe("the installed package", () => {
     expect(existsSync(join(installed, "test"))).toBe(false);
   });
 
-  const entryPoints = Object.keys(manifest.exports).filter((entryPoint) => !/\.(?:json|css)$/.test(entryPoint));
+  const entryPoints = Object.keys(manifest.exports)
+    .filter((entryPoint) => !/\.(?:json|css)$/.test(entryPoint))
+    // Those that need no package come first and are imported without any.
+    .toSorted((a, b) => Number(Object.hasOwn(NEEDED, a)) - Number(Object.hasOwn(NEEDED, b)));
   it.each(entryPoints)("imports %s", (entryPoint) => {
-    // Only ./react and ./server need packages: an optional peer and the runtime dependencies. They come last, so the
-    // others are imported without these packages.
-    const needed =
-      entryPoint === "./react"
-        ? ["react", ...COMPONENTS]
-        : entryPoint === "./server"
-          ? Object.keys(manifest.dependencies)
-          : [];
-    for (const name of needed)
+    for (const name of NEEDED[entryPoint] ?? [])
       cpSync(join(packageRoot, "node_modules", name), join(project, "node_modules", name), { recursive: true });
     const specifier = manifest.name + entryPoint.slice(1);
     const program = `import * as entryPoint from ${JSON.stringify(specifier)}; console.log(Object.keys(entryPoint).length);`;

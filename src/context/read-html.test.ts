@@ -43,6 +43,11 @@ describe("readHtml", () => {
     ['<a href="javascript:alert(1)">click</a>', "click"],
     ["</p></p></div>", ""],
     ["&#0;&#xD800;&#x110000;", "���"],
+    ["caf&eacute; &rarr; &CounterClockwiseContourIntegral; &amp &__proto__;", "café → ∳ & &__proto__;"],
+    ["<a href='/?a=1&copy=2&amp;b=3'>link</a>", "link (/?a=1&copy=2&b=3)"],
+    ['<p title = "a > b">spaced', "spaced"],
+    ["<!-->shown<!--->too", "showntoo"],
+    ["<script>a = '</scripts>no'</script>yes", "yes"],
     ["<", "<"],
     ['<h1>Hi</h1><svg class="i"/><p>seen</p>', "# Hi\n\nseen"],
     ['<script src="x.js"/><p>seen</p>', "seen"],
@@ -56,6 +61,7 @@ describe("readHtml", () => {
       expect(await readHtmlAsync(html, undefined)).toBe(readHtml(html));
     }
     expect(readHtml("&amp;".repeat(30_000))).toBe("&".repeat(30_000));
+    expect(readHtml("&CounterClockwiseContourIntegral;".repeat(5000))).toBe("∳".repeat(5000));
     const reading = readHtmlAsync("<b>x".repeat(100_000), AbortSignal.abort(new Error("enough")));
     await expect(reading).rejects.toThrow("enough");
   });
@@ -81,6 +87,10 @@ describe("readHtml", () => {
     "</",
     "<script",
     "&#1",
+    "&",
+    "&amp",
+    "&CounterClockwise",
+    "<a b = ",
     "<!--",
     "<a href='",
     "<pre>\n",

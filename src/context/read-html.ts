@@ -5,6 +5,7 @@
  * Invariant: the cost is linear in the length of the page.
  */
 import { setImmediate as yieldToLoop } from "node:timers/promises";
+import { decodeHTML, decodeHTMLAttribute } from "entities/decode";
 
 /** Elements whose content is not text to read. */
 const SKIPPED: ReadonlySet<string> = new Set(
@@ -21,42 +22,14 @@ const BLOCKS: ReadonlySet<string> = new Set([
 /** Blocks separated by an empty line. */
 const WIDE: ReadonlySet<string> = new Set("p h1 h2 h3 h4 h5 h6 ul ol table pre blockquote title".split(" "));
 
-const ENTITIES: { readonly [name: string]: string | undefined } = {
-  __proto__: null as never,
-  amp: "&",
-  lt: "<",
-  gt: ">",
-  quot: '"',
-  apos: "'",
-  nbsp: " ",
-  copy: "©",
-  reg: "®",
-  trade: "™",
-  hellip: "…",
-  mdash: "—",
-  ndash: "–",
-  lsquo: "‘",
-  rsquo: "’",
-  ldquo: "“",
-  rdquo: "”",
-  laquo: "«",
-  raquo: "»",
-  bull: "•",
-  middot: "·",
-  times: "×",
-  deg: "°",
-  euro: "€",
-  pound: "£",
-  yen: "¥",
-};
-const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi;
 const HREF = /(?:^|\s)href\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i;
 const MAX_HREF = 500;
 
 /** Number of tags, and of characters between two tags, after which the async reader yields to the event loop. */
 const YIELD_TAGS = 2000;
 const YIELD_CHARACTERS = 50_000;
-const MAX_ENTITY = 10;
+/** Length of the longest named entity. */
+const MAX_ENTITY = "&CounterClockwiseContourIntegral;".length;
 
 /** Returns the readable text of an HTML page. */
 export function readHtml(html: string): string {
@@ -192,7 +165,8 @@ interface HtmlTag {
 /** Reads the tag, comment or declaration at `start`. */
 function readTag(html: string, start: number): HtmlTag {
   if (html.startsWith("<!--", start)) {
-    const end = html.indexOf("-->", start + 4);
+    // `<!-->` is a whole comment.
+    const end = html.indexOf("-->", start + 2);
     return { ...NAMELESS, end: end < 0 ? html.length : end + 3 };
   }
   const isClosing = html[start + 1] === "/";
@@ -212,11 +186,13 @@ const NAMELESS = { kind: "other", name: "", attributes: "" } as const;
 /** Returns the index after the `>` that ends a tag. Ignores `>` inside quoted attributes. */
 function findEnd(html: string, from: number): number {
   let quote = "";
+  let isAfterEquals = false;
   for (let at = from; at < html.length; at += 1) {
     const character = html[at] ?? "";
     if (quote !== "") quote = character === quote ? "" : quote;
     else if (character === ">") return at + 1;
-    else if ((character === '"' || character === "'") && html[at - 1] === "=") quote = character;
+    else if (isAfterEquals && (character === '"' || character === "'")) quote = character;
+    isAfterEquals = character === "=" || (isAfterEquals && /\s/.test(character));
   }
   return html.length;
 }
@@ -224,24 +200,22 @@ function findEnd(html: string, from: number): number {
 /** Returns the index after the closing tag of a skipped element; undefined if there is none. */
 function findClosing(html: string, name: string, from: number): number | undefined {
   for (let at = html.indexOf("</", from); at >= 0; at = html.indexOf("</", at + 2)) {
-    if (html.slice(at + 2, at + 2 + name.length).toLowerCase() === name) return findEnd(html, at + 2);
+    const end = at + 2 + name.length;
+    // `</scripts>` does not close `<script>`.
+    if (html.slice(at + 2, end).toLowerCase() === name && !/[^\s/>]/.test(html[end] ?? ""))
+      return findEnd(html, at + 2);
   }
   return undefined;
 }
 
 function findHref(attributes: string): string | undefined {
   const found = HREF.exec(attributes.slice(0, 4 * MAX_HREF));
-  const href = decodeEntities(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
+  const href = decodeHTMLAttribute(found?.[1] ?? found?.[2] ?? found?.[3] ?? "").trim();
   return /^(?:https?:|\/|[\w.])/i.test(href) && !/^javascript:/i.test(href) && href.length <= MAX_HREF
     ? href
     : undefined;
 }
 
 function decodeEntities(text: string): string {
-  if (!text.includes("&")) return text;
-  return text.replaceAll(ENTITY, (whole, decimal?: string, hexadecimal?: string, name?: string) => {
-    if (name !== undefined) return ENTITIES[name] ?? ENTITIES[name.toLowerCase()] ?? whole;
-    const code = decimal === undefined ? Number.parseInt(hexadecimal ?? "", 16) : Number(decimal);
-    return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff) ? String.fromCodePoint(code) : "�";
-  });
+  return text.includes("&") ? decodeHTML(text).replaceAll("\u00A0", " ") : text;
 }
