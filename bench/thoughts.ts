@@ -138,14 +138,9 @@ async function runPeer(plan: readonly PlannedNode[]): Promise<void> {
   const State = Annotation.Root({
     results: Annotation<{ [id: string]: string }>({ reducer: (a, b) => ({ ...a, ...b }), default: () => ({}) }),
   });
-  let builder = new StateGraph(State) as unknown as {
-    addNode(id: string, work: () => unknown): typeof builder;
-    addEdge(from: string | string[], to: string): typeof builder;
-    compile(): { stream(input: object, options: object): Promise<AsyncIterable<unknown>> };
-  };
-  for (const { id } of plan)
-    builder = builder.addNode(id, async () => ({ results: { [id]: "a thought of a few words" } }));
-  for (const { id, needs } of plan) builder = builder.addEdge(needs.length === 0 ? START : [...needs], id);
+  const builder = new StateGraph(State);
+  for (const { id } of plan) builder.addNode(id, async () => ({ results: { [id]: "a thought of a few words" } }));
+  for (const { id, needs } of plan) builder.addEdge(needs.length === 0 ? START : [...needs], id);
   const options = { recursionLimit: LAYERS + 10, streamMode: "updates" };
   let updates = 0;
   for await (const _ of await builder.compile().stream({ results: {} }, options)) updates++;

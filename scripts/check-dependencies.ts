@@ -1,5 +1,6 @@
-// Checks the packages of the lock file against the rules of `find-dependency-faults.ts` and asks `npm audit` for known
-// vulnerabilities. If the registry cannot be reached, the audit is skipped with a notice.
+// Checks the packages of both lock files, of the project and of its benchmarks, against the rules of
+// `find-dependency-faults.ts` and asks `npm audit` for known vulnerabilities. If the registry cannot be reached, the audit
+// is skipped with a notice.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,18 +9,18 @@ import { type DependencyFiles, findDependencyFaults } from "./find-dependency-fa
 const root = join(import.meta.dirname, "..");
 const AUDIT_TIMEOUT_MS = 30_000;
 
-function readJson<T>(name: string): T {
-  return JSON.parse(readFileSync(join(root, name), "utf8")) as T;
+function readJson<T>(...path: readonly string[]): T {
+  return JSON.parse(readFileSync(join(...path), "utf8")) as T;
 }
 
 interface Audit {
   readonly vulnerabilities?: { readonly [name: string]: { readonly severity: string; readonly range: string } };
 }
 
-/** Known vulnerabilities of the installed packages; undefined if the audit gave no result. */
-function runAudit(): readonly string[] | undefined {
+/** Known vulnerabilities of the packages of a lock file; undefined if the audit gave no result. */
+function runAudit(folder: string): readonly string[] | undefined {
   const { stdout } = spawnSync("npm", ["audit", "--json"], {
-    cwd: root,
+    cwd: folder,
     encoding: "utf8",
     timeout: AUDIT_TIMEOUT_MS,
     shell: process.platform === "win32",
@@ -33,14 +34,19 @@ function runAudit(): readonly string[] | undefined {
   }
 }
 
-const files: DependencyFiles = {
-  manifest: readJson("package.json"),
-  lock: readJson("package-lock.json"),
-};
-const faults = findDependencyFaults(files).map(({ rule, name, detail }) => `${name} ${detail} (${rule})`);
-const known = runAudit();
-if (known === undefined) console.log("dependencies: npm audit gave no result; known vulnerabilities were not checked");
-else faults.push(...known.map((text) => `vulnerable: ${text}`));
-console.log(`dependencies: ${Object.keys(files.lock.packages).length} packages, ${faults.length} faults`);
-for (const fault of faults) console.error(`  ${fault}`);
-process.exitCode = faults.length === 0 ? 0 : 1;
+for (const name of ["", "bench"]) {
+  const folder = join(root, name);
+  const files: DependencyFiles = {
+    manifest: readJson(folder, "package.json"),
+    lock: readJson(folder, "package-lock.json"),
+  };
+  const faults = findDependencyFaults(files).map((fault) => `${fault.name} ${fault.detail} (${fault.rule})`);
+  const known = runAudit(folder);
+  if (known === undefined)
+    console.log("dependencies: npm audit gave no result; known vulnerabilities were not checked");
+  else faults.push(...known.map((text) => `vulnerable: ${text}`));
+  const title = name === "" ? "dependencies" : `dependencies of ${name}`;
+  console.log(`${title}: ${Object.keys(files.lock.packages).length} packages, ${faults.length} faults`);
+  for (const fault of faults) console.error(`  ${fault}`);
+  if (faults.length > 0) process.exitCode = 1;
+}

@@ -61,7 +61,7 @@ const ALLOWED_LICENCES: ReadonlySet<string> = new Set([
 
 /** Other licences, allowed only for these packages, which are used in development and not shipped. */
 const LICENCE_EXCEPTIONS: { readonly [name: string]: string } = {
-  "@fontsource/noto-sans-sc": "OFL-1.1",
+  "@fontsource-variable/noto-sans-sc": "OFL-1.1",
   "@modelcontextprotocol/server-everything": "SEE LICENSE IN LICENSE",
   "axe-core": "MPL-2.0",
 };

@@ -171,8 +171,8 @@ describe("type names", () => {
 });
 
 describe("versions", () => {
-  it("are exact in package.json", () => {
-    expect(findVersionViolations("package.json", readJson<Manifest>("package.json"))).toEqual([]);
+  it.each(["package.json", "bench/package.json"])("are exact in %s", (path) => {
+    expect(findVersionViolations(path, readJson<Manifest>(path))).toEqual([]);
   });
 
   it.each(["^1.2.3", "~1.2.3", "1.x", "*", "latest", ">=1.2.3", "1.2"])("reports %s", (version) => {
@@ -188,8 +188,8 @@ describe("versions", () => {
 });
 
 describe("the lock file", () => {
-  it("has no download addresses", () => {
-    expect(findAddressViolations("package-lock.json", readJson<LockFile>("package-lock.json"))).toEqual([]);
+  it.each(["package-lock.json", "bench/package-lock.json"])("%s has no download addresses", (path) => {
+    expect(findAddressViolations(path, readJson<LockFile>(path))).toEqual([]);
   });
 
   it("reports a download address, but not a link to a workspace", () => {

@@ -39,7 +39,7 @@ export function readSourceFiles(...folders: string[]): SourceFile[] {
     if (!existsSync(absolute)) return [];
     return readdirSync(absolute, { recursive: true, encoding: "utf8" })
       .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
-      .filter((path) => /\.tsx?$/.test(path))
+      .filter((path) => /\.tsx?$/.test(path) && !path.includes("/node_modules/"))
       .toSorted()
       .map((path) => ({ path, text: readFileSync(join(packageRoot, path), "utf8") }));
   });

@@ -76,7 +76,7 @@ export async function launchBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: await findChromium(),
     chromiumSandbox: false,
-    env: { ...process.env, ...prepareFonts() },
+    env: { ...process.env, ...(await prepareFonts()) },
   });
 }
 
