@@ -59,9 +59,10 @@ function rerunWith(executable) {
 function runCommand() {
   // Set for the restart only; programs started by the command must not inherit it.
   delete process.env[RERUN_MARK];
-  // Node does not strip types under node_modules, so the published package runs the built files.
-  const source = join(PACKAGE_ROOT, "src", "cli", "main.ts");
-  const entry = existsSync(source) ? source : join(PACKAGE_ROOT, "dist", "cli", "main.js");
+  // Node does not strip types under node_modules, so the published package runs the built files. It contains the sources
+  // too, but no tsconfig.json.
+  const isCheckout = existsSync(join(PACKAGE_ROOT, "tsconfig.json"));
+  const entry = join(PACKAGE_ROOT, ...(isCheckout ? ["src", "cli", "main.ts"] : ["dist", "cli", "main.js"]));
   import(pathToFileURL(entry).href)
     .then(({ main }) => main(process.argv.slice(2)))
     .then((code) => {

@@ -5,15 +5,17 @@ import {
   chmodSync,
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { packageRoot } from "./source-files.ts";
 
@@ -63,12 +65,14 @@ beforeAll(() => {
   // Build and pack a copy, so that dist of the checkout does not change.
   const copy = join(folder, "package");
   mkdirSync(copy);
-  for (const name of ["package.json", "README.md", "LICENSE", ...manifest.files]) {
+  const read = ["package.json", "README.md", "LICENSE", "src", "tsconfig.json", "tsconfig.build.json"];
+  for (const name of [...read, ...manifest.files]) {
     const source = join(packageRoot, name);
     if (name !== "dist" && existsSync(source)) cpSync(source, join(copy, name), { recursive: true });
   }
+  symlinkSync(join(packageRoot, "node_modules"), join(copy, "node_modules"), "junction");
   const compiler = join(packageRoot, "node_modules", "typescript", "bin", "tsc");
-  runOrFail(process.execPath, [compiler, "-p", "tsconfig.build.json", "--outDir", join(copy, "dist")], packageRoot);
+  runOrFail(process.execPath, [compiler, "-p", "tsconfig.build.json"], copy);
   runOrFail("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", folder], copy);
 
   // Unpacking installs the package, except for the dependencies of the server.
@@ -83,11 +87,22 @@ afterAll(() => {
 });
 
 describe("the installed package", () => {
-  it("contains what is published and no source or test", () => {
+  it("contains what is published and no test", () => {
     expect(existsSync(join(installed, "dist", "index.js"))).toBe(true);
     expect(existsSync(join(installed, "LICENSE"))).toBe(true);
-    expect(existsSync(join(installed, "src"))).toBe(false);
     expect(existsSync(join(installed, "test"))).toBe(false);
+    expect(globSync("{src,dist}/**/*.{test,contract}.*", { cwd: installed })).toEqual([]);
+  });
+
+  it("contains the source that each source map and declaration map names", () => {
+    const maps = globSync("dist/**/*.map", { cwd: installed });
+    const modules = globSync("dist/**/*.{js,d.ts}", { cwd: installed });
+    expect(maps.toSorted()).toEqual(modules.map((path) => `${path}.map`).toSorted());
+    const missing = maps.filter((path) => {
+      const { sources } = JSON.parse(readFileSync(join(installed, path), "utf8")) as { readonly sources: string[] };
+      return sources.length !== 1 || !existsSync(join(installed, dirname(path), sources[0] ?? ""));
+    });
+    expect(missing).toEqual([]);
   });
 
   const entryPoints = Object.keys(manifest.exports)
