@@ -123,11 +123,8 @@ describe("a server with tokens", () => {
     expect(await (await fetch(`${url}/api/chat`, post)).text()).toContain("42");
     const stream = await fetch(`${url}/v1/sessions/demo/events`, { headers });
     expect(stream.status).toBe(200);
-    const before = Date.now();
     const [{ code }] = await Promise.all([run("revoke", "later"), stream.text()]);
     expect(code).toBe(0);
-    // Includes the time of the command itself.
-    expect(Date.now() - before).toBeLessThan(8000);
     expect(await statusOf("/v1/sessions", { headers })).toBe(401);
   });
 });

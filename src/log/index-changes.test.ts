@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createEntry } from "./entry.ts";
 import { MemoryLog } from "./memory-log.ts";
 
-// A fork or import indexes everything at once; with a quadratic cost this would take minutes.
+// A fork or import indexes everything at once. With a quadratic cost, the test would time out.
 test("a session can be created with very many runs", async () => {
   const RUNS = 150_000;
   const entries = Array.from({ length: RUNS }, (_, index) =>
@@ -12,8 +12,6 @@ test("a session can be created with very many runs", async () => {
     }),
   );
   const log = new MemoryLog();
-  const began = performance.now();
   expect(await log.createSession("s", { entries })).toMatchObject({ lastId: RUNS, updatedAt: RUNS - 1 });
-  expect(performance.now() - began).toBeLessThan(5000);
   expect(await log.getRun("s", `r${RUNS - 1}`)).toMatchObject({ status: "completed", firstId: RUNS });
 });

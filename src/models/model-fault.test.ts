@@ -1,6 +1,6 @@
 import { APICallError } from "@ai-sdk/provider";
 import { inspect } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { classifyFault, readRetryAfter } from "./model-fault.ts";
 import { redactSecrets, registerSecrets } from "./redact-secrets.ts";
 import { ScriptedModel } from "./scripted-model.ts";
@@ -108,10 +108,12 @@ describe("redactSecrets", () => {
     expect(redactSecrets("No.\n    at read (/home/me/x.js:1:2)\n    at y")).toBe("No.");
   });
 
-  it("scans long texts quickly", () => {
-    const since = performance.now();
+  it("scans only the start of long texts", () => {
+    const scans = vi.spyOn(String.prototype, "replaceAll");
+    onTestFinished(() => scans.mockRestore());
     for (const text of [" ", "token ", "api_key: ", "bearer", "://", "a@", "?a=", "sk-"])
       redactSecrets(text.repeat(300_000));
-    expect(performance.now() - since).toBeLessThan(2000);
+    expect(scans).toHaveBeenCalled();
+    for (const scanned of scans.mock.contexts) expect(String(scanned).length).toBeLessThan(20_000);
   });
 });

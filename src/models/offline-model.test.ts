@@ -346,10 +346,12 @@ describe("the offline model", () => {
     const model = new OfflineModel({ delayMs: 5 });
     const abort = new AbortController();
     const { listener } = recordListener({ onText: () => abort.abort() });
-    const since = performance.now();
+    const timers = vi.spyOn(globalThis, "setTimeout");
     const call = callModel(model, { messages: [user("Hello")] }, listener, { signal: abort.signal });
     await expect(call).rejects.toMatchObject({ code: "cancelled" });
-    expect(performance.now() - since).toBeGreaterThan(4);
+    const pauses = timers.mock.calls.filter(([, ms]) => ms === 5);
+    timers.mockRestore();
+    expect(pauses).not.toEqual([]);
   });
 
   it("answers the prompts of a search faster", async () => {
@@ -400,10 +402,9 @@ describe("the offline model", () => {
     expect(await sample(undefined)).toBe(own[1]);
   });
 
-  it("reads long messages quickly", async () => {
-    const text = "write ".repeat(2000) + "把".repeat(2000) + "((((".repeat(2000) + "1+".repeat(20_000);
-    const since = performance.now();
-    await ask([user(text)]);
-    expect(performance.now() - since).toBeLessThan(1000);
+  // With a quadratic cost, the test would time out.
+  it("reads long messages", async () => {
+    const text = "write ".repeat(20_000) + "把".repeat(20_000) + "((((".repeat(20_000) + "1+".repeat(200_000);
+    expect((await ask([user(text)])).text).not.toBe("");
   });
 });

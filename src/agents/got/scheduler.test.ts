@@ -242,12 +242,10 @@ describe("Scheduler", () => {
     await new Scheduler(8).run(chain, { work: async () => false, skip });
     expect(skips).toBe(9999);
     let works = 0;
-    const started = performance.now();
     await new Scheduler(8).run(
       ids.map((id) => ({ id, needs: [] })),
       { work: async () => ++works > 0, skip },
     );
     expect(works).toBe(10_000);
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 });

@@ -166,17 +166,11 @@ describe("evaluateExpression", () => {
     expect(evaluateExpression("((1))", { maxDepth: 1 }).ok).toBe(false);
   });
 
-  it("returns quickly for any expression", () => {
-    const expensive = [
-      "3^6300/2^9900/(3^6300/2^9900)*".repeat(66) + "1",
-      "1000!/999!*".repeat(180) + "1",
-      "9!".repeat(900),
-    ];
-    for (const text of expensive) {
-      const start = performance.now();
-      evaluateExpression(text);
-      expect(performance.now() - start).toBeLessThan(1500);
-    }
+  it.each([
+    ["powers", "3^6300/2^9900/(3^6300/2^9900)*".repeat(66) + "1"],
+    ["factorials", "1000!/999!*".repeat(180) + "1"],
+  ])("limits the work of an expression: %s", (_, text) => {
+    expect(evaluateExpression(text)).toMatchObject({ ok: false, message: "the numbers are too long to continue" });
   });
 
   it.each([

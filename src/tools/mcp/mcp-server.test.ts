@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   call,
   closeAll,
@@ -67,7 +66,11 @@ describe("calls", () => {
   });
 
   it("restart a crashed server, up to a limit", async () => {
-    const mcp = await open({ s: serve("good") }, { maxRestarts: 2, forgiveMs: 600 });
+    let ahead = 0;
+    const read = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => read() + ahead);
+    onTestFinished(() => clock.mockRestore());
+    const mcp = await open({ s: serve("good") }, { maxRestarts: 2, forgiveMs: 600_000 });
     const first = findPid(mcp);
     const error = await failure(call(mcp, "s__die"));
     expect(error).toMatchObject({ code: "mcp_failed", message: "MCP server s: exited with code 7." });
@@ -79,13 +82,13 @@ describe("calls", () => {
     for (let death = 0; death < 3; death += 1) await failure(call(mcp, "s__die"));
     expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 3 });
     const last = await failure(call(mcp, "s__say"));
-    expect(last.message).toBe("MCP server s: exited with code 7; failed 3 times, next attempt in 600 ms.");
+    expect(last.message).toBe("MCP server s: exited with code 7; failed 3 times, next attempt in 600000 ms.");
     expect(mcp.servers[0]).toMatchObject({ restarts: 3 });
     // After the pause it is started again, once.
-    await sleep(600);
+    ahead += 600_000;
     await failure(call(mcp, "s__die"));
     expect(mcp.servers[0]).toMatchObject({ state: "failed", restarts: 4 });
-    await sleep(600);
+    ahead += 600_000;
     expect((await call(mcp, "s__say")).text).toBe("said {}");
     expect(mcp.servers[0]).toMatchObject({ state: "ready", restarts: 5 });
   });

@@ -29,9 +29,9 @@ describe("readJsonTokens", () => {
     expect(layOutJson("[DONE")).toBe("[DONE");
   });
 
-  it("is fast for an unterminated string", () => {
-    const begun = performance.now();
-    readJsonTokens(`"${"\\".repeat(99_999)}`);
-    expect(performance.now() - begun).toBeLessThan(5000);
+  // With exponential backtracking, the test would time out.
+  it("reads an unterminated string", () => {
+    const text = `"${"\\".repeat(99_999)}`;
+    expect(readJsonTokens(text).tokens).toEqual([{ kind: "plain", text }]);
   });
 });
