@@ -6,9 +6,10 @@
 import type { CDPSession, Page } from "playwright-core";
 import { MemoryLog } from "../src/log/index.ts";
 import { createPage, startLoomServer } from "../src/server/index.ts";
+import { launchChromium } from "../test/browser/launch.ts";
 import { buildPage } from "../test/page/build-page.ts";
 import { LogWriter } from "../test/page/log-writer.ts";
-import { createServedAgents, launchBrowser, openPageAt } from "../test/page/page-fixture.ts";
+import { createServedAgents, openPageAt } from "../test/page/page-fixture.ts";
 import { median, print, report, times } from "./measure.ts";
 import { measureTable } from "./page-table.ts";
 
@@ -116,7 +117,7 @@ const server = await startLoomServer({
   port: 0,
   page: createPage({ folder: await buildPage() }),
 });
-const browser = await launchBrowser();
+const browser = await launchChromium();
 
 async function open(messages: number): Promise<OpenedPage> {
   const writer = await writeConversation(log, `of-${messages}`, messages);

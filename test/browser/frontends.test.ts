@@ -14,7 +14,7 @@ import { OfflineModel } from "../../src/models/offline-model.ts";
 import { type LoomServer, startLoomServer } from "../../src/server/index.ts";
 import { createBuiltinTools, createKnowledgeTool } from "../../src/tools/index.ts";
 import { packageRoot } from "../source-files.ts";
-import { hasChromium, launchChromium } from "./launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 
 const GUIDE = "handbook/zh/deployment-guide.md";
 
@@ -66,7 +66,7 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
   let base: KnowledgeBase;
   let server: LoomServer;
   beforeAll(async () => {
-    [browser, pages, base] = await Promise.all([launchChromium(), servePages(), openKnowledgeBase(":memory:")]);
+    [browser, pages, base] = await Promise.all([shareChromium(), servePages(), openKnowledgeBase(":memory:")]);
     site = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
     await base.addText({ uri: GUIDE, text: readFileSync(join(packageRoot, "docs", GUIDE), "utf8") });
     const tools = [...createBuiltinTools(), createKnowledgeTool(base)];
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     server = await startLoomServer({ log, port: 0, agents, origins: [site] });
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
     pages.closeAllConnections();
     pages.close();
     await server.close({ graceMs: 0 });

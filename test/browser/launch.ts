@@ -1,6 +1,7 @@
 /**
- * Launches Chromium for tests. The binary comes compressed in a package for Linux on x64 and is unpacked once into the
- * cache of node_modules. On other platforms, set LOOM_CHROMIUM to an executable; otherwise these tests are skipped.
+ * Launches Chromium for tests, once per thread. The binary comes compressed in a package for Linux on x64 and is
+ * unpacked once into the cache of node_modules. On other platforms, set LOOM_CHROMIUM to an executable; otherwise these
+ * tests are skipped.
  */
 import { createReadStream, createWriteStream, existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,6 +10,7 @@ import { pipeline } from "node:stream/promises";
 import { threadId } from "node:worker_threads";
 import { createBrotliDecompress } from "node:zlib";
 import { type Browser, chromium } from "playwright-core";
+import { prepareFonts } from "../page/fonts.ts";
 import { packageRoot } from "../source-files.ts";
 
 const require = createRequire(import.meta.url);
@@ -16,13 +18,35 @@ const given = process.env["LOOM_CHROMIUM"];
 
 export const hasChromium = given !== undefined || (process.platform === "linux" && process.arch === "x64");
 
-export async function launchChromium(): Promise<Browser> {
-  // Containers often lack what the sandbox needs, and the pages are trusted.
-  return chromium.launch({ executablePath: await findChromium(), chromiumSandbox: false });
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Returns the browser of this thread, which the test files of the thread share. It exits with the thread. A file calls
+ * `closeContexts` at its end.
+ */
+export async function shareChromium(): Promise<Browser> {
+  const running = await shared;
+  if (running?.isConnected() !== true) shared = launchChromium();
+  return shared as Promise<Browser>;
+}
+
+/** Closes all pages that the test file opened. */
+export async function closeContexts(browser: Browser): Promise<void> {
+  await Promise.all(browser.contexts().map((context) => context.close()));
+}
+
+export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({
+    executablePath: await findChromium(),
+    // Containers often lack what the sandbox needs, and the pages are trusted.
+    chromiumSandbox: false,
+    env: { ...process.env, ...(await prepareFonts()) },
+    args: [...args],
+  });
 }
 
 /** Returns the path of the executable, unpacking it if needed. */
-export async function findChromium(): Promise<string> {
+async function findChromium(): Promise<string> {
   return given ?? (await unpackChromium());
 }
 

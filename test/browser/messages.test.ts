@@ -2,17 +2,17 @@
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasChromium, launchChromium } from "./launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 import type { MessagesOutcome } from "./messages-page.ts";
 import { runPage } from "./page.ts";
 
 describe.skipIf(!hasChromium)("a page of messages (skipped without Chromium)", () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await shareChromium();
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
   });
 
   it("renders only the message that is streamed", async () => {

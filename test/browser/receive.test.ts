@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createReceiver, type ReceiverView } from "../../src/client/index.ts";
 import { encodeNdjson, encodeSse } from "../../src/framing/index.ts";
 import { FORMS, frameText, readVector, VECTORS } from "../vectors.ts";
-import { hasChromium, launchChromium } from "./launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "./launch.ts";
 import { type PageRequestHandler, runPage } from "./page.ts";
 import type { ReceiveOutcome, StreamOffer } from "./receive-page.ts";
 
@@ -43,10 +43,10 @@ function findStart(frames: readonly string[], query: URLSearchParams): number {
 describe.skipIf(!hasChromium)("the receiver in a page (skipped without Chromium)", () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await shareChromium();
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
   });
 
   it("completes over a connection that is cut repeatedly, with the same view as in Node", async () => {

@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasChromium, launchChromium } from "../browser/launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { runPage } from "../browser/page.ts";
 import type { ConversationOutcome } from "./conversation-page.tsx";
 import { readStyles } from "./styles.ts";
@@ -11,10 +11,10 @@ import { readStyles } from "./styles.ts";
 describe.skipIf(!hasChromium)("a long conversation (skipped without Chromium)", () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await shareChromium();
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
   });
 
   it("keeps the document small, renders one message per token, and keeps the scroll position", async () => {

@@ -7,11 +7,11 @@ import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryLog } from "../../src/log/index.ts";
 import { createPage, type LoomServer, startLoomServer } from "../../src/server/index.ts";
-import { hasChromium } from "../browser/launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { findBlocks } from "../guide-pages.ts";
 import { packageRoot } from "../source-files.ts";
 import { LogWriter } from "./log-writer.ts";
-import { createServedAgents, launchBrowser, openPageAt } from "./page-fixture.ts";
+import { createServedAgents, openPageAt } from "./page-fixture.ts";
 
 /** One transparent pixel. */
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -50,10 +50,10 @@ describe.skipIf(!hasChromium)("the example page (skipped without Chromium)", () 
     });
     const page = createPage({ folder });
     server = await startLoomServer({ log, agents: createServedAgents({}), port: 0, page });
-    browser = await launchBrowser();
+    browser = await shareChromium();
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
     await server.close();
     rmSync(folder, { recursive: true, force: true });
   });

@@ -6,7 +6,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { chromium } from "playwright-core";
 import { agent, type CommonOptions } from "../../src/agents/index.ts";
 import { type KnowledgeBase, openKnowledgeBase } from "../../src/context/index.ts";
 import { type Log, MemoryLog } from "../../src/log/index.ts";
@@ -22,9 +21,8 @@ import {
   startLoomServer,
 } from "../../src/server/index.ts";
 import { createBuiltinTools, createKnowledgeTool, type Tool } from "../../src/tools/index.ts";
-import { findChromium } from "../browser/launch.ts";
+import { closeContexts, shareChromium } from "../browser/launch.ts";
 import { buildPage } from "./build-page.ts";
-import { prepareFonts } from "./fonts.ts";
 
 export interface PageFixtureOptions {
   readonly model?: LanguageModel;
@@ -72,19 +70,11 @@ export interface OpenedPage {
   readonly copies: readonly string[];
 }
 
-export async function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: await findChromium(),
-    chromiumSandbox: false,
-    env: { ...process.env, ...(await prepareFonts()) },
-  });
-}
-
 export async function createPageFixture(options: PageFixtureOptions = {}): Promise<PageFixture> {
   const folder = mkdtempSync(join(tmpdir(), "loom-page-"));
   const log = options.log ?? new MemoryLog();
   const knowledge = await openKnowledgeBase(join(folder, "knowledge.db"));
-  const [page, browser] = await Promise.all([buildPage(), launchBrowser()]);
+  const [page, browser] = await Promise.all([buildPage(), shareChromium()]);
   const server = await startLoomServer({
     log,
     agents: createServedAgents(options, knowledge),
@@ -102,7 +92,7 @@ export async function createPageFixture(options: PageFixtureOptions = {}): Promi
     browser,
     open: (given) => openPageAt(browser, server.url, given),
     async close() {
-      await browser.close();
+      await closeContexts(browser);
       await server.close();
       await knowledge.close();
       rmSync(folder, { recursive: true, force: true });

@@ -8,13 +8,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openSqliteLog } from "../../src/log/index.ts";
-import { hasChromium } from "../browser/launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { folder } from "../cli-run.ts";
 import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
 import { findPort } from "../server/kill-fixture.ts";
 import { PAGE_SAMPLES } from "../sampling.ts";
 import { interceptFrames, serveBuiltPage, ServeProcess } from "./serve-process.ts";
-import { launchBrowser, type OpenedPage, type OpenPageOptions, openPageAt } from "./page-fixture.ts";
+import { type OpenedPage, type OpenPageOptions, openPageAt } from "./page-fixture.ts";
 
 /** Thinks, calls three tools, shows a list and a chart, and answers. */
 const PLAN =
@@ -96,10 +96,10 @@ describe.skipIf(!hasChromium)("a page with failures (skipped without Chromium)",
     network = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
     const host = `127.0.0.1:${network.port}`;
     server = new ServeProcess(port, store, "--offline-delay", "15ms", "--hosts", host);
-    [browser] = await Promise.all([launchBrowser(), server.start()]);
+    [browser] = await Promise.all([shareChromium(), server.start()]);
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
     await network.close();
     await server.kill();
   });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bundleForBrowser } from "../browser/bundle.ts";
-import { hasChromium, launchChromium } from "../browser/launch.ts";
+import { closeContexts, hasChromium, shareChromium } from "../browser/launch.ts";
 import { XSS_CORPUS } from "./xss-corpus.ts";
 import type { XssOutcome } from "./xss-text-page.tsx";
 
@@ -23,10 +23,10 @@ const about = { meta: { threat: "stored-xss" } };
 describe.skipIf(!hasChromium)("hostile texts (skipped without Chromium)", about, () => {
   let browser: Browser;
   beforeAll(async () => {
-    browser = await launchChromium();
+    browser = await shareChromium();
   });
   afterAll(async () => {
-    await browser.close();
+    await closeContexts(browser);
   });
 
   it("run nothing, load nothing external and leave nothing forbidden in the page", async ({ task }) => {

@@ -5,7 +5,7 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Browser, type BrowserContext, chromium, type Frame } from "playwright-core";
+import type { Browser, BrowserContext, Frame } from "playwright-core";
 import { expect, vi } from "vitest";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
@@ -14,7 +14,7 @@ import type { JsonObject } from "../../src/protocol/index.ts";
 import { openCredentials } from "../../src/server/auth/credentials/open-credentials.ts";
 import { createMemoryBlobStore, createPage, SERVER_LIMITS, startLoomServer } from "../../src/server/index.ts";
 import { createTools } from "../agents/counted-tools.ts";
-import { findChromium } from "../browser/launch.ts";
+import { launchChromium } from "../browser/launch.ts";
 import { buildPage } from "../page/build-page.ts";
 import type { AttackInput } from "./browser-attacks.ts";
 import { type EvilSite, openEvilSite } from "./evil-site.ts";
@@ -67,10 +67,10 @@ export const EVIL_HOSTS = [
 const SESSION = "ann-session";
 
 export async function createBrowserFixture(): Promise<BrowserFixture> {
-  const [folder, executablePath, evil] = await Promise.all([buildPage(), findChromium(), openEvilSite()]);
+  const [folder, evil] = await Promise.all([buildPage(), openEvilSite()]);
   const origins = EVIL_HOSTS.map((name) => `http://${name}:${evil.port}`);
   const [browser, open, guarded, permissive] = await Promise.all([
-    chromium.launch({ executablePath, chromiumSandbox: false, args: [RESOLVER_RULES] }),
+    launchChromium([RESOLVER_RULES]),
     openTarget({ name: "open", folder }),
     openTarget({ name: "signed in", folder, isGuarded: true }),
     openTarget({ name: "permissive", folder, origins }),
