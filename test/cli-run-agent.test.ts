@@ -1,6 +1,6 @@
 /**
- * `loom run` as a process: frames and text, approvals, kills, cancellation, and two processes on one session. The model
- * is the offline model, or a scripted OpenAI-compatible server.
+ * `loom run`: frames and text, approvals, kills, cancellation, and two processes on one session. The model is the offline
+ * model, or a scripted OpenAI-compatible server.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
@@ -8,15 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
-import {
-  COMMAND,
-  environment,
-  expectNoStackTrace,
-  folder,
-  parseLines,
-  type CommandResult,
-  writeInput,
-} from "./cli-run.ts";
+import { COMMAND, environment, folder, loom, parseLines, type CommandResult, writeInput } from "./cli-run.ts";
 import { type ProviderServer, type ServerTurn, startProviderServer } from "./models/provider-server.ts";
 
 const children = new Set<ChildProcess>();
@@ -83,10 +75,8 @@ function start({ store, env = {} }: StoreContext, args: readonly string[], input
   };
 }
 
-async function run(context: StoreContext, ...args: readonly string[]): Promise<CommandResult> {
-  const ran = await start(context, args).ended;
-  expectNoStackTrace(ran);
-  return ran;
+async function run({ store, env = {} }: StoreContext, ...args: readonly string[]): Promise<CommandResult> {
+  return loom(["run", ...args], { env: { LOOM_STORE: store, ...env } });
 }
 
 /** Starts a scripted provider, and returns a new store that uses it. */
@@ -208,7 +198,8 @@ describe.concurrent("loom run", () => {
 
   test("creates the store with permissions for its owner only", async () => {
     const context = { ...newContext(), env: { XDG_DATA_HOME: join(folder, "data"), LOOM_STORE: "" } };
-    expect((await run(context, "--workspace", workspace, "--approve", "always", "Write x to open.txt")).code).toBe(0);
+    const args = ["--workspace", workspace, "--approve", "always", "Write x to open.txt"];
+    expect((await start(context, args).ended).code).toBe(0);
     const modeOf = (...path: readonly string[]) => statSync(join(folder, ...path)).mode & 0o777;
     expect([modeOf("data", "loom"), modeOf("data", "loom", "loom.db")]).toEqual([0o700, 0o600]);
     writeInput("mine", "");

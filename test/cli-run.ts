@@ -1,15 +1,15 @@
 /**
  * Runs the real command, `bin/loom.js`, and returns its output. Every run is checked for stack traces and source paths.
  *
- * In the short run, commands that only read and print run in this process, because a child process takes longer than
- * most commands. In the long run, each is a child process.
+ * In the short run, most commands run in this process, because a child process takes longer than most commands. Those
+ * that tests stop with a signal are child processes, and in the long run all are.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, realpathSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
-import { afterAll, expect } from "vitest";
+import { expect, vi } from "vitest";
 import { main } from "../src/cli/main.ts";
 import { packageRoot } from "./source-files.ts";
 
@@ -24,16 +24,22 @@ export interface RunOptions {
   readonly env?: { readonly [name: string]: string };
 }
 
-/** A folder for the files of one test file, removed when it ends. */
+/** A folder for the files of the tests in this thread. */
 export const folder = realpathSync(mkdtempSync(join(tmpdir(), "loom-cli-")));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 export const COMMAND = join(packageRoot, "bin", "loom.js");
 
-/** The environment without variables that change colours or the command. */
+/** The environment of the tests, without variables that change colours or the command. */
+const {
+  FORCE_COLOR: _force,
+  NO_COLOR: _no,
+  NODE_OPTIONS: _options,
+  LOOM_DEBUG: _debug,
+  ...OWN_ENVIRONMENT
+} = process.env;
+
 export function environment(env: RunOptions["env"] = {}): NodeJS.ProcessEnv {
-  const { FORCE_COLOR: _force, NO_COLOR: _no, NODE_OPTIONS: _options, LOOM_DEBUG: _debug, ...rest } = process.env;
-  return { ...rest, ...env };
+  return { ...OWN_ENVIRONMENT, ...env };
 }
 
 const MAX_CONCURRENT = Math.max(2, availableParallelism());
@@ -44,7 +50,7 @@ export async function loom(args: readonly string[], options: RunOptions = {}): P
   if (running >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
   running++;
   try {
-    const ran = await (canRunInProcess(args, options) ? runInProcess(args, options) : runInChild(args, options));
+    const ran = await (canRunInProcess(args) ? runInProcess(args, options) : runInChild(args, options));
     expectNoStackTrace(ran);
     return ran;
   } finally {
@@ -58,19 +64,50 @@ const IN_PROCESS_COMMANDS: ReadonlySet<string | undefined> = new Set([
   "convert",
   "schema",
   "demo",
+  "run",
+  "kb",
+  "token",
   "help",
   "--help",
   "-h",
 ]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
-function canRunInProcess([name, ...rest]: readonly string[], { env }: RunOptions): boolean {
+function canRunInProcess([name, ...rest]: readonly string[]): boolean {
   const isPlain = (word: string): boolean =>
-    word.startsWith("-") || word.startsWith(folder) || !(/[./]/.test(word) || existsSync(join(folder, word)));
-  return process.env["LOOM_LONG"] !== "1" && env === undefined && IN_PROCESS_COMMANDS.has(name) && rest.every(isPlain);
+    word.startsWith("-") ||
+    word.startsWith(folder) ||
+    word.includes(" ") ||
+    !(/[./]/.test(word) || existsSync(join(folder, word)));
+  return process.env["LOOM_LONG"] !== "1" && IN_PROCESS_COMMANDS.has(name) && rest.every(isPlain);
 }
 
-async function runInProcess(args: readonly string[], { input = "" }: RunOptions): Promise<CommandResult> {
+let lastInProcess: Promise<unknown> = Promise.resolve();
+
+/** Runs commands one after another, because they share the variables of this process. */
+async function runInProcess(args: readonly string[], options: RunOptions): Promise<CommandResult> {
+  const run = async (): Promise<CommandResult> => {
+    setEnvironment(environment(options.env));
+    // Threads cannot set it; a test of permissions needs a process.
+    const umask = vi.spyOn(process, "umask").mockReturnValue(0o022);
+    try {
+      return await callMain(args, options);
+    } finally {
+      umask.mockRestore();
+      setEnvironment(environment());
+    }
+  };
+  const result = lastInProcess.then(run, run);
+  lastInProcess = result;
+  return result;
+}
+
+function setEnvironment(env: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(process.env)) if (env[name] === undefined) delete process.env[name];
+  Object.assign(process.env, env);
+}
+
+async function callMain(args: readonly string[], { input = "" }: RunOptions): Promise<CommandResult> {
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   const collect = (into: Buffer[]) =>
     new Writable({
