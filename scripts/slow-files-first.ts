@@ -1,0 +1,15 @@
+/**
+ * The order of test files. Vitest sorts by the durations of the last run, or by size if there was none. Short files that
+ * take long would then run last and alone, so they come first.
+ */
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+const SLOW: readonly string[] = ["src/log/sqlite/sqlite-log.test.ts"];
+
+export class SlowFilesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((path) => moduleId.endsWith(`/${path}`));
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
