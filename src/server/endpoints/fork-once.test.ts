@@ -10,7 +10,7 @@ async function say({ ask }: ServerFixture, session: string, message: string, run
   const path = `/v1/sessions/${session}/runs`;
   await ask("POST", path, { message, run_id }, { status: 202 });
   const readStatus = async (): Promise<string> => ((await ask("GET", `${path}/${run_id}`)) as unknown as Run).status;
-  await expect.poll(readStatus).not.toBe("live");
+  await expect.poll(readStatus, { timeout: 10_000 }).not.toBe("live");
   return readStatus();
 }
 
