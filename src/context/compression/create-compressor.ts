@@ -13,7 +13,6 @@ import { compressPrompt } from "./compress-prompt.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";
 import type { Compressor, FitEvent, FitOptions, FittedPrompt } from "./compressor.ts";
-import { pinFacts } from "./pin-facts.ts";
 import { boundTokens, PromptTokens } from "./prompt-tokens.ts";
 import { SessionMemory } from "./session-memory.ts";
 import { loadTokenCounter, type TokenCounter } from "./token-counter.ts";
@@ -114,4 +113,24 @@ class SessionMemories {
 function createMissingPackageError(name: string): LoomError {
   const message = `${name} could not be loaded, so tokens are estimated. For exact counts: npm install ${name}`;
   return new LoomError("missing_package", message, { package: name, stage: "compression" });
+}
+
+/**
+ * Returns a function that appends the facts to the system message, which compression never changes. Adding them twice
+ * has no effect; without facts the messages stay unchanged.
+ */
+function pinFacts(facts: readonly string[]): (messages: readonly ModelMessage[]) => readonly ModelMessage[] {
+  const lines = facts.map((fact) => fact.trim()).filter((fact) => fact !== "");
+  if (lines.length === 0) return (messages) => messages;
+  const block = ["Facts to keep in mind:", ...lines.map((line) => `- ${line}`)].join("\n");
+  // Reuse the message of the last prompt, so that its tokens are counted once.
+  let last: ModelMessage = { role: "system", content: block };
+  return (messages) => {
+    const [first, ...rest] = messages;
+    if (first?.role !== "system") return [{ role: "system", content: block }, ...messages];
+    if (first.content === block || first.content.endsWith(`\n\n${block}`)) return messages;
+    const content = `${first.content}\n\n${block}`;
+    if (last.content !== content) last = { role: "system", content };
+    return [last, ...rest];
+  };
 }

@@ -1,5 +1,4 @@
 /** Small talk, and the answer if no rule matches: what the model can do, with examples. It calls no tool. */
-import { joinWords } from "./join-words.ts";
 import { hasContent } from "./content-words.ts";
 import type { Ability, OfflineLanguage, BilingualText } from "./offline-task.ts";
 import { mentionsFiles } from "./files.ts";
@@ -160,3 +159,8 @@ const WITHOUT_TOOLS: readonly Omit<Ability, "tool">[] = [
   },
   { can: { en: "fail on request", zh: "按要求出错" }, example: { en: "Cause an error", zh: "出个错" } },
 ];
+
+/** Joins words as an English list: "a, b and c". */
+function joinWords(words: readonly string[]): string {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
+}

@@ -1,5 +1,0 @@
-/** Joins words as an English list: "a, b and c". */
-
-export function joinWords(words: readonly string[]): string {
-  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
-}
