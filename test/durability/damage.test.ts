@@ -278,8 +278,7 @@ describe("a changed value in a row", () => {
 
   const NEW = "(SELECT key FROM sessions WHERE session_id = 'new')";
 
-  function change(sql: string): string {
-    const path = copySample();
+  function change(sql: string, path = copySample()): string {
     const db = new DatabaseSync(path);
     expect(db.prepare(sql.replace("CAST(text AS BLOB)", "text")).run().changes).toBeGreaterThan(0);
     if (sql.includes("CAST")) {
@@ -299,12 +298,13 @@ describe("a changed value in a row", () => {
   });
 
   it("in one session does not affect others, even in the same transaction", async () => {
-    const path = change("UPDATE runs SET agent = 'x' WHERE run_id = 'run-3' AND last_id IS NULL");
+    const path = copySample();
     await withLog(path, async (log) => {
       const sessions = ["new", "long", "早い"];
       const leases = await Promise.all(
         sessions.map((session) => log.acquire(session, { holder: "test", ttlMs: 1000 })),
       );
+      change("UPDATE runs SET agent = 'x' WHERE run_id = 'run-3' AND last_id IS NULL", path);
       // The append to "new" ends the corrupted run, which is detected only after its records are written.
       const outcomes = await Promise.allSettled(
         leases.map(({ sessionId, epoch, lastId }) => {
@@ -318,6 +318,8 @@ describe("a changed value in a row", () => {
       expect(infos.map((info) => info?.lastId)).toEqual([70, 700, 420]);
       expect(await readTexts(log, "new")).toHaveLength(50);
       expect((await readTexts(log, "long")).at(-1)).toBe(createSampleEntries("long", 699, 1)[0]?.text);
+      const acquired = log.acquire("new", { holder: "test", ttlMs: 1000, takeover: true });
+      expect(await catchLoomError(acquired)).toMatchObject({ code: "store_corrupt" });
     });
   });
 
