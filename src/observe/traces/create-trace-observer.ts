@@ -117,7 +117,7 @@ export async function createTraceObserver(options: TraceOptions = {}): Promise<O
         ...common,
         takeExpectedContext: () => takeOut(expected, key),
         takePreviousSpan: () => takeOut(previousSpans, key),
-        keepPreviousSpan: (span) => void previousSpans.set(key, span),
+        keepPreviousSpan: (span) => previousSpans.set(key, span),
         content: captureContent ? new ContentWriter(redactor, maxContentCharacters) : undefined,
       });
     },
