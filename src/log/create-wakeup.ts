@@ -6,7 +6,7 @@
 export interface Wakeup {
   readonly isAborted: boolean;
   /** Wakes the waiting reader, or makes the next `wait` return at once. */
-  notify(): void;
+  readonly notify: () => void;
   /** Clears the notification before a read; returns whether there was one. */
   reset(): boolean;
   /** Waits for a notification or the timeout, if there is one; returns false if aborted. */
