@@ -7,9 +7,12 @@ import { spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createBatchEncoder, DIALECTS } from "../src/dialects/index.ts";
-import { createNdjsonDecoder, encodeNdjsonBatch } from "../src/framing/index.ts";
-import { type EventRecord, EVENT_TYPES, findLoomEventFault, type StampedRecord } from "../src/protocol/index.ts";
+import { DIALECTS } from "../src/dialects/index.ts";
+import { createBatchEncoder } from "../src/dialects/encode-batch.ts";
+import { createNdjsonDecoder } from "../src/framing/index.ts";
+import { encodeNdjsonBatch } from "../src/framing/ndjson.ts";
+import { type EventRecord, EVENT_TYPES, type StampedRecord } from "../src/protocol/index.ts";
+import { findLoomEventFault } from "../src/protocol/events.generated.ts";
 import { listVectorFiles, readVector } from "../test/vectors.ts";
 import { compare, type Comparison, print, report, times } from "./measure.ts";
 

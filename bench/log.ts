@@ -10,7 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { open as openLmdb } from "lmdb";
-import { createEntry, describeHolder, followRecords, type Log } from "../src/log/index.ts";
+import { followRecords, type Log } from "../src/log/index.ts";
+import { createEntry } from "../src/log/entry.ts";
+import { describeHolder } from "../src/log/holder.ts";
 import { openSqliteLog } from "../src/log/sqlite/sqlite-log.ts";
 import { print, report, times } from "./measure.ts";
 

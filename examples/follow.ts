@@ -9,15 +9,8 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import {
-  DIALECT_NAMES,
-  type DialectName,
-  isLoomError,
-  type Log,
-  openSession,
-  openSqliteLog,
-  openStream,
-} from "loom-agent";
+import { isLoomError, type Log, openSession, openSqliteLog, openStream } from "loom-agent";
+import { DIALECT_NAMES, type DialectName } from "loom-agent/dialects";
 
 const [dialect = "loom", store = join(tmpdir(), "loom-example.db")] = process.argv.slice(2);
 const sessionId = "demo";

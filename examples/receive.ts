@@ -2,7 +2,9 @@
 // the receiver can prove it. Then it receives the same frames without the last ones.
 //
 //   npx node examples/receive.ts
-import { type DialectName, MemoryLog, openStream, type StreamFrame, StreamingEngine } from "loom-agent";
+import { MemoryLog, openStream, StreamingEngine } from "loom-agent";
+import type { DialectName } from "loom-agent/dialects";
+import type { StreamFrame } from "loom-agent/log";
 import { connect, createReceiver, type Receiver, type Transport } from "loom-agent/client";
 
 const session = "demo";

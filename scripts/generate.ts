@@ -62,8 +62,9 @@ for (const [direction, request] of Object.entries(control)) {
 files.write("src/server/api/shapes.generated.ts", emitShapes(API_SHAPES, "../../protocol"));
 
 // Imported here because these modules need the files written above.
-const { DIALECTS, dialectSchema } = await import("../src/dialects/index.ts");
-const { LIFECYCLE_RULES } = await import("../src/protocol/index.ts");
+const { DIALECTS } = await import("../src/dialects/index.ts");
+const { dialectSchema } = await import("../src/dialects/schemas.ts");
+const { LIFECYCLE_RULES } = await import("../src/protocol/verify/lifecycle-rules.ts");
 const docs = await import("./generate/emit-docs.ts");
 
 for (const dialect of Object.values(DIALECTS)) {

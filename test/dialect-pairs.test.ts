@@ -16,10 +16,10 @@ import {
   type AnyEvent,
   type EventRecord,
   isKnownEvent,
-  isTerminal,
   type LoomEvent,
   type StampedRecord,
 } from "../src/protocol/index.ts";
+import { isTerminal } from "../src/protocol/record.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
 import { SAMPLES } from "./sampling.ts";
 

@@ -3,16 +3,12 @@
  * cases that our sender rarely writes (records outside of runs, interleaved runs, runs without an ID).
  */
 import fc from "fast-check";
-import {
-  createEntry,
-  describeHolder,
-  type Log,
-  type LogLimits,
-  MemoryLog,
-  type SessionInfo,
-} from "../src/log/index.ts";
+import { type Log, type LogLimits, MemoryLog, type SessionInfo } from "../src/log/index.ts";
+import { createEntry } from "../src/log/entry.ts";
+import { describeHolder } from "../src/log/holder.ts";
 import { DIALECT_NAMES } from "../src/dialects/index.ts";
-import { type AnyEvent, isTerminal, type Json, mayLackRun, type StampedRecord } from "../src/protocol/index.ts";
+import type { AnyEvent, Json, StampedRecord } from "../src/protocol/index.ts";
+import { isTerminal, mayLackRun } from "../src/protocol/record.ts";
 import { sessionArbitrary } from "./run-arbitrary.ts";
 
 const timestamp = "2025-01-01T00:00:00.000Z";

@@ -6,17 +6,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { createStreamCheck, DIALECTS, type DialectName, dialectSchemas, framingIssue } from "../src/dialects/index.ts";
+import { createStreamCheck, DIALECTS, type DialectName, dialectSchemas } from "../src/dialects/index.ts";
+import { framingIssue } from "../src/dialects/check-stream.ts";
 import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src/framing/index.ts";
-import {
-  EVENT_TYPES,
-  EVENTS,
-  type Fields,
-  FRAME_RULES,
-  isJsonObject,
-  type JsonObject,
-  LIFECYCLE_RULES,
-} from "../src/protocol/index.ts";
+import { EVENT_TYPES, isJsonObject, type JsonObject } from "../src/protocol/index.ts";
+import { EVENTS } from "../src/protocol/events/index.ts";
+import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
+import type { Fields } from "../src/protocol/schema.ts";
+import { LIFECYCLE_RULES } from "../src/protocol/verify/lifecycle-rules.ts";
 import { frameText, listVectorFiles, readVector, VECTORS } from "./vectors.ts";
 
 interface Expected {

@@ -3,17 +3,11 @@
  */
 import type { Dialect } from "../../src/dialects/index.ts";
 import { CONTROL_SECTION } from "../../src/protocol/control/frames.ts";
-import {
-  ENVELOPE,
-  EVENT_TYPES,
-  EVENTS,
-  type Field,
-  type Fields,
-  isSpecified,
-  type RuleTable,
-  type Schema,
-  type Shape,
-} from "../../src/protocol/index.ts";
+import { EVENT_TYPES, type RuleTable } from "../../src/protocol/index.ts";
+import { ENVELOPE } from "../../src/protocol/envelope.ts";
+import { EVENTS } from "../../src/protocol/events/index.ts";
+import { isSpecified } from "../../src/protocol/record.ts";
+import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
 
 export type Language = "en" | "zh";
 

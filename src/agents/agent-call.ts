@@ -5,9 +5,11 @@
  * caller gets the result or the error.
  */
 import { randomUUID } from "node:crypto";
-import type { Run, RunEnd, RunOrigin, RunRequest, Session } from "../engine/index.ts";
+import type { Run, RunEnd, RunRequest, Session } from "../engine/index.ts";
+import type { RunOrigin } from "../engine/run-contract.ts";
 import type { Log, LogEntry } from "../log/index.ts";
-import { isLoomError, type JsonObject, LoomError, type ToolApprovalEvent, type ToolRules } from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts";
+import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
 import { answerApproval, type Approve } from "./answer-approval.ts";
 import type { AgentBlobs } from "./attachments.ts";
 import type { ContextRunner } from "./call-context.ts";

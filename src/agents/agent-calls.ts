@@ -5,7 +5,8 @@
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { MAX_NAME_LENGTH } from "../log/log.ts";
-import { describeValue, isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import type { Approve } from "./answer-approval.ts";
 import { AgentCall, type AgentCallHost, type AgentCallOptions, type AgentCallRequest } from "./agent-call.ts";
 import { CallContext } from "./call-context.ts";

@@ -8,8 +8,6 @@ import type { Compressor } from "../context/compression/compressor.ts";
 import { createCompressor } from "../context/compression/create-compressor.ts";
 import {
   type DeadRun,
-  describeFailure,
-  ErrorReporter,
   type FinishOptions,
   openSession,
   type Run,
@@ -18,6 +16,8 @@ import {
   type Session,
   type SessionOptions,
 } from "../engine/index.ts";
+import { ErrorReporter } from "../engine/error-reporter.ts";
+import { describeFailure } from "../engine/run-executor.ts";
 import { resumeGraph, runGraph } from "../graph/index.ts";
 import type { Log } from "../log/index.ts";
 import type { LanguageModel, ModelChoice } from "../models/model.ts";
@@ -98,6 +98,7 @@ export class Agent {
   #model: Promise<LanguageModel> | undefined;
   #closing: Promise<void> | undefined;
 
+  /** @internal */
   constructor(options: AgentOptions) {
     checkAgentOptions(options);
     this.#options = options;

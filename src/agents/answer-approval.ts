@@ -4,8 +4,10 @@
  *
  * Invariant: every request is answered, left to another process (`wait`), or ends with its run.
  */
-import type { ApprovalReply, Run } from "../engine/index.ts";
-import { isJsonObject, isLoomError, type JsonObject, LoomError, type ToolApprovalEvent } from "../protocol/index.ts";
+import type { Run } from "../engine/index.ts";
+import type { ApprovalReply } from "../engine/run-contract.ts";
+import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
 
 /** A tool call that needs approval. */
 export interface ApprovalQuestion {

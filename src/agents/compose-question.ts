@@ -1,6 +1,6 @@
 /** The user's message as message content: the text and references to the attached files. */
 import type { AttachmentPart, UserPart } from "../models/model.ts";
-import type { RunStartEvent } from "../protocol/index.ts";
+import type { RunStartEvent } from "../protocol/events.generated.ts";
 
 export type RunAttachments = NonNullable<RunStartEvent["attachments"]>;
 

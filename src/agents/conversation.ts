@@ -4,7 +4,8 @@
  */
 import { followRecords, type Log, type RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
-import { type CompressionAppliedEvent, type EventRecord, isKnownEvent } from "../protocol/index.ts";
+import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
+import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";
 import { RunMessages } from "./run-messages.ts";
 
 /** Limits on the history that a model receives. */

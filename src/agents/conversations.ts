@@ -1,6 +1,6 @@
 /** Cache of conversations of the most recently used sessions. Evicted ones are read from the log again. */
 import type { Log } from "../log/index.ts";
-import { BoundedMap } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { Conversation, type HistoryOptions } from "./conversation.ts";
 
 /** Maximum cached sessions, and characters of all of them. */

@@ -1,6 +1,6 @@
 /** Warnings about model output that ended early. */
 import type { FinishReason } from "../models/model.ts";
-import type { ErrorEvent } from "../protocol/index.ts";
+import type { ErrorEvent } from "../protocol/events.generated.ts";
 
 const CUT: { readonly [K in FinishReason]?: string } = {
   length: "The text is incomplete: the model reached its limit of output tokens",

@@ -1,6 +1,7 @@
 /** Passes the tool rules of a run to the runs that its tools start, which must not be allowed more. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { joinToolRules, type ToolRules } from "../protocol/index.ts";
+import type { ToolRules } from "../protocol/index.ts";
+import { joinToolRules } from "../protocol/tool-rules.ts";
 
 const storage = new AsyncLocalStorage<ToolRules | undefined>();
 

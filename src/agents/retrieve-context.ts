@@ -9,7 +9,8 @@ import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../conte
 import type { Retriever } from "../context/retriever.ts";
 import type { NodeRun, Run } from "../engine/index.ts";
 import { followRecords, type Log } from "../log/index.ts";
-import { type ErrorEvent, isLoomError, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
+import { isLoomError, LoomError } from "../protocol/index.ts";
+import type { ErrorEvent, RetrievalCompleteEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 import { untilAborted } from "../protocol/until-aborted.ts";
 import { shorten } from "../protocol/cut-text.ts";

@@ -6,16 +6,8 @@
  * has exactly one result, right after the message that made it, and no message is empty.
  */
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
-import {
-  type CheckpointEvent,
-  type EventRecord,
-  isJsonObject,
-  isKnownEvent,
-  type Json,
-  type RunStartEvent,
-  type ToolCallEvent,
-  type ToolEndEvent,
-} from "../protocol/index.ts";
+import { type EventRecord, isJsonObject, isKnownEvent, type Json } from "../protocol/index.ts";
+import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import type { AgentKindName } from "./agent-kind.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 

@@ -3,15 +3,12 @@ import type { RunEnd } from "../engine/index.ts";
 import {
   ERROR_CODES,
   type ErrorCode,
-  type ErrorEvent,
   isLoomError,
   type JsonObject,
   LoomError,
-  type ReplyEvent,
-  type RetrievalCompleteEvent,
-  type RunEndEvent,
   type StampedRecord,
 } from "../protocol/index.ts";
+import type { ErrorEvent, ReplyEvent, RetrievalCompleteEvent, RunEndEvent } from "../protocol/events.generated.ts";
 
 /** A passage that was found for the question. */
 export type RunSource = NonNullable<RetrievalCompleteEvent["sources"]>[number];

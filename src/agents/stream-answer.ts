@@ -4,7 +4,8 @@
  * Invariant: the events end with `agent_finish`, or reading throws; there is no silent end.
  */
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
-import { LoomError, type RunEndEvent, type StampedRecord } from "../protocol/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import type { RunEndEvent } from "../protocol/events.generated.ts";
 import type { AgentCall } from "./agent-call.ts";
 import { createWakeup } from "../log/create-wakeup.ts";
 

@@ -5,7 +5,9 @@
  * after its `llm_start` is durable, together with everything the prompt is made of, so finished work is not requested
  * again. Tool call IDs are unique within a run.
  */
-import { describeError, type NodeRun, type PushResult, type Run } from "../engine/index.ts";
+import type { NodeRun, Run } from "../engine/index.ts";
+import { describeError } from "../engine/node-run.ts";
+import type { PushResult } from "../engine/sequencer.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
 import { callModel } from "../models/call-model.ts";

@@ -1,5 +1,6 @@
 /** `loom check`: reports the rule violations of a stream, as text or as JSON. */
-import { createStreamCheck, type Dialect, framingIssue, type StreamCheck } from "../dialects/index.ts";
+import { createStreamCheck, type Dialect, type StreamCheck } from "../dialects/index.ts";
+import { framingIssue } from "../dialects/check-stream.ts";
 import type { Issue } from "../protocol/index.ts";
 import type { ParsedCommand } from "./command.ts";
 import { cutColumns, plural, wrapText } from "./fit-text.ts";

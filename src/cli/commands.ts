@@ -1,7 +1,8 @@
 /** Declares the commands `convert`, `check`, `schema`, `run` and `demo`. */
-import { DETECTION_FRAMES, DIALECT_NAMES } from "../dialects/index.ts";
-import { DEFAULT_MAX_LINE_BYTES } from "../framing/index.ts";
-import { STREAM_MODES } from "../protocol/index.ts";
+import { DIALECT_NAMES } from "../dialects/index.ts";
+import { DETECTION_FRAMES } from "../dialects/detect.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
+import { STREAM_MODES } from "../protocol/stream-modes.ts";
 import type { CliCommand } from "./command.ts";
 
 const INPUT = {

@@ -1,13 +1,9 @@
 /** `loom convert`: converts a stream from one dialect to another, in constant memory. */
-import {
-  createStreamConverter,
-  type Dialect,
-  DIALECTS,
-  framingIssue,
-  type StreamConverter,
-} from "../dialects/index.ts";
+import { createStreamConverter, type Dialect, DIALECTS, type StreamConverter } from "../dialects/index.ts";
+import { framingIssue } from "../dialects/check-stream.ts";
 import { encodeNdjson, encodeSse } from "../framing/index.ts";
-import { FRAME_RULES, type Issue } from "../protocol/index.ts";
+import type { Issue } from "../protocol/index.ts";
+import { FRAME_RULES } from "../protocol/frame-rules.ts";
 import { CliError, type ParsedCommand, textOption } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
 import { cutColumns, plural, wrapText } from "./fit-text.ts";

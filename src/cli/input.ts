@@ -2,7 +2,8 @@
  * Reads the frames of an input in batches. It detects the framing and the dialect if they are not given, and rejects
  * input that is not a stream. Memory use does not depend on the size of the input.
  */
-import { type Dialect, DETECTION_FRAMES, detectDialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { type Dialect, detectDialect, DIALECT_NAMES, DIALECTS } from "../dialects/index.ts";
+import { DETECTION_FRAMES } from "../dialects/detect.ts";
 import {
   createNdjsonDecoder,
   createSseDecoder,

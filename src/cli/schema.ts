@@ -1,5 +1,6 @@
 /** `loom schema`: prints the JSON Schema of a dialect or of one of its types. */
-import { dialectSchema, dialectSchemas, DIALECTS } from "../dialects/index.ts";
+import { dialectSchemas, DIALECTS } from "../dialects/index.ts";
+import { dialectSchema } from "../dialects/schemas.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
 import { dialectOption } from "./dialect-option.ts";
 import type { Terminal } from "./terminal.ts";

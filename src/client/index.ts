@@ -7,7 +7,7 @@
 export { connect, type Connection, type ConnectOptions } from "./connection.ts";
 export { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 export { MessageStreamHandler, type MessageStreamOptions, type SSEEvent } from "./message-stream-handler.ts";
-export type { ChangeListener, NotifyMode } from "./notifier.ts";
+export type { ChangeListener } from "./notifier.ts";
 export {
   createLoomReceiver,
   createReceiver,
@@ -16,9 +16,8 @@ export {
   type ReceiverOptions,
 } from "./receiver.ts";
 export type { Source, SourceOptions } from "./source.ts";
-export type { SessionFeed } from "./session-feed.ts";
 export { createFetchTransport, type FetchTransportOptions } from "./transport/fetch-transport.ts";
-export { type ConnectPair, createPairTransport } from "./transport/pair-transport.ts";
+export { createPairTransport } from "./transport/pair-transport.ts";
 export type { ClientToken } from "./transport/client-token.ts";
 export { createWebSocketTransport, type WebSocketTransportOptions } from "./transport/web-socket-transport.ts";
 export type {

@@ -5,7 +5,8 @@
  * Invariant: faulty input from one source does not affect other sessions.
  */
 import { DECODERS, type Decoders, type Decoding, type DialectName, LOOM_DECODING } from "../dialects/index.ts";
-import { BoundedMap, LoomError } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { SessionIntake } from "./intake/session-intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 import { type ChangeListener, Notifier, type NotifyMode } from "./notifier.ts";
@@ -70,6 +71,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
   #earlierSessions = 0;
   #isListChanged = false;
 
+  /** @internal */
   constructor(decoders: Decoders, { limits = {}, notify = "frame" }: ReceiverOptions = {}) {
     this.#decoders = decoders;
     this.#limits = { ...RECEIVER_LIMITS, ...limits };

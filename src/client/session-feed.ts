@@ -23,6 +23,7 @@ export class SessionFeed implements FrameSource {
   /** Called when too many frames would have to be held. Everything after `position` must be sent again. */
   onOverflow: (() => void) | undefined;
 
+  /** @internal */
   constructor(intake: SessionIntake, owner?: object) {
     this.#intake = intake;
     this.owner = owner ?? this;

@@ -3,15 +3,11 @@
  * dialect if none is given, and the session of each frame; one source may contain many sessions. Lost frames cannot be
  * requested again.
  */
-import {
-  type Decoders,
-  type Decoding,
-  detectAmong,
-  DETECTION_FRAMES,
-  type DialectName,
-  type FrameTraits,
-} from "../dialects/index.ts";
-import { BoundedMap, type EventRecord, type JsonObject } from "../protocol/index.ts";
+import type { Decoders, Decoding, DialectName } from "../dialects/index.ts";
+import { detectAmong, DETECTION_FRAMES } from "../dialects/detect.ts";
+import type { FrameTraits } from "../dialects/frame-traits.ts";
+import type { EventRecord, JsonObject } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { parseObject, type SessionFeed } from "./session-feed.ts";
 
 /** Options of `Receiver.open`. */
@@ -74,6 +70,7 @@ export class Source {
   #current: string | undefined;
   #isOver = false;
 
+  /** @internal */
   constructor(host: SourceHost, { dialect, session }: SourceOptions) {
     this.#host = host;
     this.#dialect = dialect === undefined ? undefined : this.#dialectOf(dialect);

@@ -11,7 +11,8 @@
  */
 import type { DialectName } from "../dialects/index.ts";
 import type { FramingFault } from "../framing/index.ts";
-import type { ControlCommand, ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
+import type { ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
+import type { ControlCommand } from "../protocol/control/decode-up.ts";
 
 /** A position in a session's stream: after a frame, after a record, or at the start. */
 export interface StreamPosition {

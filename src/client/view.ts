@@ -7,7 +7,8 @@
  * - The same records give the same view, no matter how they were batched.
  * - Names from 003 §3 are unchanged; the other fields are additions.
  */
-import type { AnyEvent, ErrorCode, Json, JsonObject, RunStartEvent } from "../protocol/index.ts";
+import type { AnyEvent, ErrorCode, Json, JsonObject } from "../protocol/index.ts";
+import type { RunStartEvent } from "../protocol/events.generated.ts";
 
 /**
  * Status of a session's stream:

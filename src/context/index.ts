@@ -1,9 +1,7 @@
 /** Entry point of context: knowledge base, retriever and compressor interfaces, and token counting. */
 export type { CompressionOptions } from "./compression/compression-options.ts";
-export type { Compressor, FitOptions, FittedPrompt, Prompt } from "./compression/compressor.ts";
-export { createCompressor } from "./compression/create-compressor.ts";
 export { loadTokenCounter, type TokenCounter } from "./compression/token-counter.ts";
-export type { ImportFailure, ImportOutcome } from "./knowledge-base/import-documents.ts";
+export type { ImportOutcome } from "./knowledge-base/import-documents.ts";
 export type { KnowledgeBaseOptions } from "./knowledge-base/knowledge-base-options.ts";
 export {
   type AddedDocument,
@@ -11,7 +9,7 @@ export {
   type AddReport,
   type ByteDocument,
   type DocumentInfo,
-  KnowledgeBase,
+  type KnowledgeBase,
   type KnowledgeBaseStats,
   openKnowledgeBase,
   type SearchOptions,

@@ -1,5 +1,7 @@
 /** Tracks the unfinished tool calls of one run, for dialects that show a call only when its tool starts. */
-import { type CallFrame, CallKeys, type JsonObject, type StampedEnvelope } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { type CallFrame, CallKeys } from "../protocol/call-keys.ts";
+import type { StampedEnvelope } from "../protocol/record.ts";
 
 /** An unfinished tool call. */
 export interface TrackedCall {

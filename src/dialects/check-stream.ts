@@ -1,12 +1,7 @@
 /** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
-import {
-  createIssueFactory,
-  type EventRecord,
-  FRAME_RULES,
-  type Issue,
-  Verifier,
-  type VerifierTotals,
-} from "../protocol/index.ts";
+import { type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
+import { FRAME_RULES } from "../protocol/frame-rules.ts";
+import { createIssueFactory } from "../protocol/rules.ts";
 import type { Dialect } from "./dialect.ts";
 
 const createIssue = createIssueFactory(FRAME_RULES);

@@ -2,7 +2,8 @@
  * Converts a stream from one dialect to another, frame by frame: decode, stamp, encode. Events that the target cannot
  * carry are counted by type. State deltas are expanded to full states if receivers of the target do not know deltas.
  */
-import { type EventRecord, isKnownEvent, type Issue, RunStates } from "../protocol/index.ts";
+import { type EventRecord, isKnownEvent, type Issue } from "../protocol/index.ts";
+import { RunStates } from "../protocol/run-states.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
 

@@ -1,9 +1,13 @@
 /** Runs the contract for every dialect, and checks what needs all of them. */
 import { describe, expect, test } from "vitest";
-import { FRAME_RULES, type JsonObject, LIFECYCLE_RULES, type StampedRecord } from "../protocol/index.ts";
+import type { JsonObject, StampedRecord } from "../protocol/index.ts";
+import { FRAME_RULES } from "../protocol/frame-rules.ts";
+import { LIFECYCLE_RULES } from "../protocol/verify/lifecycle-rules.ts";
 import { frameText, listVectorFiles, readVector } from "../../test/vectors.ts";
 import { describeDialect } from "./dialect.contract.ts";
-import { createBatchEncoder, DECODERS, detectDecoder, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
+import { DECODERS, detectDialect, DIALECT_NAMES, DIALECTS } from "./index.ts";
+import { detectDecoder } from "./decoders.ts";
+import { createBatchEncoder } from "./encode-batch.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);
 const SAMPLES = listVectorFiles("samples").map(readVector);

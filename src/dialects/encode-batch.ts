@@ -2,7 +2,7 @@
  * Encodes many records as NDJSON bytes. Uses the dialect's batch encoder if it has one; otherwise encodes each record
  * and converts the text once.
  */
-import { encodeNdjsonBatch } from "../framing/index.ts";
+import { encodeNdjsonBatch } from "../framing/ndjson.ts";
 import type { BatchEncoder, Dialect, EncoderOptions } from "./dialect.ts";
 
 /** Creates a batch encoder for a dialect. */

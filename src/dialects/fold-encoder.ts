@@ -2,14 +2,9 @@
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
  * A fold is created by the first record of its run and removed with the last.
  */
-import {
-  BoundedMap,
-  type EventType,
-  isKnownEvent,
-  isTerminal,
-  mayLackRun,
-  type StampedRecord,
-} from "../protocol/index.ts";
+import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isTerminal, mayLackRun } from "../protocol/record.ts";
 import type { EventEncoder, LedgerTable } from "./ledger.ts";
 
 /** Maximum number of live runs per encoder; beyond it the oldest is evicted. */

@@ -27,10 +27,8 @@ export function detectDialect(texts: readonly string[]): Dialect | undefined {
   return name === undefined ? undefined : DIALECTS[name];
 }
 
-export { DECODERS, detectDecoder } from "./decoders.ts";
-export { detectAmong, DETECTION_FRAMES } from "./detect.ts";
+export { DECODERS } from "./decoders.ts";
 export {
-  type BatchEncoder,
   type Decoded,
   type Decoder,
   type Decoders,
@@ -41,30 +39,9 @@ export {
   type Encoder,
   type EncoderOptions,
 } from "./dialect.ts";
-export {
-  computeFingerprint,
-  type FrameNumber,
-  type FrameNumbering,
-  type FrameStreams,
-  type FrameTraits,
-  numberRecord,
-} from "./frame-traits.ts";
 export type { LedgerEntry } from "./ledger.ts";
-export {
-  type CheckedFrame,
-  type CheckOptions,
-  createStreamCheck,
-  framingIssue,
-  type StreamCheck,
-} from "./check-stream.ts";
-export {
-  type Converted,
-  type ConvertOptions,
-  createStreamConverter,
-  isCarried,
-  type StreamConverter,
-} from "./convert-stream.ts";
-export { createRecordReader, LOOM_DECODING } from "./loom/decode.ts";
+export { type CheckedFrame, type CheckOptions, createStreamCheck, type StreamCheck } from "./check-stream.ts";
+export { type Converted, type ConvertOptions, createStreamConverter, type StreamConverter } from "./convert-stream.ts";
+export { LOOM_DECODING } from "./loom/decode.ts";
 export { createStamper } from "./stamp.ts";
-export { dialectSchema, dialectSchemas } from "./schemas.ts";
-export { createBatchEncoder } from "./encode-batch.ts";
+export { dialectSchemas } from "./schemas.ts";

@@ -1,5 +1,6 @@
 /** JSON Schemas of the dialects, for `loom schema` and `spec/schema`. */
-import { type JsonObject, shapeSchema, unionSchema } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { shapeSchema, unionSchema } from "../protocol/json-schema.ts";
 import type { Dialect } from "./dialect.ts";
 
 /** Returns the schema of each frame, keyed by tag. */

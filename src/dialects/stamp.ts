@@ -3,7 +3,8 @@
  * are kept; missing ones continue from the last. Times are never invented: an encoder that needs one and has none
  * writes 0.
  */
-import { BoundedMap, type EventRecord, type StampedRecord } from "../protocol/index.ts";
+import type { EventRecord, StampedRecord } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 
 const MAX_SESSIONS = 10_000;
 

@@ -2,7 +2,7 @@
  * Converts tool results. An event has text (`result`) and optional data (`output`); other dialects have one field for
  * both.
  */
-import type { ToolEndEvent } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import { isJsonObject, type Json, type JsonObject } from "../protocol/json.ts";
 
 /** Value of `message_chunk.id` for text from dialects without node names. */

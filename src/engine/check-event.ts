@@ -7,14 +7,10 @@
  * - be plain JSON, so that the stored text reads back as the value that was checked.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
-import {
-  type AnyEvent,
-  dropEnvelopeNames,
-  ENVELOPE,
-  findEventFault,
-  isJsonObject,
-  LoomError,
-} from "../protocol/index.ts";
+import { type AnyEvent, isJsonObject, LoomError } from "../protocol/index.ts";
+import { ENVELOPE } from "../protocol/envelope.ts";
+import { dropEnvelopeNames } from "../protocol/strict.ts";
+import { findEventFault } from "../protocol/validate.ts";
 import { isPlainJson } from "./plain-json.ts";
 import { copyJson } from "../protocol/json.ts";
 

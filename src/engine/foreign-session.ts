@@ -22,10 +22,9 @@ import {
   type EventRecord,
   isKnownEvent,
   isLoomError,
-  isTerminal,
   LoomError,
-  mayLackRun,
 } from "../protocol/index.ts";
+import { isTerminal, mayLackRun } from "../protocol/record.ts";
 import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import { ForeignCancels } from "./foreign-cancels.ts";

@@ -9,16 +9,16 @@
  */
 import type { CommandOutcome, CommandState, Log, RunInfo, Settlement } from "../log/log.ts";
 import {
-  BoundedMap,
   type ErrorCode,
-  findEventFault,
   isJsonObject,
   isLoomError,
-  isToolRules,
   type JsonObject,
   LoomError,
   type ToolRules,
 } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isToolRules } from "../protocol/tool-rules.ts";
+import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
 import type { ApprovalReply, RunOrigin } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";

@@ -2,15 +2,8 @@
  * One node run of a live run. Events emitted through it carry its `node_id`, and it ends exactly once. It does not know
  * how records are stored.
  */
-import {
-  type AnyEvent,
-  isLoomError,
-  LoomError,
-  type LoomEvent,
-  type MessageChunkEvent,
-  type NodeExitEvent,
-  type ToolEndEvent,
-} from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError, type LoomEvent } from "../protocol/index.ts";
+import type { MessageChunkEvent, NodeExitEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { type PushResult, rejectHandled } from "./sequencer.ts";
 import { shorten } from "../protocol/cut-text.ts";
 
@@ -46,6 +39,7 @@ export class NodeRun implements Disposable {
   #answered = false;
   #ended: Map<string, ToolEndEvent> | undefined;
 
+  /** @internal */
   constructor(host: NodeHost, nodeId: string, name: string) {
     this.#host = host;
     this.nodeId = nodeId;
@@ -60,7 +54,10 @@ export class NodeRun implements Disposable {
   }
 
   /** Emits a piece of the answer. Set `channel` to `thought` for text that is not part of the answer. */
-  write(content: string, more: Partial<Pick<MessageChunkEvent, "channel" | "format" | "is_complete">> = {}) {
+  write(
+    content: string,
+    more: Partial<Pick<MessageChunkEvent, "channel" | "format" | "is_complete">> = {},
+  ): Promise<number> {
     return this.emit({ type: "message_chunk", content, id: this.name, ...more });
   }
 
@@ -69,12 +66,16 @@ export class NodeRun implements Disposable {
     return this.emit({ type: "reasoning_chunk", content, id: this.name, ...(stage === undefined ? {} : { stage }) });
   }
 
-  /** True if the node run has emitted answer text. Such text cannot be taken back, so the node is not retried. */
+  /**
+   * True if the node run has emitted answer text. Such text cannot be taken back, so the node is not retried.
+   *
+   * @internal
+   */
   get hasAnswered(): boolean {
     return this.#answered;
   }
 
-  /** Tool calls that ended in this node run, by call ID. */
+  /** Tool calls that ended in this node run, by call ID. @internal */
   get endedCalls(): ReadonlyMap<string, ToolEndEvent> {
     return this.#ended ?? NONE;
   }
@@ -95,6 +96,8 @@ export class NodeRun implements Disposable {
   /**
    * Ends the node run together with other events, in one append. If they cannot be written, it throws and the node run
    * stays open.
+   *
+   * @internal
    */
   commit(around: ExitOptions): PushResult {
     if (this.#exited !== undefined)

@@ -9,14 +9,14 @@
 import { isForeign } from "../log/foreign-mark.ts";
 import {
   type AnyEvent,
-  BoundedMap,
-  CallKeys,
   type EventRecord,
   isKnownEvent,
   type JsonObject,
   LoomError,
   type LoomEvent,
 } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { CallKeys } from "../protocol/call-keys.ts";
 
 /** chunk* → call → (approval → answer) → start → (output | progress)* → end */
 export type ToolCallState = "streaming" | "called" | "waiting" | "approved" | "rejected" | "started";

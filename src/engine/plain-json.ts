@@ -1,5 +1,5 @@
 /** Checks whether a value survives a round trip through JSON. Dates, class instances and holes in arrays do not. */
-import { MAX_JSON_DEPTH } from "../protocol/index.ts";
+import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 
 /** True if JSON writes the value unchanged. False if it is nested deeper than `depth`. */
 export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boolean {

@@ -12,7 +12,8 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
-import { DENY_ALL, type EventOf, readToolRules, type ToolRules } from "../protocol/index.ts";
+import type { EventOf, ToolRules } from "../protocol/index.ts";
+import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
 import { Run } from "./run.ts";

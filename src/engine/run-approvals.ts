@@ -3,7 +3,9 @@
  * `ApprovalWaiters` has the callers that wait for them.
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
-import { type AnyEvent, findToolRule, LoomError, type ToolApprovalResultEvent } from "../protocol/index.ts";
+import { type AnyEvent, LoomError } from "../protocol/index.ts";
+import type { ToolApprovalResultEvent } from "../protocol/events.generated.ts";
+import { findToolRule } from "../protocol/tool-rules.ts";
 import { ApprovalWaiters } from "./approval-waiters.ts";
 import type { ApprovalAnswer, OpenToolCall, OpenWork } from "./open-work.ts";
 import { digestCall } from "./digest-call.ts";

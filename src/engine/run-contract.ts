@@ -1,6 +1,7 @@
 /** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
-import type { ErrorEvent, JsonObject, RunEndEvent, RunStartEvent, ToolRules } from "../protocol/index.ts";
+import type { JsonObject, ToolRules } from "../protocol/index.ts";
+import type { ErrorEvent, RunEndEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 
 /** The part of a session that its runs use. */
@@ -108,7 +109,7 @@ export interface FailOptions {
 export interface CancelOptions {
   /** Fields that replace or extend the counted totals. */
   readonly summary?: RunEndEvent["summary"] | undefined;
-  /** Settles the command that requested the cancel. */
+  /** Settles the command that requested the cancel. @internal */
   readonly settle?: Settle | undefined;
 }
 

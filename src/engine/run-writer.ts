@@ -5,7 +5,8 @@
  * Invariant: the open work contains exactly the events that were pushed.
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
-import { type AnyEvent, type ErrorCode, type ErrorEvent, isLoomError, type LoomError } from "../protocol/index.ts";
+import { type AnyEvent, type ErrorCode, isLoomError, type LoomError } from "../protocol/index.ts";
+import type { ErrorEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./open-work.ts";

@@ -5,15 +5,8 @@
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
-import {
-  type AnyEvent,
-  type ErrorEvent,
-  isLoomError,
-  LoomError,
-  type NodeExitEvent,
-  type ToolCallEvent,
-  type ToolRules,
-} from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError, type ToolRules } from "../protocol/index.ts";
+import type { ErrorEvent, NodeExitEvent, ToolCallEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ExitOptions, describeError, type NodeHost, NodeRun, cutReason } from "./node-run.ts";
@@ -92,7 +85,7 @@ export class Run {
       describeError(error, this.#status === "live" ? (thrown) => this.#host.report(thrown) : undefined),
   };
 
-  /** `work` and `answer` have the state of earlier records, when a run is recovered. */
+  /** `work` and `answer` have the state of earlier records, when a run is recovered. @internal */
   constructor(host: RunHost, origin: RunOrigin, work: OpenWork, answer: AnswerText) {
     this.#host = host;
     this.sessionId = host.sessionId;
@@ -116,7 +109,7 @@ export class Run {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** Writes `run_start`. */
+  /** Writes `run_start`. @internal */
   start(origin: RunOrigin, settle?: Settle): PushResult {
     const { runId, message, agent, source, requestId, context, attachments, actor } = origin;
     const event = this.#writer.check({
@@ -163,7 +156,7 @@ export class Run {
     return this.#ended.promise;
   }
 
-  /** The open node runs, calls and approvals, and the totals. */
+  /** The open node runs, calls and approvals, and the totals. @internal */
   get work(): OpenWork {
     return this.#work;
   }
@@ -183,12 +176,12 @@ export class Run {
     }
   }
 
-  /** Reports an event that was rejected while the run continues. */
+  /** Reports an event that was rejected while the run continues. @internal */
   reportRejection(error: unknown): void {
     if (this.#status === "live") this.#host.onRejected(error);
   }
 
-  /** Emits an event and returns its ID at once. Throws where `emit` rejects. */
+  /** Emits an event and returns its ID at once. Throws where `emit` rejects. @internal */
   post(event: AnyEvent, { nodeId }: EmitOptions = {}): PushResult {
     this.#assertLive();
     return this.#writer.write([{ event: this.#checkOwn(event), nodeId }]);
@@ -197,6 +190,8 @@ export class Run {
   /**
    * Emits several events of one node run, or of none, in one append. If they cannot be stored, the run ends, unless
    * `isHandled` says that the caller handles the error.
+   *
+   * @internal
    */
   postUnit(
     events: readonly AnyEvent[],
@@ -207,7 +202,7 @@ export class Run {
     return this.#writer.write(parts, { isHandled });
   }
 
-  /** Emits a tool call and its start, in one append. */
+  /** Emits a tool call and its start, in one append. @internal */
   postToolStart(
     call: Omit<ToolCallEvent, "type"> & { readonly call_id: string },
     { nodeId }: EmitOptions = {},
@@ -295,13 +290,15 @@ export class Run {
   /**
    * Answers an approval; the first answer wins. Throws `unknown_call`, `already_answered`, `approval_mismatch` or
    * `forbidden`.
+   *
+   * @internal
    */
   answerApproval(reply: ApprovalReply, settle?: Settle): PushResult {
     this.#assertLive();
     return this.#approvals.answer(reply, settle);
   }
 
-  /** Answers expired approvals as `expired`. */
+  /** Answers expired approvals as `expired`. @internal */
   expireApprovals(): void {
     if (this.#status === "live") this.#approvals.expire();
   }
@@ -385,19 +382,22 @@ export class Run {
     );
   }
 
-  /** Closes the open work of a dead process before the run continues; see `OpenWork.listClosings`. */
+  /** Closes the open work of a dead process before the run continues; see `OpenWork.listClosings`. @internal */
   close(options: Omit<ClosingOptions, "now">): void {
     this.#writer.close(options);
   }
 
-  /** Ends open calls that will not be executed, as errors. */
-  closeCalls(callIds: Iterable<string>, { reason = "not executed", code = "interrupted" }: CloseCallsOptions = {}) {
+  /** Ends open calls that will not be executed, as errors. @internal */
+  closeCalls(
+    callIds: Iterable<string>,
+    { reason = "not executed", code = "interrupted" }: CloseCallsOptions = {},
+  ): void {
     this.#assertLive();
     const ids = new Set(callIds);
     this.#writer.close({ reason, code, keep: ({ callId }) => callId === undefined || !ids.has(callId), only: "calls" });
   }
 
-  /** Stops the run without writing: its session was closed or fenced, or the log failed. */
+  /** Stops the run without writing: its session was closed or fenced, or the log failed. @internal */
   abort(error: LoomError): void {
     if (this.#status !== "live") return;
     this.#status = "error";

@@ -14,7 +14,8 @@ import { Buffer } from "node:buffer";
 import { setImmediate } from "node:timers";
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry, Settlement } from "../log/log.ts";
-import { type AnyEvent, type Envelope, isLoomError, LoomError, type StampedEnvelope } from "../protocol/index.ts";
+import { type AnyEvent, type Envelope, isLoomError, LoomError } from "../protocol/index.ts";
+import type { StampedEnvelope } from "../protocol/record.ts";
 import { showWarning } from "./show-warning.ts";
 
 /** An event that has no ID and time yet. */

@@ -3,7 +3,9 @@
  * to-do lists, which outlive runs.
  */
 import type { Landmark, Log } from "../log/log.ts";
-import { type AnyEvent, BoundedMap, type EventOf, LoomError, mayLackRun } from "../protocol/index.ts";
+import { type AnyEvent, type EventOf, LoomError } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { mayLackRun } from "../protocol/record.ts";
 import { checkEvent } from "./check-event.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 

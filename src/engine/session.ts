@@ -152,7 +152,7 @@ export class Session implements AsyncDisposable {
     });
   }
 
-  /** See `openSession`. */
+  /** See `openSession`. @internal */
   static async open(log: Log, sessionId: string, options: SessionOptions = {}): Promise<Session> {
     const { ttlMs = SESSION_DEFAULTS.ttlMs, takeover = false, create = true, holder = describeHolder() } = options;
     const lease = await log.acquire(sessionId, { holder, ttlMs, takeover, create });

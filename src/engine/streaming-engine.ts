@@ -4,19 +4,14 @@
  * the `engine` dialect.
  */
 import { randomUUID } from "node:crypto";
-import { createRecordReader, DIALECTS, type Encoder } from "../dialects/index.ts";
+import { DIALECTS, type Encoder } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { DEFAULT_NODE_NAME, splitResultObject } from "../dialects/tool-values.ts";
 import { MemoryLog } from "../log/memory-log.ts";
 import type { Log, LogEntry } from "../log/log.ts";
-import {
-  type AnyEvent,
-  isJsonObject,
-  type JsonObject,
-  LoomError,
-  type RunEndEvent,
-  type StampedRecord,
-} from "../protocol/index.ts";
+import { type AnyEvent, isJsonObject, type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
+import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { checkEvent } from "./check-event.ts";
 import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";

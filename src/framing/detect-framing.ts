@@ -3,6 +3,7 @@
  * Only the first line that is not blank is checked.
  */
 
+/** How frames are separated: one JSON text per line, or server-sent events. */
 export type Framing = "ndjson" | "sse";
 
 // Latin-1 has one character per byte, so an incomplete UTF-8 character at the end is harmless.

@@ -2,15 +2,9 @@
  * The events that a graph writes about itself. `delta` is the last field of each, because a log finds such records by
  * the end of their text.
  */
-import type {
-  AnyEvent,
-  CheckpointEvent,
-  Json,
-  StatePatch,
-  ToolEndEvent,
-  UpdatesEvent,
-  ValuesEvent,
-} from "../protocol/index.ts";
+import type { AnyEvent, Json } from "../protocol/index.ts";
+import type { CheckpointEvent, ToolEndEvent, UpdatesEvent, ValuesEvent } from "../protocol/events.generated.ts";
+import type { StatePatch } from "../protocol/state-patch.ts";
 import type { InterruptAnswer } from "./graph.ts";
 
 /** A task of the next super-step, as stored in a checkpoint. */

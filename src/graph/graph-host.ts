@@ -2,7 +2,9 @@
  * The interface through which a graph writes its events. A `Run` of the engine implements it; graphs without a session
  * use a standalone host that stores nothing. It does not know graphs.
  */
-import { type ApprovalAnswer, type ApprovalRequest, describeError, NodeRun, type PushResult } from "../engine/index.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "../engine/index.ts";
+import { describeError, NodeRun } from "../engine/node-run.ts";
+import type { PushResult } from "../engine/sequencer.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
 
 /** Writes the events of a graph. A `Run` is one. */
@@ -16,7 +18,11 @@ export interface GraphHost {
   readonly isBehind: boolean;
   /** True if nothing reads the events, so that none need to be created. */
   readonly isSilent?: boolean;
-  /** What was written so far. A run with a checkpoint cannot start another graph, because their IDs would collide. */
+  /**
+   * What was written so far. A run with a checkpoint cannot start another graph, because their IDs would collide.
+   *
+   * @internal
+   */
   readonly work?: { readonly checkpoint: unknown };
   /** The clock, in milliseconds since 1970. */
   now(): number;
@@ -25,6 +31,8 @@ export interface GraphHost {
   /**
    * Writes events of one node run, or of none, in one append. With `isHandled`, events that cannot be stored do not end
    * the run.
+   *
+   * @internal
    */
   postUnit(
     events: readonly AnyEvent[],

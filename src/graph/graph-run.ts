@@ -9,7 +9,9 @@
  * - A task whose append succeeded is not run again, neither by this object nor after a restore from the log.
  * - The cost of a step does not depend on the number of steps or the size of the state.
  */
-import { type GraphState, type Json, LoomError, type StatePatch, type ToolEndEvent } from "../protocol/index.ts";
+import { type GraphState, type Json, LoomError } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
+import type { StatePatch } from "../protocol/state-patch.ts";
 import { listTargets } from "./define-graph.ts";
 import { END, type Graph, type GraphNode } from "./graph.ts";
 import {

@@ -3,7 +3,8 @@
  * functions; `run-graph.ts` executes them. It knows no models and no tools.
  */
 import type { NodeRun } from "../engine/index.ts";
-import type { AnyEvent, Json, JsonObject, ToolEndEvent } from "../protocol/index.ts";
+import type { AnyEvent, Json, JsonObject } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 
 /** The target of an edge that ends the graph. */
 export const END = "__end__";

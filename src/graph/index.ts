@@ -5,7 +5,6 @@
 export { append, custom, merge, replace } from "./channels.ts";
 export { defineGraph, fanOut, subgraph, type SubgraphMapping } from "./define-graph.ts";
 export {
-  type AnyNode,
   type Channel,
   type Channels,
   type Edge,
@@ -15,7 +14,6 @@ export {
   type GraphLimits,
   type InterruptAnswer,
   type NodeContext,
-  type NodeDefinition,
   type NodeFunction,
   type NodeOptions,
   type OnceOptions,
@@ -28,7 +26,5 @@ export {
   type GraphTask,
   type WritesOf,
 } from "./graph.ts";
-export type { NextTask } from "./graph-events.ts";
-export type { GraphHost } from "./graph-host.ts";
 export { resumeGraph, type ResumeOptions } from "./resume-graph.ts";
 export { invokeGraph, type InvokeOptions, runGraph, type RunGraphOptions, type Snapshot } from "./run-graph.ts";

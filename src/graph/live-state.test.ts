@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { applyPatch, type Json, type JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject } from "../protocol/index.ts";
+import { applyPatch } from "../protocol/state-patch.ts";
 import { append, custom, merge, replace } from "./channels.ts";
 import { LiveState } from "./live-state.ts";
 

@@ -5,18 +5,10 @@
  * Invariant: folding its patches in task order, and then its corrections, gives its values.
  */
 import { isPlainJson } from "../engine/plain-json.ts";
-import {
-  type ChannelPatch,
-  isDeeperThan,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  LoomError,
-  MAX_JSON_DEPTH,
-  type StatePatch,
-} from "../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { ChannelPatch, StatePatch } from "../protocol/state-patch.ts";
 import type { Channel, Channels } from "./graph.ts";
-import { copyJson } from "../protocol/json.ts";
+import { copyJson, isDeeperThan, MAX_JSON_DEPTH } from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };

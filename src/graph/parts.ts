@@ -10,14 +10,8 @@
  */
 import type { NodeRun } from "../engine/index.ts";
 import { isPlainJson } from "../engine/plain-json.ts";
-import {
-  type AnyEvent,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  LoomError,
-  type UpdatesEvent,
-} from "../protocol/index.ts";
+import { type AnyEvent, isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { UpdatesEvent } from "../protocol/events.generated.ts";
 import type { InterruptAnswer, OnceOptions, PartContext } from "./graph.ts";
 import { createInterruptEnd } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";

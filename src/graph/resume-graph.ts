@@ -5,7 +5,8 @@
 import type { DeadRun } from "../engine/index.ts";
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
-import { type Json, LoomError, StateFold, type ToolEndEvent } from "../protocol/index.ts";
+import { type Json, LoomError, StateFold } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { Channels, Graph, StateOf } from "./graph.ts";
 import { GraphRun } from "./graph-run.ts";
 import { type PartResults, readPartResult } from "./parts.ts";

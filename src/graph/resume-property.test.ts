@@ -5,7 +5,8 @@ import { createFaultyLog, createLog, expectValid, readRecords, SESSION } from ".
 import { Sequencer } from "../engine/sequencer.ts";
 import { createEntry } from "../log/entry.ts";
 import type { Log } from "../log/log.ts";
-import type { CheckpointEvent, StampedRecord, UpdatesEvent } from "../protocol/index.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import type { CheckpointEvent, UpdatesEvent } from "../protocol/events.generated.ts";
 import { LoomError, StateFold } from "../protocol/index.ts";
 import { buildGraph, createProbe, type GraphSpec, graphSpecs, type GraphProbe } from "./random-graph.contract.ts";
 import { resumeGraph } from "./resume-graph.ts";

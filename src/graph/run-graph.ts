@@ -3,7 +3,8 @@
  * fails its run; the caller does.
  */
 import type { ApprovalAnswer, ApprovalRequest } from "../engine/index.ts";
-import { type AnyEvent, type GraphState, type Json, LoomError, type ToolEndEvent } from "../protocol/index.ts";
+import { type AnyEvent, type GraphState, type Json, LoomError } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { Channels, Graph, StateOf, WritesOf } from "./graph.ts";
 import type { NextTask } from "./graph-events.ts";
 import { createStandaloneHost, type GraphHost } from "./graph-host.ts";

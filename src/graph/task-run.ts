@@ -5,7 +5,8 @@
  * Invariant: after an abort and its grace period, the promise of `perform` settles, even if the node does not end.
  */
 import type { NodeRun } from "../engine/index.ts";
-import { type AnyEvent, type Json, type JsonObject, LoomError, type ToolEndEvent } from "../protocol/index.ts";
+import { type AnyEvent, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { ToolEndEvent } from "../protocol/events.generated.ts";
 import type { InterruptAnswer, NodeContext } from "./graph.ts";
 import { formatStepPath } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";

@@ -5,8 +5,9 @@
  * Uses the memory of one page and one state. Listing reads the listed checkpoints and the short gaps between them;
  * reading a state reads its run up to the checkpoint.
  */
-import { createRecordReader } from "../dialects/index.ts";
-import { type CheckpointEvent, type Json, LoomError, type StampedRecord, StateFold } from "../protocol/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
+import { type Json, LoomError, type StampedRecord, StateFold } from "../protocol/index.ts";
+import type { CheckpointEvent } from "../protocol/events.generated.ts";
 import { assertIncarnation, createLoopYield } from "./follow-records.ts";
 import type { Landmark, PagingOptions, Log, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";

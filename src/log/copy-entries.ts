@@ -5,7 +5,8 @@
  * is given, and in the mark of runs executed by another program, which is removed.
  */
 import { Buffer } from "node:buffer";
-import { type CheckpointEvent, type ImageEvent, LoomError } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import type { CheckpointEvent, ImageEvent } from "../protocol/events.generated.ts";
 import { createEntry } from "./entry.ts";
 import { isForeign, unmarkForeign } from "./foreign-mark.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";

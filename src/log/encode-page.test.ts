@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { gather, LOGS, makeGraphRun, writeRecords } from "../../test/log-sessions.ts";
-import { createRecordReader } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import type { Log } from "./log.ts";
 import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";

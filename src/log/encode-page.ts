@@ -11,20 +11,15 @@
  *   if the encoder is first shown all records of the runs that were live there (`needsRunHistory`).
  * - Frames are encoded lazily: with full states a page can become a thousand times as long.
  */
-import { createRecordReader, type Dialect, type EncoderOptions } from "../dialects/index.ts";
-import {
-  type AnyEvent,
-  BoundedMap,
-  findStreamMode,
-  isLoomError,
-  isInDeltaSeries,
-  isStateEvent,
-  isTerminal,
-  type RunEndEvent,
-  RunStates,
-  type StampedRecord,
-  type StreamModes,
-} from "../protocol/index.ts";
+import type { Dialect, EncoderOptions } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
+import { type AnyEvent, isLoomError, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import type { RunEndEvent } from "../protocol/events.generated.ts";
+import { isTerminal } from "../protocol/record.ts";
+import { RunStates } from "../protocol/run-states.ts";
+import { isInDeltaSeries, isStateEvent } from "../protocol/state-fold.ts";
+import { findStreamMode } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";

@@ -8,7 +8,9 @@
  * - The source session is only read; it may be written or deleted in the meantime.
  */
 import { randomUUID } from "node:crypto";
-import { type CheckpointEvent, isJsonObject, type JsonObject, LoomError, MAX_JSON_DEPTH } from "../protocol/index.ts";
+import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import type { CheckpointEvent } from "../protocol/events.generated.ts";
+import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";

@@ -5,7 +5,8 @@
  * Invariant: strings in the indexes are well-formed Unicode. A lone surrogate has no UTF-8 form, and a store would read
  * back a different string.
  */
-import { type EventOf, isTerminal } from "../protocol/index.ts";
+import type { EventOf } from "../protocol/index.ts";
+import { isTerminal } from "../protocol/record.ts";
 import type { Landmark, LogEntry, RunStatus } from "./log.ts";
 import { findConversationText, type IndexedText } from "./conversation-text.ts";
 import { MAX_SEARCHED_LENGTH } from "./search-text.ts";

@@ -303,7 +303,7 @@ export class MemoryLog implements Log {
     sessionId: string,
     kind: LandmarkKind,
     limit?: number,
-    before = Number.POSITIVE_INFINITY,
+    before: number = Number.POSITIVE_INFINITY,
   ): Promise<readonly Landmark[]> {
     const all = [...this.#get(sessionId).landmarks.values()].filter(
       (landmark) => landmark.kind === kind && landmark.eventId < before,

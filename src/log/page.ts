@@ -2,7 +2,7 @@
  * Consecutive records as they are stored: `loom` frames, one per line. Records are parsed on demand, once for all
  * readers that share the page. Live and replayed records come from the same bytes, so they are identical.
  */
-import { createRecordReader } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
 
 const readRecord = createRecordReader();
@@ -23,7 +23,7 @@ export class Page {
   #texts: readonly string[] | undefined;
   #records: readonly StampedRecord[] | undefined;
 
-  /** `text` contains the frames, as a list or joined by line feeds. */
+  /** `text` contains the frames, as a list or joined by line feeds. @internal */
   constructor(
     sessionId: string,
     after: number,

@@ -12,8 +12,11 @@ import {
   writeRecords,
 } from "../../test/log-sessions.ts";
 import { FORMS } from "../../test/vectors.ts";
-import { createRecordReader, DIALECTS } from "../dialects/index.ts";
-import { findStreamMode, isInDeltaSeries, StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { DIALECTS } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
+import { StateFold, type StampedRecord, type StreamModes } from "../protocol/index.ts";
+import { isInDeltaSeries } from "../protocol/state-fold.ts";
+import { findStreamMode } from "../protocol/stream-modes.ts";
 import { formatCursor } from "./cursor.ts";
 import { createEntry } from "./entry.ts";
 import { describeHolder } from "./holder.ts";

@@ -9,7 +9,8 @@
  *   requested, the states of live runs.
  */
 import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
-import { isLoomError, LoomError, readStreamModes, type StreamModes } from "../protocol/index.ts";
+import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
+import { readStreamModes } from "../protocol/stream-modes.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";
 import {
   createPageEncoder,

@@ -5,14 +5,10 @@
  * Invariant: this covers every run that is live at the fork, not only the run of the checkpoint. An ingested session
  * may have several live runs, and the engine resumes the newest.
  */
-import {
-  isTerminal,
-  joinToolRules,
-  LoomError,
-  readToolRules,
-  type RunStartEvent,
-  type ToolRules,
-} from "../protocol/index.ts";
+import { LoomError, type ToolRules } from "../protocol/index.ts";
+import type { RunStartEvent } from "../protocol/events.generated.ts";
+import { isTerminal } from "../protocol/record.ts";
+import { joinToolRules, readToolRules } from "../protocol/tool-rules.ts";
 import { createEntry } from "./entry.ts";
 import type { LogEntry } from "./log.ts";
 

@@ -8,7 +8,7 @@
  * - A failed import deletes the session if it created it and no other writer has taken it. Other sessions are kept.
  */
 import { Buffer } from "node:buffer";
-import { createRecordReader } from "../dialects/index.ts";
+import { createRecordReader } from "../dialects/loom/decode.ts";
 import { createNdjsonDecoder, readFrames } from "../framing/index.ts";
 import { type ErrorCode, isLoomError, LoomError, type StampedRecord } from "../protocol/index.ts";
 import { assertBatch, STORED_DIALECT } from "./entry.ts";

@@ -5,7 +5,7 @@ import type { ModelCallOptions } from "./model.ts";
 export type CallSettings = Omit<Required<ModelCallOptions>, "signal">;
 
 /** Defaults of `ModelCallOptions`. */
-export const MODEL_CALL_DEFAULTS = {
+const MODEL_CALL_DEFAULTS = {
   maxRetries: 3,
   retryMs: 500,
   maxRetryMs: 60_000,

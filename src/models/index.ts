@@ -3,7 +3,6 @@
  * is that of AI SDK providers, so every AI SDK provider package works.
  */
 export { callModel } from "./call-model.ts";
-export { MODEL_CALL_DEFAULTS } from "./call-settings.ts";
 export type {
   AssistantPart,
   FinishReason,

@@ -4,7 +4,8 @@
  *
  * Invariant: the cost of adding depends only on what is added. If a field comes again, the last value wins.
  */
-import { isDeeperThan, type JsonObject } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { isDeeperThan } from "../protocol/json.ts";
 import type { ProviderOptions } from "./model.ts";
 
 export class ProviderMetadata {

@@ -4,7 +4,8 @@
  *
  * If runs are named, a record that may belong to the session and names no run stays without one, as encoders treat it.
  */
-import { type EventOf, isTerminal, mayLackRun, type StampedRecord } from "../protocol/index.ts";
+import type { EventOf, StampedRecord } from "../protocol/index.ts";
+import { isTerminal, mayLackRun } from "../protocol/record.ts";
 
 /** Returns a function that completes records in order. Start where no unnamed run is open. */
 export function createRecordCompleter(): (record: StampedRecord) => StampedRecord {

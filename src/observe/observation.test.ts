@@ -13,7 +13,8 @@ import {
 import { createEntry } from "../log/entry.ts";
 import type { Log, LogEntry } from "../log/log.ts";
 import { MemoryLog } from "../log/memory-log.ts";
-import { isTerminal, type StampedRecord } from "../protocol/index.ts";
+import type { StampedRecord } from "../protocol/index.ts";
+import { isTerminal } from "../protocol/record.ts";
 import { Observation } from "./observation.ts";
 import type { Observer } from "./observer.ts";
 

@@ -98,7 +98,11 @@ export class Observation {
    * Observes one run of a session that was opened without a tap, until the run ends. `isBegun` means that the run
    * started in this process and has not been observed yet. Returns a function that stops it.
    */
-  watchRun(session: WatchedSession, runId: string, { isBegun = false } = {}): () => void {
+  watchRun(
+    session: WatchedSession,
+    runId: string,
+    { isBegun = false }: { readonly isBegun?: boolean } = {},
+  ): () => void {
     const { log, sessionId } = session;
     if (this.#observers.isObserved(log, { sessionId, runId })) return () => undefined;
     const watch = this.#open({

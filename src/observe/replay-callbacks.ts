@@ -4,7 +4,8 @@ import type { Log } from "../log/log.ts";
 import type { Callback } from "./callbacks/callback.ts";
 import { type CallbackOptions, createCallbackQueues } from "./callbacks/callback-observer.ts";
 import { createPayloadProjection, type ProjectPayloads } from "./callbacks/project-payloads.ts";
-import { BoundedMap, isTerminal } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isTerminal } from "../protocol/record.ts";
 import { replayRecords, type ReplayOptions } from "./replay-records.ts";
 
 /** Options of `replayCallbacks`. */

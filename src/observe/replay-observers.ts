@@ -1,6 +1,7 @@
 /** Replays a recorded session to observers, to get metrics, traces and logs of runs that were not observed live. */
 import type { Log } from "../log/log.ts";
-import { BoundedMap, isTerminal } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isTerminal } from "../protocol/record.ts";
 import { ObserverGroup, type RunObservers } from "./observer-group.ts";
 import type { Observer } from "./observer.ts";
 import { replayRecords, type ReplayOptions } from "./replay-records.ts";

@@ -5,7 +5,8 @@
 import { followRecords } from "../log/follow-records.ts";
 import type { Log } from "../log/log.ts";
 import { assertPosition, unknownSession } from "../log/rules.ts";
-import { BoundedMap, LoomError, type StampedRecord } from "../protocol/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { createRecordCompleter } from "./complete-records.ts";
 
 /** The part of a session to replay. */

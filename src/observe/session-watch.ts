@@ -8,7 +8,9 @@
  */
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, LogEntry } from "../log/log.ts";
-import { BoundedMap, isTerminal, LoomError, type StampedRecord } from "../protocol/index.ts";
+import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isTerminal } from "../protocol/record.ts";
 import type { ObserverGroup, LiveSource, RunObservers } from "./observer-group.ts";
 import { createRecordCompleter } from "./complete-records.ts";
 

@@ -6,7 +6,7 @@
  *   GET  /v1/sessions/{id}/events
  *   POST /v1/sessions/{id}/commands
  */
-import { ErrorReporter } from "../engine/index.ts";
+import { ErrorReporter } from "../engine/error-reporter.ts";
 import type { StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import type { CommandHost } from "./commands/command-host.ts";

@@ -5,7 +5,8 @@
  */
 import type { Log } from "../log/index.ts";
 import type { Callback, Observer, PrometheusRegister, StreamMeter } from "../observe/index.ts";
-import { describeValue, LoomError } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import type { AuthOptions } from "./auth/auth-options.ts";
 import type { BlobStore } from "./blobs/blob-store.ts";
 import type { Authorize } from "./auth/authorize.ts";

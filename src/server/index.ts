@@ -15,15 +15,7 @@ export type { Notice, Notify } from "./guard/notice.ts";
 export type { AuthOptions, JwtOptions } from "./auth/auth-options.ts";
 export type { Credentials, NewToken, TokenInfo } from "./auth/credentials/credentials.ts";
 export { openCredentials } from "./auth/credentials/open-credentials.ts";
-export {
-  type Principal,
-  type PrincipalLimits,
-  type ToolRule,
-  type ToolRules,
-  DEFAULT_PRINCIPAL_LIMITS,
-} from "./auth/principal.ts";
-export type { CommandHost } from "./commands/command-host.ts";
-export { type CommandResponse, executeCommand, type RunCommand } from "./commands/execute-command.ts";
+export type { Principal, PrincipalLimits } from "./auth/principal.ts";
 export { ControlConnection, type ControlConnectionOptions } from "./sockets/control-connection.ts";
 export { createEventsHandler, type EventsHandlerOptions } from "./events-handler.ts";
 export { createMetricsHandler, type MetricsHandlerOptions } from "./endpoints/metrics.ts";
@@ -32,31 +24,16 @@ export { createMemoryBlobStore } from "./blobs/create-memory-blob-store.ts";
 export { openBlobStore } from "./blobs/open-blob-store.ts";
 export { createPage, type PageOptions } from "./pages/create-page.ts";
 export type {
-  AddedDocument,
   Agents,
-  Approvals,
   Auth,
   Blob,
-  Blobs,
-  Checkpoint,
-  Checkpoints,
-  CommandResult,
   ForkedSession,
-  ForkSession,
-  IngestResult,
   KnowledgeDocuments,
   KnowledgeHits,
   Models,
   NewShare,
-  Problem,
-  Readiness,
-  Run,
-  Runs,
   Session,
   SessionDetails,
   SessionList,
   Shares,
-  StartedRun,
-  StartRun,
-  Version,
 } from "./api/shapes.generated.ts";

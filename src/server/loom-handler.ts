@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
-import { ErrorReporter } from "../engine/index.ts";
+import { ErrorReporter } from "../engine/error-reporter.ts";
 import { createCallbackObserver } from "../observe/index.ts";
 import { OPERATIONS } from "./endpoints/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import type { JsonObject, LoomEvent } from "../protocol/index.ts";
-import { findEventFault } from "../protocol/index.ts";
+import { findEventFault } from "../protocol/validate.ts";
 import { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
 import { createCurrentTimeTool } from "./current-time.ts";
 import { runToolCall } from "./run-tool-call.ts";

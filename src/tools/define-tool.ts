@@ -3,7 +3,8 @@
  * so that a mistake shows at startup and not during a run.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import { describeValue, isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { OutputOf, StandardSchema } from "./standard-schema.ts";

@@ -2,7 +2,8 @@
  * Creates a Standard Schema from JSON Schema, for tools without a schema library. Supports the keywords below and
  * rejects others, because an unsupported keyword would not be checked.
  */
-import { describeValue, isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import type { StandardIssue, StandardSchema } from "./standard-schema.ts";
 
 type IssuePath = readonly (string | number)[];

@@ -2,41 +2,27 @@
  * Tools for agents: the tool interface, `defineTool`, running tool calls, the built-in tools and MCP servers. The
  * module does not depend on agents or runs; it uses a `ToolHost`.
  */
-export { createConsentTool } from "./ask-consent.ts";
 export { type BuiltinToolsOptions, createBuiltinTools } from "./builtin-tools.ts";
 export { createCalculatorTool } from "./calculator/calculator.ts";
 export { evaluateExpression, type EvaluateOptions, type Evaluation } from "./calculator/evaluate-expression.ts";
-export { createCurrentTimeTool, type CurrentTimeOptions } from "./current-time.ts";
+export type { CurrentTimeOptions } from "./current-time.ts";
 export { defineTool, type ToolDefinition } from "./define-tool.ts";
 export { describeInput } from "./describe-input.ts";
 export { createFetchTool, type FetchToolOptions } from "./fetch/create-fetch-tool.ts";
 export { createFileTools, type FileToolOptions } from "./files/create-file-tools.ts";
 export { type CollectionSearcher, createKnowledgeTool, type KnowledgeToolOptions } from "./knowledge-tool.ts";
-export type { McpApproval, McpToolHints } from "./mcp/create-mcp-tool.ts";
+export type { McpApproval } from "./mcp/create-mcp-tool.ts";
 export type { McpServerLimits, McpServerState, McpServerStatus } from "./mcp/mcp-server.ts";
 export { type McpOptions, type McpServers, openMcpServers } from "./mcp/open-mcp-servers.ts";
-export {
-  type HttpServerConfig,
-  type McpConfig,
-  type McpServerConfig,
-  parseMcpConfig,
-  readMcpConfig,
-  type StdioServerConfig,
-} from "./mcp/read-mcp-config.ts";
+export { type McpConfig, type McpServerConfig, readMcpConfig } from "./mcp/read-mcp-config.ts";
 export { runToolCall } from "./run-tool-call.ts";
-export { createChartTool } from "./show-chart.ts";
-export { createImageTool, type ImageToolOptions } from "./show-image.ts";
-export { createTableTool } from "./show-table.ts";
-export type { OutputOf, StandardIssue, StandardResult, StandardSchema } from "./standard-schema.ts";
-export { createTodoTools } from "./todo-tools.ts";
+export type { ImageToolOptions } from "./show-image.ts";
+export type { OutputOf, StandardSchema } from "./standard-schema.ts";
 export type { ToolApprovalAnswer, ToolApprovalRequest, ToolHost } from "./tool-host.ts";
 export { toolResult, type ToolResultParts } from "./tool-result.ts";
-export { limitToolbox, type LimitToolboxOptions } from "./limit-toolbox.ts";
 export { createToolbox, type Toolbox, type ToolboxOptions, type ToolDescription } from "./toolbox.ts";
 export type {
   ApprovalPolicy,
-  CheckedInput,
-  ShownEvent,
   Tool,
   ToolCallRequest,
   ToolContext,

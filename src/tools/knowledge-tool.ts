@@ -7,7 +7,9 @@
 import { hash } from "node:crypto";
 import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Passage, RetrieveOptions, Retriever } from "../context/retriever.ts";
-import { BoundedMap, LoomError, type RetrievalCompleteEvent } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import type { RetrievalCompleteEvent } from "../protocol/events.generated.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";

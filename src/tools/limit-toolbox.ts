@@ -2,7 +2,8 @@
  * Applies tool rules to a toolbox. Denied tools are not offered to the model, and calls to them are rejected.
  * Concurrency limits remain shared with the original toolbox.
  */
-import { findToolRule, type ToolRule, type ToolRules } from "../protocol/index.ts";
+import type { ToolRule, ToolRules } from "../protocol/index.ts";
+import { findToolRule } from "../protocol/tool-rules.ts";
 import type { Toolbox } from "./toolbox.ts";
 
 /** Options of `limitToolbox`. */

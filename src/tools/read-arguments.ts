@@ -2,7 +2,8 @@
  * Reads the arguments of a tool call. If the text of the model is not a JSON object, the message says where it is wrong
  * so that the model can repair it.
  */
-import { describeValue, type JsonObject } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
+import { describeValue } from "../protocol/fault.ts";
 import { findJsonFault } from "./find-json-fault.ts";
 import type { ToolCallRequest } from "./tool.ts";
 

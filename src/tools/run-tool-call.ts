@@ -12,15 +12,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import {
-  type ErrorEvent,
-  isLoomError,
-  type JsonObject,
-  LoomError,
-  type LoomEvent,
-  type ToolEndEvent,
-  type ToolRule,
-} from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type LoomEvent, type ToolRule } from "../protocol/index.ts";
+import type { ErrorEvent, ToolEndEvent } from "../protocol/events.generated.ts";
 import { truncateResult } from "./truncate-result.ts";
 import { describeFailure } from "./describe-failure.ts";
 import { reserveBytes } from "./write-budget.ts";

@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findEventFault, type ImageEvent, type JsonObject, type LoomEvent } from "../protocol/index.ts";
+import type { JsonObject, LoomEvent } from "../protocol/index.ts";
+import type { ImageEvent } from "../protocol/events.generated.ts";
+import { findEventFault } from "../protocol/validate.ts";
 import { findSvgFault } from "./find-svg-fault.ts";
 import { runToolCall } from "./run-tool-call.ts";
 import { createImageTool, type ImageToolOptions } from "./show-image.ts";

@@ -4,7 +4,8 @@
  * there.
  */
 import { Buffer } from "node:buffer";
-import { type ImageEvent, LoomError } from "../protocol/index.ts";
+import { LoomError } from "../protocol/index.ts";
+import type { ImageEvent } from "../protocol/events.generated.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { sniffImage } from "./fetch/sniff-image.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isDeeperThan } from "../protocol/index.ts";
+import { isDeeperThan } from "../protocol/json.ts";
 import { toJson } from "./to-json.ts";
 
 describe("toJson", () => {

@@ -3,7 +3,7 @@
  * lists are stored in the log. The tools only remember the number of items, to report a wrong ID to the model.
  */
 import { createHash } from "node:crypto";
-import { BoundedMap } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
 import { toolResult } from "./tool-result.ts";

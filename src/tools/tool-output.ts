@@ -7,14 +7,9 @@
  * - After `close`, output of the tool is ignored; `flush` still writes earlier output.
  */
 import { Buffer } from "node:buffer";
-import {
-  describeValue,
-  findLoomEventFault,
-  isLoomError,
-  type JsonObject,
-  LoomError,
-  type LoomEvent,
-} from "../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type LoomEvent } from "../protocol/index.ts";
+import { findLoomEventFault } from "../protocol/events.generated.ts";
+import { describeValue } from "../protocol/fault.ts";
 import { type WriteBudget, writeBudgetOf } from "./write-budget.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";

@@ -2,16 +2,15 @@
  * The tool interface. A tool has typed arguments, says when the user must approve a call, and can stream output,
  * progress and content to show. It does not depend on agents, runs or the log.
  */
+import type { Json, JsonObject } from "../protocol/index.ts";
 import type {
   CustomEvent,
   DataEvent,
   ImageEvent,
-  Json,
-  JsonObject,
   RetrievalCompleteEvent,
   TodoListEvent,
   TodoUpdateEvent,
-} from "../protocol/index.ts";
+} from "../protocol/events.generated.ts";
 
 /** An event that a tool can show to users, in addition to its result for the model. */
 export type ShownEvent =

@@ -1,2 +1,3 @@
 /** A page that uses only the hooks; its bundle size is measured. */
-export { useMessage, useReceiver, useRun, useSession, useStore } from "../../src/react/index.ts";
+export { useMessage, useRun, useSession, useStore } from "../../src/react/index.ts";
+export { useReceiver } from "../../src/react/use-receiver.ts";

@@ -5,7 +5,8 @@
 import { createElement, Fragment, memo, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { type MessageView, createReceiver, type TurnView } from "../../src/client/index.ts";
-import { useMessage, useReceiver, useSession, useRun } from "../../src/react/index.ts";
+import { useMessage, useSession, useRun } from "../../src/react/index.ts";
+import { useReceiver } from "../../src/react/use-receiver.ts";
 
 /** The result for the test. `renders` counts renders during streaming, by component and message. */
 export interface MessagesOutcome {

@@ -12,7 +12,9 @@ import {
 } from "../../src/client/index.ts";
 import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
 import type { Framing } from "../../src/framing/index.ts";
-import { createEntry, describeHolder, type Log, MemoryLog } from "../../src/log/index.ts";
+import { type Log, MemoryLog } from "../../src/log/index.ts";
+import { createEntry } from "../../src/log/entry.ts";
+import { describeHolder } from "../../src/log/holder.ts";
 import type { StampedRecord } from "../../src/protocol/index.ts";
 import { createEventsHandler } from "../../src/server/index.ts";
 import { listVectorFiles, readVector } from "../vectors.ts";

@@ -1,7 +1,8 @@
 // The run inspector: timeline, frames, tokens and replay.
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { detectDecoder, DIALECT_NAMES } from "../../src/dialects/index.ts";
+import { DIALECT_NAMES } from "../../src/dialects/index.ts";
+import { detectDecoder } from "../../src/dialects/decoders.ts";
 import { hasChromium } from "../browser/launch.ts";
 import { SUGGESTED_PROMPTS } from "../agents/suggested-prompts.ts";
 import { findAnswer, openPage, PHONE, readSessionId, sendMessage, waitForEnd } from "./journey.ts";

@@ -1,5 +1,7 @@
 /** Writes the events of a session directly to the log, without an agent. */
-import { createEntry, describeHolder, type Log } from "../../src/log/index.ts";
+import type { Log } from "../../src/log/index.ts";
+import { createEntry } from "../../src/log/entry.ts";
+import { describeHolder } from "../../src/log/holder.ts";
 import type { LoomEvent } from "../../src/protocol/index.ts";
 
 const HELD_MS = 3_600_000;

@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { BrowserContext } from "playwright-core";
-import type { FramesControl } from "../../src/protocol/index.ts";
+import type { FramesControl } from "../../src/protocol/control/down.generated.ts";
 import { createPage } from "../../src/server/index.ts";
 import { COMMAND, environment } from "../cli-run.ts";
 import { buildPage } from "./build-page.ts";

@@ -14,7 +14,6 @@ import type { Script } from "../../src/models/scripted-model.ts";
 import { ScriptedModel } from "../../src/models/testing.ts";
 import type { EventOf, JsonObject, StampedRecord, ToolRules } from "../../src/protocol/index.ts";
 import {
-  createConsentTool,
   createFetchTool,
   createFileTools,
   createKnowledgeTool,
@@ -22,6 +21,7 @@ import {
   openMcpServers,
   type Tool,
 } from "../../src/tools/index.ts";
+import { createConsentTool } from "../../src/tools/ask-consent.ts";
 import { describeInput } from "../../src/tools/describe-input.ts";
 
 /** Text that could be mistaken for an approval. Tools return it to the model. */

@@ -11,7 +11,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { Script } from "../../src/models/scripted-model.ts";
 import type { ServedKnowledge } from "../../src/server/api/server-core.ts";
-import { createEntry } from "../../src/log/index.ts";
+import { createEntry } from "../../src/log/entry.ts";
 import { openBlobStore } from "../../src/server/blobs/open-blob-store.ts";
 import { createMemoryBlobStore } from "../../src/server/blobs/create-memory-blob-store.ts";
 import { SERVER_LIMITS } from "../../src/server/guard/server-limits.ts";

@@ -2,7 +2,8 @@
 import { connect, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Run } from "../../src/engine/index.ts";
-import { createEntry, MemoryLog, openStream } from "../../src/log/index.ts";
+import { MemoryLog, openStream } from "../../src/log/index.ts";
+import { createEntry } from "../../src/log/entry.ts";
 import { LoomError } from "../../src/protocol/index.ts";
 import { gather, makeRun, overrideLog, writeRecords } from "../log-sessions.ts";
 import { checkLumine, isDoneFrame, echoMessage, createSocketFixture } from "./socket-fixture.ts";

@@ -4,7 +4,8 @@
  */
 import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage, ModelRequest } from "../../models/model.ts";
-import { type ErrorCode, type ErrorEvent, type GotNodeCompleteEvent, isLoomError } from "../../protocol/index.ts";
+import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
+import type { ErrorEvent, GotNodeCompleteEvent } from "../../protocol/events.generated.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { think, type ThinkResult } from "../think.ts";
 import { fitTexts } from "./fit-texts.ts";

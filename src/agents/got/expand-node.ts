@@ -6,7 +6,7 @@
  * else is planned. Expansions are therefore remembered by the graph's node run and not inside the thoughts.
  */
 import type { PartContext } from "../../graph/index.ts";
-import type { ErrorEvent } from "../../protocol/index.ts";
+import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import { readLastObject } from "../read-json.ts";
 import { askForJson, createWarning, type Execution } from "./execution.ts";
 import { describeExpansion, type Plan, type PlanNode } from "./plan.ts";

@@ -1,6 +1,7 @@
 // Helpers for tests of Graph of Thoughts: a model that answers from the text of its prompt alone, in any order and in
 // any process; the graph rebuilt from events; and the log that a dead process left.
-import { createEntry, MemoryLog } from "../../log/index.ts";
+import { MemoryLog } from "../../log/index.ts";
+import { createEntry } from "../../log/entry.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.ts";
 import { type AnyEvent, isKnownEvent, type Json, type StampedRecord } from "../../protocol/index.ts";

@@ -1,5 +1,5 @@
 /** A validated plan, and the events that describe it. Plans are stored in the log as they are. */
-import type { GotExpandEvent, GotPlanEvent } from "../../protocol/index.ts";
+import type { GotExpandEvent, GotPlanEvent } from "../../protocol/events.generated.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
 /** What a node does with the results it needs. `score` rates them and keeps the best. */

@@ -7,7 +7,7 @@
  * again.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { describeError } from "../../engine/index.ts";
+import { describeError } from "../../engine/node-run.ts";
 import type { PartContext, RetryPolicy } from "../../graph/index.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";

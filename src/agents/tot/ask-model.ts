@@ -1,7 +1,8 @@
 /** Model calls of a tree search. */
 import type { NodeRun } from "../../engine/index.ts";
 import type { ModelMessage, ModelUsage } from "../../models/model.ts";
-import { type ErrorCode, type ErrorEvent, isLoomError } from "../../protocol/index.ts";
+import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
+import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { think, type ThinkResult } from "../think.ts";
 import type { TotSettings } from "./tot-settings.ts";

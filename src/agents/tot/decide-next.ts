@@ -6,7 +6,7 @@
  * the thought last reported as chosen.
  */
 import type { NodeContext } from "../../graph/index.ts";
-import type { ErrorEvent } from "../../protocol/index.ts";
+import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import { findSpentBudget, type TotContext } from "./ask-model.ts";
 import type { SearchOutcome } from "./prompts.ts";
 import {

@@ -5,7 +5,8 @@ import { cutLog } from "../../../test/agents/cut-log.ts";
 import { eventsOf, createAgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Session } from "../../engine/index.ts";
 import { MemoryLog } from "../../log/index.ts";
-import { type EventOf, isJsonObject, type StampedRecord, type UpdatesEvent } from "../../protocol/index.ts";
+import { type EventOf, isJsonObject, type StampedRecord } from "../../protocol/index.ts";
+import type { UpdatesEvent } from "../../protocol/events.generated.ts";
 import type { TotOptions } from "./tot-settings.ts";
 import { playTree, readPrompt, rebuildTree, type ScriptedTree } from "./tree-script.contract.ts";
 

@@ -1,22 +1,23 @@
 /** A knowledge base that is opened on first use, so that runs without a search and server starts do not pay for it. */
-import {
-  type AddedDocument,
-  type ByteDocument,
-  type DocumentInfo,
+import type {
+  AddedDocument,
+  ByteDocument,
+  DocumentInfo,
   KnowledgeBase,
-  type KnowledgeBaseStats,
-  type Passage,
-  type RetrieveOptions,
-  type SearchHit,
-  type SearchOptions,
+  KnowledgeBaseStats,
+  Passage,
+  RetrieveOptions,
+  SearchHit,
+  SearchOptions,
 } from "../../context/index.ts";
+import { MIN_SCORE } from "../../context/knowledge-base/search-passages.ts";
 import type { ServedKnowledge } from "../../server/index.ts";
 import type { CollectionSearcher } from "../../tools/index.ts";
 import { type KnowledgeChoice, openForReading } from "./default-knowledge-base.ts";
 
 export class LazyKnowledgeBase implements CollectionSearcher, ServedKnowledge, AsyncDisposable {
   readonly name = "knowledge base";
-  readonly minScore = KnowledgeBase.minScore;
+  readonly minScore = MIN_SCORE;
   readonly #choice: KnowledgeChoice;
   readonly #onFailure: (error: unknown) => void;
   #base: Promise<KnowledgeBase> | undefined;

@@ -2,7 +2,8 @@
  * Formats a graph of thoughts as lines: the plan, then each node as it starts, completes, fails or is skipped. Added
  * nodes are indented below the node that added them. Memory is bounded.
  */
-import { BoundedMap, type EventOf } from "../../protocol/index.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { plural } from "../fit-text.ts";
 import { formatDuration, type Note } from "./format-note.ts";
 

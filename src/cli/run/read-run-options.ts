@@ -1,6 +1,7 @@
 /** Reads and validates the options of `loom run`, the environment and standard input before anything is opened. */
 import { randomBytes } from "node:crypto";
-import { isLoomError, readStreamModes, STREAM_MODES, type StreamModes } from "../../protocol/index.ts";
+import { isLoomError, type StreamModes } from "../../protocol/index.ts";
+import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";

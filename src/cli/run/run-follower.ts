@@ -4,7 +4,7 @@
  */
 import { followRecords, type Log } from "../../log/index.ts";
 import type { EventOf, StampedRecord } from "../../protocol/index.ts";
-import { isTerminal } from "../../protocol/index.ts";
+import { isTerminal } from "../../protocol/record.ts";
 import { PendingApprovals, type WaitingCall } from "./pending-approvals.ts";
 
 export type FollowOutcome =

@@ -1,5 +1,6 @@
 /** Formats the steps of a run as lines: tool calls and results, retrievals, errors, and the end. */
-import { type AnyEvent, BoundedMap, type EventOf, type JsonObject } from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, JsonObject } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { plural } from "../fit-text.ts";
 import { formatDuration, type Note } from "./format-note.ts";
 

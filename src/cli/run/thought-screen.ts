@@ -4,7 +4,8 @@
  *
  * Invariant: the number of printed lines is bounded.
  */
-import { BoundedMap, type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
+import { type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { plural } from "../fit-text.ts";
 import type { Note } from "./format-note.ts";
 import { GraphLines } from "./graph-lines.ts";

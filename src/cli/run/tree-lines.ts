@@ -2,7 +2,8 @@
  * Formats a tree of thoughts as lines: new thoughts, which of them are kept with their scores, and backtracking. Memory
  * is bounded.
  */
-import { BoundedMap, type EventOf } from "../../protocol/index.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { plural } from "../fit-text.ts";
 import type { Note } from "./format-note.ts";
 

@@ -2,7 +2,7 @@
  * The kinds of settings: how a value is parsed and printed. A value is text (from a flag or a variable) or JSON (from
  * the configuration file). This module does not know individual settings.
  */
-import { describeValue } from "../../protocol/index.ts";
+import { describeValue } from "../../protocol/fault.ts";
 import type { Environment } from "../find-store.ts";
 import { MAX_TIMER_MS } from "../../protocol/limit-timer.ts";
 

@@ -1,5 +1,6 @@
 /** Reads the options of `loom token create`. Errors name the option. */
-import { isToolRules, type ToolRule, type ToolRules } from "../../protocol/index.ts";
+import type { ToolRule, ToolRules } from "../../protocol/index.ts";
+import { isToolRules } from "../../protocol/tool-rules.ts";
 import type { NewToken } from "../../server/auth/credentials/credentials.ts";
 import type { PrincipalLimits } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";

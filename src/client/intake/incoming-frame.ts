@@ -1,5 +1,5 @@
 /** A frame or record on its way in, with its number. */
-import { type FrameNumber, numberRecord } from "../../dialects/index.ts";
+import { type FrameNumber, numberRecord } from "../../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../../protocol/index.ts";
 import type { Numbered } from "./sequence.ts";
 

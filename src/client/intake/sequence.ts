@@ -9,7 +9,7 @@
  *
  * Invariant: items are taken in the order of their numbers, and every item that is not taken is reported.
  */
-import type { FrameNumber } from "../../dialects/index.ts";
+import type { FrameNumber } from "../../dialects/frame-traits.ts";
 
 /** An item with a number. */
 export interface Numbered extends FrameNumber {

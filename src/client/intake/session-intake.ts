@@ -6,14 +6,11 @@
  * - A record is applied once, in the order of its number, or in order of arrival if it has none.
  * - The state is `complete` only when every received run has ended and nothing is known to be missing.
  */
-import {
-  computeFingerprint,
-  type Decoder,
-  type Decoding,
-  type DialectName,
-  type FrameTraits,
-} from "../../dialects/index.ts";
-import { BoundedMap, type EventRecord, type JsonObject, mayLackRun } from "../../protocol/index.ts";
+import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
+import { computeFingerprint, type FrameTraits } from "../../dialects/frame-traits.ts";
+import type { EventRecord, JsonObject } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { mayLackRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { StreamPosition } from "../transport.ts";
 import type { SessionView, StreamReason, StreamState } from "../view.ts";

@@ -1,5 +1,6 @@
 /** Folds the graph-of-thoughts events of one turn: the plan, the progress of its nodes, and expansions. */
-import type { EventOf, GotExpandEvent } from "../../protocol/index.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import type { GotExpandEvent } from "../../protocol/events.generated.ts";
 import type { GraphExpansion, GraphNodeView, GraphView } from "../view.ts";
 import { changeEntry, GrowingList, interruptEntries, type ViewQuota } from "./growing-list.ts";
 import { makeView, withFields } from "./with-fields.ts";

@@ -4,7 +4,7 @@
  *
  * Invariant: `mainContent` is all text parts joined in order, `thinkingContent` all thinking parts.
  */
-import type { MessageChunkEvent } from "../../protocol/index.ts";
+import type { MessageChunkEvent } from "../../protocol/events.generated.ts";
 import type { DataBlock, MessageMetadata, MessagePart, MessageView, ThinkingPart, ToolCall } from "../view.ts";
 import type { PartContent } from "./event-parts.ts";
 import { GrowingList } from "./growing-list.ts";

@@ -1,5 +1,5 @@
 /** Folds the model calls of one turn, in the order they began. */
-import type { LlmEndEvent, LlmStartEvent } from "../../protocol/index.ts";
+import type { LlmEndEvent, LlmStartEvent } from "../../protocol/events.generated.ts";
 import type { ModelCallView } from "../view.ts";
 import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
 import { findDuration, withFields } from "./with-fields.ts";

@@ -3,7 +3,8 @@
  * node run with that ID; without one, to the innermost open node run with that name. A frame that names no node belongs
  * to the run itself.
  */
-import type { Json, NodeEnterEvent, NodeExitEvent } from "../../protocol/index.ts";
+import type { Json } from "../../protocol/index.ts";
+import type { NodeEnterEvent, NodeExitEvent } from "../../protocol/events.generated.ts";
 import type { GraphNodeView, NodeRunView } from "../view.ts";
 import type { GraphFold } from "./graph-fold.ts";
 import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";

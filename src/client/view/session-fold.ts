@@ -5,14 +5,9 @@
  * Folds are mutable, and the immutable view is created on demand: unchanged parts keep their identity, and an event
  * costs the same however long the message, turn or session is.
  */
-import {
-  type AnyEvent,
-  BoundedMap,
-  type EventOf,
-  type EventRecord,
-  isKnownEvent,
-  mayLackRun,
-} from "../../protocol/index.ts";
+import { type AnyEvent, type EventOf, type EventRecord, isKnownEvent } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { mayLackRun } from "../../protocol/record.ts";
 import type { ReceiverLimits } from "../limits.ts";
 import type { IssueView, SessionView, StreamState, TurnView } from "../view.ts";
 import { GrowingList } from "./growing-list.ts";

@@ -2,7 +2,7 @@
  * Folds the to-do lists of a session. They outlive their runs: an item may be completed long after the run. Updates of
  * unknown lists or items change nothing.
  */
-import type { TodoListEvent, TodoUpdateEvent } from "../../protocol/index.ts";
+import type { TodoListEvent, TodoUpdateEvent } from "../../protocol/events.generated.ts";
 import type { TodoItem, TodoList } from "../view.ts";
 import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
 import { makeView } from "./with-fields.ts";

@@ -1,7 +1,7 @@
 // Tool calls: from the first piece of their arguments to the result, and the assignment of frames to calls.
 import { describe, expect, it } from "vitest";
 import { ViewFeed } from "../../../test/view-feed.ts";
-import type { ToolCallChunkEvent } from "../../protocol/index.ts";
+import type { ToolCallChunkEvent } from "../../protocol/events.generated.ts";
 
 const feed = () => new ViewFeed().start().enter("a").enter("b").withDefaults({ node: "a" });
 

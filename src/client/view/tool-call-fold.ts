@@ -3,7 +3,8 @@
  * name, oldest first (CallKeys). Argument chunks without an ID continue the author's latest call, or the call with the
  * same `index` when several are streamed in parallel.
  */
-import { type CallFrame, CallKeys, type ToolCallChunkEvent, type ToolCallEvent } from "../../protocol/index.ts";
+import { type CallFrame, CallKeys } from "../../protocol/call-keys.ts";
+import type { ToolCallChunkEvent, ToolCallEvent } from "../../protocol/events.generated.ts";
 import type { MessageFold } from "./message-fold.ts";
 import type { PartAuthor } from "./part-author.ts";
 import type { CallEvent, ToolCell } from "./tool-cell.ts";

@@ -2,7 +2,8 @@
  * Folds the tree-of-thoughts events of one turn. IDs, parents and depths are optional on the wire. Missing IDs and
  * depths are derived from the order of events; missing parents stay unknown.
  */
-import type { EventOf, TotBacktrackEvent, TotEvaluateEvent, TotExpandEvent } from "../../protocol/index.ts";
+import type { EventOf } from "../../protocol/index.ts";
+import type { TotBacktrackEvent, TotEvaluateEvent, TotExpandEvent } from "../../protocol/events.generated.ts";
 import type { BacktrackView, ThoughtView, TreeView } from "../view.ts";
 import { changeEntry, GrowingList, type ViewQuota } from "./growing-list.ts";
 import { makeView, withFields } from "./with-fields.ts";

@@ -2,16 +2,9 @@
  * Folds one turn: passes each event to the fold responsible for it, counts frames, and creates the turn's view. It
  * knows nothing about other turns; to-do lists belong to the session.
  */
-import {
-  type AnyEvent,
-  type Envelope,
-  type EventRecord,
-  isTerminal,
-  type LoomEvent,
-  type RunEndEvent,
-  type RunStartEvent,
-  type UsageEvent,
-} from "../../protocol/index.ts";
+import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/index.ts";
+import type { RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
+import { isTerminal } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
 import { createPartContent } from "./event-parts.ts";
 import { GraphFold } from "./graph-fold.ts";

@@ -2,15 +2,9 @@
  * The graph states of one turn. States sent as deltas are shown as full states. They are assembled only on demand,
  * because copying the state at every step would be expensive. Incomplete states are not shown.
  */
-import {
-  type CheckpointEvent,
-  isDelta,
-  isJsonObject,
-  type Json,
-  StateFold,
-  type UpdatesEvent,
-  type ValuesEvent,
-} from "../../protocol/index.ts";
+import { isJsonObject, type Json, StateFold } from "../../protocol/index.ts";
+import type { CheckpointEvent, UpdatesEvent, ValuesEvent } from "../../protocol/events.generated.ts";
+import { isDelta } from "../../protocol/state-fold.ts";
 import type { ViewQuota } from "./growing-list.ts";
 
 /** Maximum number of list and object entries that all `updates` of a turn may show when assembled from deltas. */

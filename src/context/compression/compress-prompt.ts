@@ -7,7 +7,8 @@
  */
 import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { type CompressionAppliedEvent, type ErrorEvent, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { CompressionAppliedEvent, ErrorEvent } from "../../protocol/events.generated.ts";
 import { chooseCut, type PromptCut } from "./choose-cut.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";

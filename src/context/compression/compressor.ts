@@ -12,7 +12,7 @@ import type {
   LlmEndEvent,
   LlmStartEvent,
   UsageEvent,
-} from "../../protocol/index.ts";
+} from "../../protocol/events.generated.ts";
 
 /** Makes prompts fit into the context window of a model. */
 export interface Compressor {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { LanguageModel, ModelMessage } from "../../models/model.ts";
 import { OfflineModel } from "../../models/offline-model.ts";
 import { ScriptedModel, type ScriptedTurn } from "../../models/testing.ts";
-import type { CompressionAppliedEvent } from "../../protocol/index.ts";
+import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import type { FittedPrompt } from "./compressor.ts";
 import { createCompressor } from "./create-compressor.ts";

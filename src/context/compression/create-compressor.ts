@@ -8,7 +8,8 @@
 import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { LanguageModel, ModelMessage } from "../../models/model.ts";
 import { resolveModel } from "../../models/resolve-model.ts";
-import { BoundedMap, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { compressPrompt } from "./compress-prompt.ts";
 import type { CompressionOptions } from "./compression-options.ts";
 import { checkCompressionOptions, computeBudget } from "./compression-settings.ts";

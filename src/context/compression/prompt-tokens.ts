@@ -6,7 +6,7 @@ import { createLoopYield } from "../../log/follow-records.ts";
 import { Buffer } from "node:buffer";
 import { isTextType } from "../../models/describe-file.ts";
 import type { AssistantPart, ModelMessage, ToolResultPart, UserPart } from "../../models/model.ts";
-import { BoundedMap } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Prompt } from "./compressor.ts";
 import type { TokenCounter } from "./token-counter.ts";
 

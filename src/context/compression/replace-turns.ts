@@ -5,7 +5,8 @@
  */
 import { createCancelled } from "../../models/attempt-monitor.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { type ErrorEvent, isLoomError, LoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
+import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import type { CompressionContext } from "./compression-context.ts";
 import { COMPRESSION_DEFAULTS } from "./compression-settings.ts";
 import { condenseByRule } from "./condense-by-rule.ts";

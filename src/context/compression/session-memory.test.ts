@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelMessage } from "../../models/model.ts";
 import { ScriptedModel } from "../../models/testing.ts";
-import type { CompressionAppliedEvent } from "../../protocol/index.ts";
+import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
 import type { FitOptions, FittedPrompt } from "./compressor.ts";
 import { createCompressor } from "./create-compressor.ts";
 import { callAndResult, reply, say } from "./random-conversation.contract.ts";

@@ -3,7 +3,7 @@
  * summary is never written twice at once; different ones are written in parallel.
  */
 import { createCancelled } from "../../models/attempt-monitor.ts";
-import { BoundedMap } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { ShortenedResults } from "./shorten-results.ts";
 import { Summaries } from "./summaries.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";

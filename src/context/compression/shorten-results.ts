@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { ModelMessage, ToolResultPart } from "../../models/model.ts";
-import { BoundedMap } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { readOutput, type PromptTokens } from "./prompt-tokens.ts";
 
 /** Cut results remembered per session; the least recently used are forgotten. */

@@ -3,7 +3,7 @@
  * used are forgotten; the log still contains them.
  */
 import type { ModelMessage } from "../../models/model.ts";
-import type { CompressionAppliedEvent } from "../../protocol/index.ts";
+import type { CompressionAppliedEvent } from "../../protocol/events.generated.ts";
 import { digestMessages, isRestorable, LOOK_BACK } from "./digest-messages.ts";
 import { readSummaryText, type Summary } from "./summary-message.ts";
 

@@ -171,14 +171,14 @@ export async function openKnowledgeBase(file: string, options: KnowledgeBaseOpti
 export class KnowledgeBase implements Retriever, AsyncDisposable {
   readonly name: string;
   /** Score above which a passage is probably relevant. Automatic retrieval omits passages below it. */
-  static readonly minScore = MIN_SCORE;
-  readonly minScore = MIN_SCORE;
+  readonly minScore: number = MIN_SCORE;
   /** Absolute path of the file, or `:memory:`. */
   readonly file: string;
   readonly #store: KnowledgeStore;
   readonly #limits: KnowledgeBaseLimits;
   readonly #target: ImportTarget;
 
+  /** @internal */
   constructor(store: KnowledgeStore, file: string, limits: KnowledgeBaseLimits) {
     this.#store = store;
     this.#target = { store, limits, pdf: new PdfReader(limits) };

@@ -5,14 +5,13 @@
 import {
   type AnyEvent,
   type EventOf,
-  errorTypeOf,
-  hasLoomKey,
   isJsonObject,
   type JsonObject,
   type LoomEvent,
   type StampedRecord,
-  wrapEvent,
 } from "../../protocol/index.ts";
+import { errorTypeOf } from "../../protocol/error-codes.ts";
+import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";

@@ -4,7 +4,7 @@
  */
 import { type CustomEvent, findLoomEventForm, LOOM_EVENT_FORMS } from "../../protocol/events.generated.ts";
 import type { Form } from "../../protocol/form.ts";
-import type { SpecifiedType } from "../../protocol/index.ts";
+import type { SpecifiedType } from "../../protocol/events/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import { type AnyEvent, isKnownType, isSpecified } from "../../protocol/record.ts";
 import { dropEnvelopeNames, unwrapCustomValue } from "../../protocol/strict.ts";

@@ -2,16 +2,10 @@
  * Encodes the `export` dialect (000/001 §6): the 23 types of 001 under their keys, extension types as `Custom` with
  * `$loom`, and the reply as `{"reply": …}`.
  */
-import {
-  type AnyEvent,
-  EVENTS,
-  fitsStrictForm,
-  isSpecified,
-  type Json,
-  type JsonObject,
-  type SpecifiedType,
-  wrapEvent,
-} from "../../protocol/index.ts";
+import type { AnyEvent, Json, JsonObject } from "../../protocol/index.ts";
+import { EVENTS, type SpecifiedType } from "../../protocol/events/index.ts";
+import { isSpecified } from "../../protocol/record.ts";
+import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import type { Encoder } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 

@@ -2,7 +2,9 @@
  * The `export` dialect (000/001 §6): one key per frame and no envelope. Each of the 23 types of 001 has its key,
  * extension types are sent as `Custom` with `$loom`, and the reply is `{"reply": …}`.
  */
-import { EVENT_TYPES, EVENTS, type EventType, isSpecified } from "../../protocol/index.ts";
+import { EVENT_TYPES, type EventType } from "../../protocol/index.ts";
+import { EVENTS } from "../../protocol/events/index.ts";
+import { isSpecified } from "../../protocol/record.ts";
 import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { loom } from "../loom/index.ts";

@@ -1,12 +1,8 @@
 /** JSON Schemas of the `export` dialect. Bodies that differ from the payload are declared here. */
-import {
-  EVENT_TYPES,
-  EVENTS,
-  isSpecified,
-  type JsonObject,
-  shapeSchema,
-  type SpecifiedType,
-} from "../../protocol/index.ts";
+import { EVENT_TYPES, type JsonObject } from "../../protocol/index.ts";
+import { EVENTS, type SpecifiedType } from "../../protocol/events/index.ts";
+import { shapeSchema } from "../../protocol/json-schema.ts";
+import { isSpecified } from "../../protocol/record.ts";
 
 const NAME = { node_id: { type: "string", description: "Name of the node" } };
 const text = { type: "string" };

@@ -2,16 +2,10 @@
  * Encodes the `loom` dialect, as one string per frame or as bytes in batches. Both give the same result. The batch
  * encoder caches the bytes of the envelope, which rarely changes, and writes text chunks without building strings.
  */
-import { ByteWriter } from "../../framing/index.ts";
-import {
-  type AnyEvent,
-  type Envelope,
-  fitsStrictForm,
-  type JsonObject,
-  type StampedEnvelope,
-  type StampedRecord,
-  wrapEvent,
-} from "../../protocol/index.ts";
+import { ByteWriter } from "../../framing/byte-writer.ts";
+import type { AnyEvent, Envelope, JsonObject, StampedRecord } from "../../protocol/index.ts";
+import type { StampedEnvelope } from "../../protocol/record.ts";
+import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
 import type { BatchEncoder, Encoder, EncoderOptions } from "../dialect.ts";
 
 export function createLoomEncoder({ strict = false, envelope: withEnvelope = true }: EncoderOptions = {}): Encoder {

@@ -1,5 +1,6 @@
 /** The `loom` dialect: the protocol of 000/001. It carries every event. */
-import { EVENT_TYPES, type EventType, isSpecified } from "../../protocol/index.ts";
+import { EVENT_TYPES, type EventType } from "../../protocol/index.ts";
+import { isSpecified } from "../../protocol/record.ts";
 import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";

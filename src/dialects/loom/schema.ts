@@ -1,14 +1,9 @@
 /** JSON Schemas of the `loom` dialect, derived from the event declarations. */
-import {
-  ENVELOPE,
-  EVENT_TYPES,
-  EVENTS,
-  type EventType,
-  type Fields,
-  type JsonObject,
-  SPAN_NODE_ID,
-  shapeSchema,
-} from "../../protocol/index.ts";
+import { EVENT_TYPES, type EventType, type JsonObject } from "../../protocol/index.ts";
+import { ENVELOPE, SPAN_NODE_ID } from "../../protocol/envelope.ts";
+import { EVENTS } from "../../protocol/events/index.ts";
+import { shapeSchema } from "../../protocol/json-schema.ts";
+import type { Fields } from "../../protocol/schema.ts";
 
 export function createLoomSchemas(): { readonly [type: string]: JsonObject } {
   return Object.fromEntries(EVENT_TYPES.map((type) => [type, createLoomSchema(type)]));

@@ -3,17 +3,16 @@
  * derived from the session, the record and the frame's position in it.
  */
 import {
-  BoundedMap,
   type EventOf,
   type EventType,
   isJsonObject,
-  isTerminal,
   type Json,
   type JsonObject,
   type LoomEvent,
-  type StampedEnvelope,
   type StampedRecord,
 } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";

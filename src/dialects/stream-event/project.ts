@@ -4,14 +4,8 @@
  * the same iteration as their results. In streams without model calls, they are announced with the next record of the
  * same node run that is not a call.
  */
-import {
-  type EventOf,
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type StampedEnvelope,
-  type StampedRecord,
-} from "../../protocol/index.ts";
+import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
+import type { StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 import { createFoldEncoder } from "../fold-encoder.ts";
 import { carried, omitted, type LedgerTable } from "../ledger.ts";

@@ -5,7 +5,8 @@
  */
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { BoundedMap, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
@@ -137,6 +138,7 @@ class SqliteLog implements Log {
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
   #closed = false;
 
+  /** @internal */
   constructor(path: string, file: string, connection: StoreConnectionOptions, options: SqliteLogOptions) {
     const { limits = {}, now = Date.now, pollMs = 20 } = options;
     this.limits = { ...LOG_LIMITS, ...limits };

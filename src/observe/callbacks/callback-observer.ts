@@ -6,7 +6,8 @@
  * the observer was created if the run was not started here. Never in the context of another request.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { BoundedMap, type LoomError } from "../../protocol/index.ts";
+import type { LoomError } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertLimit, assertTime } from "../assert-limit.ts";
 import { keyOfRun, type Observer } from "../observer.ts";
 import { waitFor } from "../wait-for.ts";

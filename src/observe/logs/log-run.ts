@@ -4,7 +4,8 @@
  *
  * Invariant: every value of a line has passed the redactor.
  */
-import { BoundedMap, type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import { type EventOf, isKnownEvent, type LoomEvent, type StampedRecord } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { ObservedRun, RunObserver } from "../observer.ts";
 import type { RedactLimits, Redactor } from "./create-redactor.ts";
 import { mayQuoteContent } from "./may-quote-content.ts";

@@ -6,7 +6,9 @@
  * - A text chunk costs one type check, unless a call waits for its first token.
  * - Memory is limited whatever the records contain. A call without a start or an end is counted once.
  */
-import { type AnyEvent, BoundedMap, CallKeys, type EventOf, type StampedRecord } from "../../protocol/index.ts";
+import type { AnyEvent, EventOf, StampedRecord } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { CallKeys } from "../../protocol/call-keys.ts";
 import type { RunObserver } from "../observer.ts";
 import {
   type MeasuredDecision,

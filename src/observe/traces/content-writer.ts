@@ -3,7 +3,8 @@
  * content capture is enabled. Secrets are redacted, and every attribute is cut to a limit.
  */
 import type { Attributes } from "@opentelemetry/api";
-import { BoundedMap, type EventOf, type Json } from "../../protocol/index.ts";
+import type { EventOf, Json } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import type { Redactor } from "../logs/create-redactor.ts";
 import { formatMessage, createTextPart, GEN_AI } from "./gen-ai.ts";
 import type { TracedModelCall } from "./traced-model-calls.ts";

@@ -6,7 +6,8 @@
  * Without an SDK, or if a run is not sampled, its records are ignored.
  */
 import type { Context, Span, SpanContext, Tracer } from "@opentelemetry/api";
-import { BoundedMap, type EventType } from "../../protocol/index.ts";
+import type { EventType } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { assertLimit } from "../assert-limit.ts";
 import { loadPackage } from "../../protocol/load-package.ts";
 import { createRedactor, type RedactOptions } from "../logs/create-redactor.ts";

@@ -3,7 +3,9 @@
  * was not seen here, has no span; it becomes an event on the span of the run.
  */
 import type { Attributes } from "@opentelemetry/api";
-import { BoundedMap, CallKeys, type EventOf, type StampedRecord } from "../../protocol/index.ts";
+import type { EventOf, StampedRecord } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { CallKeys } from "../../protocol/call-keys.ts";
 import { callAll } from "../call-all.ts";
 import type { ContentWriter } from "./content-writer.ts";
 import { GEN_AI, LOOM, OTHER_ERROR } from "./gen-ai.ts";

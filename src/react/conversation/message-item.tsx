@@ -1,5 +1,5 @@
 /** One message with its parts in order. */
-import { memo, type ReactNode, useMemo, useRef, useState } from "react";
+import { memo, type NamedExoticComponent, type ReactNode, useMemo, useRef, useState } from "react";
 import type { MessagePart, MessageView, Receiver, SessionView } from "../../client/index.ts";
 import { PartItem } from "../parts/part-item.tsx";
 import { ThoughtSeriesItem } from "../parts/thought-series-item.tsx";
@@ -38,7 +38,9 @@ export interface MessageItemProps {
 }
 
 /** Renders one message. A message of the user is a `UserMessage`; an answer is shown part by part. */
-export const MessageItem = memo(function MessageItem(props: MessageItemProps): ReactNode {
+export const MessageItem: NamedExoticComponent<MessageItemProps> = memo(function MessageItem(
+  props: MessageItemProps,
+): ReactNode {
   const { message } = props;
   useUi().onRenderMessage?.(message.messageId);
   if (message.role === "user") return <UserMessage message={message} />;

@@ -1,5 +1,5 @@
 /** One run: the user's message, the answer, its tree or graph of thoughts, and the footer. */
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type NamedExoticComponent, type ReactNode, useMemo } from "react";
 import type { Receiver, SessionView, StreamState } from "../../client/index.ts";
 import { StageLine } from "../thoughts/stage.tsx";
 import { ThoughtGraph } from "../thoughts/thought-graph.tsx";
@@ -35,7 +35,7 @@ function selectIsStreamEnded(session: SessionView | undefined): boolean {
 }
 
 /** Renders one run with its messages, thoughts, stage and footer. */
-export const RunItem = memo(function RunItem(props: RunItemProps): ReactNode {
+export const RunItem: NamedExoticComponent<RunItemProps> = memo(function RunItem(props: RunItemProps): ReactNode {
   const { receiver, sessionId, turnKey, position, count } = props;
   const words = useWords(WORDS);
   const turn = useRun(receiver, sessionId, turnKey);

@@ -1,5 +1,5 @@
 /** Structured data of an answer: a table, a chart, an image, or custom JSON. */
-import { memo, type ReactNode, useMemo } from "react";
+import { memo, type NamedExoticComponent, type ReactNode, useMemo } from "react";
 import type { DataBlock } from "../../client/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { ImageItem } from "../parts/image-item.tsx";
@@ -14,7 +14,9 @@ export interface DataViewProps {
 }
 
 /** Shows a data block by its type. Data that does not match its type is shown as JSON. */
-export const DataView = memo(function DataView({ block }: DataViewProps): ReactNode {
+export const DataView: NamedExoticComponent<DataViewProps> = memo(function DataView({
+  block,
+}: DataViewProps): ReactNode {
   const { dataType, data, metadata } = block;
   const given = metadata?.["description"];
   const description = typeof given === "string" && given !== "" ? given : undefined;

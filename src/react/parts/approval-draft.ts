@@ -4,7 +4,8 @@
  * Invariants: unchanged arguments are sent exactly as requested, to the last digit; a draft has the same value after
  * switching its mode.
  */
-import { isDeeperThan, type Json, type JsonObject } from "../../protocol/index.ts";
+import type { Json, JsonObject } from "../../protocol/index.ts";
+import { isDeeperThan } from "../../protocol/json.ts";
 import { type JsonParseResult, readJsonObject } from "./read-json-object.ts";
 
 export type FieldKind = "text" | "number" | "boolean" | "json";

@@ -1,5 +1,5 @@
 /** Renders one part of a message by its type, with an inspect button. */
-import { memo, type ReactNode } from "react";
+import { memo, type NamedExoticComponent, type ReactNode } from "react";
 import type { MessagePart, TodoList } from "../../client/index.ts";
 import { DataView } from "../data/data-view.tsx";
 import { RichText } from "../text/rich-text.tsx";
@@ -25,7 +25,7 @@ export interface PartItemProps {
 }
 
 /** Renders one part of a message. A part that fails to render does not affect the others. */
-export const PartItem = memo(function PartItem(props: PartItemProps): ReactNode {
+export const PartItem: NamedExoticComponent<PartItemProps> = memo(function PartItem(props: PartItemProps): ReactNode {
   return (
     <div className="loom-part-row">
       <div className="loom-part-content">

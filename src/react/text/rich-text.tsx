@@ -1,5 +1,5 @@
 /** Text of an answer as Markdown, plain text or HTML. It cannot run scripts or load resources by itself. */
-import { memo, type ReactNode } from "react";
+import { memo, type NamedExoticComponent, type ReactNode } from "react";
 import { HtmlText } from "./html-text.tsx";
 import { MarkdownText } from "./markdown-text.tsx";
 import { PlainText } from "./plain-text.tsx";
@@ -13,7 +13,11 @@ export interface RichTextProps {
 }
 
 /** Renders text from an untrusted sender in its format, incrementally while it grows. */
-export const RichText = memo(function RichText({ text, format, isComplete }: RichTextProps): ReactNode {
+export const RichText: NamedExoticComponent<RichTextProps> = memo(function RichText({
+  text,
+  format,
+  isComplete,
+}: RichTextProps): ReactNode {
   switch (format) {
     case "markdown":
       return <MarkdownText text={text} isComplete={isComplete} />;

@@ -2,7 +2,16 @@
  * The graph of thoughts of a run: steps, dependencies, results and expansions. The layout is recomputed when steps or
  * edges are added; a step that only changes its status stays in position.
  */
-import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useRef, useState } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type NamedExoticComponent,
+  type ReactNode,
+  useCallback,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import type { GraphView } from "../../client/index.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -26,7 +35,11 @@ export interface ThoughtGraphProps {
 }
 
 /** Open while the run is live; collapsed for finished runs. */
-export const ThoughtGraph = memo(function ThoughtGraph({ graph, turnKey, isLive }: ThoughtGraphProps): ReactNode {
+export const ThoughtGraph: NamedExoticComponent<ThoughtGraphProps> = memo(function ThoughtGraph({
+  graph,
+  turnKey,
+  isLive,
+}: ThoughtGraphProps): ReactNode {
   const words = useWords(GRAPH_WORDS);
   const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "graph-node", isLive);
   return (

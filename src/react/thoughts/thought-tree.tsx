@@ -2,7 +2,15 @@
  * The tree of thoughts of a run as it grows: scores, the chosen path, and why branches were dropped. In a large tree,
  * folded thoughts are counted at their position.
  */
-import { type KeyboardEvent, memo, type ReactNode, useCallback, useMemo, useState } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type NamedExoticComponent,
+  type ReactNode,
+  useCallback,
+  useMemo,
+  useState,
+} from "react";
 import type { TreeView } from "../../client/index.ts";
 import { Disclosure } from "../ui/disclosure.tsx";
 import { Icon } from "../ui/icon.tsx";
@@ -29,7 +37,11 @@ export interface ThoughtTreeProps {
 }
 
 /** Open while the run is live; collapsed for finished runs. */
-export const ThoughtTree = memo(function ThoughtTree({ tree, turnKey, isLive }: ThoughtTreeProps): ReactNode {
+export const ThoughtTree: NamedExoticComponent<ThoughtTreeProps> = memo(function ThoughtTree({
+  tree,
+  turnKey,
+  isLive,
+}: ThoughtTreeProps): ReactNode {
   const words = useWords(TREE_WORDS);
   const facts = useMemo(() => summariseTree(tree), [tree]);
   const { element, isOpen, setOpen, ...selection } = useDrawingState(turnKey, "thought", isLive);

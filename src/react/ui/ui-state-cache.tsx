@@ -11,7 +11,7 @@ export class UiStateCache {
   readonly #entries = new Map<string, unknown>();
   readonly #limit: number;
 
-  constructor(limit = MAX_ENTRIES) {
+  constructor(limit: number = MAX_ENTRIES) {
     this.#limit = limit;
   }
 

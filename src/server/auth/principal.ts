@@ -1,5 +1,5 @@
 /** The identity behind a request: its owner, scopes and limits. */
-import { LOCAL_OWNER } from "../../log/index.ts";
+import { LOCAL_OWNER } from "../../log/rules.ts";
 import { LoomError, type ToolRules } from "../../protocol/index.ts";
 import { type Scope, SCOPES } from "./scopes.ts";
 

@@ -11,7 +11,8 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describeHolder, isHolderGone } from "../../log/holder.ts";
-import { BoundedMap, isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 import {
   assertRoom,
   BlobCounter,

@@ -2,8 +2,9 @@
  * The author of a command: which sessions the author may access, and what the log records about the author. It does not
  * know requests or credentials.
  */
-import { type CreateOptions, type Log, LOCAL_OWNER, type SessionInfo } from "../../log/index.ts";
-import { unknownSession } from "../../log/rules.ts";
+import type { Log, SessionInfo } from "../../log/index.ts";
+import type { CreateOptions } from "../../log/log.ts";
+import { unknownSession, LOCAL_OWNER } from "../../log/rules.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import type { RunAdmission } from "../auth/access.ts";
 import type { ToolRules } from "../auth/principal.ts";

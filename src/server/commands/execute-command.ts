@@ -7,12 +7,14 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { awaitOutcome, MAX_ATTACHMENTS } from "../../engine/index.ts";
+import { awaitOutcome } from "../../engine/index.ts";
+import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";
 import type { AckControl, ControlCommand, RefusalControl } from "../../protocol/control/index.ts";
 import { findUpFrameForm } from "../../protocol/control/up.generated.ts";
-import { isLoomError, type JsonObject, LoomError, type RunStartEvent } from "../../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError } from "../../protocol/index.ts";
+import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";

@@ -5,8 +5,7 @@
  * A client that was disconnected repeats the request with `Last-Event-ID`, as a POST or with an EventSource, and
  * receives the rest of that run; no run is started.
  */
-import { assertCursorOf } from "../../log/cursor.ts";
-import { parseCursor } from "../../log/index.ts";
+import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";

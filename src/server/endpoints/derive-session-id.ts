@@ -4,7 +4,7 @@
  * authentication a session is only as hard to guess as its key.
  */
 import { createHash } from "node:crypto";
-import { LOCAL_OWNER } from "../../log/index.ts";
+import { LOCAL_OWNER } from "../../log/rules.ts";
 
 export function deriveSessionId(key: string, owner: string): string {
   // Neither owners nor keys contain NUL, so different pairs never give the same text.

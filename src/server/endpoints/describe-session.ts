@@ -1,11 +1,6 @@
 /** Converts sessions, runs and checkpoints of the log to API responses, and handles the pages of lists. */
-import {
-  type CheckpointInfo,
-  type CommandState,
-  formatCursor,
-  type RunInfo,
-  type SessionInfo,
-} from "../../log/index.ts";
+import type { CheckpointInfo, CommandState, RunInfo, SessionInfo } from "../../log/index.ts";
+import { formatCursor } from "../../log/cursor.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import type { Run, Session, SessionDetails } from "../api/shapes.generated.ts";
 

@@ -3,7 +3,7 @@ import { makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
 import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
-import { formatCursor } from "../../log/index.ts";
+import { formatCursor } from "../../log/cursor.ts";
 
 const createTwoRuns = async () => {
   const fixture = await createServerFixture();

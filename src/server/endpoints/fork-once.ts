@@ -8,14 +8,8 @@ import { isDeepStrictEqual } from "node:util";
 import { forkBeforeRun, forkSession, type Log, type SessionInfo } from "../../log/index.ts";
 import { findLastIdleRecord, findRunStart } from "../../log/fork-before-run.ts";
 import type { Landmark } from "../../log/log.ts";
-import {
-  type CheckpointEvent,
-  isLoomError,
-  type JsonObject,
-  LoomError,
-  type StampedRecord,
-  type ToolRules,
-} from "../../protocol/index.ts";
+import { isLoomError, type JsonObject, LoomError, type StampedRecord, type ToolRules } from "../../protocol/index.ts";
+import type { CheckpointEvent } from "../../protocol/events.generated.ts";
 import type { ForkSession } from "../api/shapes.generated.ts";
 import { findSession } from "./find-session.ts";
 

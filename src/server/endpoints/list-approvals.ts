@@ -2,7 +2,7 @@
  * Lists the tool calls of a session that wait for approval, from the records of its live run. Scans the records of that
  * run, but parses only those about approvals.
  */
-import { createRecordReader } from "../../dialects/index.ts";
+import { createRecordReader } from "../../dialects/loom/decode.ts";
 import type { Log } from "../../log/index.ts";
 import { readPages } from "../../log/read-pages.ts";
 import { unknownSession } from "../../log/rules.ts";

@@ -1,5 +1,5 @@
 /** Endpoints for runs: a message starts one, and the response can be its stream. */
-import { formatCursor } from "../../log/index.ts";
+import { formatCursor } from "../../log/cursor.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
 import type { StartedRun, StartRun } from "../api/shapes.generated.ts";

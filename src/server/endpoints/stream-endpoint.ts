@@ -3,8 +3,7 @@
  * byte are thrown and become error responses.
  */
 import type { Framing } from "../../framing/index.ts";
-import { assertCursorOf } from "../../log/cursor.ts";
-import { parseCursor } from "../../log/index.ts";
+import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
 import type { ApiCall } from "../api/operation.ts";
 import { streamResponse } from "../streams/stream-response.ts";
 import type { ServerCore } from "../api/server-core.ts";

@@ -2,8 +2,9 @@
  * Sizes, counts and timeouts of a server, and their defaults. A request that exceeds a limit gets the error code named
  * with it.
  */
-import { DEFAULT_MAX_LINE_BYTES } from "../../framing/index.ts";
-import { describeValue, LoomError } from "../../protocol/index.ts";
+import { DEFAULT_MAX_LINE_BYTES } from "../../framing/frame.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { describeValue } from "../../protocol/fault.ts";
 
 /** Limits of the streams of a server. */
 export interface StreamLimits {

@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { overrideLog } from "../../../test/log-sessions.ts";
 import { createStreamCheck, DIALECTS } from "../../dialects/index.ts";
-import { ForeignSession, openSession } from "../../engine/index.ts";
+import { openSession } from "../../engine/index.ts";
+import { ForeignSession } from "../../engine/foreign-session.ts";
 import { forkSession, type Log, MemoryLog } from "../../log/index.ts";
 import { ingestStream, type IngestOptions } from "./ingest-stream.ts";
 

@@ -12,8 +12,9 @@
  * - In every case no run is left live, and the lease on the session is released.
  * - At most the backlog of the log is read ahead of what the log has stored.
  */
-import { createStreamCheck, type Dialect, framingIssue, type StreamCheck } from "../../dialects/index.ts";
-import { type ForeignRun, ForeignSession } from "../../engine/index.ts";
+import { createStreamCheck, type Dialect, type StreamCheck } from "../../dialects/index.ts";
+import { framingIssue } from "../../dialects/check-stream.ts";
+import { type ForeignRun, ForeignSession } from "../../engine/foreign-session.ts";
 import type { FrameOutcome, Framing } from "../../framing/index.ts";
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { unknownSession } from "../../log/rules.ts";

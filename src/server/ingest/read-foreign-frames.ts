@@ -4,7 +4,8 @@
  * Unless they are given, the first bytes and frames are held back until framing and dialect are known. Frames received
  * before the source fails are yielded before the error is thrown.
  */
-import { DETECTION_FRAMES, detectDialect, type Dialect, DIALECT_NAMES } from "../../dialects/index.ts";
+import { detectDialect, type Dialect, DIALECT_NAMES } from "../../dialects/index.ts";
+import { DETECTION_FRAMES } from "../../dialects/detect.ts";
 import {
   createNdjsonDecoder,
   createSseDecoder,

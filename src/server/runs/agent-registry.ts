@@ -3,7 +3,8 @@
  */
 import type { AgentBlobs } from "../../agents/attachments.ts";
 import type { Agent } from "../../agents/index.ts";
-import type { DeadRun, Run, RunOrigin, SessionOptions } from "../../engine/index.ts";
+import type { DeadRun, Run, SessionOptions } from "../../engine/index.ts";
+import type { RunOrigin } from "../../engine/run-contract.ts";
 import type { Log } from "../../log/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import type { ServedAgentInfo, ServedAgent } from "./run-dispatcher.ts";

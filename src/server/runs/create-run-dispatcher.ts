@@ -2,7 +2,8 @@
  * Creates the run dispatcher of a server from its agents, the sessions it holds and the sweep for orphaned sessions.
  */
 import type { AgentBlobs } from "../../agents/attachments.ts";
-import { ErrorReporter, type Run, type SessionOptions } from "../../engine/index.ts";
+import type { Run, SessionOptions } from "../../engine/index.ts";
+import { ErrorReporter } from "../../engine/error-reporter.ts";
 import type { Log } from "../../log/index.ts";
 import { Observation, type Observer } from "../../observe/index.ts";
 import { HeldSessions } from "./held-sessions.ts";

@@ -10,7 +10,8 @@
  */
 import { openSession, type Run, type Session, type SessionOptions } from "../../engine/index.ts";
 import type { Log } from "../../log/index.ts";
-import { BoundedMap, isLoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { BoundedMap } from "../../protocol/bounded-map.ts";
 
 export interface HeldSessionsOptions {
   readonly log: Log;

@@ -49,7 +49,7 @@ export interface ControlConnectionOptions extends CommandHost {
   readonly hasRoom?: () => boolean;
   /** Called with the reason when the connection has closed itself. Close the socket then. */
   readonly onClose?: (why: unknown) => void;
-  /** The shared streams of the server. Default: the connection creates its own. */
+  /** The shared streams of the server. Default: the connection creates its own. @internal */
   readonly streams?: Streams;
   /** Called before every stream and command. Throws `forbidden` or `unauthorized` to refuse it. */
   readonly authorize?: (action: Action, session: string) => Promise<void> | void;

@@ -14,7 +14,7 @@
  * - A client that disconnects cancels nothing: its messages are commands in the log.
  */
 import { randomUUID } from "node:crypto";
-import { parseCursor } from "../../log/index.ts";
+import { parseCursor } from "../../log/cursor.ts";
 import { assertName, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";

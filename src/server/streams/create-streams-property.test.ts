@@ -6,7 +6,10 @@ import {
   mixedSessionArbitrary,
   statefulSessionArbitrary,
 } from "../../../test/log-sessions.ts";
-import { createEntry, describeHolder, MemoryLog, openStream, parseCursor, type StreamFrame } from "../../log/index.ts";
+import { MemoryLog, openStream, type StreamFrame } from "../../log/index.ts";
+import { parseCursor } from "../../log/cursor.ts";
+import { createEntry } from "../../log/entry.ts";
+import { describeHolder } from "../../log/holder.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS } from "../guard/server-limits.ts";
 import { createStreams } from "./create-streams.ts";

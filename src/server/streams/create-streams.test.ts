@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeChunks, makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
 import { openSession } from "../../engine/index.ts";
-import { formatCursor, type Log, MemoryLog } from "../../log/index.ts";
+import { type Log, MemoryLog } from "../../log/index.ts";
+import { formatCursor } from "../../log/cursor.ts";
 import { MetricsCollector } from "../../observe/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";

@@ -3,8 +3,7 @@
  * share a channel; see `stream-channel.ts`.
  */
 import type { Log, StreamOptions } from "../../log/index.ts";
-import { assertCursorOf } from "../../log/cursor.ts";
-import { formatCursor, parseCursor } from "../../log/index.ts";
+import { assertCursorOf, formatCursor, parseCursor } from "../../log/cursor.ts";
 import { unknownSession } from "../../log/rules.ts";
 import type { StreamMeter } from "../../observe/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";

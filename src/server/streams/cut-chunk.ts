@@ -1,5 +1,5 @@
 /** Creates the parts that one reader gets from its own log read, and truncates chunks to a reader's limits. */
-import type { StreamStep } from "../../log/index.ts";
+import type { StreamStep } from "../../log/stream.ts";
 import type { ChannelPart } from "./stream-channel.ts";
 import { Chunk } from "./chunk.ts";
 import { positionAfterStep, type Position, readPosition } from "./position.ts";

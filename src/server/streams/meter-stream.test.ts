@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeGraphRun, makeRun, overrideLog, writeRecords } from "../../../test/log-sessions.ts";
 import { openSession } from "../../engine/index.ts";
-import { formatCursor, type Log, MemoryLog, type SessionInfo } from "../../log/index.ts";
+import { type Log, MemoryLog, type SessionInfo } from "../../log/index.ts";
+import { formatCursor } from "../../log/cursor.ts";
 import { joinStreamMeters, MetricsCollector, type StreamMeter } from "../../observe/index.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { ControlConnection, type ControlConnectionOptions } from "../sockets/control-connection.ts";

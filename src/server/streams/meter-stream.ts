@@ -4,7 +4,8 @@
  *
  * Invariant: an error in a meter, thrown or rejected, is reported to `onError` and does not affect the stream.
  */
-import { parseCursor, type StreamFrame, type StreamOptions } from "../../log/index.ts";
+import type { StreamFrame, StreamOptions } from "../../log/index.ts";
+import { parseCursor } from "../../log/cursor.ts";
 import type { StreamEnd, StreamMeter, StreamOpening, StreamTally } from "../../observe/index.ts";
 import { shield } from "../../observe/shield.ts";
 import { isLoomError } from "../../protocol/index.ts";

@@ -5,7 +5,9 @@
  * Invariant: the position after the last frame of a record is the end of the record (`frame` is infinite), as in
  * cursors. A client may send another value; such a position is only compared for equality.
  */
-import { formatCursor, parseCursor, type StreamFrame, type StreamStep } from "../../log/index.ts";
+import type { StreamFrame } from "../../log/index.ts";
+import { formatCursor, parseCursor } from "../../log/cursor.ts";
+import type { StreamStep } from "../../log/stream.ts";
 
 export interface Position {
   readonly eventId: number;

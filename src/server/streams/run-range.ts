@@ -1,6 +1,6 @@
 /** The range of records that belong to one run: its first record, and its last one when the run has ended. */
-import { type Log, RECHECK_MS } from "../../log/index.ts";
-import { assertIncarnation } from "../../log/follow-records.ts";
+import type { Log } from "../../log/index.ts";
+import { assertIncarnation, RECHECK_MS } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { createWakeup } from "../../log/create-wakeup.ts";
 

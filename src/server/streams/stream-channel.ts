@@ -10,7 +10,8 @@
  * - The retained parts are one contiguous range of the stream, from `base` to `head`.
  * - A follower that has caught up receives every part in order. Delivery is one synchronous call.
  */
-import { type Log, openStreamSteps, type SessionInfo, type StreamOptions, type StreamStep } from "../../log/index.ts";
+import type { Log, SessionInfo, StreamOptions } from "../../log/index.ts";
+import { openStreamSteps, type StreamStep } from "../../log/stream.ts";
 import { Chunk, type ChunkOrigin } from "./chunk.ts";
 import {
   comparePositions,

@@ -1,14 +1,9 @@
 /** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
 import { type DialectName, isDialectName } from "../../dialects/index.ts";
-import {
-  type Log,
-  openStreamSteps,
-  type StreamFrame,
-  type StreamOptions,
-  type StreamStartInfo,
-  type StreamStep,
-} from "../../log/index.ts";
-import { LoomError, readStreamModes } from "../../protocol/index.ts";
+import type { Log, StreamFrame, StreamOptions } from "../../log/index.ts";
+import { openStreamSteps, type StreamStartInfo, type StreamStep } from "../../log/stream.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { readStreamModes } from "../../protocol/stream-modes.ts";
 
 export interface StreamSelection {
   readonly dialect?: string | undefined;

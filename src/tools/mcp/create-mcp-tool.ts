@@ -2,7 +2,8 @@
  * Creates a `Tool` from a tool of an MCP server. Limits what the server declares, and decides about approval by the
  * hints of the tool or by the option.
  */
-import { isDeeperThan, isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
+import { isDeeperThan } from "../../protocol/json.ts";
 import type { Tool } from "../tool.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { readMcpResult } from "./read-mcp-result.ts";

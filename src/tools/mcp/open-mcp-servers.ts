@@ -2,7 +2,8 @@
  * Opens MCP servers and provides their tools. Servers start in parallel; one that fails reports an error in its status
  * and does not affect the others. The list of tools is fixed when the servers are opened.
  */
-import { describeValue, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { describeValue } from "../../protocol/fault.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import type { Tool } from "../tool.ts";
 import { createMcpTool, type McpApproval, type McpToolSettings } from "./create-mcp-tool.ts";

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { type ImageEvent, LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { ImageEvent } from "../../protocol/events.generated.ts";
 import { showImages } from "./show-images.ts";
 
 const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(200)]);

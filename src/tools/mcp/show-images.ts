@@ -1,6 +1,7 @@
 /** Shows the images in a response of an MCP server. Images that are too large for an event are saved as blobs. */
 import { Buffer } from "node:buffer";
-import { type ImageEvent, isLoomError } from "../../protocol/index.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import type { ImageEvent } from "../../protocol/events.generated.ts";
 import { sniffImage } from "../fetch/sniff-image.ts";
 import type { ToolContext } from "../tool.ts";
 

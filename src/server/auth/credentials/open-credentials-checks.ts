@@ -1,6 +1,8 @@
 /** Validates new tokens and share links before anything is written. */
-import { describeValue, isJsonObject, LoomError } from "../../../protocol/index.ts";
-import { LOCAL_OWNER, MAX_NAME_LENGTH, MAX_OWNER_LENGTH } from "../../../log/index.ts";
+import { isJsonObject, LoomError } from "../../../protocol/index.ts";
+import { describeValue } from "../../../protocol/fault.ts";
+import { MAX_NAME_LENGTH } from "../../../log/log.ts";
+import { LOCAL_OWNER, MAX_OWNER_LENGTH } from "../../../log/rules.ts";
 import type { NewShare, NewToken, TokenInfo } from "./credentials.ts";
 import type { PrincipalLimits, ToolRule } from "../principal.ts";
 import { SCOPES, DEFAULT_SCOPES } from "../scopes.ts";

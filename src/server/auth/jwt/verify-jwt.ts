@@ -7,7 +7,7 @@
  */
 import type * as JoseModule from "jose";
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import { MAX_OWNER_LENGTH } from "../../../log/index.ts";
+import { MAX_OWNER_LENGTH } from "../../../log/rules.ts";
 import { isJsonObject, LoomError } from "../../../protocol/index.ts";
 import type { JwtOptions } from "../auth-options.ts";
 import { isJwksUrl } from "./is-jwks-url.ts";

@@ -3,7 +3,8 @@
  *
  * Invariant: the number of remembered addresses is limited; the one with the oldest failure is forgotten first.
  */
-import { BoundedMap, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { BoundedMap } from "../../../protocol/bounded-map.ts";
 
 export interface FailuresOptions {
   /** Invalid credentials per address and minute. Default: 20. Code `rate_limited`. */

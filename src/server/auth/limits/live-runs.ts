@@ -6,7 +6,8 @@
  * started, so the limit is looser after a restart, until the earlier runs have ended.
  */
 import type { Log } from "../../../log/index.ts";
-import { BoundedMap, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { BoundedMap } from "../../../protocol/bounded-map.ts";
 import { type Principal, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
 export interface LiveRunsOptions {

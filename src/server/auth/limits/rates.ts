@@ -4,7 +4,8 @@
  * Invariant: the number of remembered principals is limited; the least recently used is forgotten first and then starts
  * with a full bucket.
  */
-import { BoundedMap, LoomError } from "../../../protocol/index.ts";
+import { LoomError } from "../../../protocol/index.ts";
+import { BoundedMap } from "../../../protocol/bounded-map.ts";
 import { accountOf, type Principal, type PrincipalLimits, DEFAULT_PRINCIPAL_LIMITS } from "../principal.ts";
 
 export interface RatesOptions {

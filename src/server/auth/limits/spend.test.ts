@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Command } from "../../../log/index.ts";
+import type { Command } from "../../../log/log.ts";
 import type { StampedRecord } from "../../../protocol/index.ts";
 import type { TokenInfo } from "../credentials/credentials.ts";
 import { LOCAL, ANONYMOUS, type Principal } from "../principal.ts";

@@ -8,7 +8,8 @@
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../../log/index.ts";
 import { INERT, type ObservedRun, type Observer, type RunObserver } from "../../../observe/observer.ts";
-import { BoundedMap, EVENT_TYPES, type EventOf, LoomError, type StampedRecord } from "../../../protocol/index.ts";
+import { EVENT_TYPES, type EventOf, LoomError, type StampedRecord } from "../../../protocol/index.ts";
+import { BoundedMap } from "../../../protocol/bounded-map.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import type { Principal } from "../principal.ts";
 
