@@ -1,6 +1,7 @@
 /**
- * Generates everything that is derived from the declarations: types, forms, rule tables, JSON Schemas, OpenAPI and the
- * tables in the documentation. With `--check` it writes nothing and fails if a file is out of date.
+ * Generates everything that is derived from the declarations: types, forms, rule tables, JSON Schemas, OpenAPI, the
+ * tables in the documentation and the reports of the public API. With `--check` it writes nothing and fails if a file
+ * is out of date.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -13,9 +14,11 @@ import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
 import type { RuleTable } from "../src/protocol/rules.ts";
 import type { Shape } from "../src/protocol/schema.ts";
 import { API_SHAPES } from "../src/server/api/shapes.ts";
+import { emitApiReports } from "./generate/emit-api-report.ts";
 import { constantCase, emitCode, pascalCase } from "./generate/emit-code.ts";
 import { emitRuleInfo } from "./generate/emit-rule-info.ts";
 import { emitShapes } from "./generate/emit-shapes.ts";
+import { readEntryPoints } from "./generate/read-public-api.ts";
 import { GeneratedFiles, ROOT } from "./generate/write-files.ts";
 
 const checkOnly = process.argv.includes("--check");
@@ -95,6 +98,8 @@ const { describeApi } = await import("../src/server/api/describe-api.ts");
 const { readPackageVersion } = await import("../src/server/read-package-version.ts");
 const api = describeApi(OPERATIONS, { basePath: "", version: readPackageVersion() });
 files.write("spec/openapi.json", `${JSON.stringify(api, null, 2)}\n`);
+
+for (const [name, report] of await emitApiReports(readEntryPoints())) files.write(`spec/api/${name}.md`, report);
 
 if (files.stale.length > 0) {
   const verb = checkOnly ? "out of date, run `npm run generate`:" : "written:";

@@ -7,7 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { awaitOutcome } from "../../engine/index.ts";
+import { awaitOutcome } from "../../engine/send-command.ts";
 import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
 import type { Command, CommandOutcome, CommandState, Log } from "../../log/index.ts";
 import { assertCommand, unknownSession } from "../../log/rules.ts";

@@ -1,0 +1,96 @@
+// The public API: how many names the root has, and a doc comment on every public name. The planted violations prove that
+// each rule can fail.
+import { describe, expect, it } from "vitest";
+import { emitApiReports } from "../scripts/generate/emit-api-report.ts";
+import { type EntryPoint, PublicApi, readEntryPoints } from "../scripts/generate/read-public-api.ts";
+
+/** The root has what a first program needs; everything else has its own entry point. */
+const MOST_ROOT_NAMES = 24;
+
+/** Public names without a doc comment. A comment that only repeats the name does not count. */
+function listUndocumented(entryPoints: readonly EntryPoint[]): string[] {
+  return entryPoints.flatMap(({ path, names }) =>
+    names.flatMap(({ name, declaration: { comment, file } }) => {
+      const words = comment?.match(/[\p{L}\p{N}]+/gu) ?? [];
+      return words.length > 1 ? [] : [`${path}: ${name} (${file})`];
+    }),
+  );
+}
+
+/** The entry point `src/index.ts` of a package with these files. */
+function plant(files: Readonly<Record<string, string>>): EntryPoint {
+  const api = new PublicApi((path) => files[path] ?? "");
+  return { path: "planted", names: api.listNames("src/index.ts") };
+}
+
+describe("the public API", () => {
+  const entryPoints = readEntryPoints();
+
+  it("has a doc comment on every name", () => {
+    expect(entryPoints.length).toBeGreaterThan(10);
+    expect(listUndocumented(entryPoints)).toEqual([]);
+  });
+
+  it("has few names at the root, all from other entry points", () => {
+    const [root, ...others] = entryPoints;
+    const declarations = new Set(others.flatMap(({ names }) => names.map(({ declaration }) => declaration)));
+    expect(root?.names.length).toBeLessThanOrEqual(MOST_ROOT_NAMES);
+    expect(root?.names.filter(({ declaration }) => !declarations.has(declaration))).toEqual([]);
+  });
+});
+
+describe("the check for doc comments", () => {
+  it.each([
+    ["no comment", "export const limit: number = 1;\n"],
+    ["a line comment", "// The limit of lines.\nexport const limit: number = 1;\n"],
+    ["the header of the file", "/** What this module is. */\n\nexport const limit: number = 1;\n"],
+    ["the comment of another name", "/** Another limit. */\nconst other = 1;\nexport const limit: number = other;\n"],
+    ["a comment that repeats the name", "/** Limit. */\nexport const limit: number = 1;\n"],
+  ])("reports %s, also through a re-export", (_, text) => {
+    const index = `export { limit } from "./limit.ts";\n`;
+    expect(listUndocumented([plant({ "src/index.ts": text })])).toHaveLength(1);
+    expect(listUndocumented([plant({ "src/index.ts": index, "src/limit.ts": text })])).toHaveLength(1);
+  });
+
+  it.each([
+    "/** Limit of lines. */\nexport const limit: number = 1;\n",
+    "/** The limit of lines. */\nexport interface Limit {}\n",
+    "/** A limit. */\nclass Limit {}\nexport { type Limit as Bound };\n",
+    "/** First overload. */\nexport function f(a: string): void;\nexport function f(a: number): void;\nexport function f(): void {}\n",
+  ])("accepts %j", (text) => {
+    expect(listUndocumented([plant({ "src/index.ts": text })])).toEqual([]);
+  });
+});
+
+describe("the API report", () => {
+  const report = async (text: string): Promise<string> => {
+    const reports = await emitApiReports([plant({ "src/index.ts": text })]);
+    return [...reports.values()].join("");
+  };
+
+  it("shows signatures and members, and neither bodies, comments nor private and internal members", async () => {
+    const text = await report(
+      "/** Counts. */\nexport class Counter {\n  #count = 0;\n  private step = 1;\n" +
+        "  /** Adds one. */\n  add(): number { return ++this.#count; }\n  /** @internal */\n  reset(): void {}\n}\n",
+    );
+    expect(text).toContain("class Counter {\n  add(): number;\n}");
+  });
+
+  it.each([
+    ["a parameter", "export function f(a: string): void {}", "export function f(a: string, b?: string): void {}"],
+    ["a member", "export interface O { readonly a: string }", "export interface O { readonly a: string; b?: number }"],
+    [
+      "a type without a public name",
+      "interface A { a: 1 }\nexport type B = A;",
+      "interface A { a: 2 }\nexport type B = A;",
+    ],
+    ["a constant", "export const T = { a: [1] } as const;", "export const T = { a: [2] } as const;"],
+  ])("changes with %s", async (_, before, after) => {
+    expect(await report(before)).toBe(await report(`// A comment does not matter.\n${before}\n`));
+    expect(await report(before)).not.toBe(await report(after));
+  });
+
+  it("rejects a public declaration that does not state its types", () => {
+    expect(() => plant({ "src/index.ts": "export function f() { return g(); }" })).toThrow("State the types of f");
+  });
+});
