@@ -5,7 +5,8 @@
  * Invariant: memory is bounded in sessions and bytes, and a session in use is never evicted.
  */
 import type { Session } from "../engine/index.ts";
-import { type Log, MemoryLog } from "../log/index.ts";
+import type { Log } from "../log/index.ts";
+import { MemoryLog } from "../log/memory-log.ts";
 import { LoomError } from "../protocol/index.ts";
 import { type HeldSession, SessionPool } from "./session-pool.ts";
 

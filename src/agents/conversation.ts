@@ -2,7 +2,8 @@
  * The messages of a session's ended runs, read from the log: the newest that fit the limits. Runs are cached, so each
  * turn reads only the runs that ended since.
  */
-import { followRecords, type Log, type RunInfo } from "../log/index.ts";
+import { followRecords } from "../log/follow-records.ts";
+import type { Log, RunInfo } from "../log/index.ts";
 import type { ModelMessage } from "../models/model.ts";
 import { type EventRecord, isKnownEvent } from "../protocol/index.ts";
 import type { CompressionAppliedEvent } from "../protocol/events.generated.ts";

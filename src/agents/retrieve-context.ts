@@ -8,7 +8,8 @@
 import { cleanLine, cleanPassage, describePassage, PASSAGE_MARK } from "../context/describe-passage.ts";
 import type { Retriever } from "../context/retriever.ts";
 import type { NodeRun, Run } from "../engine/index.ts";
-import { followRecords, type Log } from "../log/index.ts";
+import { followRecords } from "../log/follow-records.ts";
+import type { Log } from "../log/index.ts";
 import { isLoomError, LoomError } from "../protocol/index.ts";
 import type { ErrorEvent, RetrievalCompleteEvent } from "../protocol/events.generated.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";

@@ -1,25 +1,7 @@
 /** All dialects by name, with detection, conversion and checking of streams. */
 import { detectDecoder } from "./decoders.ts";
-import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
-import { engine } from "./engine/index.ts";
-import { exportDialect } from "./export/index.ts";
-import { loom } from "./loom/index.ts";
-import { lumine } from "./lumine/index.ts";
-import { streamEvent } from "./stream-event/index.ts";
-
-/** All dialects by name. */
-export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
-  loom,
-  export: exportDialect,
-  engine,
-  lumine,
-  "stream-event": streamEvent,
-};
-
-/** True for the name of a dialect. */
-export function isDialectName(name: string): name is DialectName {
-  return (DIALECT_NAMES as readonly string[]).includes(name);
-}
+import type { Dialect } from "./dialect.ts";
+import { DIALECTS } from "./dialects.ts";
 
 /** Detects the dialect from the first frames of a stream; undefined if no dialect matches. */
 export function detectDialect(texts: readonly string[]): Dialect | undefined {
@@ -27,6 +9,7 @@ export function detectDialect(texts: readonly string[]): Dialect | undefined {
   return name === undefined ? undefined : DIALECTS[name];
 }
 
+export { DIALECTS, isDialectName } from "./dialects.ts";
 export { DECODERS } from "./decoders.ts";
 export {
   type Decoded,

@@ -4,7 +4,8 @@
  * the `engine` dialect.
  */
 import { randomUUID } from "node:crypto";
-import { DIALECTS, type Encoder } from "../dialects/index.ts";
+import { engine } from "../dialects/engine/index.ts";
+import type { Encoder } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { DEFAULT_NODE_NAME, splitResultObject } from "../dialects/tool-values.ts";
@@ -99,7 +100,7 @@ export class StreamingEngine {
     this.requestId = requestId;
     this.startTime = now();
     this.#options = options;
-    this.#encoder = DIALECTS.engine.createEncoder({ debug });
+    this.#encoder = engine.createEncoder({ debug });
     this.#queue = new SendQueue({ send, maxBytes: maxSendBacklogBytes, keep, now });
   }
 

@@ -1,12 +1,12 @@
 /** Creates log entries from records, and checks a batch before a log writes any of it. */
 import { Buffer } from "node:buffer";
-import { DIALECTS } from "../dialects/index.ts";
+import { loom } from "../dialects/loom/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { Append, LogEntry, LogLimits } from "./log.ts";
 import { assertName } from "./rules.ts";
 
 /** Dialect of the stored texts. */
-export const STORED_DIALECT = DIALECTS.loom;
+export const STORED_DIALECT = loom;
 
 const encoder = STORED_DIALECT.createEncoder();
 

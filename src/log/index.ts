@@ -24,6 +24,7 @@ export {
 } from "./log.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export type { Page } from "./page.ts";
-export { openSqliteLog, type SqliteLog, type SqliteLogOptions } from "./sqlite/sqlite-log.ts";
+export { openSqliteLog } from "./open-sqlite-log.ts";
+export type { SqliteLog, SqliteLogOptions } from "./sqlite/sqlite-log.ts";
 export { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
 export { exportSession, importSession, type ImportSessionOptions } from "./transfer.ts";

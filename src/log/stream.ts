@@ -8,7 +8,8 @@
  * - Memory does not grow with the session: one page, one batch of about a million characters, and, if states are
  *   requested, the states of live runs.
  */
-import { type DialectName, DIALECTS, type EncoderOptions, isDialectName } from "../dialects/index.ts";
+import { DIALECTS, isDialectName } from "../dialects/dialects.ts";
+import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
 import { assertCursorOf, createCursorFormat, formatCursor, parseCursor } from "./cursor.ts";

@@ -5,7 +5,6 @@
 import { LoomError } from "../../protocol/index.ts";
 import type { AgentKind } from "../agent-kind.ts";
 import type { GotContext, GotLimits } from "./execution.ts";
-import { createGotGraph } from "./got-graph.ts";
 import { MAX_PLAN_NODES } from "./read-plan.ts";
 
 /** Options of the kind `got`. */
@@ -64,6 +63,8 @@ export function createGot(options: GotOptions): AgentKind {
     name: "got",
     async answer(agentContext) {
       const context: GotContext = { ...agentContext, limits };
+      // Loaded for the first run, because most programs only use ReAct agents.
+      const { createGotGraph } = await import("./got-graph.ts");
       await context.executeGraph(createGotGraph(context), {});
       return {};
     },

@@ -1,7 +1,6 @@
 /** Tree of Thoughts: generates thoughts, rates them, and continues with the best until one answers the question. */
 import type { AgentKind } from "../agent-kind.ts";
 import type { TotContext } from "./ask-model.ts";
-import { createTotGraph } from "./tot-graph.ts";
 import { readSettings, type TotOptions } from "./tot-settings.ts";
 
 export function createTot(options: TotOptions): AgentKind {
@@ -10,6 +9,8 @@ export function createTot(options: TotOptions): AgentKind {
     name: "tot",
     async answer(agentContext) {
       const context: TotContext = { ...agentContext, search, answerNodeId: undefined };
+      // Loaded for the first run, because most programs only use ReAct agents.
+      const { createTotGraph } = await import("./tot-graph.ts");
       const { isAnswered } = await context.executeGraph(createTotGraph(context), { startedAt: context.run.now() });
       // A model that returns nothing still needs a reply.
       return isAnswered ? {} : { reply: "I have no answer.", nodeId: context.answerNodeId };

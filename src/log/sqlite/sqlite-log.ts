@@ -96,15 +96,7 @@ const WRITER_THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") 
 
 const NO_STARTS: IndexChanges["starts"] = [];
 
-/**
- * Opens the store at `path`; creates it if it does not exist. Close it with `close`.
- *
- * ```ts
- * const log = await openSqliteLog("sessions.db");
- * ```
- *
- * Throws `store_corrupt`, `store_newer`, `store_read_only`, `store_busy`, `store_full` or `store_failed`.
- */
+/** Opens a store; see `open-sqlite-log.ts`. */
 export async function openSqliteLog(path: string, options: SqliteLogOptions = {}): Promise<SqliteLog> {
   const { busyTimeoutMs = 10_000, maxFileBytes } = options;
   const { maxCheckBytes = MAX_CHECK_BYTES, maxQueueBytes = MAX_QUEUE_BYTES, maxRecentRows = MAX_RECENT_ROWS } = options;

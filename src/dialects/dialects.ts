@@ -1,0 +1,21 @@
+/** The table of all dialects. */
+import { type Dialect, DIALECT_NAMES, type DialectName } from "./dialect.ts";
+import { engine } from "./engine/index.ts";
+import { exportDialect } from "./export/index.ts";
+import { loom } from "./loom/index.ts";
+import { lumine } from "./lumine/index.ts";
+import { streamEvent } from "./stream-event/index.ts";
+
+/** All dialects by name. */
+export const DIALECTS: { readonly [N in DialectName]: Dialect } = {
+  loom,
+  export: exportDialect,
+  engine,
+  lumine,
+  "stream-event": streamEvent,
+};
+
+/** True for the name of a dialect. */
+export function isDialectName(name: string): name is DialectName {
+  return (DIALECT_NAMES as readonly string[]).includes(name);
+}
