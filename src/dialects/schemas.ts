@@ -3,7 +3,7 @@ import type { JsonObject } from "../protocol/index.ts";
 import { shapeSchema, unionSchema } from "../protocol/json-schema.ts";
 import type { Dialect } from "./dialect.ts";
 
-/** Returns the schema of each frame, keyed by tag. */
+/** Returns the JSON Schema of each frame of a dialect, keyed by its tag. */
 export function dialectSchemas(dialect: Dialect): { readonly [tag: string]: JsonObject } {
   if (dialect.createSchemas !== undefined) return dialect.createSchemas();
   return Object.fromEntries(Object.entries(dialect.frames ?? {}).map(([tag, shape]) => [tag, shapeSchema(tag, shape)]));

@@ -9,7 +9,8 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 const MAX_SESSIONS = 10_000;
 
 /**
- * Creates a function that stamps the records of one stream. `defaultSession` is used for records without a session ID.
+ * Creates a function that returns the records of one stream with a session ID and an event ID. `defaultSession` is used
+ * for records without a session ID; records without an event ID are numbered per session.
  */
 export function createStamper(defaultSession = "session"): (record: EventRecord) => StampedRecord {
   const lastIds = new BoundedMap<number>(MAX_SESSIONS);

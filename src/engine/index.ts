@@ -19,7 +19,7 @@ export type {
   RunFailure,
   RunOrigin,
 } from "./run-contract.ts";
-export { sendCommand, type SendCommandOptions } from "./send-command.ts";
+export { awaitOutcome, sendCommand, type SendCommandOptions } from "./send-command.ts";
 export type { Send, SentFrame } from "./send-queue.ts";
 export { openSession, type Session } from "./session.ts";
 export type { CloseOptions, RunRequest, SessionEnd, SessionOptions } from "./session-options.ts";

@@ -27,6 +27,7 @@ export type FrameOutcome =
 
 /** Decodes one stream. Does not keep a reference to a chunk after `push` returns. */
 export interface FrameDecoder {
+  /** Returns the frames that the chunk completes. */
   push(chunk: Uint8Array): FrameOutcome[];
   /** Returns the remaining frames. Call it once, at the end of the stream. */
   end(): FrameOutcome[];

@@ -7,7 +7,10 @@
 import type { FrameDecoder, FrameOutcome, FramingOptions } from "./frame.ts";
 import { LineSplitter } from "./line-splitter.ts";
 
-/** Creates a decoder for NDJSON. */
+/**
+ * Creates a decoder for NDJSON. Skips blank lines, and reports lines that cannot be read as outcomes. Throws a TypeError
+ * if `maxLineBytes` is not a positive integer.
+ */
 export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder {
   let batch: FrameOutcome[] = [];
   const lines = new LineSplitter(

@@ -7,7 +7,10 @@
  */
 import type { FrameDecoder, FrameOutcome } from "./frame.ts";
 
-/** Yields the frames that each chunk completed. Chunks that complete no frame are skipped. */
+/**
+ * Reads a stream of bytes. Yields the frames that each chunk completed, and at the end those that are left; chunks that
+ * complete no frame are skipped. Throws what the source throws.
+ */
 export async function* readFrames(
   source: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
   decoder: FrameDecoder,

@@ -171,7 +171,10 @@ export interface SseEvent {
   readonly retry?: number;
 }
 
-/** Encodes one event. Line breaks in the data arrive as LF, because the format cannot distinguish them. */
+/**
+ * Encodes one event. Line breaks in the data arrive as LF, because the format cannot distinguish them. Throws a TypeError
+ * if `id` or `event` has a line break, or if `retry` is not a number of milliseconds.
+ */
 export function encodeSse({ data, id, event, retry }: SseEvent): string {
   let text = "";
   if (id !== undefined) text += `id: ${checkOneLine("id", id)}\n`;

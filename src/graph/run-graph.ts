@@ -66,7 +66,10 @@ export interface InvokeOptions {
   readonly onInterrupt?: (request: ApprovalRequest) => Promise<ApprovalAnswer>;
 }
 
-/** Runs a graph without a session. Nothing is stored, so it cannot be resumed. */
+/**
+ * Runs a graph without a session. Resolves to the last state and rejects like `runGraph`. Nothing is stored, so it cannot
+ * be resumed.
+ */
 export async function invokeGraph<C extends Channels>(
   graph: Graph<C>,
   input?: WritesOf<C>,

@@ -74,7 +74,7 @@ export interface MemoryLogOptions {
   readonly now?: () => number;
 }
 
-/** A log that keeps its sessions in memory. */
+/** A log that keeps its sessions in memory, for tests and for programs without a store. */
 export class MemoryLog implements Log {
   readonly limits: LogLimits;
   readonly #now: () => number;

@@ -16,7 +16,8 @@ const MAX_LIVE_RUNS = 1000;
 
 /**
  * Passes the records of a recorded session to observers as if it happened now. Runs that have not ended are closed as
- * unfinished.
+ * unfinished. Errors of observers go to `onError`. Throws `unknown_session`, `unknown_run`, `cursor_invalid` or
+ * `cursor_ahead`.
  */
 export async function replayObservers(
   log: Log,

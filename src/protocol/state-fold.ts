@@ -74,7 +74,7 @@ export function isStateEvent(event: AnyEvent): event is StateEvent {
   return event.type === "updates" || event.type === "values" || event.type === "checkpoint";
 }
 
-/** Restores the full graph states of one run from its events. */
+/** Restores the full graph states of one run from its events. Add every event in order. */
 export class StateFold {
   readonly #maxPending: number;
   readonly #maxNamespaces: number;

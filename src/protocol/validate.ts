@@ -19,7 +19,10 @@ export function findEventFault(value: unknown, hints?: Hint[]): Fault | undefine
   return findLoomEventFault(value, hints);
 }
 
-/** Validates an event. Unknown fields and unknown types are allowed. */
+/**
+ * Validates an event. Returns the event, or what is wrong with it and where; does not throw. Allows unknown fields and
+ * types.
+ */
 export function validateEvent(value: unknown): Validated {
   const fault = findEventFault(value);
   return fault === undefined ? { ok: true, event: value as AnyEvent } : { ok: false, fault };

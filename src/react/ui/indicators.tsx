@@ -1,7 +1,7 @@
 /** Spinner, progress bar and badge. */
 import type { ReactNode } from "react";
 
-/** Hidden from screen readers: show text that names the pending work beside it. */
+/** Shows that work is pending. Hidden from screen readers: show text that names the pending work beside it. */
 export function Spinner(): ReactNode {
   return <span className="loom-spinner" aria-hidden="true" />;
 }

@@ -18,7 +18,7 @@ interface StoredBlob {
   readonly bytes: Uint8Array;
 }
 
-/** Creates a blob store whose content is lost when the process ends. */
+/** Creates a blob store in memory; its content is lost when the process ends. `SERVER_LIMITS` has default limits. */
 export function createMemoryBlobStore(limits: BlobLimits): BlobStore {
   return new MemoryBlobStore(limits);
 }

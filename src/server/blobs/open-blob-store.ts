@@ -36,7 +36,10 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
 /** Sessions whose usage is cached. */
 const MAX_CACHED_USAGES = 1000;
 
-/** Opens the blob store in a folder, creating the folder if needed. Several processes may share it. */
+/**
+ * Opens the blob store in a folder. Creates the folder if needed, and removes uploads that were not finished. Several
+ * processes may share it. `SERVER_LIMITS` has default limits. Rejects with the error of the file system.
+ */
 export async function openBlobStore(folder: string, limits: BlobLimits): Promise<BlobStore> {
   await mkdir(join(folder, UNFINISHED), PRIVATE);
   await removeUnfinished(join(folder, UNFINISHED));
