@@ -18,7 +18,7 @@ const QUICK = process.argv.includes("--quick");
 const TURNS = QUICK ? 5 : 15;
 const SERVER_TURNS = QUICK ? 3 : 7;
 const ROOT_GOAL_MS = 60;
-const PEERS = ["hono", "ai", "@langchain/langgraph"];
+const PEERS = ["hono", "ai"];
 const ROOT = join(import.meta.dirname, "..");
 
 interface Start {

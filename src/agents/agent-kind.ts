@@ -18,6 +18,7 @@ export type AgentKindName = (typeof AGENT_KINDS)[number];
 /** What a kind receives for one run. */
 export interface AgentContext {
   readonly sessionId: string;
+  /** @internal */
   readonly run: Pick<
     Run,
     "runId" | "toolRules" | "post" | "isBehind" | "ready" | "now" | "requestApproval" | "closeCalls" | "work"

@@ -56,10 +56,15 @@ export interface ThinkOptions extends ThinkCallOptions {
   readonly label?: string;
   /** `answer` is shown to the user. Default: `answer`. */
   readonly channel?: "answer" | "thought";
-  /** The run of the span. Output is written without waiting until it is durable, unless the log falls behind. */
+  /**
+   * The run of the span. Output is written without waiting until it is durable, unless the log falls behind.
+   *
+   * @internal
+   */
   readonly run: Pick<Run, "post" | "isBehind" | "ready" | "now" | "work">;
 }
 
+/** Calls the model and writes its answer as events. @internal */
 export async function think(
   span: NodeRun,
   model: LanguageModel,

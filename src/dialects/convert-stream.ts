@@ -71,7 +71,7 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
 }
 
 /** True if the dialect carries any part of the event. */
-export function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
+function isCarried(dialect: Dialect, { event }: EventRecord): boolean {
   if (!isKnownEvent(event)) return dialect.carriesUnknown;
   const row = dialect.ledger[event.type];
   return row.support !== "omitted" && (event.type === "tool_approval_result" || row.roundTrip(event) !== undefined);

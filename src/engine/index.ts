@@ -10,6 +10,7 @@ export { type RecoveredSession, recoverOrphans, type RecoverOptions } from "./re
 export type { DeadRun, RecoveredRun, RecoveryOptions } from "./recovery.ts";
 export type { Run } from "./run.ts";
 export type {
+  ApprovalReply,
   ApprovalRequest,
   CancelOptions,
   EmitOptions,

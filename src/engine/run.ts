@@ -290,8 +290,6 @@ export class Run {
   /**
    * Answers an approval; the first answer wins. Throws `unknown_call`, `already_answered`, `approval_mismatch` or
    * `forbidden`.
-   *
-   * @internal
    */
   answerApproval(reply: ApprovalReply, settle?: Settle): PushResult {
     this.#assertLive();
