@@ -50,7 +50,7 @@ describe("loom kb", () => {
   });
 });
 
-describe.concurrent("loom run with a knowledge base", () => {
+describe("loom run with a knowledge base", () => {
   it("finds the handbook in the first run", async () => {
     const { code, out } = await newPlace().run("run", "How do I deploy it?");
     expect(code).toBe(0);

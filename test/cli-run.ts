@@ -50,7 +50,7 @@ export async function loom(args: readonly string[], options: RunOptions = {}): P
   if (running >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve));
   running++;
   try {
-    const ran = await (canRunInProcess(args) ? runInProcess(args, options) : runInChild(args, options));
+    const ran = await (canRunInProcess(args, options) ? runInProcess(args, options) : runInChild(args, options));
     expectNoStackTrace(ran);
     return ran;
   } finally {
@@ -59,27 +59,27 @@ export async function loom(args: readonly string[], options: RunOptions = {}): P
   }
 }
 
-const IN_PROCESS_COMMANDS: ReadonlySet<string | undefined> = new Set([
+/** Commands that only read and print, and those that also read the environment. */
+const PRINTING: ReadonlySet<string | undefined> = new Set([
   "check",
   "convert",
   "schema",
   "demo",
-  "run",
-  "kb",
-  "token",
   "help",
   "--help",
   "-h",
 ]);
+const STORING: ReadonlySet<string | undefined> = new Set(["run", "kb", "token"]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
-function canRunInProcess([name, ...rest]: readonly string[]): boolean {
+function canRunInProcess([name, ...rest]: readonly string[], { env }: RunOptions): boolean {
   const isPlain = (word: string): boolean =>
     word.startsWith("-") ||
     word.startsWith(folder) ||
     word.includes(" ") ||
     !(/[./]/.test(word) || existsSync(join(folder, word)));
-  return process.env["LOOM_LONG"] !== "1" && IN_PROCESS_COMMANDS.has(name) && rest.every(isPlain);
+  const isKnown = STORING.has(name) || (PRINTING.has(name) && env === undefined);
+  return process.env["LOOM_LONG"] !== "1" && isKnown && rest.every(isPlain);
 }
 
 let lastInProcess: Promise<unknown> = Promise.resolve();
