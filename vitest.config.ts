@@ -38,6 +38,8 @@ export default defineConfig(({ mode }) => ({
     sequence: { sequencer: SlowFilesFirst },
     testTimeout: mode === "long" ? 600_000 : 30_000,
     hookTimeout: 120_000,
+    // The default of 1 s is too short for a browser on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     projects: [
       // These leave no global state, so the files of a thread share their imports and a browser. This halves the time.
       { extends: true, test: { name: "shared", include: TESTS, exclude: ISOLATED, isolate: false } },

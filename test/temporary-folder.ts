@@ -2,7 +2,7 @@
  * The folder for temporary files of a test run, removed when the run ends. It is in memory if there is room, because
  * stores sync each transaction and the disk would be most of their time.
  */
-import { mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 
@@ -14,6 +14,8 @@ const PREFIX = "loom-tests-";
 export function useTemporaryFolder(): void {
   if (basename(tmpdir()).startsWith(PREFIX)) return;
   const folder = mkdtempSync(join(canUseMemory() ? MEMORY : tmpdir(), PREFIX));
+  // Some tests start processes of another user.
+  chmodSync(folder, 0o755);
   process.env["TMPDIR"] = folder;
   process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 }

@@ -302,7 +302,7 @@ describe("a changed value in a row", () => {
     await withLog(path, async (log) => {
       const sessions = ["new", "long", "早い"];
       const leases = await Promise.all(
-        sessions.map((session) => log.acquire(session, { holder: "test", ttlMs: 1000 })),
+        sessions.map((session) => log.acquire(session, { holder: "test", ttlMs: 60_000 })),
       );
       change("UPDATE runs SET agent = 'x' WHERE run_id = 'run-3' AND last_id IS NULL", path);
       // The append to "new" ends the corrupted run, which is detected only after its records are written.
