@@ -5,6 +5,9 @@ export const SAMPLES = LONG
   ? { sessions: 5000, pairs: 2000, openThings: 250_000 }
   : { sessions: 40, pairs: 15, openThings: 8_000 };
 
+/** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
+export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 8 };
+
 /** Network faults: test every `step`-th position, `random` random faults, and `singles` bytes sent one at a time. */
 export const FAULT_SAMPLES = LONG ? { step: 1, random: 40, singles: 3000 } : { step: 40, random: 1, singles: 300 };
 

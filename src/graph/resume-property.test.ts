@@ -193,7 +193,7 @@ describe("a graph whose process died", () => {
         const cuts = LONG ? uncut.ends : [...chance.take(4)].map((n) => uncut.ends[n % uncut.ends.length] ?? 0);
         for (const cut of cuts) await expectResumed(await cutLog(uncut.records, cut), spec, uncut);
       }),
-      { numRuns: LONG ? 40 : 25 },
+      { numRuns: LONG ? 40 : 12 },
     );
   });
 
@@ -212,7 +212,7 @@ describe("a graph whose process died", () => {
         log.onAppend = undefined;
         await expectResumed(log, spec, uncut);
       }),
-      { numRuns: LONG ? 1000 : 25 },
+      { numRuns: LONG ? 1000 : 12 },
     );
   });
 });

@@ -12,12 +12,18 @@ import { describeSessions } from "./log-sessions.contract.ts";
 import type { LogStore } from "./log-fixture.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
 
+const LONG = process.env["LOOM_LONG"] === "1";
+
 export interface LogSuiteOptions {
-  /** Number of random walks against the model; twenty times as many in the long run. Default: 500. */
+  /** Number of random walks against the model. Default: 100, and 10,000 in the long run. */
   readonly numRuns?: number;
 }
 
-export function describeLog(name: string, store: LogStore, { numRuns = 500 }: LogSuiteOptions = {}): void {
+export function describeLog(
+  name: string,
+  store: LogStore,
+  { numRuns = LONG ? 10_000 : 100 }: LogSuiteOptions = {},
+): void {
   describe(`${name} log`, () => {
     describeAppending(store);
     describeReading(store);
@@ -28,6 +34,6 @@ export function describeLog(name: string, store: LogStore, { numRuns = 500 }: Lo
     describeCommands(store);
     describeRetention(store);
     describeForks(store);
-    describeWalk(store, process.env["LOOM_LONG"] === "1" ? 20 * numRuns : numRuns);
+    describeWalk(store, numRuns);
   });
 }

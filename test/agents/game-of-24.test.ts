@@ -10,9 +10,9 @@ import { countSolutions, findMistake, readNumbers, SOLVABLE, UNSOLVABLE } from "
 import { eventsOf } from "./agent-fixture.ts";
 
 const LONG = process.env["LOOM_LONG"] === "1";
-/** All hundred puzzles in the long mode; otherwise about every eighth, and always the three known hard ones. */
-const solvable = LONG ? SOLVABLE : SOLVABLE.filter((_, index) => index < 3 || index % 8 === 0);
-const unsolvable = LONG ? UNSOLVABLE : UNSOLVABLE.filter((_, index) => index % 18 === 0);
+/** All hundred puzzles in the long mode; otherwise about every sixteenth, and always the three known hard ones. */
+const solvable = LONG ? SOLVABLE : SOLVABLE.filter((_, index) => index < 3 || index % 16 === 0);
+const unsolvable = LONG ? UNSOLVABLE : UNSOLVABLE.filter((_, index) => index % 36 === 0);
 
 type Options = Omit<Extract<AgentOptions, { readonly kind: "tot" }>, "kind">;
 
@@ -90,7 +90,7 @@ describe("Tree of Thoughts at the Game of 24", () => {
   });
 
   it.each(["breadth", "depth"] as const)("can be rebuilt from its events, in %s", async (strategy) => {
-    for (const puzzle of [...solvable.slice(0, 4), ...unsolvable.slice(0, 2)]) {
+    for (const puzzle of [...solvable.slice(0, 2), ...unsolvable.slice(0, 1)]) {
       const { records } = await play(puzzle, { strategy });
       const fold = new SessionFold("table", RECEIVER_LIMITS);
       for (const record of records) fold.apply(record, true);
@@ -108,11 +108,11 @@ describe("Tree of Thoughts at the Game of 24", () => {
 
   it("finds less with a narrow beam and no backtracking", async () => {
     const found = { greedy: 0, wide: 0 };
-    for (const puzzle of solvable) {
+    for (const puzzle of SOLVABLE) {
       if ((await play(puzzle, { beam: 1, maxBacktracks: 0 })).isSolved) found.greedy++;
       if ((await play(puzzle, { beam: 5, maxBacktracks: 0 })).isSolved) found.wide++;
+      if (!LONG && found.greedy < found.wide) break;
     }
     expect(found.greedy).toBeLessThan(found.wide);
-    expect(found.wide).toBeLessThanOrEqual(solvable.length);
   }, 600_000);
 });

@@ -43,7 +43,7 @@ describeLog(
       return open(path, options);
     },
   },
-  { numRuns: process.env["LOOM_LONG"] === "1" ? 100 : 15 },
+  { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 15 },
 );
 
 test("checks watched sessions only after other processes have written", async () => {
