@@ -262,11 +262,15 @@ describe("StateFold", () => {
   ])("reads each patch of a wide super-step a few times, with tasks finishing %s", (_name, place) => {
     const count = 3000;
     let reads = 0;
+    const noteRead = <R>(read: R): R => {
+      reads++;
+      return read;
+    };
     const counted = (patch: JsonObject): JsonObject =>
       new Proxy(patch, {
-        ownKeys: (target) => (reads++, Reflect.ownKeys(target)),
-        get: (target, key) => (reads++, Reflect.get(target, key) as unknown),
-        getOwnPropertyDescriptor: (target, key) => (reads++, Reflect.getOwnPropertyDescriptor(target, key)),
+        ownKeys: (target) => noteRead(Reflect.ownKeys(target)),
+        get: (target, key) => noteRead(Reflect.get(target, key) as unknown),
+        getOwnPropertyDescriptor: (target, key) => noteRead(Reflect.getOwnPropertyDescriptor(target, key)),
       });
     const fold = new StateFold();
     fold.add(checkpoint(0, { n: 0, list: [] }));

@@ -120,7 +120,7 @@ describe("ToolOutput", () => {
       host,
     );
     expect(contents(host).join("")).toHaveLength(count);
-    const characters = measured.mock.calls.reduce((sum, [text]) => sum + String(text).length, 0);
+    const characters = measured.mock.calls.reduce((sum, [text]) => sum + (text as string).length, 0);
     // Measuring the joined text after each piece would take more than a billion.
     expect(characters).toBeLessThan(3 * count);
   });
