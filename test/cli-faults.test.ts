@@ -190,7 +190,7 @@ describe.concurrent("input that is not a stream", () => {
   });
 
   test("names the option of the command in the hint", async () => {
-    expect((await loom(["check"], { input: '{"type":"x"}' })).err).toContain("`--dialect D` (loom, engine,");
+    expect((await loom(["check"], { input: '{"type":"x"}' })).err).toContain("`--dialect D` (loom, export,");
     expect((await loom(["convert", "--to", "loom"], { input: '{"type":"x"}' })).err).toContain("`--from D` (loom,");
   });
 

@@ -9,7 +9,8 @@ import { describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS, type DialectName, dialectSchemas } from "../src/dialects/index.ts";
 import { framingIssue } from "../src/dialects/check-stream.ts";
 import { createNdjsonDecoder, createSseDecoder, type FrameOutcome } from "../src/framing/index.ts";
-import { EVENT_TYPES, isJsonObject, type JsonObject } from "../src/protocol/index.ts";
+import { EVENT_TYPES, type JsonObject } from "../src/protocol/index.ts";
+import { parseObject } from "../src/protocol/json.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import { FRAME_RULES } from "../src/protocol/frame-rules.ts";
 import type { Fields } from "../src/protocol/schema.ts";
@@ -210,15 +211,6 @@ const VALIDATORS = Object.fromEntries(
     Object.fromEntries(Object.entries(dialectSchemas(dialect)).map(([tag, schema]) => [tag, ajv.compile(schema)])),
   ]),
 ) as { readonly [N in DialectName]: { readonly [tag: string]: ValidateFunction | undefined } };
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
 
 function frameAt(reject: Reject, index: number | "end"): JsonObject | undefined {
   const frame = index === "end" ? undefined : reject.frames?.[index];

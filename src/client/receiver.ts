@@ -83,6 +83,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
    * `unsupported` when the receiver has no decoder for the given dialect.
    */
   open(options: SourceOptions = {}): Source {
+    if (options.dialect !== undefined) this.#decodingOf(options.dialect);
     return new Source(
       {
         ...this.#limits,

@@ -2,7 +2,8 @@
  * The input of one session from one connection or source. The feed passes frames and state changes to the session's
  * intake, and reports what is missing and where to resume.
  */
-import { type EventRecord, isJsonObject, type JsonObject } from "../protocol/index.ts";
+import type { EventRecord, JsonObject } from "../protocol/index.ts";
+import { parseObject } from "../protocol/json.ts";
 import type { FrameSource, SessionIntake } from "./intake/session-intake.ts";
 import type { FeedPhase } from "./intake/derive-state.ts";
 import type { StreamPosition } from "./transport.ts";
@@ -172,13 +173,4 @@ export class SessionFeed implements FrameSource {
 /** True while the source may deliver more frames. */
 export function isActive({ phase: { kind } }: FrameSource): boolean {
   return kind === "open" || kind === "repairing";
-}
-
-export function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }

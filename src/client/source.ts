@@ -8,7 +8,8 @@ import { detectAmong, DETECTION_FRAMES } from "../dialects/detect.ts";
 import type { FrameTraits } from "../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
-import { parseObject, type SessionFeed } from "./session-feed.ts";
+import { parseObject } from "../protocol/json.ts";
+import type { SessionFeed } from "./session-feed.ts";
 
 /** Options of `Receiver.open`. */
 export interface SourceOptions {
@@ -33,12 +34,8 @@ export interface SourceHost {
   readonly streams: BoundedMap<string | typeof AMBIGUOUS>;
 }
 
-export const AMBIGUOUS = Symbol("stream key used by two sessions");
-
-interface SourceDialect {
-  readonly name: DialectName;
-  readonly traits: FrameTraits;
-}
+/** Two sessions use the same stream key. */
+export const AMBIGUOUS = Symbol("ambiguous");
 
 interface PendingInput {
   /** The frame, or the fault message. */
@@ -61,7 +58,7 @@ export class Source {
   readonly #feeds: BoundedMap<SessionFeed>;
   readonly #refused: BoundedMap<true>;
   readonly #streams = new BoundedMap<string>(MAX_STREAMS);
-  #dialect: SourceDialect | undefined;
+  #dialect: DialectName | undefined;
   /** Input that waits for dialect detection, and faults that wait for the first session. */
   #pending: PendingInput[] = [];
   /** Frames of streams whose first frame has not arrived yet. */
@@ -73,14 +70,10 @@ export class Source {
   /** @internal */
   constructor(host: SourceHost, { dialect, session }: SourceOptions) {
     this.#host = host;
-    this.#dialect = dialect === undefined ? undefined : this.#dialectOf(dialect);
+    this.#dialect = dialect;
     this.#givenSession = session;
     this.#feeds = new BoundedMap(host.maxSessions);
     this.#refused = new BoundedMap(host.maxSessions);
-  }
-
-  #dialectOf(name: DialectName): SourceDialect {
-    return { name, traits: this.#host.decodingOf(name).traits };
   }
 
   /** Session of the last frame. */
@@ -114,12 +107,12 @@ export class Source {
   end(): void {
     if (this.#isOver) return;
     this.#detectDialect();
-    const dialect = this.#dialect ?? this.#dialectOf(DEFAULT_DIALECT);
+    const dialect = this.#dialect ?? DEFAULT_DIALECT;
     // With a single session the remaining streams must belong to it; with several the owner is unknown.
     const session = this.#feeds.size > 1 ? this.#default : this.current;
     for (const stray of this.#unrouted.splice(0)) this.#deliver(stray, session, dialect);
     // Opening the session makes an empty stream show up as `truncated`.
-    if (this.#feeds.size === 0) this.#feedOf(session, dialect.name);
+    if (this.#feeds.size === 0) this.#feedOf(session, dialect);
     this.#isOver = true;
     for (const feed of this.#feeds.values()) feed.finish();
   }
@@ -143,35 +136,35 @@ export class Source {
     const pending = this.#pending.splice(0);
     if (pending.length === 0) return;
     const frames = pending.filter(({ isFault }) => !isFault).map(({ text, frame }) => frame ?? text);
-    const dialect = this.#dialect ?? this.#dialectOf(detectAmong(frames, this.#host.decoders) ?? DEFAULT_DIALECT);
-    this.#dialect = dialect;
-    const { endText } = dialect.traits;
+    const dialect = (this.#dialect ??= detectAmong(frames, this.#host.decoders) ?? DEFAULT_DIALECT);
+    const { endText } = this.#host.decodingOf(dialect).traits;
     const isNoise = ({ frame, text }: PendingInput): boolean => frame === undefined && text.trim() !== endText;
     for (const each of pending) if (!isNoise(each)) this.#route(each, dialect);
     for (const each of pending) if (isNoise(each)) this.#route(each, dialect);
   }
 
-  #route(input: PendingInput, dialect: SourceDialect): void {
+  #route(input: PendingInput, dialect: DialectName): void {
+    const { traits } = this.#host.decodingOf(dialect);
     const { text, frame } = input;
-    const session = frame === undefined ? this.current : this.#sessionOf(frame, dialect.traits);
+    const session = frame === undefined ? this.current : this.#sessionOf(frame, traits);
     if (session === undefined) {
       this.#unroutedCharacters += text.length;
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
       if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
         this.#unrouted.push(input);
-      else this.fault("Too many frames of streams whose first frame is missing");
+      else this.fault("Too many frames of streams without a start");
       return;
     }
     this.#current = session;
     this.#deliver(input, session, dialect);
-    if (this.#unrouted.length > 0 && frame !== undefined && dialect.traits.streams?.isStart(frame) === true) {
+    if (this.#unrouted.length > 0 && frame !== undefined && traits.streams?.isStart(frame)) {
       this.#unroutedCharacters = 0;
       for (const each of this.#unrouted.splice(0)) this.#route(each, dialect);
     }
   }
 
-  #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: SourceDialect): void {
-    const feed = this.#feedOf(session, dialect.name);
+  #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: DialectName): void {
+    const feed = this.#feedOf(session, dialect);
     if (isFault) feed?.fault(text);
     else feed?.takeParsed(text, frame, cursor);
   }
@@ -180,7 +173,7 @@ export class Source {
   #sessionOf(frame: JsonObject, traits: FrameTraits): string | undefined {
     const named = traits.readSession(frame, this.#current === undefined);
     if (traits.unnamed === "default") return named ?? this.#default;
-    const key = traits.unnamed === "stream" ? (traits.streams?.readKey(frame) ?? "") : "";
+    const key = traits.streams?.readKey(frame) ?? "";
     if (key === "") return named ?? this.current;
     const { streams } = this.#host;
     if (named !== undefined) {

@@ -12,7 +12,7 @@
 import type { DialectName } from "../dialects/index.ts";
 import type { FramingFault } from "../framing/index.ts";
 import type { ErrorCode, JsonObject, StreamModes } from "../protocol/index.ts";
-import type { ControlCommand } from "../protocol/control/decode-up.ts";
+import type { ControlCommand } from "../protocol/control/control-codec.ts";
 
 /** A position in a session's stream: after a frame, after a record, or at the start. */
 export interface StreamPosition {

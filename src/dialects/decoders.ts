@@ -11,13 +11,16 @@ import { LOOM_DECODING } from "./loom/decode.ts";
 import { LUMINE_DECODING } from "./lumine/decode.ts";
 import { STREAM_EVENT_DECODING } from "./stream-event/decode.ts";
 
-/** All decoders by dialect name. */
+/**
+ * All decoders by dialect name, in order of detection: in a tie the first wins. `loom` is last because it allows
+ * additional fields, so the other dialect is more likely.
+ */
 export const DECODERS: { readonly [N in DialectName]: Decoding } = {
-  loom: LOOM_DECODING,
   export: EXPORT_DECODING,
   engine: ENGINE_DECODING,
   lumine: LUMINE_DECODING,
   "stream-event": STREAM_EVENT_DECODING,
+  loom: LOOM_DECODING,
 };
 
 /** Detects the dialect of a stream from its first frames, as strings or parsed; undefined if no dialect matches. */

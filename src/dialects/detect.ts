@@ -1,8 +1,8 @@
 /**
- * Detects the dialect of a stream from its first frames. Each dialect rates the frames; the highest sum wins. In a tie,
- * lenient dialects lose and otherwise the first in the list wins.
+ * Detects the dialect of a stream from its first frames. Each dialect rates the frames; the highest sum wins, and in a
+ * tie the first dialect in the list.
  */
-import { isJsonObject, type JsonObject } from "../protocol/json.ts";
+import { type JsonObject, parseObject } from "../protocol/json.ts";
 import type { Decoders, Decoding, DialectName } from "./dialect.ts";
 
 /** Number of frames used for detection. */
@@ -13,19 +13,13 @@ export const DETECTION_FRAMES = 8;
  * or parsed.
  */
 export function detectAmong(given: readonly (string | JsonObject)[], decoders: Decoders): DialectName | undefined {
-  const frames = given.slice(0, DETECTION_FRAMES).flatMap((frame) => {
-    try {
-      const value: unknown = typeof frame === "string" ? JSON.parse(frame) : frame;
-      return isJsonObject(value) ? [value] : [];
-    } catch {
-      return [];
-    }
-  });
-  const candidates = Object.entries(decoders) as [DialectName, Decoding][];
-  candidates.sort(([, a], [, b]) => Number(a.isLenient) - Number(b.isLenient));
+  const frames = given
+    .slice(0, DETECTION_FRAMES)
+    .map((frame) => (typeof frame === "string" ? parseObject(frame) : frame))
+    .filter((frame) => frame !== undefined);
   let best: DialectName | undefined;
   let bestScore = 0;
-  for (const [name, decoding] of candidates) {
+  for (const [name, decoding] of Object.entries(decoders) as [DialectName, Decoding][]) {
     const score = frames.reduce((sum, frame) => sum + decoding.confidence(frame), 0);
     if (score > bestScore) {
       best = name;

@@ -1,7 +1,8 @@
 /** The contract of a dialect. Each dialect calls it from its tests. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { EVENT_TYPES, isJsonObject, type JsonObject, type StampedRecord } from "../protocol/index.ts";
+import { EVENT_TYPES, type JsonObject, type StampedRecord } from "../protocol/index.ts";
+import { parseObject } from "../protocol/json.ts";
 import { HOSTILE_SAMPLES, SAMPLES } from "../../test/sampling.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -184,15 +185,6 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       for (const frame of frames) expect(dialect.confidence(frame)).toBeGreaterThan(0);
     });
   });
-}
-
-function parseObject(text: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function parseObjects(texts: readonly string[]): JsonObject[] {

@@ -68,8 +68,6 @@ export interface Decoding {
   createDecoder(): Decoder;
   /** Rates how certainly a parsed frame belongs to this dialect: 0 not at all, 1 by its tag, 2 by tag and fields. */
   confidence(frame: { readonly [key: string]: unknown }): 0 | 1 | 2;
-  /** True if frames of other dialects may be valid here too. In a tie, detection prefers the other dialect. */
-  readonly isLenient: boolean;
   /** How a receiver assigns frames to sessions and orders them before it decodes them. */
   readonly traits: FrameTraits;
 }

@@ -2,9 +2,7 @@
  * What a receiver must know about a frame before it is decoded, because decoders need frames in order: the session, the
  * stream and the number of the frame. Each dialect states it beside its decoder; receivers know no dialect by name.
  */
-import type { RunStartEvent } from "../protocol/events.generated.ts";
 import type { JsonObject } from "../protocol/json.ts";
-import type { EventRecord } from "../protocol/record.ts";
 
 /** How the frames of a dialect are assigned to sessions and put in order. */
 export interface FrameTraits {
@@ -82,21 +80,23 @@ export function computeFingerprint(ts: unknown, payload: JsonObject): number {
     : time * 1e6;
 }
 
-/** Returns the number of a record, its event ID, or undefined if it has none. */
-export function numberRecord({ envelope, event }: EventRecord): FrameNumber | undefined {
-  const { event_id, prev_event_id, ts } = envelope;
+/** Returns the number of an event, its event ID, or undefined if it has none. */
+export function numberEvent(
+  { event_id, prev_event_id, ts }: { readonly [K in "event_id" | "prev_event_id" | "ts"]?: unknown },
+  event: JsonObject,
+): FrameNumber | undefined {
   if (!isCount(event_id)) return undefined;
   return {
     number: event_id,
     previous: isCount(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
-    fingerprint: computeFingerprint(ts, event as JsonObject),
-    contiguous: event.type === "run_start" ? (event as RunStartEvent).contiguous === true : undefined,
+    fingerprint: computeFingerprint(ts, event),
+    contiguous: event["type"] === "run_start" ? event["contiguous"] === true : undefined,
   };
 }
 
 /** True for an integer from 0 that a number can represent exactly. */
 export function isCount(value: unknown): value is number {
-  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+  return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
 /** Returns the value if it is a string that is not empty. */

@@ -13,6 +13,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Returns the parsed value, or undefined if the text is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns the parsed object, or undefined if the text is not a JSON object. */
+export function parseObject(text: string): JsonObject | undefined {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : undefined;
+}
+
 /** Returns the value if it is an object, otherwise an empty object. */
 export function toJsonObject(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};

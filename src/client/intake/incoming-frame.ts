@@ -1,5 +1,5 @@
 /** A frame or record on its way in, with its number. */
-import { type FrameNumber, numberRecord } from "../../dialects/frame-traits.ts";
+import type { FrameNumber } from "../../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../../protocol/index.ts";
 import type { Numbered } from "./sequence.ts";
 
@@ -11,22 +11,16 @@ export interface IncomingFrame extends Numbered {
   readonly cursor: string | undefined;
 }
 
+/** Size of a record, an estimate; the number of held records is limited too. */
+const RECORD_SIZE = 256;
+
 export function createIncomingFrame(
   { number, previous, fingerprint, contiguous }: FrameNumber,
-  frame: JsonObject,
   text: string,
-  cursor: string | undefined,
+  frame?: JsonObject,
+  cursor?: string,
+  record?: EventRecord,
 ): IncomingFrame {
-  const size = text.length;
-  return { number, previous, fingerprint, contiguous, size, text, frame, record: undefined, cursor };
-}
-
-/** Returns undefined if the record has no number. */
-export function createIncomingRecord(record: EventRecord): IncomingFrame | undefined {
-  const found = numberRecord(record);
-  if (found === undefined) return undefined;
-  const { number, previous, fingerprint, contiguous } = found;
-  // An estimate; the number of held records is limited too.
-  const size = 256;
-  return { number, previous, fingerprint, contiguous, size, text: "", frame: undefined, record, cursor: undefined };
+  const size = record === undefined ? text.length : RECORD_SIZE;
+  return { number, previous, fingerprint, contiguous, size, text, frame, record, cursor };
 }

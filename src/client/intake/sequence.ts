@@ -24,7 +24,7 @@ export interface SequenceOptions<T> {
   readonly maxHeld: number;
   readonly maxHeldCharacters: number;
   /** The first possible number, if known. A stream that starts later has lost its beginning. */
-  readonly first?: number;
+  readonly first?: number | undefined;
   /** Takes the next item in order. `sure` is true if nothing can be missing before it. */
   take(item: T, sure: boolean): void;
   /**

@@ -7,7 +7,7 @@
  * - The state is `complete` only when every received run has ended and nothing is known to be missing.
  */
 import type { Decoder, Decoding, DialectName } from "../../dialects/index.ts";
-import { computeFingerprint, type FrameTraits } from "../../dialects/frame-traits.ts";
+import { computeFingerprint, type FrameTraits, numberEvent } from "../../dialects/frame-traits.ts";
 import type { EventRecord, JsonObject } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { mayLackRun } from "../../protocol/record.ts";
@@ -15,7 +15,7 @@ import type { ReceiverLimits } from "../limits.ts";
 import type { StreamPosition } from "../transport.ts";
 import type { SessionView, StreamReason, StreamState } from "../view.ts";
 import { SessionFold } from "../view/session-fold.ts";
-import { createIncomingFrame, createIncomingRecord, type IncomingFrame } from "./incoming-frame.ts";
+import { createIncomingFrame, type IncomingFrame } from "./incoming-frame.ts";
 import { Sequence } from "./sequence.ts";
 import { PositionTracker } from "./position-tracker.ts";
 import { deriveState, type StreamFacts, INITIAL_STATE, NO_FACTS, type FeedPhase } from "./derive-state.ts";
@@ -177,7 +177,7 @@ export class SessionIntake {
     const { numbering, streams } = this.traits;
     const number = frame === undefined ? undefined : numbering?.readNumber(frame);
     if (frame === undefined || number === undefined) this.#takeUnnumbered(text, frame, cursor, by);
-    else this.#order(streams?.readKey(frame) ?? "", createIncomingFrame(number, frame, text, cursor));
+    else this.#order(streams?.readKey(frame) ?? "", createIncomingFrame(number, text, frame, cursor));
     this.#onChange(this);
   }
 
@@ -196,8 +196,8 @@ export class SessionIntake {
       this.#onChange(this);
       return;
     }
-    const incoming = createIncomingRecord(record);
-    if (incoming !== undefined) this.#order("", incoming);
+    const number = numberEvent(record.envelope, record.event as JsonObject);
+    if (number !== undefined) this.#order("", createIncomingFrame(number, "", undefined, undefined, record));
     else if (this.#mayOwn(by)) this.#apply(record, false);
     this.#onChange(this);
   }
@@ -341,7 +341,7 @@ export class SessionIntake {
    * anything else is a loss.
    */
   #resolveConflict(key: string, stream: NumberedStream, incoming: IncomingFrame): void {
-    if (stream.ended && incoming.frame !== undefined && this.traits.streams?.isStart(incoming.frame) === true) {
+    if (stream.ended && incoming.frame !== undefined && this.traits.streams?.isStart(incoming.frame)) {
       const older = [stream.sequence, ...stream.older].slice(0, MAX_OLDER);
       this.#streams.set(key, { sequence: this.#createSequence(key), ended: false, older });
       this.#lastKey = undefined;
@@ -365,11 +365,10 @@ export class SessionIntake {
 
   #createSequence(key: string): Sequence<IncomingFrame> {
     const { maxHeldFrames, maxHeldCharacters } = this.#limits;
-    const first = this.traits.numbering?.first;
     return new Sequence<IncomingFrame>({
       maxHeld: maxHeldFrames,
       maxHeldCharacters,
-      ...(first === undefined ? {} : { first }),
+      first: this.traits.numbering?.first,
       take: (incoming, sure) => this.#take(key, incoming, sure),
       reset: () => {
         // Unnumbered frames are not kept and could not be replayed.
@@ -391,7 +390,7 @@ export class SessionIntake {
     if (records.length === 0 && issues.some(({ level }) => level === "error"))
       this.#recordLoss({ code: "frame_refused", message: issues[0]?.message ?? "A frame could not be read" });
     for (const record of records) this.#apply(record, sure);
-    if (incoming.frame !== undefined && this.traits.streams?.isEnd(incoming.frame) === true) {
+    if (incoming.frame !== undefined && this.traits.streams?.isEnd(incoming.frame)) {
       const stream = this.#streams.get(key);
       if (stream !== undefined) stream.ended = true;
     }

@@ -23,6 +23,7 @@ import {
   type RefusalControl,
   type SubscribeControl,
 } from "../../protocol/control/index.ts";
+import { parseJson } from "../../protocol/json.ts";
 import type {
   ClientCommand,
   CommandResult,
@@ -33,7 +34,7 @@ import type {
   StreamRequest,
 } from "../transport.ts";
 import { encodeCommand, createTimedOutCommand, createLostCommand, readCommandResult } from "./command-frames.ts";
-import { parseJson, readRefusal, refuse } from "./refusal.ts";
+import { readRefusal, refuse } from "./refusal.ts";
 
 export interface ControlClientOptions {
   /** Sends one control frame. May queue it until the link is open. */

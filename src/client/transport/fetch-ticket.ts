@@ -2,10 +2,10 @@
  * Fetches a single-use ticket for a socket. Browser sockets cannot send an Authorization header, and a token in the URL
  * may be logged; a ticket is valid once and expires quickly. Never rejects.
  */
-import { isJsonObject } from "../../protocol/index.ts";
+import { parseObject } from "../../protocol/json.ts";
 import type { Refusal } from "../transport.ts";
 import { isTemporaryStatus, readText } from "./http-response.ts";
-import { parseJson, readRefusal } from "./refusal.ts";
+import { readRefusal } from "./refusal.ts";
 import { type ClientToken, createAuthorization } from "./client-token.ts";
 
 export interface TicketOptions {
@@ -35,8 +35,8 @@ export async function fetchTicket(
     const response = await fetch(new Request(endpoint, init));
     const what = `The server responded with ${response.status} to the ticket request`;
     const text = await readText(response, MAX_ANSWER_BYTES, signal);
-    const body = text === undefined ? undefined : parseJson(text);
-    const ticket = isJsonObject(body) ? body["ticket"] : undefined;
+    const body = parseObject(text ?? "");
+    const ticket = body?.["ticket"];
     if (response.ok && typeof ticket === "string") {
       url.searchParams.set("ticket", ticket);
       return { url: url.href };

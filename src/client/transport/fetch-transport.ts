@@ -13,6 +13,7 @@ import {
   type Framing,
 } from "../../framing/index.ts";
 import { decodeDown } from "../../protocol/control/index.ts";
+import { parseJson, parseObject } from "../../protocol/json.ts";
 import type {
   ClientCommand,
   CommandResult,
@@ -31,7 +32,7 @@ import {
   readCommandResult,
 } from "./command-frames.ts";
 import { isTemporaryStatus, readMediaType, readRetryAfter, readText } from "./http-response.ts";
-import { CLOSED, parseJson, readRefusal, refuse, refuseForeign } from "./refusal.ts";
+import { CLOSED, readRefusal, refuse, refuseForeign } from "./refusal.ts";
 import { type ClientToken, createAuthorization } from "./client-token.ts";
 import { untilAborted } from "../../protocol/until-aborted.ts";
 
@@ -156,7 +157,7 @@ export function createFetchTransport(options: FetchTransportOptions): Transport 
     const answer = decodeDown(body);
     if (answer.ok && (answer.frame.type === "ack" || answer.frame.type === "refusal"))
       return readCommandResult(answer.frame);
-    const refusal = readRefusal(parseJson(body), what);
+    const refusal = readRefusal(parseObject(body), what);
     // A 503 from a Loom server describes the server, not the command, so the command can be retried.
     const isTemporary = refusal.isForeign === true ? isTemporaryStatus(response.status) : response.status === 503;
     if (!response.ok && !isTemporary) return refusal;
@@ -244,7 +245,7 @@ async function readErrorResponse(response: Response, signal: AbortSignal): Promi
   const what = `The server responded with ${describe(response)}`;
   const text = await readText(response, MAX_ANSWER_BYTES, signal);
   // Without the full body the reason is unknown, so retry.
-  const refusal = text === undefined ? undefined : readRefusal(parseJson(text), what);
+  const refusal = text === undefined ? undefined : readRefusal(parseObject(text), what);
   if (refusal !== undefined && !isTemporaryStatus(response.status)) return refusal;
   const retryAfterMs = readRetryAfter(response.headers, Date.now());
   const message = refusal?.message ?? `${what}, and the response was cut off`;

@@ -2,10 +2,10 @@
  * Finds out why a socket did not open. Browsers report a refused socket and an unreachable server alike, so this asks
  * the server's `auth` endpoint whether the client is signed in. Never rejects.
  */
-import { isJsonObject } from "../../protocol/index.ts";
+import { parseObject } from "../../protocol/json.ts";
 import type { Refusal } from "../transport.ts";
 import { readText } from "./http-response.ts";
-import { parseJson, refuse } from "./refusal.ts";
+import { refuse } from "./refusal.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
@@ -20,8 +20,8 @@ export async function findAccessRefusal(
     const endpoint = new URL("auth", new URL(socketUrl, globalThis.location?.href));
     endpoint.protocol = endpoint.protocol.replace("ws", "http");
     const response = await ask(new Request(endpoint, { cache: "no-store", signal }));
-    const body = parseJson((await readText(response, MAX_ANSWER_BYTES, signal)) ?? "");
-    if (!isJsonObject(body) || body["mode"] !== "required" || body["signed_in"] === true) return undefined;
+    const body = parseObject((await readText(response, MAX_ANSWER_BYTES, signal)) ?? "");
+    if (body?.["mode"] !== "required" || body["signed_in"] === true) return undefined;
     const shared = body["shared_session_ids"];
     if (Array.isArray(shared) && shared.length > 0) return undefined;
     return refuse("unauthorized", "Not signed in");

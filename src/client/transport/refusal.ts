@@ -13,12 +13,14 @@ export function refuseForeign(message: string): Refusal {
   return { ...refuse("connection_refused", message), isForeign: true };
 }
 
+type RefusalBody = { readonly [K in "code" | "message" | "detail" | "details"]?: unknown };
+
 /**
  * Reads a refusal from a control frame (`{code, message, details}`) or an HTTP problem, which has `detail` instead of
  * `message`. `fallback` is the message if there is neither.
  */
-export function readRefusal(body: unknown, fallback: string): Refusal {
-  if (!isJsonObject(body)) return refuseForeign(fallback);
+export function readRefusal(body: RefusalBody | undefined, fallback: string): Refusal {
+  if (body === undefined) return refuseForeign(fallback);
   const { code, detail, message = detail, details } = body;
   const text = typeof message === "string" && message !== "" ? message : fallback;
   if (typeof code !== "string") return refuseForeign(text);
@@ -27,13 +29,4 @@ export function readRefusal(body: unknown, fallback: string): Refusal {
     text,
     isJsonObject(details) ? details : undefined,
   );
-}
-
-/** Returns the parsed value, or undefined if the text is not JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }

@@ -14,7 +14,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
-import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
+import { computeFingerprint, type FrameNumber, isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
 import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
@@ -52,8 +52,8 @@ export const ENGINE_DECODING: Decoding = {
     if (typeof type === "string" && isLegacyType(type)) return 1;
     return confidenceByForm(findEngineFrameForm(type), frame, typeof data === "object" && typeof metadata === "object");
   },
-  isLenient: false,
   traits: {
+    ...PLAIN_FRAMES,
     readSession,
     unnamed: "stream",
     streams: {
@@ -62,7 +62,6 @@ export const ENGINE_DECODING: Decoding = {
       isEnd: ({ type }) => type === "session_end" || type === "done",
     },
     numbering: { isEventId: false, first: 0, readNumber },
-    endText: undefined,
   },
 };
 
@@ -183,14 +182,14 @@ function checkMetadata(type: string, metadata: JsonObject, request: Request, iss
   }
   if (!isTimestamp(timestamp))
     issues.push(createIssue("engine-metadata", "`metadata.timestamp` must be a number of milliseconds"));
-  if (!Number.isSafeInteger(sequence) || (sequence as number) < 0) {
+  if (!isCount(sequence)) {
     issues.push(createIssue("engine-metadata", "`metadata.sequence` must be an integer from 0"));
     return;
   }
   const expected = request.nextSequence;
-  request.nextSequence = (sequence as number) + 1;
+  request.nextSequence = sequence + 1;
   if (sequence !== expected)
-    issues.push(createIssue("engine-sequence", `\`metadata.sequence\` is ${sequence as number}, expected ${expected}`));
+    issues.push(createIssue("engine-sequence", `\`metadata.sequence\` is ${sequence}, expected ${expected}`));
 }
 
 function isTimestamp(value: unknown): value is number {

@@ -59,7 +59,6 @@ export const EXPORT_DECODING: Decoding = {
     if (key === "reply") return 1;
     return typeOfKey(key) !== undefined && !isKnownType(key) ? 2 : 0;
   },
-  isLenient: false,
   traits: PLAIN_FRAMES,
 };
 

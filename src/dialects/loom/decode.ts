@@ -18,7 +18,7 @@ import type { Issue } from "../../protocol/rules.ts";
 import { hasLoomKey, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { createFrameDecoder, createHintIssues, rejectFrame } from "../frame-decoder.ts";
-import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
+import { isCount, numberEvent, PLAIN_FRAMES, readText } from "../frame-traits.ts";
 import { type MutableEnvelope, RunTracker } from "./run-tracker.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
@@ -34,27 +34,13 @@ export const LOOM_DECODING: Decoding = {
       return findLoomEventFault(frame) === undefined ? 2 : 1;
     return typeof reply === "string" ? 2 : 0;
   },
-  // It allows any additional field.
-  isLenient: true,
   traits: {
+    ...PLAIN_FRAMES,
     readSession: ({ session_id }) => readText(session_id),
     unnamed: "default",
-    streams: undefined,
-    numbering: { isEventId: true, first: undefined, readNumber },
-    endText: undefined,
+    numbering: { isEventId: true, first: undefined, readNumber: (frame) => numberEvent(frame, frame) },
   },
 };
-
-function readNumber(frame: JsonObject): FrameNumber | undefined {
-  const { event_id, prev_event_id, type } = frame;
-  if (!isCount(event_id)) return undefined;
-  return {
-    number: event_id,
-    previous: isCount(prev_event_id) && prev_event_id < event_id ? prev_event_id : undefined,
-    fingerprint: computeFingerprint(frame["ts"], frame),
-    contiguous: type === "run_start" ? frame["contiguous"] === true : undefined,
-  };
-}
 
 function createLoomDecoder(): Decoder {
   const runs = new RunTracker();
@@ -121,7 +107,7 @@ function readFast(frame: JsonObject, readers: ReaderCache, runs?: RunTracker): D
   const { type, session_id, run_id, node_id, event_id, ts } = frame;
   if (typeof session_id !== "string" || typeof run_id !== "string" || typeof ts !== "number" || !Number.isFinite(ts))
     return undefined;
-  if (typeof event_id !== "number" || event_id < 0 || !Number.isSafeInteger(event_id)) return undefined;
+  if (!isCount(event_id)) return undefined;
   const inSpan = typeof node_id === "string";
   if (!inSpan && node_id !== undefined) return undefined;
   const kind = typeof type === "string" ? type : type === undefined ? "reply" : undefined;

@@ -27,7 +27,6 @@ export const LUMINE_DECODING: Decoding = {
   confidence(frame) {
     return confidenceByForm(findLumineFrameForm(frame["type"]), frame, "role" in frame || "conversation_id" in frame);
   },
-  isLenient: false,
   traits: {
     ...PLAIN_FRAMES,
     // A socket belongs to one session until the next session_id frame. Other frames have the field too, but not
@@ -115,11 +114,11 @@ function createLumineDecoder(): Decoder {
         );
       live = false;
       greeting = extra;
-      if (frame.session_id !== "") sessionId = frame.session_id;
+      sessionId = readText(frame.session_id) ?? sessionId;
       return [];
     }
-    const { session_id: named } = frame;
-    if (typeof named === "string" && named !== "") {
+    const named = readText(frame.session_id);
+    if (named !== undefined) {
       if (sessionId !== undefined && named !== sessionId) {
         issues.push(
           createIssue(

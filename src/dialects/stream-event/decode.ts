@@ -29,7 +29,6 @@ export const STREAM_EVENT_DECODING: Decoding = {
       typeof ts === "number" || typeof source === "string",
     );
   },
-  isLenient: false,
   traits: PLAIN_FRAMES,
 };
 
