@@ -13,7 +13,7 @@ import type { Shape } from "../protocol/schema.ts";
 import type { FrameTraits } from "./frame-traits.ts";
 import type { LedgerEntry } from "./ledger.ts";
 
-/** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `index.ts`. */
+/** Names of all dialects. The compiler then requires an entry in `decoders.ts` and in `dialects.ts`. */
 export const DIALECT_NAMES = ["loom", "export", "engine", "lumine", "stream-event"] as const;
 
 /** Name of a dialect. */
