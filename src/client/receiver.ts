@@ -10,7 +10,7 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 import { SessionIntake } from "./intake/session-intake.ts";
 import { RECEIVER_LIMITS, type ReceiverLimits } from "./limits.ts";
 import { type ChangeListener, Notifier, type NotifyMode } from "./notifier.ts";
-import { type AMBIGUOUS, MAX_STREAMS, Source, type SourceOptions } from "./source.ts";
+import { MAX_STREAMS, Source, type SourceOptions } from "./source.ts";
 import { isActive, SessionFeed } from "./session-feed.ts";
 import type { ReceiverView, SessionView, StreamReason } from "./view.ts";
 
@@ -57,7 +57,7 @@ export class Receiver implements ReadableStore<ReceiverView> {
   readonly #limits: ReceiverLimits;
   readonly #notifier: Notifier;
   readonly #intakes = new Map<string, SessionIntake>();
-  readonly #streams = new BoundedMap<string | typeof AMBIGUOUS>(MAX_STREAMS);
+  readonly #streams = new BoundedMap<string>(MAX_STREAMS);
   readonly #listeners: Subscriptions = new Set();
   readonly #sessionListeners = new Map<string, Subscriptions>();
   /** Sessions that may have changed since the view was last created. */

@@ -30,12 +30,9 @@ export interface SourceHost {
   /** Returns undefined when the session is received in another dialect or the session limit is reached. */
   openFeed(session: string, dialect: DialectName, owner: Source): SessionFeed | undefined;
   hasSession(session: string): boolean;
-  /** Session of each stream known from any source; `AMBIGUOUS` when two sessions use the same stream key. */
-  readonly streams: BoundedMap<string | typeof AMBIGUOUS>;
+  /** Session of each stream known from any source; the empty string when two sessions use the same stream key. */
+  readonly streams: BoundedMap<string>;
 }
-
-/** Two sessions use the same stream key. */
-export const AMBIGUOUS = Symbol("ambiguous");
 
 interface PendingInput {
   /** The frame, or the fault message. */
@@ -135,12 +132,12 @@ export class Source {
   #detectDialect(): void {
     const pending = this.#pending.splice(0);
     if (pending.length === 0) return;
-    const frames = pending.filter(({ isFault }) => !isFault).map(({ text, frame }) => frame ?? text);
+    const frames = pending.flatMap(({ frame }) => (frame === undefined ? [] : [frame]));
     const dialect = (this.#dialect ??= detectAmong(frames, this.#host.decoders) ?? DEFAULT_DIALECT);
     const { endText } = this.#host.decodingOf(dialect).traits;
     const isNoise = ({ frame, text }: PendingInput): boolean => frame === undefined && text.trim() !== endText;
-    for (const each of pending) if (!isNoise(each)) this.#route(each, dialect);
-    for (const each of pending) if (isNoise(each)) this.#route(each, dialect);
+    pending.sort((a, b) => Number(isNoise(a)) - Number(isNoise(b)));
+    for (const each of pending) this.#route(each, dialect);
   }
 
   #route(input: PendingInput, dialect: DialectName): void {
@@ -152,7 +149,7 @@ export class Source {
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
       if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
         this.#unrouted.push(input);
-      else this.fault("Too many frames of streams without a start");
+      else this.fault("Too many frames of unknown streams");
       return;
     }
     this.#current = session;
@@ -179,11 +176,11 @@ export class Source {
     if (named !== undefined) {
       this.#streams.set(key, named);
       const known = streams.get(key);
-      streams.set(key, known === undefined || known === named ? named : AMBIGUOUS);
+      streams.set(key, known === undefined || known === named ? named : "");
       return named;
     }
     const known = this.#streams.get(key) ?? streams.get(key);
-    return known === AMBIGUOUS || known === undefined ? this.#givenSession : known;
+    return known === "" || known === undefined ? this.#givenSession : known;
   }
 
   #feedOf(session: string, dialect: DialectName): SessionFeed | undefined {

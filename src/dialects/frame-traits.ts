@@ -17,11 +17,11 @@ export interface FrameTraits {
    */
   readonly unnamed: "default" | "current" | "stream";
   /** Defined if the frames of a session form streams, such as one per request. */
-  readonly streams: FrameStreams | undefined;
+  readonly streams?: FrameStreams;
   /** Defined if frames have numbers. Frames without a number are taken in order of arrival, from a single source. */
-  readonly numbering: FrameNumbering | undefined;
+  readonly numbering?: FrameNumbering;
   /** A text that is not JSON and ends a run, such as `[DONE]`. Any other text that is not JSON is noise. */
-  readonly endText: string | undefined;
+  readonly endText?: string;
 }
 
 /** Streams within a session. Each has its own numbers, so turns of different streams are ordered by time. */
@@ -39,7 +39,7 @@ export interface FrameNumbering {
   /** True if the numbers are event IDs. A number is then also a position in the log, and may be used to resume. */
   readonly isEventId: boolean;
   /** The first number of each stream, if it is always the same. All numbers then increase by 1. */
-  readonly first: number | undefined;
+  readonly first?: number;
   /** Returns the number of the frame, or undefined if it has none. */
   readNumber(frame: JsonObject): FrameNumber | undefined;
 }
@@ -59,13 +59,7 @@ export interface FrameNumber {
 }
 
 /** Traits of frames that have neither a session nor a number. */
-export const PLAIN_FRAMES: FrameTraits = {
-  readSession: () => undefined,
-  unnamed: "current",
-  streams: undefined,
-  numbering: undefined,
-  endText: undefined,
-};
+export const PLAIN_FRAMES: FrameTraits = { readSession: () => undefined, unnamed: "current" };
 
 /**
  * Computes a cheap fingerprint from the time and from the length and first character of the content. Equal frames

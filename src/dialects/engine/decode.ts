@@ -14,7 +14,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
-import { computeFingerprint, type FrameNumber, isCount, PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { computeFingerprint, type FrameNumber, isCount, readText } from "../frame-traits.ts";
 import { type ReplyBudget, ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitOutputObject, splitResultObject } from "../tool-values.ts";
 import { type EngineFrame, findEngineFrameForm, type ToolCallEndFrame } from "./frames.generated.ts";
@@ -53,7 +53,6 @@ export const ENGINE_DECODING: Decoding = {
     return confidenceByForm(findEngineFrameForm(type), frame, typeof data === "object" && typeof metadata === "object");
   },
   traits: {
-    ...PLAIN_FRAMES,
     readSession,
     unnamed: "stream",
     streams: {

@@ -12,13 +12,13 @@ import {
 } from "../../protocol/events.generated.ts";
 import type { Hint } from "../../protocol/fault.ts";
 import type { Envelope } from "../../protocol/index.ts";
-import { isJsonObject, type Json, type JsonObject, keepFields } from "../../protocol/json.ts";
+import { isJsonObject, type Json, type JsonObject, keepFields, parseJson, parseObject } from "../../protocol/json.ts";
 import { type AnyEvent, type EventRecord, isKnownType } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { hasLoomKey, unwrapCustomValue } from "../../protocol/strict.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { createFrameDecoder, createHintIssues, rejectFrame } from "../frame-decoder.ts";
-import { isCount, numberEvent, PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { isCount, numberEvent, readText } from "../frame-traits.ts";
 import { type MutableEnvelope, RunTracker } from "./run-tracker.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
@@ -35,10 +35,9 @@ export const LOOM_DECODING: Decoding = {
     return typeof reply === "string" ? 2 : 0;
   },
   traits: {
-    ...PLAIN_FRAMES,
     readSession: ({ session_id }) => readText(session_id),
     unnamed: "default",
-    numbering: { isEventId: true, first: undefined, readNumber: (frame) => numberEvent(frame, frame) },
+    numbering: { isEventId: true, readNumber: (frame) => numberEvent(frame, frame) },
   },
 };
 
@@ -48,15 +47,9 @@ function createLoomDecoder(): Decoder {
   const slow = createFrameDecoder((frame) => readFrame(frame, runs));
   return {
     decode(text, given) {
-      let frame: unknown = given;
-      if (given === undefined) {
-        try {
-          frame = JSON.parse(text);
-        } catch {
-          // The slow path reports the syntax error.
-        }
-      }
-      if (!isJsonObject(frame)) return slow.decode(text);
+      const frame = given ?? parseObject(text);
+      // The slow path reports the syntax error.
+      if (frame === undefined) return slow.decode(text);
       return readFast(frame, readers, runs) ?? readFrame(frame, runs);
     },
   };
@@ -69,14 +62,7 @@ function createLoomDecoder(): Decoder {
 export function createRecordReader(): (frame: unknown) => EventRecord | undefined {
   const readers = new ReaderCache();
   return (given) => {
-    let frame = given;
-    if (typeof given === "string") {
-      try {
-        frame = JSON.parse(given);
-      } catch {
-        return undefined;
-      }
-    }
+    const frame = typeof given === "string" ? parseJson(given) : given;
     if (!isJsonObject(frame)) return undefined;
     return (readFast(frame, readers) ?? readFrame(frame)).records[0];
   };

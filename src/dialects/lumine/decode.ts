@@ -11,7 +11,7 @@ import type { Decoder, Decoding } from "../dialect.ts";
 import { dropMissing } from "../drop-missing.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { checkFrame, confidenceByForm, createTypedDecoder } from "../frame-decoder.ts";
-import { PLAIN_FRAMES, readText } from "../frame-traits.ts";
+import { readText } from "../frame-traits.ts";
 import { ReplyText } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, splitResult } from "../tool-values.ts";
 import { findLumineFrameForm, type LumineFrame, type ToolResultFrame, type ToolUseFrame } from "./frames.generated.ts";
@@ -28,11 +28,11 @@ export const LUMINE_DECODING: Decoding = {
     return confidenceByForm(findLumineFrameForm(frame["type"]), frame, "role" in frame || "conversation_id" in frame);
   },
   traits: {
-    ...PLAIN_FRAMES,
     // A socket belongs to one session until the next session_id frame. Other frames have the field too, but not
     // reliably.
     readSession: ({ type, session_id }, isFirst) =>
       type === "session_id" || isFirst ? readText(session_id) : undefined,
+    unnamed: "current",
     endText: DONE,
   },
 };

@@ -3,7 +3,7 @@
  * input. Unknown fields are kept and have no effect.
  */
 import type { Fault } from "../fault.ts";
-import { isJsonObject, keepFields } from "../json.ts";
+import { isJsonObject, keepFields, parseJson } from "../json.ts";
 import { type DownFrame, findDownFrameFault, findDownFrameForm } from "./down.generated.ts";
 import { findUpFrameFault, findUpFrameForm, type UpFrame } from "./up.generated.ts";
 
@@ -67,12 +67,8 @@ export function decodeDown(text: string): DecodedControl<DownFrame> {
 }
 
 function decodeControl<Frame>(text: string, vocabulary: ControlVocabulary): DecodedControl<Frame> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return invalid("A control frame must be a JSON object; this is not valid JSON");
-  }
+  const value = parseJson(text);
+  if (value === undefined) return invalid("A control frame must be a JSON object; this is not valid JSON");
   return readControl(value, vocabulary);
 }
 
