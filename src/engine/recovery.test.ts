@@ -288,7 +288,7 @@ describe("a run that waits for an approval", () => {
 
   it("expires while another process holds the session", async () => {
     const log = await createLog();
-    await die(log, (run) => ask(run, 60));
+    await die(log, (run) => ask(run, 500));
     const session = await openSession(log, SESSION);
     const run = session.liveRun;
     expect(await run?.ended).toMatchObject({ status: "error", code: "interrupted" });
@@ -297,7 +297,7 @@ describe("a run that waits for an approval", () => {
 
   it("expires even if the log sends no hints", async () => {
     const log = await createLog();
-    await die(log, (run) => ask(run, 60));
+    await die(log, (run) => ask(run, 500));
     log.watch = () => () => undefined;
     const session = await openSession(log, SESSION, { ttlMs: 600_000 });
     expect(await session.liveRun?.ended).toMatchObject({ status: "error", code: "interrupted" });
