@@ -2,8 +2,8 @@
 const LONG = process.env["LOOM_LONG"] === "1";
 
 export const SAMPLES = LONG
-  ? { sessions: 5000, pairs: 2000, openThings: 250_000 }
-  : { sessions: 40, pairs: 15, openThings: 8_000 };
+  ? { sessions: 5000, pairs: 2000, byteStreams: 5000, openThings: 250_000 }
+  : { sessions: 20, pairs: 10, byteStreams: 150, openThings: 8_000 };
 
 /** Hostile texts between the frames of a stream: only every `stride`-th before each frame. */
 export const HOSTILE_SAMPLES = { stride: LONG ? 1 : 8 };

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { SAMPLES } from "../../test/sampling.ts";
 import type { FrameDecoder, FrameOutcome, FramingOptions } from "./frame.ts";
 import { createNdjsonDecoder } from "./ndjson.ts";
 import { createSseDecoder } from "./sse.ts";
@@ -73,7 +74,7 @@ describe.each(decoders)("%s", (_name, create) => {
           expect(decode(create, cutAt(bytes, [at]), { maxLineBytes: MAX })).toEqual(whole);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: SAMPLES.byteStreams },
     );
   });
 
@@ -90,7 +91,7 @@ describe.each(decoders)("%s", (_name, create) => {
           expect(decode(create, singles, { maxLineBytes: max })).toEqual(whole);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: SAMPLES.byteStreams },
     );
   });
 
@@ -133,7 +134,7 @@ test("decodes NDJSON like the reference implementation", () => {
     fc.property(stream, fc.integer({ min: 1, max: 80 }), (bytes, max) => {
       expect(decode(createNdjsonDecoder, [bytes], { maxLineBytes: max })).toEqual(readPlainly(bytes, max));
     }),
-    { numRuns: 2000 },
+    { numRuns: 3 * SAMPLES.byteStreams },
   );
 });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { SAMPLES } from "../../test/sampling.ts";
 import type { FrameOutcome } from "./frame.ts";
 import { createSseDecoder, encodeSse, encodeSseComment, type SseEvent } from "./sse.ts";
 
@@ -181,7 +182,7 @@ describe("encodeSse", () => {
           events.map(({ data, ...rest }) => ({ ok: true, text: data.replace(/\r\n|\r/g, "\n"), line: 0, ...rest })),
         );
       }),
-      { numRuns: 500 },
+      { numRuns: SAMPLES.byteStreams },
     );
   });
 
