@@ -11,7 +11,7 @@ import { serve } from "@hono/node-server";
 import express, { type NextFunction, type Request as ExpressRequest, type Response as ExpressResponse } from "express";
 import { Hono } from "hono";
 import { mount } from "hono/mount";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { agent } from "../../src/agents/index.ts";
 import { MemoryLog } from "../../src/log/index.ts";
@@ -310,5 +310,17 @@ describe("in Hono", () => {
     await checkSockets(`${host}/agents`);
     await checkPage(`http://${host}/agents`);
     expect(await (await fetch(`http://${host}/own`)).text()).toBe("theirs");
+  });
+
+  it("in the same process as a Node server", async () => {
+    const errors = vi.spyOn(console, "error");
+    onTestFinished(() => errors.mockRestore());
+    // Replaces the global `Response` by that of Hono.
+    const theirs = serve({ fetch: () => new Response("theirs"), port: 0, hostname: "127.0.0.1" }) as Server;
+    onTestFinished(() => void theirs.close());
+    const { handler } = createMounted();
+    await checkPage(`http://${await listen(createServer(handler.listener))}/agents`);
+    // Hono reports a response that it cannot send, and destroys its connection.
+    expect(errors).not.toHaveBeenCalled();
   });
 });

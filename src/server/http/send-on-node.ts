@@ -34,5 +34,7 @@ export async function sendOnNode(
     // The connection is already destroyed.
     if (!EXPECTED.has((error as { readonly code?: unknown }).code)) core.report(error);
   }
-  return new Response(null, { headers: ALREADY_SENT });
+  const sent = new Response(null, { headers: ALREADY_SENT });
+  // After `serve` of Hono, `Response` is its class, which is sent without a look at its headers until `body` is read.
+  return sent.body === null ? sent : Response.error();
 }
