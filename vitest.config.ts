@@ -20,7 +20,9 @@ const TESTS = ["{src,web}/**/*.test.{ts,tsx}", "test/**/*.test.ts"];
 
 /** Tests that need a thread alone: they replace modules or global variables, or count timers. */
 const ISOLATED = globSync(TESTS, { cwd: root }).filter((file) =>
-  /getTimerCount|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono/.test(readFileSync(join(root, file), "utf8")),
+  /getTimerCount|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
+    readFileSync(join(root, file), "utf8"),
+  ),
 );
 
 useTemporaryFolder();

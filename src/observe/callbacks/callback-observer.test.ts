@@ -42,11 +42,6 @@ function show(observer: Observer, records: readonly StampedRecord[] = RUN, isPas
   run.close(false);
 }
 
-/** Lets pending callbacks run. Timers may be replaced. */
-async function takeTurns(): Promise<void> {
-  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
 function createWitness(own: Partial<Callback> = {}) {
   const calls: CallbackPayload[] = [];
   const callback: Callback = {
@@ -314,10 +309,10 @@ describe("a callback that misbehaves", () => {
       { timeoutMs: 1000 },
     );
     show(observer);
-    await takeTurns();
+    await new Promise((resolve) => setImmediate(resolve));
     expect(types()).toEqual(["request_start"]);
     vi.advanceTimersByTime(999);
-    await takeTurns();
+    await new Promise((resolve) => setImmediate(resolve));
     expect(types()).toEqual(["request_start"]);
     vi.advanceTimersByTime(1);
     await observer.flush();
@@ -429,7 +424,7 @@ describe("a callback that falls behind", () => {
     const chunks = makeChunks(100);
     for (const record of chunks) {
       run.take(record, false);
-      await takeTurns();
+      await new Promise((resolve) => setImmediate(resolve));
     }
     // One call is running, ten events are queued.
     expect(observer.dropped).toBe(89);
