@@ -18,7 +18,7 @@ export interface Child {
 export function startChild(program: string, args: readonly string[], before: readonly string[] = []): Child {
   const words = [...before, process.execPath];
   const child = spawn(words[0] ?? process.execPath, [...words.slice(1), join(import.meta.dirname, program), ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
   const lines: string[] = [];
   let waiting: (() => void)[] = [];

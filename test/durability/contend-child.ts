@@ -1,7 +1,7 @@
 /**
  * Repeatedly takes over a session and writes to it until another process takes it over. Prints `ack <session> <first>
- * <last>` for each acknowledged batch, `fenced` when a write is fenced, and `done`. Arguments: the store, the session,
- * the number of takeovers.
+ * <last>` for each acknowledged batch, `fenced` when a write is fenced, and `done`. Stops when its standard input ends.
+ * Arguments: the store, the session.
  */
 import { describeHolder } from "../../src/log/holder.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
@@ -9,14 +9,17 @@ import { isLoomError } from "../../src/protocol/index.ts";
 import { printLine } from "./print-line.ts";
 import { createKnownEntries } from "./known-records.ts";
 
-const [path = "", sessionId = "", times = "1"] = process.argv.slice(2);
+const [path = "", sessionId = ""] = process.argv.slice(2);
+
+let isStopped = false;
+process.stdin.resume().on("end", () => (isStopped = true));
 
 const log = await openSqliteLog(path);
-for (let time = 0; time < Number(times); time++) {
+while (!isStopped) {
   const lease = await log.acquire(sessionId, { holder: describeHolder(), ttlMs: 60_000, takeover: true });
   let last = lease.lastId;
   try {
-    for (let batch = 0; batch < 40; batch++) {
+    for (let batch = 0; !isStopped; batch++) {
       const entries = createKnownEntries(sessionId, last, 1 + (batch % 3));
       const { lastId } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: last, entries });
       printLine(`ack ${sessionId} ${last + 1} ${lastId}`);
