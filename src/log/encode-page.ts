@@ -35,7 +35,6 @@ export interface PageEncoding {
 export type PageEncoder = (page: Page) => Iterable<readonly string[]>;
 
 const NOTHING: readonly string[] = [];
-
 /** Runs whose omitted records are counted at the same time. */
 const MAX_LIVE_RUNS = 1000;
 

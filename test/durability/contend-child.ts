@@ -11,15 +11,15 @@ import { createKnownEntries } from "./known-records.ts";
 
 const [path = "", sessionId = ""] = process.argv.slice(2);
 
-let isStopped = false;
-process.stdin.resume().on("end", () => (isStopped = true));
+const stop = new AbortController();
+process.stdin.resume().on("end", () => stop.abort());
 
 const log = await openSqliteLog(path);
-while (!isStopped) {
+while (!stop.signal.aborted) {
   const lease = await log.acquire(sessionId, { holder: describeHolder(), ttlMs: 60_000, takeover: true });
   let last = lease.lastId;
   try {
-    for (let batch = 0; !isStopped; batch++) {
+    for (let batch = 0; !stop.signal.aborted; batch++) {
       const entries = createKnownEntries(sessionId, last, 1 + (batch % 3));
       const { lastId } = await log.append({ sessionId, epoch: lease.epoch, expectedLastId: last, entries });
       printLine(`ack ${sessionId} ${last + 1} ${lastId}`);

@@ -5,7 +5,7 @@
  * message is a command too. It is written to the log before anything else happens, so the same ID always yields the
  * same run, whichever process receives it and whenever.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { awaitOutcome } from "../../engine/send-command.ts";
 import { MAX_ATTACHMENTS } from "../../engine/inbox.ts";
@@ -251,9 +251,7 @@ async function createInterrupt(host: CommandHost, command: RunCommand): Promise<
   if (when_busy === "reject") throw new LoomError("run_live", `Run ${live} is live`);
   // A hash keeps the ID short for any message ID. Including the run gives a repeated message that interrupts another
   // run a new ID.
-  const digest = createHash("sha256")
-    .update(JSON.stringify([id, live]))
-    .digest("base64url");
+  const digest = hash("sha256", JSON.stringify([id, live]), "base64url");
   const body = { run_id: live, reason: "Interrupted by a new message" };
   return { commandId: `interrupt:${digest}`, sessionId: session, kind: "cancel", body };
 }
