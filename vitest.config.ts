@@ -18,9 +18,12 @@ const source = fileURLToPath(new URL("src", import.meta.url));
 /** All tests: those of one module next to it, others in `test`. */
 const TESTS = ["{src,web}/**/*.test.{ts,tsx}", "test/**/*.test.ts"];
 
-/** Tests that need a thread alone: they replace modules or global variables, or count timers. */
+/**
+ * Tests that need a thread alone: they replace modules or global variables, count timers, or use fake timers, which a
+ * `vi.waitFor` of an earlier file would advance.
+ */
 const ISOLATED = globSync(TESTS, { cwd: root }).filter((file) =>
-  /getTimerCount|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
+  /getTimerCount|useFakeTimers|vi\.(?:do)?[mM]ock\(|resetModules|\bserve\b.*@hono|\btoJson\b.*to-json/.test(
     readFileSync(join(root, file), "utf8"),
   ),
 );
