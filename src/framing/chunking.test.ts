@@ -112,8 +112,9 @@ function readPlainly(bytes: Uint8Array, max: number): FrameOutcome[] {
   const hasBom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
   const binary = Array.from(hasBom ? bytes.subarray(3) : bytes, (byte) => String.fromCharCode(byte)).join("");
   const outcomes: FrameOutcome[] = [];
-  for (const [index, line] of binary.split(/\r\n|\r|\n/).entries()) {
+  for (const [index, given] of binary.split(/\r\n|\r|\n/).entries()) {
     const number = index + 1;
+    const line = given.replace(/^[ \t]+/, "");
     if (line.length > max) {
       outcomes.push({ ok: false, reason: "line_too_long", line: number, detail: `longer than ${max} bytes` });
       continue;
@@ -121,7 +122,7 @@ function readPlainly(bytes: Uint8Array, max: number): FrameOutcome[] {
     const raw = Uint8Array.from(line, (char) => char.charCodeAt(0));
     try {
       const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(raw);
-      if (/[^ \t]/.test(text)) outcomes.push({ ok: true, text, line: number });
+      if (text !== "") outcomes.push({ ok: true, text, line: number });
     } catch {
       outcomes.push({ ok: false, reason: "invalid_utf8", line: number, detail: "not valid UTF-8" });
     }

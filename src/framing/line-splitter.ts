@@ -17,6 +17,8 @@ import { resolveMaxLineBytes, type FramingFault, type FramingOptions } from "./f
 
 /** Receives the lines in order, each as one call of `line` or `fault`. */
 export interface LineSink {
+  /** Spaces and tabs at the start of a line may be dropped and do not count towards its length. Default: false. */
+  readonly ignoresIndent?: boolean;
   line(text: string, number: number): void;
   fault(reason: LineFault, number: number, detail: string): void;
 }
@@ -25,6 +27,8 @@ export type LineFault = Exclude<FramingFault, "unfinished_event">;
 
 const LF = 0x0a;
 const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
 const BOM = Uint8Array.of(0xef, 0xbb, 0xbf);
 const PIECE_BYTES = 64 * 1024;
 const NO_BYTES = new Uint8Array(0);
@@ -116,6 +120,7 @@ export class LineSplitter {
   /** Adds to the unfinished line. Copies the bytes, because the caller may reuse its buffer. */
   #keep(bytes: Uint8Array): void {
     if (this.#dropping) return;
+    if (this.#carried === 0 && this.#sink.ignoresIndent === true) bytes = bytes.subarray(findText(bytes));
     const size = this.#carried + bytes.length;
     if (size > this.#maxLineBytes) {
       this.#dropping = true;
@@ -191,6 +196,13 @@ export class LineSplitter {
       start = passLineEnd(bytes, end);
     }
   }
+}
+
+/** Returns the index of the first byte that is not a space or tab, or the length if there is none. */
+function findText(bytes: Uint8Array): number {
+  let i = 0;
+  while (i < bytes.length && (bytes[i] === SPACE || bytes[i] === TAB)) i++;
+  return i;
 }
 
 /** Returns the index of the first line end, or the length if there is none. */

@@ -12,7 +12,7 @@ describe("createNdjsonDecoder", () => {
   test("gives one frame per line and skips but counts blank lines", () => {
     expect(decode('{"a":1}\n\n \t\r\n  {"b":2}\n')).toEqual([
       { ok: true, text: '{"a":1}', line: 1 },
-      { ok: true, text: '  {"b":2}', line: 4 },
+      { ok: true, text: '{"b":2}', line: 4 },
     ]);
   });
 
@@ -21,6 +21,21 @@ describe("createNdjsonDecoder", () => {
       { ok: true, text: "1", line: 1 },
       { ok: true, text: "2", line: 2 },
     ]);
+  });
+
+  test("drops the spaces before a frame, however they arrive, and does not count them towards the limit", () => {
+    const whole = new TextEncoder().encode(`1\n${" ".repeat(100)}\t{"a":1}\n   `);
+    const expected = [
+      { ok: true, text: "1", line: 1 },
+      { ok: true, text: '{"a":1}', line: 2 },
+    ];
+    for (const size of [1, 2, 5, 50, whole.length]) {
+      const decoder = createNdjsonDecoder({ maxLineBytes: 7 });
+      const found: FrameOutcome[] = [];
+      for (let from = 0; from < whole.length; from += size)
+        found.push(...decoder.push(whole.subarray(from, from + size)));
+      expect([...found, ...decoder.end()]).toEqual(expected);
+    }
   });
 
   test("gives other whitespace as a frame, so that it is reported as invalid JSON", () => {

@@ -1,7 +1,8 @@
 /**
  * NDJSON: one frame per line. The decoder does not check whether a line is JSON.
  *
- * Blank lines are skipped but counted. A last line without a newline is a frame, because files often end that way; if
+ * Senders write no blank lines; received ones are skipped but counted. Spaces and tabs before a frame are dropped: a server
+ * sends a space as a heartbeat, and an idle stream may collect many. A last line without a newline is a frame, because files often end that way; if
  * it was cut off, it is not valid JSON and the next layer reports it.
  */
 import type { FrameDecoder, FrameOutcome, FramingOptions } from "./frame.ts";
@@ -15,8 +16,10 @@ export function createNdjsonDecoder(options: FramingOptions = {}): FrameDecoder 
   let batch: FrameOutcome[] = [];
   const lines = new LineSplitter(
     {
-      line(text, line) {
-        if (!isBlank(text)) batch.push({ ok: true, text, line });
+      ignoresIndent: true,
+      line(given, line) {
+        const text = dropIndent(given);
+        if (text !== "") batch.push({ ok: true, text, line });
       },
       fault(reason, line, detail) {
         batch.push({ ok: false, reason, line, detail });
@@ -52,9 +55,9 @@ export function encodeNdjson(json: string): string {
   return `${json}\n`;
 }
 
-/** True for lines of spaces and tabs. Most lines start with a brace, so the first character decides. */
-function isBlank(text: string): boolean {
-  return !(text.charCodeAt(0) > 0x20) && /^[ \t]*$/.test(text);
+/** Removes spaces and tabs at the start. Most lines start with a brace, so the first character decides. */
+function dropIndent(text: string): string {
+  return text.charCodeAt(0) > 0x20 ? text : text.replace(/^[ \t]+/, "");
 }
 
 const encoder = new TextEncoder();

@@ -231,6 +231,26 @@ describe("events", () => {
     await reader.cancel();
   });
 
+  it("sends a space as the heartbeat of NDJSON, so that every line is one JSON object", async () => {
+    const log = await createLog();
+    const endpoint = await createEndpoint({ log, heartbeatMs: 5 });
+    const session = await openSession(log, "s");
+    const accept = { headers: { accept: "application/x-ndjson" } };
+    const response = await endpoint("/v1/sessions/s/events?follow=1&after=8", accept);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    const decoder = new TextDecoder();
+    let text = "";
+    for (let value = 1; value <= 2; value++) {
+      text += decoder.decode((await reader.read()).value);
+      await session.record({ type: "custom", value });
+      while (!text.endsWith("\n")) text += decoder.decode((await reader.read()).value);
+    }
+    await reader.cancel();
+    expect(text).toMatch(/^ +\{/);
+    const lines = text.slice(0, -1).split("\n");
+    expect(lines.map((line) => (JSON.parse(line) as { value: number }).value)).toEqual([1, 2]);
+  });
+
   it("can be mounted below any base path", async () => {
     const endpoint = await createEndpoint({ base: "/api/loom" });
     expect((await endpoint("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);

@@ -135,8 +135,20 @@ describe("a response", () => {
     expect(outcome).toEqual({ kind: "ended" });
     expect(sink.frames).toEqual([
       ['{"a":1}', undefined],
-      [' {"a":2}', undefined],
+      ['{"a":2}', undefined],
     ]);
+  });
+
+  it("takes a space as a sign of life, not as a frame that was cut off", async () => {
+    const { outcome, sink } = await open(answer("ndjson", '{"a":1}\n', " ", " ", '{"a":2}\n', " "), {
+      framing: "ndjson",
+    });
+    expect(outcome).toEqual({ kind: "ended" });
+    expect(sink.texts).toEqual(['{"a":1}', '{"a":2}']);
+    expect(sink.faults).toEqual([]);
+    expect(sink.signs).toBe(6);
+    const cut = await open(answer("ndjson", '{"a":1}\n', " ", "{"), { framing: "ndjson" });
+    expect(cut.outcome).toEqual({ kind: "lost", message: "The stream ended within a frame" });
   });
 
   it("reports the start cursor before the first frame, if the server sends it", async () => {

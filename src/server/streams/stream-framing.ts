@@ -29,8 +29,8 @@ export const STREAM_FRAMINGS: { readonly [name in "sse" | "ndjson"]: StreamFrami
     mediaType: "application/x-ndjson",
     form: "ndjson",
     httpForm: "ndjson-http",
-    // A blank line, which NDJSON readers skip.
-    heartbeat: "\n",
+    // Leading whitespace of the next line. A line break would add an empty line, which is not a frame (001 §3).
+    heartbeat: " ",
     cut: "{",
     retry: "",
   },
