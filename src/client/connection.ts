@@ -24,8 +24,7 @@ export interface ConnectOptions {
   /** Dialect of the frames. Default: `loom`. */
   readonly dialect?: DialectName;
   /**
-   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except states stored as
-   * deltas.
+   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except graph states.
    */
   readonly modes?: StreamModes;
   /** Keep receiving after the stored records were read. Default: true. */

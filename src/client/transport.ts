@@ -34,8 +34,7 @@ export interface StreamRequest {
   /** Dialect of the frames. */
   readonly dialect: DialectName;
   /**
-   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except states stored as
-   * deltas.
+   * Event kinds to receive, or `all`; graph states are then sent in full. Default: everything except graph states.
    */
   readonly modes?: StreamModes | undefined;
   /** Position to start after. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { makeGraphRun } from "../../test/log-sessions.ts";
 import type { StampedRecord } from "../protocol/index.ts";
 import { createStreamConverter } from "./convert-stream.ts";
-import { DIALECTS } from "./index.ts";
+import { createStreamCheck, DIALECTS } from "./index.ts";
 
 const encoder = DIALECTS.loom.createEncoder();
 const textsOf = (records: readonly StampedRecord[]) => records.flatMap((record) => encoder.encode(record));
@@ -28,9 +28,44 @@ describe("converting state deltas", () => {
     expect(exported.findLast((frame) => "Updates" in frame)?.["Updates"]).toEqual({
       node_id: "work",
       state: STATE,
+      written: STATE,
       task: 0,
     });
     expect(exporter.lost.size).toBe(0);
+  });
+
+  it("omits the stored results of parts, and keeps the proof that nothing else is missing", () => {
+    const run = makeGraphRun("run-1", { steps: 2 });
+    const at = run.findIndex(({ event }) => event.type === "node_exit");
+    const part = {
+      type: "updates",
+      id: "work",
+      state: { result: 1 },
+      checkpoint_ns: "work:1.0|p",
+      delta: false,
+    } as const;
+    const { envelope } = run[at - 1] as StampedRecord;
+    const records = [...run.slice(0, at), { envelope, event: part }, ...run.slice(at)].map(
+      (record, index): StampedRecord => {
+        const { event } = record;
+        const stamped = { ...record.envelope, event_id: index + 1 };
+        if (event.type !== "run_end") return { envelope: stamped, event };
+        const count = run.length + 1;
+        return { envelope: stamped, event: { ...event, frame_count: count, last_event_id: count } };
+      },
+    );
+    const texts = textsOf(records);
+    for (const [name, options] of [
+      ["loom", { strict: true }],
+      ["export", {}],
+    ] as const) {
+      const converter = createStreamConverter(DIALECTS.loom, DIALECTS[name], options);
+      const frames = texts.flatMap((text) => converter.convert(text).frames);
+      expect(frames.join()).not.toContain('result":1');
+      expect([...converter.lost]).toEqual([["updates", 1]]);
+      const check = createStreamCheck(DIALECTS[name]);
+      expect([...frames.flatMap((text) => check.check(text).issues), ...check.end()]).toEqual([]);
+    }
   });
 
   it("keeps deltas for targets that support them", () => {

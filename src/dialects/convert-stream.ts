@@ -1,8 +1,11 @@
 /**
  * Converts a stream from one dialect to another, frame by frame: decode, stamp, encode. Events that the target cannot
- * carry are counted by type. State deltas are expanded to full states if receivers of the target do not know deltas.
+ * carry are counted by type. State deltas are expanded to full states if receivers of the target do not know deltas;
+ * states that cannot be expanded, and stored results of parts of a node, are omitted.
  */
-import { type EventRecord, isKnownEvent, type Issue } from "../protocol/index.ts";
+import { type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
+import { BoundedMap } from "../protocol/bounded-map.ts";
+import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { RunStates } from "../protocol/run-states.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
@@ -41,9 +44,10 @@ export interface StreamConverter {
 export function createStreamConverter(from: Dialect, to: Dialect, options: ConvertOptions = {}): StreamConverter {
   const decoder = from.createDecoder();
   const encoder = to.createEncoder(options);
-  const stamp = createStamper(options.session);
+  const stamp = createStamper(options.session ?? DEFAULT_SESSION);
   const hasStates = to.ledger.values.support !== "omitted";
   const states = hasStates && (!to.carriesDeltas || options.strict === true) ? new RunStates() : undefined;
+  const account = createAccount(to, options);
   const lost = new Map<string, number>();
   return {
     lost,
@@ -65,9 +69,48 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
     states?.add(record);
     const event = states === undefined ? record.event : states.withFullState(record);
     if (event === undefined || !isCarried(to, record)) lost.set(type, (lost.get(type) ?? 0) + 1);
-    if (event === undefined) return NO_FRAMES;
-    return encoder.encode(stamp(event === record.event ? record : { ...record, event }));
+    if (event === undefined) {
+      account.omit(record);
+      return NO_FRAMES;
+    }
+    return encoder.encode(account.correct(stamp(event === record.event ? record : { ...record, event })));
   }
+}
+
+const DEFAULT_SESSION = "session";
+const MAX_TRACKED = 1000;
+
+/**
+ * Keeps the proof of completeness true when states are omitted: the next frame names its predecessor, or, in a form
+ * without event IDs, `run_end` counts the frames that were written.
+ */
+function createAccount(to: Dialect, { envelope = true, session = DEFAULT_SESSION }: ConvertOptions) {
+  const isChained = envelope && to.traits.numbering?.isEventId === true;
+  const keyOf = ({ envelope: { session_id = session, run_id = "" } }: EventRecord) => (isChained ? session_id : run_id);
+  const lastIds = new BoundedMap<number>(MAX_TRACKED);
+  const omitted = new BoundedMap<number>(MAX_TRACKED);
+  return {
+    omit(record: EventRecord): void {
+      omitted.set(keyOf(record), (omitted.get(keyOf(record)) ?? 0) + 1);
+    },
+    correct(record: StampedRecord): StampedRecord {
+      const { session_id, event_id } = record.envelope;
+      const last = lastIds.get(session_id);
+      lastIds.set(session_id, event_id);
+      const missing = omitted.get(keyOf(record));
+      if (missing === undefined) return record;
+      if (isChained) {
+        omitted.delete(keyOf(record));
+        if (last === undefined || event_id === last + 1) return record;
+        return { ...record, envelope: { ...record.envelope, prev_event_id: last } };
+      }
+      if (record.event.type !== "run_end") return record;
+      omitted.delete(keyOf(record));
+      const { frame_count } = record.event as RunEndEvent;
+      if (frame_count === undefined) return record;
+      return { ...record, event: { ...record.event, frame_count: frame_count - missing } };
+    },
+  };
 }
 
 /** True if the dialect carries any part of the event. */

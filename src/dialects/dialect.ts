@@ -29,6 +29,8 @@ export interface Decoded {
 export interface Decoder {
   /** Decodes one frame. `parsed` is the same frame, if the caller has already parsed it. */
   decode(text: string, parsed?: JsonObject): Decoded;
+  /** True if the frame, coming next, repeats what is known and has no record, such as the closing reply in strict form. */
+  drops?(frame: JsonObject): boolean;
 }
 
 /** Encodes the records of one stream. */
@@ -49,7 +51,9 @@ export interface BatchEncoder {
 /** Options of an encoder. A dialect ignores those that are not in its `options`. */
 export interface EncoderOptions {
   /**
-   * `loom` only: send extension types as `custom`, for receivers that know only the 23 types of 001. Default: false.
+   * `loom` and `export` only: for receivers that know only the 23 types of 001. Extension types are sent as `custom`,
+   * every field that 001 requires is present, and a failed or cancelled run also ends with a reply. Streams of a log
+   * then include graph states. Default: false.
    */
   readonly strict?: boolean;
   /** `loom` only: include the envelope. Default: true. */

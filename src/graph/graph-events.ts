@@ -53,7 +53,7 @@ export function createCheckpoint(
     step,
     state,
     ...(sessionId === undefined ? {} : { thread_id: sessionId }),
-    ...(ns === "" ? {} : { checkpoint_ns: ns }),
+    checkpoint_ns: ns,
     next,
     delta: false,
   };
@@ -77,6 +77,7 @@ export function createCheckpointDelta(
     step,
     state: corrections,
     thread_id: sessionId,
+    checkpoint_ns: "",
     next,
     delta: true,
   };

@@ -231,7 +231,7 @@ function writeResult(
   own: { readonly failure: { readonly error: unknown } | undefined } | undefined,
 ): void {
   const { span } = part;
-  // Not a delta, and with a path: clients that did not request graph states do not receive it.
+  // Not a delta, and with a path: clients never receive it, because it reports no merge.
   const updates: UpdatesEvent = {
     type: "updates",
     id: span.name,

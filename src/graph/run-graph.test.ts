@@ -34,6 +34,7 @@ describe("runGraph", () => {
           step: 0,
           state: start,
           thread_id: SESSION,
+          checkpoint_ns: "",
           next: [{ id: "count" }],
           delta: false,
         },
@@ -54,6 +55,7 @@ describe("runGraph", () => {
           step: 1,
           state: {},
           thread_id: SESSION,
+          checkpoint_ns: "",
           next: [{ id: "count" }],
           delta: true,
         },
@@ -201,7 +203,7 @@ describe("runGraph", () => {
       step: number;
     })[];
     expect(new Set(checkpoints.map(({ checkpoint_ns }) => checkpoint_ns))).toEqual(
-      new Set([undefined, "sub:1.0", "sub:1.1", "sub:1.0|sub:1.0", "sub:1.1|sub:1.0"]),
+      new Set(["", "sub:1.0", "sub:1.1", "sub:1.0|sub:1.0", "sub:1.1|sub:1.0"]),
     );
     const ids = checkpoints.map((event) => event["checkpoint_id" as "type"]);
     expect(new Set(ids).size).toBe(ids.length);

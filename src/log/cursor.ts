@@ -2,7 +2,7 @@
  * The cursor of a stream: an opaque string that a client sends back to resume. It names the last frame received (its
  * record and the frame's index in that record), the version of the encoders that counted the frames, and the session.
  *
- * `2.pX3kQ9_a.12.0` is frame 0 of record 12, with more frames of that record to come; `2.pX3kQ9_a.12` is the end of
+ * `3.pX3kQ9_a.12.0` is frame 0 of record 12, with more frames of that record to come; `3.pX3kQ9_a.12` is the end of
  * record 12. The last frame of a record uses the second form, which stays valid when the record itself is pruned. A
  * cursor contains only letters, digits, `-`, `_` and `.`, so it fits into a URL and the `id:` of a server-sent event.
  */
@@ -14,7 +14,7 @@ import { LoomError } from "../protocol/index.ts";
  * dialect: other bytes, another number of frames, or frames sent at another record. Older cursors are then rejected
  * instead of misread.
  */
-export const ENCODER_VERSION = 2;
+export const ENCODER_VERSION = 3;
 
 /** Maximum length of a cursor in characters; valid cursors are shorter. Longer ones throw `cursor_invalid`. */
 export const MAX_CURSOR_LENGTH = 64;

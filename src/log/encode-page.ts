@@ -1,7 +1,7 @@
 /**
  * Encodes pages of stored records as frames of one dialect, with the selected stream modes. It does not know cursors.
  *
- * - Without modes all events are sent except graph states stored as deltas.
+ * - Without modes all events are sent except graph states (`updates`, `values` and `checkpoint`).
  * - With modes only their events are sent, and states are sent in full. A state that cannot be restored is omitted.
  * - A `loom` frame that follows omitted records names its predecessor in `prev_event_id`. In dialects without an
  *   envelope, `run_end` counts the frames that were sent.
@@ -18,7 +18,7 @@ import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
 import { RunStates } from "../protocol/run-states.ts";
-import { isInDeltaSeries, isStateEvent } from "../protocol/state-fold.ts";
+import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
@@ -40,7 +40,12 @@ const MAX_LIVE_RUNS = 1000;
 
 /** Whether an encoder that starts in the middle of a run must first be shown the run's earlier records. */
 export function needsRunHistory(encoding: PageEncoding): boolean {
-  return encoding.dialect.isStateful || includesStates(encoding) || countsFrames(encoding);
+  return isStateful(encoding) || includesStates(encoding) || countsFrames(encoding);
+}
+
+/** In strict form the end of a run depends on its text. */
+function isStateful({ dialect, encoderOptions }: PageEncoding): boolean {
+  return dialect.isStateful || encoderOptions.strict === true;
 }
 
 function includesStates({ dialect, modes }: PageEncoding): boolean {
@@ -49,8 +54,8 @@ function includesStates({ dialect, modes }: PageEncoding): boolean {
 }
 
 /** Whether `run_end` must state the number of frames sent, because the frames have no envelope. */
-function countsFrames({ dialect, encoderOptions, modes }: PageEncoding): boolean {
-  return modes !== "all" && !dialect.isStateful && (!isChained(dialect) || encoderOptions.envelope === false);
+function countsFrames({ dialect, encoderOptions }: PageEncoding): boolean {
+  return !dialect.isStateful && (!isChained(dialect) || encoderOptions.envelope === false);
 }
 
 /** Whether frames carry event IDs, so that a frame after omitted records names its predecessor. */
@@ -77,15 +82,18 @@ export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number
   const selection = createSelection(encoding);
   const own = dialect.createEncoder(encoderOptions);
   const namesPrevious = isChained(dialect);
+  const needsRecords = isStateful(encoding);
   let last = lastSentBefore;
 
   /** Updates the encoder with a record before the start, whose frames are not sent. */
   function consume(page: Page, index: number): void {
-    const id = page.after + 1 + index;
-    if (dialect.isStateful) {
+    let isSent: boolean;
+    if (needsRecords) {
       const record = page.records[index] as StampedRecord;
-      if (selection.take(record)) own.encode(record);
-    } else if (selection.takeText(page.texts[index] as string)) last = id;
+      isSent = selection.take(record);
+      if (isSent) own.encode(record);
+    } else isSent = selection.takeText(page.texts[index] as string);
+    if (isSent) last = page.after + 1 + index;
   }
 
   function write(record: StampedRecord, text: string | undefined): readonly string[] {
@@ -167,14 +175,14 @@ function isTracked(event: AnyEvent): boolean {
 }
 
 function createFilter(modes: StreamModes | undefined): (event: AnyEvent) => boolean {
-  if (modes === undefined) return (event) => !isInDeltaSeries(event);
+  if (modes === undefined) return (event) => !isStateEvent(event);
   if (modes === "all") return () => true;
   const wanted = new Set<string>(["always", ...modes]);
   return ({ type }) => wanted.has(findStreamMode(type));
 }
 
-const MARK = '"delta"';
-const DELTA_ENDS = ['"delta":true}', '"delta":false}'] as const;
+/** A page with none of these texts has no graph states. */
+const STATE_MARKS = ['"updates"', '"values"', '"checkpoint"'] as const;
 const TYPE = ',"type":"';
 const REPLY = ',"reply":"';
 
@@ -183,10 +191,10 @@ const encoder = STORED_DIALECT.createEncoder();
 
 /** Sends texts as they are stored and parses them only if necessary. */
 function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore: number): PageEncoder {
-  const keepsText = modes === undefined ? (text: string) => !isDeltaText(text) : createTextFilter(modes);
+  const keepsText = createTextFilter(modes);
   let last = lastSentBefore;
   return ({ texts, text: all, after, lastId }) => {
-    if (modes === undefined && last === after && !all.includes(MARK)) {
+    if (modes === undefined && last === after && !STATE_MARKS.some((mark) => all.includes(mark))) {
       last = lastId;
       return texts.map((text) => [text]);
     }
@@ -200,28 +208,12 @@ function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore:
   };
 }
 
-function createTextFilter(modes: StreamModes): (text: string) => boolean {
+function createTextFilter(modes: StreamModes | undefined): (text: string) => boolean {
   const keeps = createFilter(modes);
   return (text) => {
     const event = findEvent(text) ?? readRecord(text)?.event;
     return event === undefined || keeps(event);
   };
-}
-
-/**
- * `isInDeltaSeries` of a stored text. Texts written by Loom end with the `delta` field; imported ones may have it
- * anywhere.
- */
-function isDeltaText(text: string): boolean {
-  const isAtEnd = text.endsWith(DELTA_ENDS[0]) || text.endsWith(DELTA_ENDS[1]);
-  if (!isAtEnd && !text.includes(MARK)) return false;
-  const found = findEvent(text);
-  if (found !== undefined) {
-    const mayBe = isInDeltaSeries({ type: found.type, delta: true });
-    if (isAtEnd || !mayBe) return mayBe;
-  }
-  const record = readRecord(text);
-  return record !== undefined && isInDeltaSeries(record.event);
 }
 
 /**
@@ -261,8 +253,7 @@ const FIRST_SCAN = 8;
  */
 export async function findLastSentId(log: Log, encoding: PageEncoding, info: SessionInfo, id: number): Promise<number> {
   const { sessionId, incarnation, firstId } = info;
-  const { modes } = encoding;
-  const keeps = modes === undefined ? (text: string) => !isDeltaText(text) : createTextFilter(modes);
+  const keeps = createTextFilter(encoding.modes);
   try {
     for (let to = id, span = FIRST_SCAN; to >= firstId; span *= 8) {
       const after = Math.max(firstId - 1, to - span);

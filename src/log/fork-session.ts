@@ -124,7 +124,7 @@ function wrongState(where: string, expected: string): LoomError {
 
 function editState({ envelope, event }: CheckpointRecord, state: JsonObject, now: number) {
   assertState(state);
-  const { step, thread_id, checkpoint_ns, next } = event;
+  const { step, thread_id, checkpoint_ns = "", next } = event;
   const edited = {
     type: "checkpoint",
     checkpoint_id: randomUUID(),
@@ -132,7 +132,7 @@ function editState({ envelope, event }: CheckpointRecord, state: JsonObject, now
     step,
     state: Object.fromEntries(Object.entries(state).map(([channel, set]) => [channel, { set }])),
     ...(thread_id === undefined ? {} : { thread_id }),
-    ...(checkpoint_ns === undefined ? {} : { checkpoint_ns }),
+    checkpoint_ns,
     ...(next === undefined ? {} : { next }),
     delta: true,
   } as const;

@@ -42,8 +42,8 @@ export interface StreamOptions {
   /** Options of the dialect's encoder. */
   readonly encoderOptions?: EncoderOptions | undefined;
   /**
-   * Event kinds to send, with full graph states; `all` sends everything. Default: all events except graph states stored
-   * as deltas.
+   * Event kinds to send, with full graph states; `all` sends everything. Default: all events except graph states
+   * (`updates`, `values` and `checkpoint`); in strict form `all`.
    */
   readonly modes?: StreamModes | undefined;
   /** Resume after this frame. Default, if `after` is also absent: the first stored record. */
@@ -146,10 +146,11 @@ export async function* openStreamSteps(
   const start = findStreamPosition(info, cursor, after);
   let toSkip = assertSkip(skip);
   const dialect = DIALECTS[name];
+  const selected = modes ?? (encoderOptions.strict === true ? "all" : undefined);
   const encoding = {
     dialect,
     encoderOptions,
-    modes: modes === undefined || modes === "all" ? modes : readStreamModes(modes),
+    modes: selected === undefined || selected === "all" ? selected : readStreamModes(selected),
   };
   // No page will follow that would detect it.
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);

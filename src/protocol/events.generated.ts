@@ -94,8 +94,10 @@ export interface UpdatesEvent {
   readonly type: "updates";
   /** Name of the node */
   readonly id: string;
-  /** Channels that the node wrote, after the merge */
+  /** The whole state after the merge */
   readonly state: Json;
+  /** Channels that the node wrote, after the merge */
+  readonly written?: Json;
   /** Position in the merge order of the super-step, from 0 */
   readonly task?: number;
   /** Path of the subgraph; absent for the root graph */
@@ -645,7 +647,7 @@ export const LOOM_EVENT_FORMS = {
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",
   "usage": "001 §4.2>#prompt_tokens:i0 completion_tokens:i0 total_tokens:i0 llm_call_id?s",
   "values": "001 §4.2>#state:j checkpoint_ns?s delta?b",
-  "updates": "001 §4.2>#id:s state:j task?i0 checkpoint_ns?s delta?b",
+  "updates": "001 §4.2>#id:s state:j written?j task?i0 checkpoint_ns?s delta?b",
   "custom": "001 §4.2>#value:j",
   "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:s step:i0 state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
   "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",

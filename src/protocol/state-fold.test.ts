@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { UpdatesEvent } from "./events.generated.ts";
 import type { AnyEvent } from "./record.ts";
-import { isDelta, isInDeltaSeries, StateFold } from "./state-fold.ts";
+import { isDelta, StateFold } from "./state-fold.ts";
 import { applyPatch, type StatePatch } from "./state-patch.ts";
 
 const checkpoint = (step: number, state: Json, more: JsonObject = {}): AnyEvent => ({
@@ -91,7 +92,13 @@ describe("StateFold", () => {
               .toSorted((a, b) => a.task - b.task)
               .reduce((all, { patch: next }) => patchPlainly(all, next), state);
             const written = Object.fromEntries(Object.keys(patch).map((channel) => [channel, merged[channel]]));
-            see(updates("n", task, patch, space), written);
+            const update = updates("n", task, patch, space);
+            fold.add(update);
+            expect(fold.readWritten(update as UpdatesEvent)).toEqual(written);
+            const { delta: _, ...rest } = { ...update, state: merged, written } as JsonObject;
+            const whole = fold.withFullState(update) as { readonly state: Json };
+            expect(whole).toEqual(rest);
+            shown.push([whole.state, JSON.stringify(whole.state)]);
             const found = fold.find(ns);
             expect(found?.base).toEqual(state);
             expect(found?.state).toEqual(merged);
@@ -222,16 +229,25 @@ describe("StateFold", () => {
     const fold = new StateFold();
     const first = checkpoint(0, { n: 1 }, { delta: false });
     fold.add(first);
-    expect(fold.withFullState(first)).toEqual(checkpoint(0, { n: 1 }));
+    expect(fold.withFullState(first)).toEqual(checkpoint(0, { n: 1 }, { checkpoint_ns: "" }));
     const next = checkpoint(1, { n: { set: 2 } }, delta);
     fold.add(next);
-    expect(fold.withFullState(next)).toEqual(checkpoint(1, { n: 2 }));
-    expect([isInDeltaSeries(first), isInDeltaSeries(next), isInDeltaSeries(checkpoint(0, {}))]).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect(fold.withFullState(next)).toEqual(checkpoint(1, { n: 2 }, { checkpoint_ns: "" }));
     expect([isDelta(first), isDelta(next)]).toEqual([false, true]);
+  });
+
+  it("gives no state for the stored result of a part, which reports no merge", () => {
+    const fold = new StateFold();
+    fold.add(checkpoint(0, { n: 1 }));
+    const part: AnyEvent = {
+      type: "updates",
+      id: "n",
+      state: { result: 7 },
+      checkpoint_ns: "n:1.0|part",
+      delta: false,
+    };
+    fold.add(part);
+    expect([fold.hasFullState(part), fold.withFullState(part)]).toEqual([false, undefined]);
   });
 
   it("reports that no full state was received", () => {
@@ -259,30 +275,33 @@ describe("StateFold", () => {
     ["in order", (task: number) => task],
     ["in reverse order", (task: number, count: number) => count - task],
     ["in any order", (task: number, count: number) => (task * 7919) % count],
-  ])("reads each patch of a wide super-step a few times, with tasks finishing %s", (_name, place) => {
-    const count = 3000;
-    let reads = 0;
-    const noteRead = <R>(read: R): R => {
-      reads++;
-      return read;
-    };
-    const counted = (patch: JsonObject): JsonObject =>
-      new Proxy(patch, {
-        ownKeys: (target) => noteRead(Reflect.ownKeys(target)),
-        get: (target, key) => noteRead(Reflect.get(target, key) as unknown),
-        getOwnPropertyDescriptor: (target, key) => noteRead(Reflect.getOwnPropertyDescriptor(target, key)),
-      });
-    const fold = new StateFold();
-    fold.add(checkpoint(0, { n: 0, list: [] }));
-    for (let i = 0; i < count; i++) {
-      const event = updates("x", place(i, count), counted({ n: { set: i } }));
-      fold.add(event);
-      fold.withFullState(event);
-      fold.add(updates("y", place(i, count), counted({ list: { append: [i] } })));
-    }
-    fold.add(checkpoint(1, {}, delta));
-    expect(fold.find()?.state).toHaveProperty("list.length", count);
-    // Reading all earlier patches for each would take millions.
-    expect(reads).toBeLessThan(40 * count);
-  });
+  ])(
+    "reads each patch of a wide super-step a few times for the written channels, with tasks finishing %s",
+    (_name, place) => {
+      const count = 3000;
+      let reads = 0;
+      const noteRead = <R>(read: R): R => {
+        reads++;
+        return read;
+      };
+      const counted = (patch: JsonObject): JsonObject =>
+        new Proxy(patch, {
+          ownKeys: (target) => noteRead(Reflect.ownKeys(target)),
+          get: (target, key) => noteRead(Reflect.get(target, key) as unknown),
+          getOwnPropertyDescriptor: (target, key) => noteRead(Reflect.getOwnPropertyDescriptor(target, key)),
+        });
+      const fold = new StateFold();
+      fold.add(checkpoint(0, { n: 0, list: [] }));
+      for (let i = 0; i < count; i++) {
+        const event = updates("x", place(i, count), counted({ n: { set: i } }));
+        fold.add(event);
+        fold.readWritten(event as UpdatesEvent);
+        fold.add(updates("y", place(i, count), counted({ list: { append: [i] } })));
+      }
+      fold.add(checkpoint(1, {}, delta));
+      expect(fold.find()?.state).toHaveProperty("list.length", count);
+      // Reading all earlier patches for each would take millions.
+      expect(reads).toBeLessThan(40 * count);
+    },
+  );
 });

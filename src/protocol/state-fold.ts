@@ -10,7 +10,7 @@
  * - Memory is bounded by the live states and the limits. A subgraph is live until the `updates` of its node.
  */
 import type { CheckpointEvent, UpdatesEvent, ValuesEvent } from "./events.generated.ts";
-import type { Json } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { AnyEvent } from "./record.ts";
 import { PatchedState } from "./state-patch.ts";
 import { type PendingWrites, SuperStep } from "./super-step.ts";
@@ -59,14 +59,14 @@ interface Namespace {
 
 type StateEvent = UpdatesEvent | ValuesEvent | CheckpointEvent;
 
-/** True for a state event in a series in which only the first state is stored in full. */
-export function isInDeltaSeries(event: AnyEvent): boolean {
-  return isStateEvent(event) && typeof event.delta === "boolean";
-}
-
 /** True if the event stores its state as a delta. */
 export function isDelta(event: AnyEvent): boolean {
   return isStateEvent(event) && event.delta === true;
+}
+
+/** True for an `updates` event that stores the result of a part of a node for recovery. It reports no merge. */
+function isPartResult(event: AnyEvent): boolean {
+  return event.type === "updates" && (event as UpdatesEvent).delta === false;
 }
 
 /** True for `updates`, `values` and `checkpoint`. */
@@ -127,23 +127,34 @@ export class StateFold {
   }
 
   /**
-   * Returns the event added last, with its full state. For `updates` these are the channels it wrote, after merging all
-   * finished node runs in task order; for `values` and `checkpoint` all channels. Returns undefined if an earlier state
-   * is unknown, and other events unchanged.
+   * Returns the event added last, with its full state; other events unchanged. For `updates` this is the state after
+   * merging all finished node runs in task order, and `written` has the channels that this node run wrote. Returns
+   * undefined if an earlier state is unknown, and for the stored result of a part (see `isPartResult`).
    */
   withFullState(event: AnyEvent): AnyEvent | undefined {
     if (!isStateEvent(event) || event.delta === undefined) return event;
+    if (!this.hasFullState(event)) return undefined;
     const { delta: _, ...rest } = event;
-    if (!isDelta(event)) return rest;
-    const space = this.#find(event.checkpoint_ns);
-    if (space?.isComplete !== true) return undefined;
-    const state = event.type === "updates" ? space.pending.readWritten(event.state) : readNow(space);
-    return { ...rest, state };
+    const space = this.#find(event.checkpoint_ns) as Namespace;
+    if (event.type === "updates")
+      return { ...rest, state: space.pending.readState(), written: space.pending.readWritten(event.state) };
+    const state = isDelta(event) ? readNow(space) : event.state;
+    return event.type === "values" ? { ...rest, state } : { ...rest, state, checkpoint_ns: event.checkpoint_ns ?? "" };
   }
 
   /** True if `withFullState` returns the event. */
   hasFullState(event: AnyEvent): boolean {
+    if (isPartResult(event)) return false;
     return !isDelta(event) || this.#find((event as StateEvent).checkpoint_ns)?.isComplete === true;
+  }
+
+  /**
+   * Returns the channels written by the `updates` event added last, after the merge; undefined if an earlier state is
+   * unknown. Unlike `withFullState` it costs only the size of these channels.
+   */
+  readWritten({ checkpoint_ns, state }: UpdatesEvent): JsonObject | undefined {
+    const space = this.#find(checkpoint_ns);
+    return space?.isComplete === true ? space.pending.readWritten(state) : undefined;
   }
 
   /**

@@ -57,9 +57,21 @@ export class SuperStep {
     this.#sorted = undefined;
   }
 
+  /** Returns the whole state with the writes so far. Costs its channels, and the writes since they were last read. */
+  readState(): JsonObject {
+    this.#indexArrived();
+    const base = this.#base.read();
+    const state = new Map(isJsonObject(base) ? Object.entries(base) : []);
+    for (const channel of this.#channels.keys()) {
+      const value = this.#readChannel(channel);
+      if (value !== undefined) state.set(channel, value);
+    }
+    return Object.fromEntries(state);
+  }
+
   /** Returns the current values of the channels named in `patch`. */
   readWritten(patch: Json): JsonObject {
-    for (; this.#indexed < this.#arrived.length; this.#indexed++) this.#index(this.#arrived[this.#indexed]);
+    this.#indexArrived();
     if (!isJsonObject(patch)) return {};
     const written: [string, Json][] = [];
     for (const channel of Object.keys(patch)) {
@@ -67,6 +79,10 @@ export class SuperStep {
       if (value !== undefined) written.push([channel, value]);
     }
     return Object.fromEntries(written);
+  }
+
+  #indexArrived(): void {
+    for (; this.#indexed < this.#arrived.length; this.#indexed++) this.#index(this.#arrived[this.#indexed]);
   }
 
   #index(writes: PendingWrites | undefined): void {

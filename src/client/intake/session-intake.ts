@@ -271,6 +271,10 @@ export class SessionIntake {
   }
 
   #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
+    if (frame !== undefined && this.#decoder.drops?.(frame) === true) {
+      this.#tracker.advance(cursor);
+      return;
+    }
     // Unreadable text, such as keep-alive lines, is not treated as an unnumbered frame.
     const isNoise = frame === undefined && text.trim() !== this.traits.endText;
     if (!isNoise && !this.#mayOwn(by)) return;

@@ -36,21 +36,20 @@ export class TurnStates {
     return this.#values;
   }
 
-  /** Returns the channels written by a node, after the merge; undefined if unknown or too large. */
+  /** Returns the channels written by a node, after the merge, or the whole state if the sender does not name them; undefined if unknown or too large. */
   update(event: UpdatesEvent): Json | undefined {
-    // An update with `delta: false` is only part of what the node wrote.
+    // It stores a result for recovery and reports no merge.
     if (event.delta === false) return undefined;
-    if (!isDelta(event)) return event.state;
+    if (!isDelta(event)) return event.written ?? event.state;
     if (isRoot(event) && this.#pendingValues === "now") this.#pendingValues = "base";
     this.#fold.add(event);
-    const shown =
-      this.#entries < MAX_ENTRIES ? (this.#fold.withFullState(event) as UpdatesEvent | undefined) : undefined;
-    if (shown === undefined) {
+    const written = this.#entries < MAX_ENTRIES ? this.#fold.readWritten(event) : undefined;
+    if (written === undefined) {
       this.#quota.omit();
       return undefined;
     }
-    for (const value of Object.values(shown.state as object)) this.#entries += 1 + countEntries(value);
-    return shown.state;
+    for (const value of Object.values(written)) this.#entries += 1 + countEntries(value);
+    return written;
   }
 
   report(event: ValuesEvent): void {

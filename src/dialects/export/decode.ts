@@ -8,7 +8,8 @@ import type { SpecifiedType } from "../../protocol/events/index.ts";
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import { type AnyEvent, isKnownType, isSpecified } from "../../protocol/record.ts";
 import { dropEnvelopeNames, unwrapCustomValue } from "../../protocol/strict.ts";
-import type { Decoded, Decoding } from "../dialect.ts";
+import { ClosingReplyFilter } from "../closing-reply-filter.ts";
+import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { collectExtra, withExtra } from "../extra.ts";
 import { createFrameDecoder, rejectFrame } from "../frame-decoder.ts";
 import { PLAIN_FRAMES } from "../frame-traits.ts";
@@ -51,7 +52,7 @@ const NODE_BODY: BodyReader = { read: renameToId, names: { id: "node_id" } };
 const PLAIN_BODY: BodyReader = { read: (body) => body };
 
 export const EXPORT_DECODING: Decoding = {
-  createDecoder: () => createFrameDecoder(decodeFrame),
+  createDecoder: createExportDecoder,
   confidence(frame) {
     const keys = Object.keys(frame);
     const [key] = keys;
@@ -61,6 +62,17 @@ export const EXPORT_DECODING: Decoding = {
   },
   traits: PLAIN_FRAMES,
 };
+
+function createExportDecoder(): Decoder {
+  const closing = new ClosingReplyFilter();
+  const { decode } = createFrameDecoder((frame) => {
+    if (closing.matches(frame)) return { records: [], issues: [] };
+    const decoded = decodeFrame(frame);
+    closing.add(frame, decoded, frame["Custom"] !== undefined);
+    return decoded;
+  });
+  return { decode, drops: (frame) => closing.matches(frame) };
+}
 
 function renameToId(body: Json): Json {
   if (!isJsonObject(body)) return body;

@@ -5,8 +5,9 @@
 import type { AnyEvent, Json, JsonObject } from "../../protocol/index.ts";
 import { EVENTS, type SpecifiedType } from "../../protocol/events/index.ts";
 import { isSpecified } from "../../protocol/record.ts";
-import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
-import type { Encoder } from "../dialect.ts";
+import { completeEvent, fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
+import { ClosingReplyWriter } from "../closing-reply-writer.ts";
+import type { Encoder, EncoderOptions } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
 
 /** Writes bodies that differ from the payload; `decode.ts` reads them. */
@@ -44,8 +45,17 @@ function renameToNodeId({ id, ...rest }: JsonObject): JsonObject {
   return { node_id: id as Json, ...rest };
 }
 
-export function createExportEncoder(): Encoder {
-  return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
+export function createExportEncoder({ strict = false }: EncoderOptions = {}): Encoder {
+  if (!strict) return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
+  const closing = new ClosingReplyWriter();
+  return {
+    encode(record) {
+      const { envelope, event } = record;
+      const text = exportText(completeEvent(event, envelope.session_id), extraOf(envelope, "export"));
+      const end = closing.add(record);
+      return end === undefined ? [text] : [text, JSON.stringify({ reply: end.reply })];
+    },
+  };
 }
 
 function exportText(event: AnyEvent, extra: JsonObject | undefined): string {

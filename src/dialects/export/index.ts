@@ -30,7 +30,7 @@ export const exportDialect: Dialect = {
   name: "export",
   title: "Single-key form of EXPORT_SPEC (000/001 §6)",
   createEncoder: createExportEncoder,
-  options: [],
+  options: ["strict"],
   isStateful: false,
   carriesUnknown: true,
   carriesDeltas: false,

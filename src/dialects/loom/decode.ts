@@ -16,12 +16,14 @@ import { isJsonObject, type Json, type JsonObject, keepFields, parseJson, parseO
 import { type AnyEvent, type EventRecord, isKnownType } from "../../protocol/record.ts";
 import type { Issue } from "../../protocol/rules.ts";
 import { hasLoomKey, unwrapCustomValue } from "../../protocol/strict.ts";
+import { ClosingReplyFilter } from "../closing-reply-filter.ts";
 import type { Decoded, Decoder, Decoding } from "../dialect.ts";
 import { createFrameDecoder, createHintIssues, rejectFrame } from "../frame-decoder.ts";
 import { isCount, numberEvent, readText } from "../frame-traits.ts";
 import { type MutableEnvelope, RunTracker } from "./run-tracker.ts";
 
 const NO_ISSUES: readonly Issue[] = [];
+const NOTHING: Decoded = { records: [], issues: NO_ISSUES };
 
 /** The decoder of the `loom` dialect. */
 export const LOOM_DECODING: Decoding = {
@@ -44,14 +46,19 @@ export const LOOM_DECODING: Decoding = {
 function createLoomDecoder(): Decoder {
   const runs = new RunTracker();
   const readers = new ReaderCache();
+  const closing = new ClosingReplyFilter();
   const slow = createFrameDecoder((frame) => readFrame(frame, runs));
   return {
     decode(text, given) {
       const frame = given ?? parseObject(text);
       // The slow path reports the syntax error.
       if (frame === undefined) return slow.decode(text);
-      return readFast(frame, readers, runs) ?? readFrame(frame, runs);
+      if (closing.matches(frame)) return NOTHING;
+      const decoded = readFast(frame, readers, runs) ?? readFrame(frame, runs);
+      closing.add(frame, decoded, frame["type"] === "custom");
+      return decoded;
     },
+    drops: (frame) => closing.matches(frame),
   };
 }
 

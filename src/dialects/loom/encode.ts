@@ -3,21 +3,33 @@
  * encoder caches the bytes of the envelope, which rarely changes, and writes text chunks without building strings.
  */
 import { ByteWriter } from "../../framing/byte-writer.ts";
+import { encodeNdjsonBatch } from "../../framing/ndjson.ts";
 import type { AnyEvent, Envelope, JsonObject, StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
-import { fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
+import { completeEvent, fitsStrictForm, wrapEvent } from "../../protocol/strict.ts";
+import { type ClosingReply, ClosingReplyWriter } from "../closing-reply-writer.ts";
 import type { BatchEncoder, Encoder, EncoderOptions } from "../dialect.ts";
 
 export function createLoomEncoder({ strict = false, envelope: withEnvelope = true }: EncoderOptions = {}): Encoder {
   const prefixOf = createPrefixMemory(strict);
+  const closing = strict ? new ClosingReplyWriter() : undefined;
   return {
-    encode({ envelope, event }: StampedRecord) {
-      const body = eventText(event, strict);
-      if (!withEnvelope) return [body];
+    encode(record: StampedRecord) {
+      const { envelope, event } = record;
+      const body = eventText(strict ? completeEvent(event, envelope.session_id) : event, strict);
       const { event_id } = envelope;
-      return [`${prefixOf(envelope, event)}${event_id}${restText(envelope, event)},${body.slice(1)}`];
+      const text = withEnvelope
+        ? `${prefixOf(envelope, event)}${event_id}${restText(envelope, event)},${body.slice(1)}`
+        : body;
+      const end = closing?.add(record);
+      return end === undefined ? [text] : [text, closingText(envelope, end, withEnvelope)];
     },
   };
+}
+
+function closingText({ session_id, ts }: StampedEnvelope, { reply, nodeId }: ClosingReply, withEnvelope: boolean) {
+  if (!withEnvelope) return JSON.stringify({ reply });
+  return JSON.stringify({ session_id, node_id: nodeId, ts, reply });
 }
 
 /** Caches `prefixText` while session, run and node run stay the same. */
@@ -42,8 +54,12 @@ function createPrefixMemory(strict: boolean): (envelope: StampedEnvelope, event:
 /** Encodes batches as NDJSON bytes. */
 export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncoder {
   const { strict = false, envelope: withEnvelope = true } = options;
+  if (strict) {
+    const encoder = createLoomEncoder(options);
+    return { encode: (records) => encodeNdjsonBatch(records.flatMap((record) => encoder.encode(record))) };
+  }
   const writer = new ByteWriter();
-  const prefixOf = createPrefixCache(strict);
+  const prefixOf = createPrefixCache();
   const nameOf = createNameCache();
   /** Writes the envelope, except for rare fields. */
   const writeHead = (prefix: EnvelopePrefix, { event_id, ts }: StampedEnvelope): void => {
@@ -55,19 +71,19 @@ export function createLoomBatchEncoder(options: EncoderOptions = {}): BatchEncod
   };
   const write = ({ envelope, event }: StampedRecord): void => {
     if (!withEnvelope) {
-      writer.text(`${eventText(event, strict)}\n`);
+      writer.text(`${eventText(event, false)}\n`);
       return;
     }
     const prefix = prefixOf(envelope, event);
     const isRare = isRareEnvelope(envelope) || event.type === "got_expand";
-    if (!isRare && isBareChunk(event) && (event.type === "message_chunk" || !strict)) {
+    if (!isRare && isBareChunk(event)) {
       writeHead(prefix, envelope);
       writer.bytes(event.type === "message_chunk" ? MESSAGE_START : REASONING_START);
       writer.jsonString(event.content);
       writer.bytes(nameOf(event.id));
       return;
     }
-    const body = eventText(event, strict);
+    const body = eventText(event, false);
     if (isRare || body.length < LONG_BODY) {
       writer.text(`${prefix.text}${envelope.event_id}${restText(envelope, event)},${body.slice(1)}\n`);
       return;
@@ -123,7 +139,7 @@ interface EnvelopePrefix {
 const MAX_PREFIXES = 256;
 
 /** Caches `prefixText` as string and bytes for each node run, while session and run stay the same. */
-function createPrefixCache(strict: boolean): (envelope: StampedEnvelope, event: AnyEvent) => EnvelopePrefix {
+function createPrefixCache(): (envelope: StampedEnvelope, event: AnyEvent) => EnvelopePrefix {
   let session: string | undefined;
   let run: string | undefined;
   const prefixes = new Map<string, EnvelopePrefix>();
@@ -141,7 +157,7 @@ function createPrefixCache(strict: boolean): (envelope: StampedEnvelope, event: 
     const key = shares ? sharedKey(event) : (envelope.node_id ?? "");
     const known = cache.get(key);
     if (known !== undefined) return known;
-    const text = prefixText(envelope, event, strict);
+    const text = prefixText(envelope, event, false);
     const made = { text, bytes: utf8.encode(text) };
     cache.set(key, made);
     return made;

@@ -65,7 +65,8 @@ export const updates = defineEvent({
   about: { en: "The result of a node was merged into the state", zh: "节点结果已合并到状态" },
   fields: {
     id: required(string, "Name of the node", "节点名"),
-    state: required(json, "Channels that the node wrote, after the merge", "节点写入的通道在合并后的值"),
+    state: required(json, "The whole state after the merge", "合并后的完整状态"),
+    written: additional(json, "Channels that the node wrote, after the merge", "节点写入的通道在合并后的值"),
     task: additional(
       count,
       "Position in the merge order of the super-step, from 0",
