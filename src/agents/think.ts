@@ -246,7 +246,7 @@ async function postAll(delta: string, post: (piece: string) => Promise<void> | u
 const MAX_NAME_LENGTH = 256;
 
 function cutName(name: string): string {
-  return cutText(name, MAX_NAME_LENGTH);
+  return cutText(name.toWellFormed(), MAX_NAME_LENGTH);
 }
 
 /**

@@ -1,6 +1,7 @@
 /** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
 import { type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
 import { FRAME_RULES } from "../protocol/frame-rules.ts";
+import { mayHaveUnpairedSurrogate } from "../protocol/json.ts";
 import { createIssueFactory } from "../protocol/rules.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -44,7 +45,9 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
     totals: verifier.totals,
     check(text) {
       if (frames) decoder = dialect.createDecoder();
-      const { records, issues } = decoder.decode(text);
+      const { records, issues: faults } = decoder.decode(text);
+      const surrogate = findUnpairedSurrogate(text);
+      const issues = surrogate === undefined ? faults : [...faults, surrogate];
       const eventId = records[0]?.envelope.event_id;
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId, records };
       const found = [...issues];
@@ -63,6 +66,22 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
       }));
     },
   };
+}
+
+/** Reports the first text or name of a frame with an unpaired surrogate. */
+function findUnpairedSurrogate(text: string): Issue | undefined {
+  if (!mayHaveUnpairedSurrogate(text)) return undefined;
+  let found: string | undefined;
+  try {
+    JSON.parse(text, (name, value: unknown) => {
+      if (!name.isWellFormed() || (typeof value === "string" && !value.isWellFormed())) found ??= name;
+      return value;
+    });
+  } catch {
+    // The decoder reports it.
+  }
+  if (found === undefined) return undefined;
+  return createIssue("frame-surrogate", `\`${found.toWellFormed()}\` has an unpaired surrogate`);
 }
 
 /** Converts a framing fault to an issue. */

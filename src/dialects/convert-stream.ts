@@ -1,14 +1,19 @@
 /**
  * Converts a stream from one dialect to another, frame by frame: decode, stamp, encode. Events that the target cannot
- * carry are counted by type. State deltas are expanded to full states if receivers of the target do not know deltas;
- * states that cannot be expanded, and stored results of parts of a node, are omitted.
+ * carry are counted by type. Unpaired surrogates are joined or replaced with U+FFFD. State deltas are
+ * expanded to full states if receivers of the target do not know deltas; states that cannot be expanded, and stored
+ * results of parts of a node, are omitted.
  */
 import { type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
+import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
 import { RunStates } from "../protocol/run-states.ts";
+import { repairEvent, TextJoiner } from "../protocol/text-joiner.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
 import { createStamper } from "./stamp.ts";
+
+const MAX_RUNS = 1000;
 
 /** Options of `createStreamConverter`. */
 export interface ConvertOptions extends EncoderOptions {
@@ -49,6 +54,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const states = hasStates && (!to.carriesDeltas || options.strict === true) ? new RunStates() : undefined;
   const account = createAccount(to, options);
   const lost = new Map<string, number>();
+  /** By run, from the first unpaired surrogate on. */
+  let texts: BoundedMap<TextJoiner> | undefined;
   return {
     lost,
     get dropped() {
@@ -59,10 +66,22 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
     },
     convert(text) {
       const { records, issues } = decoder.decode(text);
-      if (records.length === 1) return { frames: write(records[0] as EventRecord), issues };
-      return { frames: records.flatMap(write), issues };
+      if (mayHaveUnpairedSurrogate(text)) texts ??= new BoundedMap<TextJoiner>(MAX_RUNS);
+      const whole = texts === undefined ? records : records.map(repair);
+      if (whole.length === 1) return { frames: write(whole[0] as EventRecord), issues };
+      return { frames: whole.flatMap(write), issues };
     },
   };
+
+  function repair(record: EventRecord): EventRecord {
+    const envelope = repairJson(record.envelope);
+    const { session_id = "", run_id = "", node_id } = envelope;
+    const key = `${session_id.length}:${session_id}${run_id}`;
+    const joiner = (texts as BoundedMap<TextJoiner>).getOrCreate(key, () => new TextJoiner());
+    // What is left of a text that ended is dropped: another frame would have no number in the stream.
+    joiner.endedBy(record.event, node_id);
+    return { envelope, event: joiner.join(repairEvent(record.event), node_id) };
+  }
 
   function write(record: EventRecord): readonly string[] {
     const { type } = record.event;

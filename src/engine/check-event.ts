@@ -5,6 +5,8 @@
  * - have no field that belongs to the envelope,
  * - have short names and IDs, because the events that close its calls and node runs repeat them,
  * - be plain JSON, so that the stored text reads back as the value that was checked.
+ *
+ * Unpaired surrogates become U+FFFD, except in a piece of a longer text, which `TextJoiner` completes.
  */
 import { dropNulls } from "../dialects/loom/decode.ts";
 import { type AnyEvent, isJsonObject, LoomError } from "../protocol/index.ts";
@@ -12,7 +14,7 @@ import { ENVELOPE } from "../protocol/envelope.ts";
 import { dropEnvelopeNames } from "../protocol/strict.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import { isPlainJson } from "./plain-json.ts";
-import { copyJson } from "../protocol/json.ts";
+import { repairEvent } from "../protocol/text-joiner.ts";
 
 /** Maximum characters of a name or ID in an event. Code `invalid_event`. */
 export const MAX_EVENT_NAME_LENGTH = 1024;
@@ -86,11 +88,11 @@ function isUnusual(event: AnyEvent, limit: number): boolean {
   return found;
 }
 
-/** Replaces the event with its JSON form and validates that: JSON is what gets stored. */
+/** Replaces the event with its JSON form, repairs that and validates it: JSON is what gets stored. */
 function rewrite(event: AnyEvent): AnyEvent {
   let copy: AnyEvent;
   try {
-    copy = copyJson(event);
+    copy = repairEvent(event);
   } catch (cause) {
     throw new LoomError("invalid_event", `\`${event.type}\` cannot be written as JSON`, {}, { cause });
   }

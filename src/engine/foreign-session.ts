@@ -24,7 +24,9 @@ import {
   isLoomError,
   LoomError,
 } from "../protocol/index.ts";
+import { repairJson } from "../protocol/json.ts";
 import { isTerminal, mayLackRun } from "../protocol/record.ts";
+import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent, MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import { ForeignCancels } from "./foreign-cancels.ts";
@@ -75,6 +77,7 @@ export interface ForeignRun {
 interface OpenForeignRun extends ForeignRun {
   readonly requestId: string | undefined;
   readonly work: OpenWork;
+  readonly texts: TextJoiner;
   /** The `run_end` of a completed run, held back until its reply arrives. */
   ending: EventDraft | undefined;
 }
@@ -183,9 +186,14 @@ export class ForeignSession {
     assertNodeId(envelope.node_id);
     const name = envelope.run_id;
     const ts = this.#timeOf(envelope.ts);
-    const extras = { ext: envelope.ext, isFiltered: envelope.prev_event_id !== undefined };
+    const ext = envelope.ext === undefined ? undefined : repairJson(envelope.ext);
+    const extras = { ext, isFiltered: envelope.prev_event_id !== undefined };
     const isPlain = envelope.ext === undefined && !extras.isFiltered;
-    const draft: EventDraft = { nodeId: envelope.node_id, event: checked, ...(isPlain ? {} : { extras }) };
+    const draft: EventDraft = {
+      nodeId: envelope.node_id?.toWellFormed(),
+      event: checked,
+      ...(isPlain ? {} : { extras }),
+    };
     let run = this.#open.get(name);
     // Without run IDs, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
@@ -199,7 +207,10 @@ export class ForeignSession {
 
   #writeToRun(name: string | undefined, run: OpenForeignRun, draft: EventDraft, ts: number): void {
     this.#stop.signal.throwIfAborted();
-    const named = { ...draft, runId: run.runId, event: this.#setActor(renameRun(draft.event, run.runId)) };
+    const { nodeId } = draft;
+    for (const rest of run.texts.endedBy(draft.event, nodeId)) this.#writeToRun(name, run, rest, ts);
+    const joined = run.texts.join(draft.event, nodeId);
+    const named = { ...draft, runId: run.runId, event: this.#setActor(renameRun(joined, run.runId)) };
     const isFirst = run.work.frames === 0 && run.ending === undefined;
     const own = isFirst ? { ...named, extras: { ...named.extras, ext: markForeign(named.extras?.ext) } } : named;
     if (run.ending === undefined && own.event.type === "run_end" && !isTerminal(own.event)) {
@@ -211,9 +222,9 @@ export class ForeignSession {
     const { lastId } = this.#push(name, run, counted, ts);
     run.ending = undefined;
     run.lastId = lastId;
-    for (const [index, { event, nodeId }] of counted.entries()) {
+    for (const [index, { event, nodeId: node_id }] of counted.entries()) {
       const event_id = lastId - counted.length + 1 + index;
-      run.work.add({ envelope: { event_id, ts, ...(nodeId === undefined ? {} : { node_id: nodeId }) }, event });
+      run.work.add({ envelope: { event_id, ts, ...(node_id === undefined ? {} : { node_id }) }, event });
     }
     if (!isTerminal(own.event)) return;
     const end = own.event.type === "run_end" ? (own.event as EventOf<"run_end">) : undefined;
@@ -269,6 +280,7 @@ export class ForeignSession {
       lastId: firstId,
       requestId,
       work: new OpenWork(),
+      texts: new TextJoiner(),
       ending: undefined,
     };
     this.#open.set(name, run);

@@ -160,7 +160,7 @@ export function quoteError(error: unknown): string {
   }
 }
 
-/** Limits a text that explains why something ended. */
+/** Limits a text that explains why something ended, and repairs it. */
 export function cutReason(text: string): string {
-  return shorten(text, MAX_REASON_LENGTH);
+  return shorten(text.toWellFormed(), MAX_REASON_LENGTH);
 }

@@ -1,10 +1,14 @@
-/** Checks whether a value survives a round trip through JSON. Dates, class instances and holes in arrays do not. */
+/**
+ * Checks whether a value survives a round trip through JSON and UTF-8. Dates, class instances, holes in arrays and
+ * unpaired surrogates do not.
+ */
 import { MAX_JSON_DEPTH } from "../protocol/json.ts";
 
-/** True if JSON writes the value unchanged. False if it is nested deeper than `depth`. */
+/** True if JSON in UTF-8 writes the value unchanged. False if it is nested deeper than `depth`. */
 export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boolean {
   switch (typeof value) {
     case "string":
+      return value.isWellFormed();
     case "boolean":
       return true;
     case "number":
@@ -23,7 +27,9 @@ export function isPlainJson(value: unknown, depth: number = MAX_JSON_DEPTH): boo
     return true;
   }
   if (prototype !== Object.prototype && prototype !== null) return false;
-  for (const name in value)
+  for (const name in value) {
+    if (!name.isWellFormed()) return false;
     if (!isPlainJson((value as { readonly [name: string]: unknown })[name], depth - 1)) return false;
+  }
   return true;
 }

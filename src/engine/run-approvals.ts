@@ -4,7 +4,7 @@
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import { type AnyEvent, LoomError } from "../protocol/index.ts";
-import type { ToolApprovalResultEvent } from "../protocol/events.generated.ts";
+import type { ToolApprovalEvent, ToolApprovalResultEvent } from "../protocol/events.generated.ts";
 import { findToolRule } from "../protocol/tool-rules.ts";
 import { ApprovalWaiters } from "./approval-waiters.ts";
 import type { ApprovalAnswer, OpenToolCall, OpenWork } from "./open-work.ts";
@@ -33,13 +33,19 @@ export class RunApprovals {
 
   /** Requests an approval unless it was requested before. Resolves to the answer when it is durable. */
   request(request: ApprovalRequest, nodeId: string | undefined): Promise<ApprovalAnswer> {
-    const { callId, name, arguments: args, expiresInMs = APPROVAL_MS } = request;
+    const { expiresInMs = APPROVAL_MS } = request;
+    const event = this.#writer.check({
+      type: "tool_approval",
+      call_id: request.callId,
+      name: request.name,
+      arguments: request.arguments,
+      expires_at: this.#host.now() + expiresInMs,
+    }) as ToolApprovalEvent & { readonly call_id: string };
+    // As checked, because the client answers with the digest of what it received.
+    const { call_id: callId, name, arguments: args } = event;
     const known = this.#work.findCall(callId);
     if (known?.approvalArguments === undefined) {
-      const expires_at = this.#host.now() + expiresInMs;
-      const digest = digestCall(name, args);
-      const event = { type: "tool_approval", call_id: callId, name, arguments: args, expires_at, digest } as const;
-      this.#writer.write([{ event: this.#writer.check(event), nodeId }], { isHandled: true });
+      this.#writer.write([{ event: { ...event, digest: digestCall(name, args) }, nodeId }], { isHandled: true });
     } else {
       if (digestCall(known.name, known.approvalArguments) !== digestCall(name, args))
         throw new LoomError(

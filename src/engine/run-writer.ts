@@ -13,6 +13,7 @@ import { type ClosingOptions, truncateTexts, needsCopy, type OpenWork } from "./
 import type { RunEndFields, RunFailure, RunHost, Settle } from "./run-contract.ts";
 import type { EventDraft, PushResult, PushOptions } from "./sequencer.ts";
 import { copyJson } from "../protocol/json.ts";
+import { TextJoiner } from "../protocol/text-joiner.ts";
 
 /** An event of a unit and the node run it belongs to. */
 export interface UnitEvent {
@@ -53,6 +54,7 @@ export class RunWriter {
   readonly #owner: WriterOwner;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
+  readonly #texts = new TextJoiner();
 
   constructor(host: RunHost, owner: WriterOwner, work: OpenWork, answer: AnswerText) {
     this.#host = host;
@@ -85,12 +87,14 @@ export class RunWriter {
   write(parts: readonly UnitEvent[], options: WriteOptions = NO_OPTIONS): PushResult {
     const { runId } = this.#owner;
     this.#owner.assertLive();
+    for (const { nodeId } of parts) assertNodeId(nodeId, Number.POSITIVE_INFINITY);
+    if (options.unchecked !== true) this.#assertNext(parts);
     const drafts: EventDraft[] = [];
     for (const { event, nodeId } of parts) {
-      assertNodeId(nodeId, Number.POSITIVE_INFINITY);
-      drafts.push({ runId, nodeId, event: needsCopy(event) ? copyJson(event) : event });
+      for (const rest of this.#texts.endedBy(event, nodeId)) drafts.push({ runId, ...rest });
+      const joined = this.#texts.join(event, nodeId);
+      drafts.push({ runId, nodeId, event: needsCopy(joined) ? copyJson(joined) : joined });
     }
-    if (options.unchecked !== true) this.#assertNext(drafts);
     let pushed: PushResult;
     try {
       pushed = this.#host.push(drafts, options);
@@ -106,10 +110,10 @@ export class RunWriter {
   }
 
   /** Checks only the first event of each call in a unit; the later ones follow from it. */
-  #assertNext(drafts: readonly EventDraft[]): void {
+  #assertNext(parts: readonly UnitEvent[]): void {
     let seen: Set<unknown> | undefined;
-    for (const { event, nodeId } of drafts) {
-      const callId = drafts.length === 1 ? undefined : (event as { readonly call_id?: unknown }).call_id;
+    for (const { event, nodeId } of parts) {
+      const callId = parts.length === 1 ? undefined : (event as { readonly call_id?: unknown }).call_id;
       if (callId !== undefined && seen?.has(callId) === true) continue;
       this.#work.assertNext(event, nodeId);
       if (callId !== undefined) (seen ??= new Set()).add(callId);
@@ -128,6 +132,11 @@ export class RunWriter {
   /** Returns the node run if it is open, else undefined. */
   insideOf(nodeId: string | undefined): string | undefined {
     return nodeId !== undefined && this.#work.isOpen(nodeId) ? nodeId : undefined;
+  }
+
+  /** Ends all texts: half a character that still waits for its rest becomes U+FFFD. */
+  endTexts(): void {
+    for (const { event, nodeId } of this.#texts.end()) this.writeClosing(event, nodeId);
   }
 
   /** Closes open work; see `OpenWork.listClosings`. */
@@ -167,7 +176,8 @@ export class RunWriter {
       frame_count: frames + records,
     });
     const drafts: EventDraft[] = [{ runId, event: runEnd }];
-    if (reply !== undefined) drafts.push({ runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text } });
+    if (reply !== undefined)
+      drafts.push({ runId, nodeId: reply.nodeId, event: { type: "reply", reply: reply.text.toWellFormed() } });
     const settled = settle === undefined ? [] : [settle(sequencer.nextId)];
     return this.#host.push(drafts, { force: true, settle: settled, ts });
   }

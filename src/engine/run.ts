@@ -6,7 +6,7 @@
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
 import { type AnyEvent, isLoomError, LoomError, type ToolRules } from "../protocol/index.ts";
-import type { ErrorEvent, NodeExitEvent, ToolCallEvent } from "../protocol/events.generated.ts";
+import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolCallEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
 import { type ExitOptions, describeError, type NodeHost, NodeRun, cutReason } from "./node-run.ts";
@@ -91,7 +91,8 @@ export class Run {
     this.sessionId = host.sessionId;
     this.runId = origin.runId;
     this.requestId = origin.requestId;
-    this.message = origin.message;
+    // `start` rejects a message that is not a string.
+    this.message = typeof origin.message === "string" ? origin.message.toWellFormed() : origin.message;
     this.agent = origin.agent;
     this.attachments = origin.attachments ?? [];
     this.actor = origin.actor;
@@ -244,10 +245,11 @@ export class Run {
   enter(name: string, parent?: string): NodeRun {
     this.#assertLive();
     const event = this.#writer.check({ type: "node_enter", id: name, ...dropUndefined({ parent }) });
-    const nodeId = `run-${name}-${this.#work.nodeRuns + 1}`;
+    const { id } = event as NodeEnterEvent;
+    const nodeId = `run-${id}-${this.#work.nodeRuns + 1}`;
     this.#writer.write([{ event, nodeId }]);
     this.#lastNodeId = nodeId;
-    return new NodeRun(this.#nodeHost, nodeId, name);
+    return new NodeRun(this.#nodeHost, nodeId, id);
   }
 
   #exitNode(nodeId: string, id: string, result: NodeExitEvent["result"], around: ExitOptions): PushResult {
@@ -317,8 +319,9 @@ export class Run {
     assertNodeId(nodeId, this.#host.maxNameLength);
     if (reply != null) checkEvent({ type: "reply", reply });
     try {
+      this.#writer.endTexts();
       const text = reply ?? this.#answer.toString();
-      const producer = nodeId ?? this.#answer.nodeId ?? this.#lastNodeId;
+      const producer = nodeId?.toWellFormed() ?? this.#answer.nodeId ?? this.#lastNodeId;
       return await this.#end({
         end: { status: "completed", ...(summary === undefined ? {} : { summary }) },
         reply: { text, nodeId: producer },
@@ -438,6 +441,7 @@ export class Run {
 
   async #end({ end, reply, reason, code, settle }: RunEnding): Promise<RunEnd> {
     this.#writer.check({ ...end, type: "run_end" });
+    this.#writer.endTexts();
     this.close({ reason, code });
     let pushed: PushResult;
     try {

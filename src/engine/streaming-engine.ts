@@ -191,7 +191,9 @@ export class StreamingEngine {
     return this.#post(({ run, node }) => {
       if (status !== "success" && status !== "failed") throw invalid("status", "`status` must be success or failed");
       if (result != null && !isJsonObject(result)) throw invalid("result", "`result` must be an object");
-      const call = run.work.findCall(toolId);
+      // Callers in JavaScript may pass anything.
+      const id: unknown = toolId;
+      const call = typeof id === "string" ? run.work.findCall(id.toWellFormed()) : undefined;
       if (call?.name === undefined) throw invalid("tool_id", `There is no open call ${toolId}`);
       const value =
         status === "success"

@@ -118,6 +118,7 @@ function checkChannels(channels: Channels): void {
   for (const [name, channel] of Object.entries(channels)) {
     const path = `channels.${name}`;
     if (name === "__proto__" || name === "") throw invalid(path, "a channel name must not be empty or `__proto__`");
+    if (!name.isWellFormed()) throw invalid(path, "a channel name must not have an unpaired surrogate");
     const { kind } = channel;
     const initial: unknown = channel.initial;
     if (!isPlainJson(initial)) throw invalid(path, "the initial value must be plain JSON");

@@ -8,7 +8,7 @@ import { isPlainJson } from "../engine/plain-json.ts";
 import { isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { ChannelPatch, StatePatch } from "../protocol/state-patch.ts";
 import type { Channel, Channels } from "./graph.ts";
-import { copyJson, isDeeperThan, MAX_JSON_DEPTH } from "../protocol/json.ts";
+import { copyJson, isDeeperThan, MAX_JSON_DEPTH, repairJson } from "../protocol/json.ts";
 
 type Values = { [channel: string]: Json };
 type MutablePatch = { [channel: string]: ChannelPatch };
@@ -259,7 +259,7 @@ function toJson(value: unknown, what: string): Json {
   if (isPlainJson(value, MAX_DEPTH)) return value as Json;
   try {
     if (isDeeperThan(value, MAX_DEPTH)) throw new TypeError("it is nested too deeply");
-    const copy = copyJson(value) as Json | undefined;
+    const copy = repairJson(value) as Json | undefined;
     if (copy !== undefined) return copy;
   } catch (cause) {
     throw new LoomError("node_failed", `${what} cannot be written as JSON`, {}, { cause });

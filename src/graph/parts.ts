@@ -12,6 +12,7 @@ import type { NodeRun } from "../engine/index.ts";
 import { isPlainJson } from "../engine/plain-json.ts";
 import { type AnyEvent, isJsonObject, type Json, type JsonObject, LoomError } from "../protocol/index.ts";
 import type { UpdatesEvent } from "../protocol/events.generated.ts";
+import { repairJsonText } from "../protocol/json.ts";
 import type { InterruptAnswer, OnceOptions, PartContext } from "./graph.ts";
 import { createInterruptEnd } from "./graph-events.ts";
 import type { GraphHost } from "./graph-host.ts";
@@ -216,10 +217,11 @@ function findFault(key: string, name: string | undefined): string | undefined {
   return name === "" ? "The name of a part must not be empty" : undefined;
 }
 
-/** Returns the value as JSON; undefined becomes null. */
+/** Returns the value as JSON; undefined becomes null, and an unpaired surrogate U+FFFD. */
 function copy(value: unknown): Json {
-  if (typeof value === "string" || typeof value === "boolean") return value;
-  return JSON.parse(JSON.stringify(value ?? null) ?? "null") as Json;
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value === "boolean") return value;
+  return JSON.parse(repairJsonText(JSON.stringify(value ?? null) ?? "null")) as Json;
 }
 
 /** Writes the events of the part, its result, and the end of its node run, in one append. */

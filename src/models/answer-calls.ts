@@ -3,7 +3,7 @@
  * unique within the answer and the conversation before it, and an index.
  */
 import { isJsonObject, type JsonObject } from "../protocol/index.ts";
-import { isDeeperThan } from "../protocol/json.ts";
+import { isDeeperThan, mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
 import { ProviderMetadata } from "./provider-metadata.ts";
 import type { ModelRequest, ModelToolCall, ToolCallPart } from "./model.ts";
 
@@ -126,7 +126,9 @@ function readInput(text: string): JsonObject | undefined {
   if (text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
-    return isJsonObject(value) && !isDeeperThan(value) ? value : undefined;
+    if (!isJsonObject(value) || isDeeperThan(value)) return undefined;
+    // The tool receives what the log shows, which has no unpaired surrogates.
+    return mayHaveUnpairedSurrogate(text) ? repairJson(value) : value;
   } catch {
     return undefined;
   }

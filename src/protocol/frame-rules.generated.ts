@@ -11,6 +11,7 @@ export const FRAME_RULE_INFO = {
   "frame-json": { level: "error", section: "001 §3", perFrame: true },
   "frame-object": { level: "error", section: "001 §3", perFrame: true },
   "frame-kind": { level: "error", section: "001 §4.1", perFrame: true },
+  "frame-surrogate": { level: "warning", section: "001 §3", perFrame: true },
   "field-missing": { level: "error", section: "001 §4.2", perFrame: true },
   "field-type": { level: "error", section: "001 §4.2", perFrame: true },
   "field-value": { level: "error", section: "001 §4.2", perFrame: true },

@@ -39,6 +39,15 @@ export const FRAME_RULES = {
     section: "001 §4.1",
     about: { en: "The kind of a frame cannot be determined", zh: "无法判断帧的种类" },
   },
+  "frame-surrogate": {
+    perFrame: true,
+    level: "warning",
+    section: "001 §3",
+    about: {
+      en: "A text has half a character (an unpaired surrogate), which UTF-8 cannot represent",
+      zh: "文本含有半个字符（不成对的代理项），UTF-8 无法表示",
+    },
+  },
   "field-missing": {
     perFrame: true,
     level: "error",

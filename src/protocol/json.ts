@@ -38,6 +38,23 @@ export function copyJson<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
+/** Like `copyJson`, with U+FFFD for each unpaired surrogate in a name or text. */
+export function repairJson<T>(value: T): T {
+  return JSON.parse(repairJsonText(JSON.stringify(value))) as T;
+}
+
+/** False if a JSON text has no unpaired surrogate; true if it may have one. */
+export function mayHaveUnpairedSurrogate(text: string): boolean {
+  return /\\u[dD][89a-fA-F]/.test(text) || !text.isWellFormed();
+}
+
+/** `JSON.stringify` escapes a surrogate only if it is unpaired. */
+export function repairJsonText(text: string): string {
+  if (!text.includes("\\ud")) return text;
+  // Matches every escape, so that the text `\\ud` of an escaped backslash stays.
+  return text.replaceAll(/\\(?:ud[89a-f]..|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
+}
+
 /** Returns the fields for which `keep` returns true, in their order. */
 export function keepFields<V>(
   value: { readonly [name: string]: V },
