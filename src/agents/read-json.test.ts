@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readLastObject } from "./read-json.ts";
+import { findField, listJson, listObjectsIn } from "./read-json.ts";
 
-describe("readLastObject", () => {
+const readFirst = (text: string): unknown => listJson(text).next().value;
+
+describe("listJson", () => {
   it.each<[string, string, object | undefined]>([
     ["alone", '{"score": 0.5}', { score: 0.5 }],
     ["after words", 'Good.\n{"score": 0.5}', { score: 0.5 }],
@@ -14,11 +16,15 @@ describe("readLastObject", () => {
     ["before words with braces", '{"a": 1} {not JSON}', { a: 1 }],
     ["after an unclosed brace", 'a set { of things\n{"a": {"b": 1}}', { a: { b: 1 } }],
     ["of prose", "I would say eight of ten.", undefined],
-    ["of an array", "[1, 2]", undefined],
-    ["of numbers that JSON does not have", '{"score": NaN}', undefined],
+    ["of an array", "[1, 2]", [1, 2]],
+    ["with single quotes and Python words", "{'a': True, 'b': None}", { a: true, b: null }],
+    ["with bare keys, a comment and a comma at the end", '{a: 1, // one\n b: "x",}', { a: 1, b: "x" }],
+    ["with a fraction", "{score: 7/10, solved: false}", { score: "7/10", solved: false }],
+    ["with Chinese punctuation", '{"a"：1，"b"：2}', { a: 1, b: 2 }],
+    ["with missing commas", '{"a": 1\n "b": 2}', { a: 1, b: 2 }],
     ["cut in the middle", '{"score": 0.', undefined],
   ])("%s", (_, text, found) => {
-    expect(readLastObject(text)).toEqual(found);
+    expect(readFirst(text)).toEqual(found);
   });
 
   it("finds the object after any text", () => {
@@ -27,15 +33,24 @@ describe("readLastObject", () => {
         fc.string({ unit: fc.constantFrom("a", '"', "}", "\n", "\\", "[") }),
         fc.dictionary(fc.string(), fc.jsonValue()),
         (words, value) => {
-          expect(readLastObject(`${words}\n${JSON.stringify(value)}`)).toEqual(JSON.parse(JSON.stringify(value)));
+          expect(readFirst(`${words}\n${JSON.stringify(value)}`)).toEqual(JSON.parse(JSON.stringify(value)));
         },
       ),
     );
   });
 
+  it("finds fields whatever their case, also inside a wrapper", () => {
+    const [, inner] = listObjectsIn('{"Result": [{"Is_Solved": true}]}');
+    expect(findField(inner ?? {}, "solved", "issolved")).toBe(true);
+  });
+
   it("handles slow inputs in bounded time", () => {
-    expect(readLastObject("{".repeat(1_000_000))).toBeUndefined();
-    expect(readLastObject("{}".repeat(500_000))).toEqual({});
-    expect(readLastObject("{x}".repeat(300_000))).toBeUndefined();
+    const started = performance.now();
+    for (const text of [`{'${"a'".repeat(100_000)}}`, `{"${'a" '.repeat(10_000)}}`, "{a:`".repeat(50_000)])
+      for (const value of listJson(text)) expect(value).toBeTypeOf("object");
+    expect(performance.now() - started).toBeLessThan(10_000);
+    expect(readFirst("{".repeat(1_000_000))).toBeUndefined();
+    expect(readFirst("{}".repeat(500_000))).toEqual({});
+    expect(readFirst("{x}".repeat(300_000))).toBeUndefined();
   });
 });

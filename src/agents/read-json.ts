@@ -1,40 +1,105 @@
 /**
- * Finds JSON in the text of a model: the last complete object, also inside a code fence or a sentence. Callers check
- * whether the object has the expected fields.
+ * Finds JSON in the text of a model, also inside a code fence or a sentence. JSON with faults that models make is
+ * repaired: single quotes, keys without quotes, trailing commas, comments, `True`. Callers check the fields.
+ *
+ * Invariant: JSON that was cut off is never completed, because its last value may be wrong.
  */
-import { isJsonObject, type JsonObject } from "../protocol/index.ts";
+import { jsonrepair } from "jsonrepair";
+import { isJsonObject, type Json, type JsonObject } from "../protocol/index.ts";
 
 /** Only this many characters from the end are searched. */
 const MAX_CHARACTERS = 400_000;
-/** Maximum objects to parse, and maximum characters to parse after an unclosed brace. */
+/** Maximum values to parse, and maximum characters to parse after an unclosed brace. */
 const MAX_TRIES = 100;
 const MAX_PARSED = 500_000;
+/** Maximum characters to repair. The time for hostile text grows with their square: 0.7 s for this many. */
+const MAX_REPAIRED = 32_000;
 
-/** Returns the last JSON object in the text, or undefined. */
-export function readLastObject(text: string): JsonObject | undefined {
-  const read = text.slice(-MAX_CHARACTERS);
-  const spans = listObjects(read);
-  for (const [from, to] of spans.toReversed().slice(0, MAX_TRIES)) {
-    const found = parse(read.slice(from, to));
-    if (found !== undefined) return found;
+/** Lists the JSON objects and arrays of a text: the whole text or a code fence first, then the last one first. */
+export function* listJson(text: string): Generator<JsonObject | readonly Json[]> {
+  const read = text.slice(-MAX_CHARACTERS).replace(/^\uFEFF/, "");
+  const repair = { left: MAX_REPAIRED };
+  for (const part of [read, ...listFences(read).toReversed().slice(0, MAX_TRIES)]) {
+    const value = isBracketed(part.trim()) ? parse(part, repair) : undefined;
+    if (value !== undefined) yield value;
   }
-  return readAfterOpenBrace(read);
+  for (const [from, to] of listObjects(read).toReversed().slice(0, MAX_TRIES)) {
+    const value = parse(read.slice(from, to), repair);
+    if (value !== undefined) yield value;
+  }
+  for (const [open, close] of [
+    ["[", "]"],
+    ["{", "}"],
+  ] as const) {
+    const value = readAfterOpen(read, open, close, repair);
+    if (value !== undefined) yield value;
+  }
+}
+
+/** Returns the field with one of these names, ignoring case, spaces and punctuation in its key. */
+export function findField(object: JsonObject, ...names: readonly string[]): Json | undefined {
+  for (const name of names) {
+    if (Object.hasOwn(object, name)) return object[name];
+    const key = Object.keys(object).find((one) => simplify(one) === name);
+    if (key !== undefined) return object[key];
+  }
+  return undefined;
+}
+
+/** Lists objects that may have the expected fields: those found, and those that are alone inside them. */
+export function* listObjectsIn(text: string): Generator<JsonObject> {
+  for (const value of listJson(text)) {
+    let inner: Json | undefined = value as Json;
+    for (let depth = 0; depth < 3 && inner !== undefined; depth++) {
+      if (isJsonObject(inner)) yield inner;
+      const inside: readonly Json[] = Array.isArray(inner) ? inner : isJsonObject(inner) ? Object.values(inner) : [];
+      const objects: readonly Json[] = inside.filter((one) => isJsonObject(one) || Array.isArray(one));
+      inner = objects.length === 1 ? objects[0] : undefined;
+    }
+  }
+}
+
+/** Removes the marks of code fences. */
+export function removeFences(text: string): string {
+  return text.replaceAll(/^[ \t\uFEFF]*(?:```|~~~)[^\n]*$/gm, "");
+}
+
+/** True if the text ends inside JSON, so that its last value may be incomplete. */
+export function isCutOff(text: string): boolean {
+  return text.lastIndexOf("{") > text.lastIndexOf("}");
+}
+
+function isBracketed(text: string): boolean {
+  return (text.startsWith("{") && text.endsWith("}")) || (text.startsWith("[") && text.endsWith("]"));
+}
+
+function simplify(key: string): string {
+  return key.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** Contents of code fences. */
+function listFences(text: string): readonly string[] {
+  return text
+    .split(/^[ \t\uFEFF]*(?:```|~~~)[^\n]*$/m)
+    .filter((_, index) => index % 2 === 1)
+    .map((block) => block.trim());
 }
 
 /**
- * Handles prose with an unclosed brace, which hides everything after it. The first brace that begins an object is the
- * outermost.
+ * Handles prose with an unclosed brace, which hides everything after it. The first brace that begins a value is the
+ * outermost. Prose is not repaired unless nothing else is left.
  */
-function readAfterOpenBrace(text: string): JsonObject | undefined {
-  const end = text.lastIndexOf("}") + 1;
+function readAfterOpen(text: string, open: string, close: string, repair: { left: number }) {
+  const end = text.lastIndexOf(close) + 1;
   let from = -1;
   for (let parsed = 0; parsed < MAX_PARSED; parsed += end - from) {
-    from = text.indexOf("{", from + 1);
-    if (from < 0 || from >= end) return undefined;
-    const found = parse(text.slice(from, end));
+    from = text.indexOf(open, from + 1);
+    if (from < 0 || from >= end) break;
+    const found = parse(text.slice(from, end), { left: 0 });
     if (found !== undefined) return found;
   }
-  return undefined;
+  const first = text.indexOf(open);
+  return first < 0 || first >= end ? undefined : parse(text.slice(first, end), repair);
 }
 
 /** Finds the outermost pairs of braces in one pass. Braces in JSON strings are ignored. */
@@ -63,11 +128,35 @@ function listObjects(text: string): readonly (readonly [from: number, to: number
   return found;
 }
 
-function parse(text: string): JsonObject | undefined {
+function parse(text: string, repair: { left: number }): JsonObject | readonly Json[] | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return accept(JSON.parse(text));
   } catch {
-    return undefined;
+    if (text.length > repair.left) return undefined;
+    repair.left -= text.length;
   }
+  // The library reads the other kinds of comments.
+  const plain = text.replaceAll(/^[ \t]*#[^\n]*$/gm, "");
+  for (const faulty of [plain, respell(plain)]) {
+    try {
+      return accept(JSON.parse(jsonrepair(faulty)));
+    } catch {
+      // Not JSON in this spelling.
+    }
+  }
+  return undefined;
+}
+
+function accept(value: unknown): JsonObject | readonly Json[] | undefined {
+  if (Array.isArray(value)) return value as readonly Json[];
+  return isJsonObject(value) ? value : undefined;
+}
+
+/** Spells numbers such as `7/10` and `+1` as JSON, and Chinese punctuation as ASCII. */
+function respell(text: string): string {
+  return text
+    .replaceAll("：", ":")
+    .replaceAll("，", ",")
+    .replaceAll(/:\s{0,9}(\d{1,9}(?:\.\d{1,9})?\s{0,9}(?:\/|out of)\s{0,9}\d{1,9})/g, ': "$1"')
+    .replaceAll(/:\s{0,9}\+(?=[\d.])/g, ": ");
 }

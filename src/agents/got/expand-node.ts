@@ -7,7 +7,9 @@
  */
 import type { PartContext } from "../../graph/index.ts";
 import type { ErrorEvent } from "../../protocol/events.generated.ts";
-import { readLastObject } from "../read-json.ts";
+import { removeThinking } from "../../models/think-tags.ts";
+import { findField, listObjectsIn, removeFences } from "../read-json.ts";
+import { findLast, readTruth, TRUTH } from "../read-score.ts";
 import { askForJson, createWarning, type Execution } from "./execution.ts";
 import { describeExpansion, type Plan, type PlanNode } from "./plan.ts";
 import { askForExpansion, askIfComplex, type KnownResult } from "./prompts.ts";
@@ -46,8 +48,8 @@ export async function expandNode(
   if (findRoom() < MIN_ROOM || part.has("think-1")) return undefined;
   const isComplex = await part.once("complex", async (inner): Promise<boolean> => {
     const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known));
-    const complex = readLastObject(text)?.["complex"];
-    if (typeof complex !== "boolean")
+    const complex = readComplex(text);
+    if (complex === undefined)
       inner.emitWithResult(complain(`The model did not say whether ${node.id} is complex; it is not expanded`));
     return complex === true;
   });
@@ -82,4 +84,20 @@ function createExpansionKey(id: string): string {
 function recordExpansion(execution: Execution, id: string, plan: Plan): void {
   execution.expansions.set(id, plan);
   execution.total += plan.nodes.length;
+}
+
+const COMPLEX = new RegExp(
+  String.raw`(?:\bcomplex|复杂)[\s*_"'\x60]{0,4}(?:[:：=]|\bis\b)?[\s*_"'\x60]{0,4}${TRUTH}`,
+  "gi",
+);
+const BARE = /^[\s*_"'`]*(true|false|yes|no|是|否|不是)(?:\b|(?![\p{L}\p{N}]))/iu;
+
+/** Returns whether the task is complex; undefined if the answer does not say. */
+export function readComplex(said: string): boolean | undefined {
+  const text = removeThinking(said);
+  for (const object of listObjectsIn(text)) {
+    const complex = readTruth(findField(object, "complex", "iscomplex", "split"));
+    if (complex !== undefined) return complex;
+  }
+  return readTruth(findLast(text, COMPLEX)?.[1] ?? BARE.exec(removeFences(text))?.[1]);
 }

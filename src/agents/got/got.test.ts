@@ -256,7 +256,7 @@ describe("a graph of thoughts", () => {
 
   it("uses the scores of the second answer", async () => {
     const plan = listNodes([{ id: "a" }, { id: "b" }, { id: "best", needs: ["a", "b"], operation: "score" }]);
-    const said = [{ scores: { a: 7, b: 1 } }, { scores: { a: 0, b: 1 } }] as const;
+    const said = [{ scores: { a: 700, b: 1 } }, { scores: { a: 0, b: 1 } }] as const;
     const fixture = await createGotFixture({ plan, scores: ({ turn }) => said[turn] ?? null });
     await (
       await fixture.ask("Why?")

@@ -7,7 +7,9 @@
  */
 import { Buffer } from "node:buffer";
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
-import { readLastObject } from "../read-json.ts";
+import { removeThinking } from "../../models/think-tags.ts";
+import { listJson } from "../read-json.ts";
+import { normalizePlan } from "./normalize-plan.ts";
 import { describePlan, type ThoughtOperation, nestPlan, type Plan, type PlanNode } from "./plan.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
@@ -28,11 +30,19 @@ const MAX_QUOTE = 60;
 
 /** With `inside`, the IDs of the plan are prefixed with the ID of the node it expands. */
 export function readPlan(text: string, maxNodes: number, inside?: string): PlanOutcome {
-  const found = readLastObject(text);
-  return found === undefined ? fail("it contains no JSON object") : validatePlan(found, maxNodes, inside);
+  let fault: PlanOutcome | undefined;
+  for (const found of listJson(removeThinking(text))) {
+    const plan = normalizePlan(found as Json);
+    const outcome = validatePlan(plan ?? (found as Json), maxNodes, inside);
+    if (outcome.ok) return outcome;
+    // The fault of a plan says more than that of another object.
+    if (plan !== undefined) return outcome;
+    fault ??= outcome;
+  }
+  return fault ?? fail("it contains no JSON object");
 }
 
-/** Validates a plan that is already parsed. */
+/** Validates a plan in the form that was asked for. */
 export function validatePlan(given: Json, maxNodes: number, inside?: string): PlanOutcome {
   const listed = isJsonObject(given) ? given["nodes"] : undefined;
   if (!Array.isArray(listed)) return fail('the object has no array "nodes"');

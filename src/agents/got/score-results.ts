@@ -4,8 +4,10 @@
  */
 import type { PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import { isJsonObject } from "../../protocol/index.ts";
-import { readLastObject } from "../read-json.ts";
+import { isJsonObject, type Json } from "../../protocol/index.ts";
+import { removeThinking } from "../../models/think-tags.ts";
+import { findField, listJson } from "../read-json.ts";
+import { readScores } from "../read-score.ts";
 import { askForJson, createWarning, type Execution, type ThoughtOutcome } from "./execution.ts";
 import { type PlanNode, toLabel } from "./plan.ts";
 import { askForScores, askForScoresAgain, type KnownResult } from "./prompts.ts";
@@ -23,7 +25,7 @@ export async function scoreResults(
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<Scores> =>
     part.once(`score-${call}`, async (inner): Promise<Scores> => {
       const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages);
-      const scores = fault ?? readScores(text, known);
+      const scores = fault ?? readResultScores(text, known);
       if (typeof scores !== "string") return { scores };
       if (call === 2) {
         const message = `The model gave no valid scores for ${node.id} (${scores}); the first result is kept`;
@@ -47,14 +49,35 @@ export async function scoreResults(
 }
 
 /** Returns one score per result, or the fault. */
-function readScores(text: string, known: readonly KnownResult[]): readonly number[] | string {
-  const given = readLastObject(text)?.["scores"];
-  if (!isJsonObject(given)) return 'there is no JSON object with "scores"';
-  const scores: number[] = [];
-  for (const { id } of known) {
-    const score = Object.hasOwn(given, id) ? given[id] : undefined;
-    if (typeof score !== "number" || !(score >= 0 && score <= 1)) return `${id} has no score from 0 to 1`;
-    scores.push(score);
+export function readResultScores(text: string, known: readonly Pick<KnownResult, "id">[]): readonly number[] | string {
+  let fault: string | undefined;
+  for (const value of listJson(removeThinking(text))) {
+    const listed = listGiven(value as Json, known);
+    if (listed === undefined) continue;
+    const scores = readScores(listed);
+    const missing = known.find((_, index) => scores[index] === undefined);
+    if (missing === undefined) return scores as readonly number[];
+    fault ??= `${missing.id} has no score from 0 to 1`;
   }
-  return scores;
+  return fault ?? 'there is no JSON object with "scores"';
+}
+
+/** The values of the results, from an object by ID, a list of objects with ID and score, or a list in their order. */
+function listGiven(value: Json, known: readonly Pick<KnownResult, "id">[]): readonly (Json | undefined)[] | undefined {
+  const given = isJsonObject(value) ? (findField(value, "scores", "ratings", "results") ?? value) : value;
+  if (Array.isArray(given)) {
+    const items = given as readonly Json[];
+    if (!items.every(isJsonObject)) return items.length === known.length ? items : undefined;
+    const pairs = items.map((item) => [
+      findField(item, "id", "result", "name"),
+      findField(item, "score", "rating", "value"),
+    ]);
+    return known.map(
+      ({ id }) => pairs.find(([name]) => name === id || String(name).toLowerCase() === id.toLowerCase())?.[1],
+    );
+  }
+  if (!isJsonObject(given)) return undefined;
+  const byName = new Map(Object.entries(given).map(([name, score]) => [name.trim().toLowerCase(), score]));
+  const found = known.map(({ id }) => (Object.hasOwn(given, id) ? given[id] : byName.get(id.toLowerCase())));
+  return given === value && found.every((score) => score === undefined) ? undefined : found;
 }

@@ -1,7 +1,8 @@
 /**
  * Decides which rated thoughts to continue, keep for later or prune. A pure function.
  *
- * Invariant: with `value`, a continued thought reaches the threshold and is above 0, or solves the question. With
+ * Invariant: with `value`, a continued thought reaches the threshold and is above 0, solves the question, or has an unknown
+ * rating. With
  * `vote`, nothing is a dead end; thoughts without votes come last.
  */
 import type { ThoughtStatus } from "./tot-state.ts";
@@ -11,7 +12,12 @@ export interface JudgedThought {
   readonly id: string;
   readonly score: number;
   readonly isSolved: boolean;
+  /** True if no rating could be read. The score is then neutral, and the thought is not a dead end. */
+  readonly isUnknown?: boolean;
 }
+
+/** The score of a thought whose rating is unknown. */
+export const NEUTRAL_SCORE = 0.5;
 
 export interface ThoughtChoice {
   /** Index of the best thought; a solution comes before any other. */
@@ -36,7 +42,8 @@ export function chooseThoughts(
     .map((thought, index) => ({ ...thought, index }))
     .toSorted((a, b) => Number(b.isSolved) - Number(a.isSolved) || b.score - a.score || a.index - b.index);
   const [first] = order;
-  const isGood = ({ score, isSolved }: JudgedThought): boolean => isSolved || (score > 0 && score >= threshold);
+  const isGood = ({ score, isSolved, isUnknown = false }: JudgedThought): boolean =>
+    isSolved || isUnknown || (score > 0 && score >= threshold);
   const good = evaluate === "vote" ? order : order.filter(isGood);
   // The last level has no children, so one thought is enough for the answer.
   const isLast = depth >= maxDepth;

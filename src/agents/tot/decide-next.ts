@@ -30,7 +30,7 @@ const MAX_NAMED = 5000;
 
 export function decideNext(context: TotContext, state: TotState, node: NodeContext): SearchDecision {
   const { search } = context;
-  const { frontier, best, backtracks, made, solved, startedAt, tokens, isShort } = state;
+  const { frontier, best, backtracks, made, solved, startedAt, tokens, isShort, isUnread } = state;
   const end = (outcome: SearchOutcome, spent?: string): SearchDecision => {
     if (spent !== undefined) node.emitWithResult(describeSpent(spent));
     reportEnd(context, state, node, outcome, spent === undefined);
@@ -49,8 +49,9 @@ export function decideNext(context: TotContext, state: TotState, node: NodeConte
     // With `maxBacktracks: 0`, this is expected.
     return end("unsolved", backtracks === 0 ? undefined : `its limit of ${search.maxBacktracks} backtracks`);
   }
-  // Thoughts were left out or not rated, so no branch is known to be dead.
+  // Thoughts were left out, not rated or not read, so no branch is known to be dead.
   if (isShort) return end("unsolved", spent ?? `its limit of ${search.maxThoughts} thoughts`);
+  if (isUnread) return end("unsolved");
   return end(best !== null && measureDepth(best) >= search.maxDepth ? "unsolved" : "dead");
 }
 

@@ -27,7 +27,12 @@ const FRAME_BYTES = 40;
 
 /** The stored part of an answer. Calls in `left` are closed by then, and there may be thousands. */
 type StoredExpansion = Omit<ParsedThoughts, "left">;
-type ExpansionAnswer = StoredExpansion & { readonly tokens: number; readonly failure?: CallFailure };
+type ExpansionAnswer = StoredExpansion & {
+  readonly tokens: number;
+  readonly failure?: CallFailure;
+  /** True if there is no step although the model did not say so: its answer was cut off or only reasoning. */
+  readonly isUnread?: boolean;
+};
 
 interface ExpansionCall {
   readonly parent: string;
@@ -56,7 +61,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const name = calls.length === 1 ? undefined : search.generate;
   const expansions = groupCalls(calls);
   const failed = new FailedCalls();
-  let { tokens, isShort } = state;
+  let { tokens, isShort, isUnread } = state;
 
   await runConcurrently(calls, search.concurrency, async (call) => {
     const { parent, index, max, isWhole } = call;
@@ -76,7 +81,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
       };
       const answer = await node.once(key, work, { name, recover });
       failed.record(answer);
-      if (answer.failure !== undefined) isShort = true;
+      if (answer.failure !== undefined || answer.isUnread === true) isUnread = true;
       tokens += answer.tokens;
       expansion.answers[index] = answer;
     } else isShort = true;
@@ -102,7 +107,7 @@ export async function expandThoughts(context: TotContext, state: TotState, node:
   const halves = results.filter(({ isHalf }) => isHalf).length;
   if (halves > 0) node.emitWithResult(createWarning(`${halves} answers of the model were cut off`, stage));
   const made = state.made + sum(Object.values(children));
-  return { thoughts, children, tokens, made, isShort, rounds: state.rounds + 1 };
+  return { thoughts, children, tokens, made, isShort, isUnread, rounds: state.rounds + 1 };
 }
 
 function groupCalls(calls: readonly ExpansionCall[]): ReadonlyMap<string, PendingExpansion> {
@@ -151,10 +156,12 @@ async function ask(
     withTools: true,
     ...(isSample ? { sample: index } : {}),
   });
-  if (thought === undefined) return { ...NOTHING, cut: 1, tokens };
+  if (thought === undefined) return { ...NOTHING, cut: 1, tokens, isUnread: true };
   const { left, ...result } = isSample ? readSample(thought, limits) : readProposals(thought, limits);
   await closeCalls(context, left, "the call was left out");
-  return { ...result, tokens };
+  const isReasoning = thought.content.every(({ type }) => type === "reasoning") && thought.content.length > 0;
+  const isUnread = result.candidates.length === 0 && (result.isHalf || result.cut > 0 || isReasoning);
+  return { ...result, tokens, ...(isUnread ? { isUnread } : {}) };
 }
 
 function announce(part: PartContext, parent: string, candidates: readonly CandidateThought[]): void {

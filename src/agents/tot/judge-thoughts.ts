@@ -9,10 +9,10 @@ import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Json } from "../../protocol/index.ts";
 import { runConcurrently } from "../run-concurrently.ts";
-import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
-import { chooseThoughts, type JudgedThought } from "./choose-thoughts.ts";
+import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext, type TotReply } from "./ask-model.ts";
+import { chooseThoughts, type JudgedThought, NEUTRAL_SCORE } from "./choose-thoughts.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForJsonAgain, askForValue, askForVote } from "./prompts.ts";
+import { askForRatingAgain, askForValue, askForVote } from "./prompts.ts";
 import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
 import {
   findParent,
@@ -31,17 +31,21 @@ import { shorten } from "../../protocol/cut-text.ts";
 /** Maximum characters of an invalid answer that are shown to the model again. */
 const MAX_SHOWN = 2000;
 
-/** `verdict` is null if both answers were invalid. */
+/** `verdict` is null if both answers were unreadable. */
 type StoredVerdict<T extends Json> = {
   readonly verdict: T | null;
   readonly tokens: number;
   readonly failure?: CallFailure;
+  /** Why the second answer could not be read. */
+  readonly fault?: string;
 };
 
 interface LevelVerdicts {
   /** Thoughts rated before a budget was used up. */
   readonly judged: readonly JudgedThought[];
+  /** Number of answers that could not be read, and the fault of the first. */
   readonly faults: number;
+  readonly fault: string;
   readonly tokens: number;
 }
 
@@ -50,14 +54,22 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
   const { frontier: parents } = state;
   const made = parents.flatMap((parent) => listChildren(state, parent));
   const jury = new ThoughtJudge(context, state, node);
-  const { judged, faults, tokens } = await (search.evaluate === "value" ? jury.value(made) : jury.vote(made));
+  const { judged, faults, fault, tokens } = await (search.evaluate === "value" ? jury.value(made) : jury.vote(made));
   const ids = judged.map(({ id }) => id);
   const isShort = state.isShort || ids.length < made.length;
   if (ids.length === 0) return { parents, frontier: [], tokens, isShort };
   const depth = measureDepth(ids[0] ?? "");
   const { chosen, solved, continuing, kept, statuses, hasSpares } = chooseThoughts(judged, depth, search);
 
-  if (faults > 0) node.emitWithResult(createWarning(`${faults} ratings were invalid and count as 0`, stage));
+  const unknown = judged.filter(({ isUnknown }) => isUnknown);
+  if (faults > 0 || unknown.length > 0)
+    node.emitWithResult(
+      createWarning(
+        describeUnknown(faults, fault, unknown),
+        stage,
+        faults > 0 ? "model_output_invalid" : "model_failed",
+      ),
+    );
   node.emitWithResult({ type: "tot_evaluate", chosen, scores: judged.map(({ score }) => score), ids, kept, depth });
   const pruned = ids.filter((id) => statuses[id] === "pruned");
   const calls = pruned.flatMap((id) => (state.thoughts[id]?.calls ?? []).map((call) => call.id));
@@ -81,6 +93,19 @@ export async function judgeThoughts(context: TotContext, state: TotState, node: 
     ...(solved === undefined ? {} : { solved }),
     ...(best !== undefined && isBetter(state, best, judgements[best]?.score ?? 0) ? { best } : {}),
   };
+}
+
+const MAX_NAMED = 5;
+
+/** Says which thoughts have no rating, because the search continues as if they were neither good nor bad. */
+function describeUnknown(faults: number, fault: string, unknown: readonly JudgedThought[]): string {
+  const why = faults === 0 ? "" : `${faults} ratings could not be read${fault === "" ? "" : ` (${fault})`}`;
+  if (unknown.length === 0) return `${why}; the other ratings of these thoughts count`;
+  const names = unknown.slice(0, MAX_NAMED).map(({ id }) => id);
+  const more = unknown.length - names.length;
+  const named = `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  const kept = `No rating is known for ${named}; the neutral score ${unknown[0]?.score} is used`;
+  return why === "" ? kept : `${why}. ${kept}`;
 }
 
 /** Parents without children, or whose children are all dead ends. */
@@ -109,6 +134,7 @@ class ThoughtJudge {
   readonly #failed = new FailedCalls();
   #tokens: number;
   #faults = 0;
+  #fault = "";
 
   constructor(context: TotContext, state: TotState, node: NodeContext) {
     this.#context = context;
@@ -122,21 +148,25 @@ class ThoughtJudge {
     const { evaluations, concurrency } = this.#context.search;
     const asked = ids.flatMap((id) => Array.from({ length: evaluations }, (_, sample) => ({ id, sample })));
     const name = asked.length === 1 ? undefined : "value";
-    const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0 }]));
+    const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0, asked: 0 }]));
     await runConcurrently(asked, concurrency, async ({ id, sample }) => {
       const prompt = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
       const value = await this.#ask<ValueVerdict>(`${id}/${sample}`, name, prompt, sample, readValue);
       const sum = sums.get(id);
       if (value === undefined || sum === undefined) return;
+      sum.asked++;
+      if (value === null) return;
       sum.given++;
-      sum.score += value?.score ?? 0;
-      sum.solved += value?.isSolved === true ? 1 : 0;
+      sum.score += value.score;
+      sum.solved += value.isSolved ? 1 : 0;
     });
     this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = [...sums].flatMap(([id, { score, solved, given }]): readonly JudgedThought[] =>
-      given === 0 ? [] : [{ id, score: score / given, isSolved: solved * 2 > evaluations }],
-    );
-    return { judged, faults: this.#faults, tokens: this.#tokens };
+    const judged = [...sums].flatMap(([id, { score, solved, given, asked }]): readonly JudgedThought[] => {
+      if (asked === 0) return [];
+      if (given === 0) return [{ id, score: NEUTRAL_SCORE, isSolved: false, isUnknown: true }];
+      return [{ id, score: score / given, isSolved: solved * 2 > evaluations }];
+    });
+    return { judged, ...this.#describeFaults() };
   }
 
   /** Compares all thoughts; the score is the share of votes. */
@@ -146,37 +176,43 @@ class ThoughtJudge {
     const name = evaluations === 1 ? undefined : "vote";
     const votes = ids.map((id) => ({ id, all: 0, solved: 0 }));
     let given = 0;
+    let wasAsked = false;
     const prompt = (): readonly ModelMessage[] =>
       askForVote(
         this.#context,
         ids.map((id) => listSteps(this.#state, id)),
       );
-    const read = (text: string): VoteVerdict | undefined => readVote(text, ids.length);
+    const read = (text: string): VoteVerdict | string => readVote(text, ids.length);
     await runConcurrently(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
       const vote = await this.#ask<VoteVerdict>(String(sample), name, prompt, sample, read);
       if (vote === undefined) return;
-      given++;
+      wasAsked = true;
       const count = vote === null ? undefined : votes[vote.best];
-      if (count === undefined) return;
+      if (vote === null || count === undefined) return;
+      given++;
       count.all++;
-      count.solved += vote?.isSolved === true ? 1 : 0;
+      count.solved += vote.isSolved ? 1 : 0;
     });
     this.#failed.report(this.#node, this.#context.stage, this.#state.best !== null);
-    const judged = votes.map(({ id, all, solved }): JudgedThought => ({
-      id,
-      score: all / given,
-      isSolved: solved * 2 > evaluations,
-    }));
-    return { judged: given === 0 ? [] : judged, faults: this.#faults, tokens: this.#tokens };
+    const judged = votes.map(({ id, all, solved }): JudgedThought =>
+      given === 0
+        ? { id, score: NEUTRAL_SCORE, isSolved: false, isUnknown: true }
+        : { id, score: all / given, isSolved: solved * 2 > evaluations },
+    );
+    return { judged: wasAsked ? judged : [], ...this.#describeFaults() };
   }
 
-  /** Null if the answer was invalid, undefined if the model was not called. */
+  #describeFaults(): Omit<LevelVerdicts, "judged"> {
+    return { faults: this.#faults, fault: this.#fault, tokens: this.#tokens };
+  }
+
+  /** Null if the rating is unknown, undefined if the model was not called. */
   async #ask<T extends Json>(
     key: string,
     name: string | undefined,
     prompt: () => readonly ModelMessage[],
     sample: number,
-    read: (text: string) => T | undefined,
+    read: (text: string) => T | string,
   ): Promise<T | null | undefined> {
     // Remembered ratings count even if a budget is used up.
     const isSpent = findSpentBudget(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
@@ -189,27 +225,38 @@ class ThoughtJudge {
     const given = await this.#node.once<StoredVerdict<T>>(key, work, { name, recover });
     this.#failed.record(given);
     this.#tokens += given.tokens;
-    if (given.verdict === null && given.failure === undefined) this.#faults++;
+    if (given.verdict === null && given.failure === undefined) {
+      this.#faults++;
+      this.#fault ||= given.fault ?? "";
+    }
     return given.verdict;
   }
 
-  /** Calls the model, and once more if the answer is invalid. */
+  /** Calls the model, and once more with the fault if the answer cannot be read. */
   async #judge<T extends Json>(
     { span }: PartContext,
     messages: readonly ModelMessage[],
     sample: number,
-    read: (text: string) => T | undefined,
+    read: (text: string) => T | string,
   ): Promise<StoredVerdict<T>> {
     const { signal } = this.#node;
     const { evaluations } = this.#context.search;
     const options = { span, signal, ...(evaluations === 1 ? {} : { sample }) };
     const first = await askModel(this.#context, messages, options);
-    if (first.thought === undefined) return { verdict: null, tokens: first.tokens };
-    const { text } = first.thought.result;
-    const verdict = read(text);
-    if (verdict !== undefined) return { verdict, tokens: first.tokens };
-    const again = askForJsonAgain(messages, shorten(text, MAX_SHOWN));
-    const second = await askModel(this.#context, again, { ...options, label: "again" });
-    return { verdict: read(second.thought?.result.text ?? "") ?? null, tokens: first.tokens + second.tokens };
+    const verdict = readReply(first, read);
+    if (typeof verdict !== "string") return { verdict, tokens: first.tokens };
+    const said = shorten(first.thought?.result.text ?? "", MAX_SHOWN);
+    const second = await askModel(this.#context, askForRatingAgain(messages, said, verdict), {
+      ...options,
+      label: "again",
+    });
+    const tokens = first.tokens + second.tokens;
+    const corrected = readReply(second, read);
+    return typeof corrected === "string" ? { verdict: null, tokens, fault: corrected } : { verdict: corrected, tokens };
   }
+}
+
+/** Returns the verdict, or the fault of the answer. */
+function readReply<T extends Json>({ thought }: TotReply, read: (text: string) => T | string): T | string {
+  return thought === undefined ? "it is too long" : read(thought.result.text);
 }

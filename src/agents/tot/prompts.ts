@@ -57,10 +57,14 @@ export function askForVote(
   ]);
 }
 
-/** Follows a rating without valid JSON. */
-export function askForJsonAgain(first: readonly ModelMessage[], answer: string): readonly ModelMessage[] {
+/** Follows a rating that cannot be read. */
+export function askForRatingAgain(
+  first: readonly ModelMessage[],
+  answer: string,
+  fault: string,
+): readonly ModelMessage[] {
   const said = answer.trim() === "" ? "(nothing)" : answer;
-  const text = "That did not end with the line of JSON that was asked for. Give that line alone, in the same form.";
+  const text = `That rating cannot be used: ${fault}. Give the line of JSON alone, in the same form.`;
   return [
     ...first,
     { role: "assistant", content: [{ type: "text", text: said }] },

@@ -8,6 +8,9 @@ import { Buffer } from "node:buffer";
 import type { AssistantPart, ModelResult, ModelToolCall } from "../../models/model.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { shorten } from "../../protocol/cut-text.ts";
+import { removeThinking } from "../../models/think-tags.ts";
+import { findField, listObjectsIn } from "../read-json.ts";
+import { isEmpty, readCandidates } from "./read-candidates.ts";
 
 export type ThoughtCall = {
   readonly id: string;
@@ -55,7 +58,7 @@ const MAX_CALLS = 8;
 const MAX_SIGNATURE = 200;
 
 /**
- * Each line is a thought, except an incomplete last line. A call belongs to the line right before it; otherwise it is a
+ * Each step of the list is a thought, except an incomplete last one. A call belongs to the line right before it; otherwise it is a
  * thought itself.
  */
 export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
@@ -64,8 +67,7 @@ export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedT
   const isHalf = isStopped(said) && last?.type === "text" && !/\n\s*$/u.test(last.text);
   for (const part of said.content) {
     if (part.type === "text") {
-      const text = isHalf && part === last ? part.text.slice(0, part.text.lastIndexOf("\n") + 1) : part.text;
-      for (const line of listLines(text)) list.add(line);
+      for (const step of readCandidates(part.text, isHalf && part === last)) list.add(step);
     } else if (part.type === "tool-call") list.call(readCall(part, said.calls));
   }
   return list.finish(isHalf);
@@ -79,13 +81,24 @@ function isStopped({ result }: ModelOutput): boolean {
 export function readSample(said: ModelOutput, limits: ThoughtLimits): ParsedThoughts {
   const { content, calls } = said;
   const list = new CandidateList({ ...limits, max: 1 });
-  const text = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+  const text = readWhole(content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""));
   const made = content.flatMap((part) => (part.type === "tool-call" ? [readCall(part, calls)] : []));
   const [first] = made;
   if (!isEmpty(text)) list.add(text);
   else if (first !== undefined) list.add(formatCall(first));
   for (const call of made) list.attach(call);
   return list.finish(isStopped(said));
+}
+
+/** The text of a sample, which may be JSON with one step. */
+function readWhole(said: string): string {
+  const text = removeThinking(said);
+  if (!/^\s*(?:```\w*\s*)?[{[]/.test(text)) return text;
+  for (const object of listObjectsIn(text)) {
+    const step = findField(object, "step", "thought", "nextstep", "text");
+    if (typeof step === "string" && !isEmpty(step)) return step;
+  }
+  return text;
 }
 
 /** Joins several answers and removes duplicates. */
@@ -189,39 +202,6 @@ function readCall(
 ): ThoughtCall {
   const made = calls.find(({ callId }) => callId === id);
   return { id, name, input, ...(made !== undefined && made.input === undefined ? { raw: made.rawInput } : {}) };
-}
-
-/**
- * Matches a list marker: a bullet, number or letter followed by a space. Chinese markers have no space, and the pattern
- * must not match the numbers of "3、8 相加".
- */
-const BULLET = new RegExp(
-  [
-    String.raw`^(?:[-*+•–]|\(?\d{1,4}[.):]|\(?[a-z][.)])\s+`,
-    String.raw`^(?:\d{1,4}[、．）]|（\d{1,4}）)(?:\s+|(?=\D))`,
-    String.raw`^(?:\d{1,4}[.:)]|\(\d{1,4}\))(?=\p{Script=Han})`,
-    String.raw`^(?:[一二三四五六七八九十]{1,3}、|（[一二三四五六七八九十]{1,3}）)(?![一二三四五六七八九十])\s*`,
-    String.raw`^[①-⑳]\s*`,
-  ].join("|"),
-  "iu",
-);
-/** A line such as "These are possible:" introduces the list and is not a thought. */
-const LEAD_IN = /[:：]\**$/u;
-
-function* listLines(text: string): Generator<string> {
-  let leadIn: string | undefined;
-  for (const line of text.split("\n").map((part) => part.trim())) {
-    const item = line.replace(BULLET, "");
-    if (isEmpty(item) || item.startsWith("```")) continue;
-    leadIn = item === line && LEAD_IN.test(line) ? line : undefined;
-    if (leadIn === undefined) yield item;
-  }
-  if (leadIn !== undefined) yield leadIn;
-}
-
-/** True if there are no letters or digits. */
-function isEmpty(text: string): boolean {
-  return !/[\p{L}\p{N}]/u.test(text);
 }
 
 /** Removes control characters, which need six bytes each in a record. */

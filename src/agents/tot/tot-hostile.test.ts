@@ -34,22 +34,37 @@ describe("a rating", () => {
     ["nothing", ""],
     ["not a number", '{"score": NaN}'],
     ["null", '{"score": null}'],
-    ["too high", '{"score": 7}'],
+    ["too high", '{"score": 700}'],
     ["below zero", '{"score": -0.1}'],
     ["infinite", '{"score": 1e999}'],
-    ["an object", '{"score": {"value": 1}}'],
-    ["another object", '{"rating": 0.5}'],
+    ["an object", '{"score": {"why": 1}}'],
+    ["another object", '{"points": 0.5}'],
+    ["the form itself", '{"score": 0.0 to 1.0, "solved": true or false}'],
+    ["a thought about a score", "<think>Score: 0.9</think>"],
     ["a list", "[0.5]"],
     ["cut", '{"score": 0.'],
-  ])("that is %s is requested once more, then counts as 0 and is reported once", async (_, text) => {
-    const { fixture, end, records, errors } = await search({ value: () => text });
+  ])("that is %s is requested once more, then unknown and reported once", async (_, text) => {
+    const { fixture, end, records, errors } = await search({ value: () => text }, { maxDepth: 1, threshold: 0.9 });
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid", recoverable: true }]);
     expect(errors[0]?.message).toContain("2 ratings");
-    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ scores: [0, 0], kept: [] }]);
-    const values = fixture.model.requests.map((request) => readPrompt(request)).filter(({ kind }) => kind === "value");
+    expect(errors[0]?.message).toContain("for 1, 2; the neutral score 0.5 is used");
+    // An unknown rating is not a dead end, so the search continues and the answer does not claim one.
+    expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ scores: [0.5, 0.5], kept: ["1", "2"] }]);
+    expect(eventsOf(records, "tot_backtrack")).toEqual([]);
+    const asked = fixture.model.requests.map((request) => readPrompt(request));
+    const values = asked.filter(({ kind }) => kind === "value");
     expect(values).toHaveLength(4);
     expect(values.filter(({ isAgain }) => isAgain)).toHaveLength(2);
+    expect(asked.at(-1)?.text).not.toContain("dead end");
+  });
+
+  it("is requested again with its fault", async () => {
+    const { fixture } = await search({ value: () => '{"score": "good"}' }, { maxDepth: 1 });
+    const again = fixture.model.prompts.find((prompt) => prompt.at(-2)?.role === "assistant") ?? [];
+    expect(again.at(-1)?.content[0]).toMatchObject({
+      text: expect.stringContaining('the score "good" is not a number from 0 to 1') as string,
+    });
   });
 
   it("that is corrected in the second answer counts without a warning", async () => {
@@ -81,12 +96,12 @@ describe("a rating", () => {
       expect(end.status).toBe("completed");
       expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
       // No candidate has votes and none is a dead end, so the first comes first.
-      expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 0, scores: [0, 0], kept: ["1", "2"] }]);
+      expect(eventsOf(records, "tot_evaluate")).toMatchObject([{ chosen: 0, scores: [0.5, 0.5], kept: ["1", "2"] }]);
     },
   );
 
   it("that is too long is reported, and the search continues", async () => {
-    const { end, errors } = await search({ value: () => "x".repeat(20_000) }, LITTLE);
+    const { end, errors } = await search({ value: () => "x".repeat(20_000) }, { ...LITTLE, maxDepth: 1 });
     expect(end.status).toBe("completed");
     expect(errors).toMatchObject([{ code: "model_output_invalid" }]);
   });

@@ -50,6 +50,8 @@ export const channels = {
   chosen: replace<string | null>(null),
   /** True if a budget left thoughts out or unrated, so no branch is known to be dead. */
   isShort: replace<boolean>(false),
+  /** True if the model gave no readable next steps for a thought, which therefore is not known to be dead. */
+  isUnread: replace<boolean>(false),
   solved: replace<string | null>(null),
   rounds: replace<number>(0),
   made: replace<number>(0),

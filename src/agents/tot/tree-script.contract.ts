@@ -52,7 +52,7 @@ export function readPrompt({ prompt }: Pick<ScriptedRequest, "prompt">): ReadPro
     steps: readSteps(after),
     candidates: blocks.map(readSteps),
     text,
-    isAgain: JSON.stringify(prompt.at(-1)).includes("did not end with"),
+    isAgain: JSON.stringify(prompt.at(-1)).includes("That rating cannot be used"),
   };
 }
 

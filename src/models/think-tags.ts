@@ -1,0 +1,113 @@
+/**
+ * Reasoning that a model writes into its text, between `<think>` and `</think>`. Several open models do this when their
+ * server does not separate the two.
+ */
+
+const OPENING = /^<(think|thinking|reasoning)>/i;
+const TAGS = ["think", "thinking", "reasoning"] as const;
+/** Characters of the longest tag. */
+const MAX_TAG = "</reasoning>".length;
+
+/** Removes reasoning from a complete text. A tag that is not opened, or not closed, reaches to the edge of the text. */
+export function removeThinking(text: string): string {
+  if (!text.includes("<")) return text;
+  const lower = text.toLowerCase();
+  let kept = "";
+  let from = 0;
+  for (;;) {
+    const opened = findTag(lower, from, "<");
+    const closed = findTag(lower, from, "</");
+    if (closed !== undefined && (opened === undefined || closed.at < opened.at)) {
+      // Some chat templates contain the opening tag, so that the model writes only the closing one.
+      kept = "";
+      from = closed.end;
+    } else if (opened === undefined) return kept + text.slice(from);
+    else {
+      kept += text.slice(from, opened.at);
+      const close = lower.indexOf(`</${opened.name}>`, opened.end);
+      if (close < 0) return kept;
+      from = close + opened.name.length + 3;
+    }
+  }
+}
+
+function findTag(lower: string, from: number, start: "<" | "</") {
+  let found: { readonly at: number; readonly end: number; readonly name: string } | undefined;
+  for (const name of TAGS) {
+    const at = lower.indexOf(`${start}${name}>`, from);
+    if (at >= 0 && (found === undefined || at < found.at))
+      found = { at, end: at + start.length + name.length + 1, name };
+  }
+  return found;
+}
+
+/** A piece of text, or of the reasoning inside it. */
+export interface TaggedPiece {
+  readonly type: "text" | "reasoning";
+  readonly delta: string;
+}
+
+/**
+ * Separates the reasoning at the beginning of a streamed text. Later tags stay, because an answer may be about them. A
+ * text that does not begin with a tag passes unchanged.
+ */
+export class ThinkTags {
+  #state: "start" | "inside" | "after" | "text" = "start";
+  #held = "";
+  #name = "";
+
+  /** True if every further delta is plain text. */
+  get isPassing(): boolean {
+    return this.#state === "text";
+  }
+
+  /** Returns the pieces that are certain so far. */
+  split(delta: string): readonly TaggedPiece[] {
+    if (this.#state === "text") return [{ type: "text", delta }];
+    this.#held += delta;
+    if (this.#state === "start") {
+      const held = this.#held.trimStart();
+      const opening = OPENING.exec(held);
+      if (opening !== null) {
+        this.#state = "inside";
+        this.#name = opening[1] ?? "";
+        this.#held = held.slice(opening[0].length);
+      } else if (!isPrefixOfTag(held)) return this.#pass();
+      else return [];
+    }
+    const pieces: TaggedPiece[] = [];
+    if (this.#state === "inside") {
+      const close = `</${this.#name.toLowerCase()}>`;
+      const at = this.#held.toLowerCase().indexOf(close);
+      const end = at < 0 ? Math.max(0, this.#held.length - MAX_TAG) : at;
+      if (end > 0) pieces.push({ type: "reasoning", delta: this.#held.slice(0, end) });
+      this.#held = this.#held.slice(at < 0 ? end : end + close.length);
+      if (at < 0) return pieces;
+      this.#state = "after";
+    }
+    // Line breaks between the reasoning and the text belong to neither.
+    this.#held = this.#held.trimStart();
+    return this.#held === "" ? pieces : [...pieces, ...this.#pass()];
+  }
+
+  /** Returns what was held back. Call it when the text has ended. */
+  end(): readonly TaggedPiece[] {
+    const delta = this.#held;
+    const type = this.#state === "inside" ? "reasoning" : "text";
+    this.#held = "";
+    this.#state = "start";
+    return delta === "" ? [] : [{ type, delta }];
+  }
+
+  #pass(): readonly TaggedPiece[] {
+    const delta = this.#held;
+    this.#held = "";
+    this.#state = "text";
+    return [{ type: "text", delta }];
+  }
+}
+
+function isPrefixOfTag(text: string): boolean {
+  const lower = text.toLowerCase();
+  return TAGS.some((name) => `<${name}>`.startsWith(lower));
+}
