@@ -1,5 +1,5 @@
 /**
- * Tracks what is open in a run (node runs, tool calls, approvals, model calls) and its totals. It is a fold over the
+ * Tracks what is open in a run (node runs, tool calls, approvals, model calls, graph nodes) and its totals. It is a fold over the
  * run's records and keeps none of their text. Live runs and the recovery of dead runs both use it, so both close open
  * work in the same way. It does no I/O and has no clock.
  *
@@ -94,6 +94,8 @@ export class OpenWork {
   /** Ended calls. The value is true if an approval was requested. */
   readonly #over = new Map<string, boolean>();
   readonly #models = new Map<string, string | undefined>();
+  /** Started nodes of a graph of thoughts, with their node run. Other writers may start any number. */
+  readonly #graphNodes = new BoundedMap<{ readonly id: string; readonly nodeId: string | undefined }>(MAX_OPEN_SPANS);
   /** The call that the next argument chunk belongs to, by node run and index. */
   readonly #streaming = new BoundedMap<string>(MAX_CALLS);
   readonly #keys = new CallKeys();
@@ -262,6 +264,13 @@ export class OpenWork {
       case "llm_end":
         this.#models.delete(event.llm_call_id);
         return;
+      case "got_node_start":
+        this.#graphNodes.set(event.id, { id: event.id, nodeId });
+        return;
+      case "got_node_complete":
+      case "got_node_failed":
+        this.#graphNodes.delete(event.id);
+        return;
       default:
         this.#addToCall(event, nodeId);
     }
@@ -337,8 +346,8 @@ export class OpenWork {
   }
 
   /**
-   * Returns the events that close everything open: approvals, model calls, tool calls, then node runs from the inside
-   * out.
+   * Returns the events that close everything open: approvals, model calls, tool calls, graph nodes, then node runs from
+   * the inside out.
    */
   listClosings({ reason, code, now, keep = () => false, only }: ClosingOptions): readonly Closing[] {
     const closings: Closing[] = [];
@@ -381,6 +390,8 @@ export class OpenWork {
       });
     }
     if (only === "calls") return closings;
+    for (const { id, nodeId } of [...this.#graphNodes.values()].toReversed())
+      closings.push({ nodeId: inside(nodeId), event: { type: "got_node_failed", id, error: reason } });
     for (const { nodeId, name } of [...this.#spans.values()].toReversed())
       closings.push({ nodeId, event: { type: "node_exit", id: name, result: { Err: reason } } });
     return closings;
@@ -410,7 +421,7 @@ export function needsCopy({ type }: AnyEvent): boolean {
 
 const MAX_TEXT_LENGTH = 100;
 
-const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message"]);
+const TEXTS: ReadonlySet<string> = new Set(["result", "reason", "message", "error"]);
 
 /** Shortens the texts of a closing event. Names and IDs stay, because they say what is closed. */
 export function truncateTexts(event: AnyEvent): AnyEvent {

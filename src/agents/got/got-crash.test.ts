@@ -148,9 +148,12 @@ async function checkCut(whole: readonly StampedRecord[], prefix: readonly Stampe
     const hasAnswered = eventsOf(prefix, "message_chunk").some(({ channel }) => channel !== "thought");
     expect([where, eventsOf(prefix, "checkpoint").length === 0 || hasAnswered]).toEqual([where, true]);
   }
-  // A node that has ended is not started again.
+  // A node that has ended is not started again. The last failure of a node is stored with its result.
   const ended = new Set(
-    [...eventsOf(prefix, "got_node_complete"), ...eventsOf(prefix, "got_node_failed")].map(({ id }) => id),
+    prefix.flatMap(({ event }, index) => {
+      const isLast = event.type === "got_node_failed" && prefix[index + 1]?.event.type === "updates";
+      return isLast || event.type === "got_node_complete" ? [(event as EventOf<"got_node_failed">).id] : [];
+    }),
   );
   const begun = eventsOf(after.slice(prefix.length), "got_node_start").filter(({ id }) => ended.has(id));
   expect([where, begun]).toEqual([where, []]);

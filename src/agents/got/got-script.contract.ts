@@ -131,6 +131,8 @@ export function rebuildGraph(records: readonly StampedRecord[]): RebuiltGraph {
         break;
       case "got_node_start":
         order.push(`+${event.id}`);
+        // Another attempt.
+        if (failed.includes(event.id)) failed.splice(failed.indexOf(event.id), 1);
         break;
       case "got_node_complete":
         order.push(`-${event.id}`);

@@ -188,7 +188,7 @@ const PHASES: readonly [name: string, turn: ScriptedTurn, until: EventType][] = 
 ];
 
 describe("cancelling a graph of thoughts", () => {
-  it.each(PHASES)("%s does not fail a node, and the next turn works", async (_, turn, until) => {
+  it.each(PHASES)("%s closes the started node, and the next turn works", async (_, turn, until) => {
     let isOver = false;
     const fixture = await createGotFixture((asked) => (asked.id === "b" && !isOver ? turn : describeWork(asked)));
     const there = Promise.all([fixture.wait(until), fixture.wait("got_node_complete", ({ id }) => id === "a")]);
@@ -197,7 +197,7 @@ describe("cancelling a graph of thoughts", () => {
     await run.cancel("enough");
     expect(await run.ended).toMatchObject({ status: "cancelled", reason: "enough" });
     const { failed, skipped, completed } = rebuildGraph(await fixture.read());
-    expect([failed, skipped, completed]).toEqual([[], [], ["a"]]);
+    expect([failed, skipped, completed]).toEqual([["b"], [], ["a"]]);
     isOver = true;
     expect(await (await fixture.ask("Again")).ended).toMatchObject({ status: "completed" });
     expect(findRuleViolation(fixture.model.prompts.at(-1) ?? [])).toBeUndefined();

@@ -158,6 +158,7 @@ describe("a graph of thoughts", () => {
     const told = eventsOf(records, "got_node_failed");
     expect(told.map(({ id, error }) => [id, error])).toEqual([
       ["bad", told[0]?.error],
+      ["bad", told[0]?.error],
       ["behind", "skipped: needs bad, which failed"],
       ["far", "skipped: needs behind, which was skipped"],
     ]);
@@ -192,6 +193,32 @@ describe("a graph of thoughts", () => {
     expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "error" });
   });
 
+  it("closes every started node when the run is cancelled", async () => {
+    const started = Promise.withResolvers<void>();
+    let running = 0;
+    const fixture = await createGotFixture({
+      plan: DIAMOND,
+      work: (asked) => {
+        if (asked.id === "top") return describeWork(asked);
+        if (++running === 2) started.resolve();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const run = await fixture.ask("Why?");
+    await started.promise;
+    await run.cancel();
+    const records = await fixture.read();
+    const failed = eventsOf(records, "got_node_failed");
+    expect(failed.map(({ id }) => id).toSorted()).toEqual(["left", "right"]);
+    expect(failed.every(({ error, skipped }) => error === "cancelled" && skipped === undefined)).toBe(true);
+    // Inside their node runs, which end afterwards.
+    const types = records.flatMap(({ envelope, event }) =>
+      envelope.node_id?.startsWith("run-left-") === true ? [event.type] : [],
+    );
+    expect(types.slice(-2)).toEqual(["got_node_failed", "node_exit"]);
+    expect(eventsOf(records, "run_end")).toMatchObject([{ status: "cancelled" }]);
+  });
+
   it("retries a node and uses the second result", async () => {
     let tries = 0;
     const fixture = await createGotFixture(
@@ -206,7 +233,14 @@ describe("a graph of thoughts", () => {
     );
     expect(await (await fixture.ask("Why?")).ended).toMatchObject({ status: "completed" });
     const records = await fixture.read();
-    expect(rebuildGraph(records).failed).toEqual([]);
+    // Each failed attempt ends before the next one starts.
+    const attempts = records.flatMap(({ event }) =>
+      event.type.startsWith("got_node_") && (event as { readonly id?: string }).id === "left" ? [event] : [],
+    );
+    expect(attempts.map(({ type }) => type.slice("got_node_".length))).toEqual([
+      ...["start", "failed", "start", "failed", "start", "complete"],
+    ]);
+    expect(attempts[3]).toMatchObject({ error: "The model gave an empty result" });
     expect(replyOf(records)).toBe("From end.");
     const exits = eventsOf(records, "node_exit").filter(({ id }) => id === "left");
     expect(exits.slice(1)).toMatchObject([{ result: { Err: "The model gave an empty result" } }, { result: "Ok" }]);

@@ -121,9 +121,12 @@ async function runThought(
           name: id,
           recover: (error, part) => {
             closeCallsOf(context.run, id);
-            delay = findRetryDelay(policy, attempt, error);
-            if (delay !== undefined) return undefined;
             const reason = describeError(error);
+            delay = findRetryDelay(policy, attempt, error);
+            if (delay !== undefined) {
+              void part.span.emit({ type: "got_node_failed", id, error: reason });
+              return undefined;
+            }
             part.emitWithResult({ type: "got_node_failed", id, error: reason });
             return { error: reason, ...(missing === undefined ? {} : { lost: missing }) };
           },
@@ -133,6 +136,7 @@ async function runThought(
       // The result does not fit into a record: run the thought again in a new span, where it fails with this error.
       if (refusal === undefined && isLoomError(error, "event_too_large", "batch_too_large")) {
         refusal = error;
+        void around.span.emit({ type: "got_node_failed", id, error: describeError(error) });
         continue;
       }
       // The run was cancelled or the log failed; this is not a failure of the thought.
