@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { openSqliteLog } from "../src/log/index.ts";
@@ -108,6 +109,32 @@ async function listRuns({ store }: StoreContext, sessionId: string) {
 }
 
 describe("loom run", () => {
+  test.each([
+    ["openai/gpt-5", (url: string) => ({ OPENAI_BASE_URL: url, OPENAI_API: "responses" }), "OPENAI_API_KEY"],
+    ["anthropic/claude-sonnet-4-5", (url: string) => ({ ANTHROPIC_BASE_URL: url }), "ANTHROPIC_API_KEY"],
+    ["openai/deepseek-reasoner", (url: string) => ({ OPENAI_BASE_URL: url }), "OPENAI_API_KEY"],
+  ])("shows the thinking of %s", async (model, locate, key) => {
+    const { server, store } = await startScripted([]);
+    // Real servers do not send reasoning that was not requested.
+    server.script = ({ body }) => ({
+      ...(body["reasoning"] === undefined &&
+      body["thinking"] === undefined &&
+      server.requests[0]?.path !== "/v1/chat/completions"
+        ? {}
+        : { reasoning: "Six times seven." }),
+      text: "42",
+    });
+    const env = { ...locate(server.url), [key]: server.key, LOOM_STORE: store, NO_COLOR: "1" };
+    const shown = await loom(["run", "--model", model, "6*7?"], { env, isTerminal: true });
+    expect([shown.code, shown.out]).toEqual([0, "42\n"]);
+    expect(stripVTControlCharacters(shown.err)).toContain("Six times seven.\n");
+    if (model.includes("deepseek")) return;
+    const off = await loom(["run", "--model", model, "--reasoning", "off", "6*7?"], { env, isTerminal: true });
+    expect(off.out).toBe("42\n");
+    expect(server.requests.at(-1)?.body).not.toHaveProperty("reasoning.summary");
+    expect(server.requests.at(-1)?.body).not.toHaveProperty("thinking.budget_tokens");
+  });
+
   test("prints only frames and the reply with --json", async () => {
     const context = newContext();
     const { code, out, err } = await run(context, "--json", "What is 6*7, and what time is it in Tokyo?");

@@ -22,6 +22,8 @@ export interface CommandResult {
 export interface RunOptions {
   readonly input?: string | Uint8Array;
   readonly env?: { readonly [name: string]: string };
+  /** Standard error is a terminal of 80 columns. The command then runs in this process. */
+  readonly isTerminal?: boolean;
 }
 
 /** A folder for the files of the tests in this thread. */
@@ -72,7 +74,8 @@ const PRINTING: ReadonlySet<string | undefined> = new Set([
 const STORING: ReadonlySet<string | undefined> = new Set(["run", "kb", "token"]);
 
 /** Commands with relative paths need a process whose current folder is `folder`. */
-function canRunInProcess([name, ...rest]: readonly string[], { env }: RunOptions): boolean {
+function canRunInProcess([name, ...rest]: readonly string[], { env, isTerminal = false }: RunOptions): boolean {
+  if (isTerminal) return true;
   const isPlain = (word: string): boolean =>
     word.startsWith("-") ||
     word.startsWith(folder) ||
@@ -107,7 +110,10 @@ function setEnvironment(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env);
 }
 
-async function callMain(args: readonly string[], { input = "" }: RunOptions): Promise<CommandResult> {
+async function callMain(
+  args: readonly string[],
+  { input = "", isTerminal = false }: RunOptions,
+): Promise<CommandResult> {
   const chunks: { out: Buffer[]; err: Buffer[] } = { out: [], err: [] };
   const collect = (into: Buffer[]) =>
     new Writable({
@@ -119,7 +125,7 @@ async function callMain(args: readonly string[], { input = "" }: RunOptions): Pr
   const code = await main(args, {
     stdin: Readable.from(input.length === 0 ? [] : [Buffer.from(input)]),
     stdout: collect(chunks.out),
-    stderr: collect(chunks.err),
+    stderr: Object.assign(collect(chunks.err), isTerminal ? { isTTY: true, columns: 80 } : {}),
   } as unknown as NodeJS.Process);
   return { code, out: Buffer.concat(chunks.out).toString(), err: Buffer.concat(chunks.err).toString() };
 }

@@ -5,8 +5,9 @@ import type { Log } from "../log/index.ts";
 import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/model.ts";
 import { parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
-import { LoomError, type ToolRules } from "../protocol/index.ts";
+import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import { isReasoningLevel, REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { MemoryOptions } from "./agent-sessions.ts";
@@ -74,6 +75,11 @@ export interface CommonOptions {
   readonly blobs?: AgentBlobs;
   /** Which attached files the model receives, and how many. Defaults: see `AttachmentOptions`. */
   readonly attachments?: AttachmentOptions;
+  /**
+   * How much the model reasons before it answers. `auto` asks for visible reasoning where the model has it, `off` for
+   * none. A provider that refuses is asked again without it. Default: `auto`.
+   */
+  readonly reasoning?: ReasoningLevel;
   /** Temperature, output tokens and other settings of every model call. Default: the provider's. */
   readonly settings?: ModelSettings;
   /** Retries, timeouts and limits of every model call. Defaults: see `ModelCallOptions`. */
@@ -122,6 +128,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
   maxCalls: [isCount, "an integer from 1"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
+  reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
   onError: [(value) => typeof value === "function", "a function"],
 };
 

@@ -349,7 +349,7 @@ export class Agent {
     { source, blobs = this.#options.blobs }: Pick<ExecuteRunOptions, "source" | "blobs">,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
-    const { settings = {}, callOptions = {}, onError } = this.#options;
+    const { settings = {}, reasoning = "auto", callOptions = {}, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = await this.#conversations.recall(log, sessionId);
     const toolbox = this.#limitTools(run.toolRules);
@@ -378,7 +378,7 @@ export class Agent {
       toolbox,
       system,
       history,
-      settings,
+      settings: { reasoning: run.reasoning ?? reasoning, ...settings },
       callOptions: {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,

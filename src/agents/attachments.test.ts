@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import type { AttachmentPart, ModelMessage } from "../models/model.ts";
+import { ScriptedModel } from "../models/testing.ts";
 import { createCallOptions } from "../models/call-options.ts";
 import { Attachments, type AgentBlobs, type AttachmentOptions } from "./attachments.ts";
 
@@ -109,8 +110,12 @@ describe("the files of a conversation", () => {
     const messages = [{ role: "user", content: [part, file("a")] }] as const;
     const { signal } = new AbortController();
     const note = { type: "text", text: '[the file "a.x" (image/png, 3 bytes) is not available]' };
-    expect(createCallOptions({ messages }, signal, "v3")).toMatchObject({ prompt: [{ content: [part, note] }] });
+    expect(
+      createCallOptions({ messages }, signal, new ScriptedModel([], { specificationVersion: "v3" })),
+    ).toMatchObject({ prompt: [{ content: [part, note] }] });
     const wrapped = { ...part, data: { type: "data", data } };
-    expect(createCallOptions({ messages }, signal, "v4")).toMatchObject({ prompt: [{ content: [wrapped, note] }] });
+    expect(
+      createCallOptions({ messages }, signal, new ScriptedModel([], { specificationVersion: "v4" })),
+    ).toMatchObject({ prompt: [{ content: [wrapped, note] }] });
   });
 });

@@ -1,4 +1,5 @@
 /** Declares the commands `convert`, `check`, `schema`, `run` and `demo`. */
+import { REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { DIALECT_NAMES } from "../dialects/index.ts";
 import { DETECTION_FRAMES } from "../dialects/detect.ts";
 import { DEFAULT_MAX_LINE_BYTES } from "../framing/frame.ts";
@@ -68,6 +69,10 @@ export const RUN: CliCommand = {
     agent: { value: "KIND", about: "kind of agent: react, tot or got (default: react)" },
     model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
     "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
+    reasoning: {
+      value: "LEVEL",
+      about: `how much the model reasons: ${REASONING_LEVELS.join(", ")} (default: auto)`,
+    },
     system: { value: "TEXT", about: "system prompt" },
     "max-iterations": {
       value: "N",

@@ -17,6 +17,7 @@ import {
   type ToolRules,
 } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
+import { isReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
 import { findEventFault } from "../protocol/validate.ts";
 import type { Run } from "./run.ts";
@@ -291,9 +292,16 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     source,
     context: context ?? undefined,
     attachments: readAttachments(body),
+    reasoning: readReasoning(body),
     actor: readName(body, "actor"),
     toolRules: readRules(body),
   } as Partial<RunOrigin>;
+}
+
+function readReasoning({ reasoning }: JsonObject): ReasoningLevel | undefined {
+  if (reasoning == null) return undefined;
+  if (!isReasoningLevel(reasoning)) throw invalid(`\`reasoning\` must be one of ${REASONING_LEVELS.join(", ")}`);
+  return reasoning;
 }
 
 /** The tool rules of the caller, which the server sets. */

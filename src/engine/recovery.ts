@@ -13,6 +13,7 @@
 import { followRecords } from "../log/follow-records.ts";
 import type { Log, RunInfo } from "../log/log.ts";
 import type { EventOf, ToolRules } from "../protocol/index.ts";
+import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
 import { DENY_ALL, readToolRules } from "../protocol/tool-rules.ts";
 import { AnswerText } from "./answer-text.ts";
 import { type RunCheckpoint, type OpenToolCall, OpenWork } from "./open-work.ts";
@@ -87,6 +88,7 @@ export async function restoreRun(
   let message: string | undefined;
   let attachments: EventOf<"run_start">["attachments"];
   let actor: string | undefined;
+  let reasoning: ReasoningLevel | undefined;
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -95,13 +97,14 @@ export async function restoreRun(
       if (record.event.type === "run_start") {
         const start = record.event as EventOf<"run_start">;
         ({ message, attachments, actor } = start);
+        reasoning = isReasoningLevel(start.reasoning) ? start.reasoning : undefined;
         toolRules = readToolRules(start.tool_rules);
       }
       work.add(record);
       answer.add(record);
     }
   }
-  return new Run(host, { runId, requestId, agent, message, attachments, actor, toolRules }, work, answer);
+  return new Run(host, { runId, requestId, agent, message, attachments, reasoning, actor, toolRules }, work, answer);
 }
 
 /** Ends a run that cannot be continued. */

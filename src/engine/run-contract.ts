@@ -1,6 +1,6 @@
 /** The options and results of a run, and what it needs from its session. */
 import type { LogEntry, RunStatus, Settlement } from "../log/log.ts";
-import type { JsonObject, ToolRules } from "../protocol/index.ts";
+import type { JsonObject, ReasoningLevel, ToolRules } from "../protocol/index.ts";
 import type { ErrorEvent, RunEndEvent, RunStartEvent } from "../protocol/events.generated.ts";
 import type { EventDraft, PushResult, PushOptions, Sequencer } from "./sequencer.ts";
 
@@ -36,6 +36,8 @@ export interface RunOrigin {
   readonly context?: JsonObject | undefined;
   /** Files of the message, by reference. */
   readonly attachments?: RunStartEvent["attachments"] | undefined;
+  /** How much the models of the run reason. Default: the setting of the agent. */
+  readonly reasoning?: ReasoningLevel | undefined;
   /** Who requested the run. Never a secret. */
   readonly actor?: string | undefined;
   /** Tool rules of the run. They also apply when another process resumes it. */

@@ -37,7 +37,7 @@ export class RunQueue {
 
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { runId, requestId, message, agent, source, context, attachments, actor, toolRules } = origin;
+    const { runId, requestId, message, agent, source, context, attachments, reasoning, actor, toolRules } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
       throw new LoomError("queue_full", `The queue is full: ${maxQueuedRuns} messages are waiting`, {
@@ -51,6 +51,7 @@ export class RunQueue {
       ...(source === undefined ? {} : { source }),
       ...(context === undefined ? {} : { context }),
       ...(attachments === undefined ? {} : { attachments }),
+      ...(reasoning === undefined ? {} : { reasoning }),
       ...(actor === undefined ? {} : { actor }),
       ...(toolRules === undefined ? {} : { tools: toolRules }),
     };

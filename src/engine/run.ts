@@ -5,7 +5,7 @@
  */
 import { dropUndefined } from "../dialects/drop-undefined.ts";
 import type { LogEntry, RunStatus } from "../log/log.ts";
-import { type AnyEvent, isLoomError, LoomError, type ToolRules } from "../protocol/index.ts";
+import { type AnyEvent, isLoomError, LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
 import type { ErrorEvent, NodeEnterEvent, NodeExitEvent, ToolCallEvent } from "../protocol/events.generated.ts";
 import type { AnswerText } from "./answer-text.ts";
 import { assertNodeId, checkEvent } from "./check-event.ts";
@@ -62,6 +62,8 @@ export class Run {
   readonly agent: string | undefined;
   /** Files of the message. */
   readonly attachments: NonNullable<RunOrigin["attachments"]>;
+  /** How much the models of the run reason; undefined for the setting of the agent. */
+  readonly reasoning: ReasoningLevel | undefined;
   /** Who requested the run. */
   readonly actor: string | undefined;
   /** Tool rules of the run, fixed at its start. */
@@ -95,6 +97,7 @@ export class Run {
     this.message = typeof origin.message === "string" ? origin.message.toWellFormed() : origin.message;
     this.agent = origin.agent;
     this.attachments = origin.attachments ?? [];
+    this.reasoning = origin.reasoning;
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
     this.#work = work;
@@ -112,7 +115,7 @@ export class Run {
 
   /** Writes `run_start`. @internal */
   start(origin: RunOrigin, settle?: Settle): PushResult {
-    const { runId, message, agent, source, requestId, context, attachments, actor } = origin;
+    const { runId, message, agent, source, requestId, context, attachments, reasoning, actor } = origin;
     const event = this.#writer.check({
       type: "run_start",
       ...dropUndefined({
@@ -124,6 +127,7 @@ export class Run {
         request_id: requestId,
         context,
         attachments,
+        reasoning,
         actor,
         tool_rules: this.toolRules,
       }),

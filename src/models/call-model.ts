@@ -15,6 +15,7 @@ import { createCallOptions } from "./call-options.ts";
 import { AttemptMonitor, createCancelled } from "./attempt-monitor.ts";
 import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, ModelResult } from "./model.ts";
 import { classifyFault, type ModelFault } from "./model-fault.ts";
+import { learnRefusal } from "./request-reasoning.ts";
 import type { StreamPart } from "./stream-part.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 
@@ -50,6 +51,7 @@ export async function callModel(
       return await runAttempt(model, request, answer, new AttemptMonitor(model, settings, signal));
     } catch (error) {
       if (!(error instanceof AnswerFault)) throw error;
+      if (!answer.hasNotified && learnRefusal(model, request, error.fault)) continue;
       const pause = answer.hasNotified ? undefined : computeRetryDelay(error.fault, attempt, settings);
       if (pause === undefined) throw withAttempts(error.fault.error, attempt);
       await sleep(pause, signal);
@@ -109,7 +111,7 @@ async function openStream(
 ): Promise<ReadableStreamDefaultReader<StreamPart>> {
   // A model may throw instead of rejecting.
   const ask = async (): Promise<{ readonly stream?: ReadableStream } | undefined> =>
-    model.doStream(createCallOptions(request, monitor.signal, model.specificationVersion));
+    model.doStream(createCallOptions(request, monitor.signal, model));
   try {
     const { stream } = (await monitor.waitFor(ask(), (late) => void discard(late?.stream))) ?? {};
     if (typeof stream?.getReader !== "function") throw new TypeError("doStream returned no stream");

@@ -1,11 +1,13 @@
 /** Converts a request to the call options of AI SDK providers. The versions differ only in how files are passed. */
 import { describeFile } from "./describe-file.ts";
-import type { ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
+import type { LanguageModel, ModelMessage, ModelRequest, ModelTool, UserPart } from "./model.ts";
+import { translateReasoning } from "./request-reasoning.ts";
 
-export function createCallOptions(request: ModelRequest, abortSignal: AbortSignal, version: string): object {
-  const { messages, tools = [], toolChoice, responseFormat, settings = {} } = request;
+export function createCallOptions(request: ModelRequest, abortSignal: AbortSignal, model: LanguageModel): object {
+  const { messages, tools = [], toolChoice, responseFormat } = request;
+  const { specificationVersion: version } = model;
   return {
-    ...settings,
+    ...translateReasoning(model, request),
     prompt: messages.some(hasFiles) ? messages.map((message) => convertFiles(message, version)) : messages,
     ...(tools.length === 0 ? {} : { tools: tools.map(describeTool), toolChoice: describeChoice(toolChoice) }),
     ...(responseFormat === undefined ? {} : { responseFormat: { type: "json", ...responseFormat } }),

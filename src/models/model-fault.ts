@@ -19,6 +19,11 @@ export type FaultPhase = "request" | "stream" | "part";
 
 const RETRIED_STATUS: ReadonlySet<number> = new Set([408, 409, 429]);
 
+/** Some packages report an error of the stream with nothing but its message. */
+const TRANSIENT = /overloaded|server error|rate limit|try again|temporar|unavailable|timed? ?out/i;
+
+const isRetried = (status: number): boolean => RETRIED_STATUS.has(status) || status >= 500;
+
 /** Error codes of Node sockets and fetch for a refused or lost connection. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
   "ECONNREFUSED",
@@ -72,7 +77,7 @@ function readFault(thrown: unknown, place: FaultPhase, model: LanguageModel): Mo
   const mayRetry =
     typeof fields.isRetryable === "boolean"
       ? fields.isRetryable
-      : lost || broken || (status !== undefined && (RETRIED_STATUS.has(status) || status >= 500));
+      : lost || broken || (status === undefined ? place === "part" && TRANSIENT.test(said) : isRetried(status));
   return { error, mayRetry, retryAfterMs };
 }
 

@@ -96,7 +96,7 @@ export interface ModelRequest {
   readonly settings?: ModelSettings;
 }
 
-/** Sampling settings, passed to the provider unchanged. */
+/** Sampling settings. Except for the levels of `reasoning`, they are passed to the provider unchanged. */
 export interface ModelSettings {
   readonly maxOutputTokens?: number;
   readonly temperature?: number;
@@ -104,6 +104,11 @@ export interface ModelSettings {
   readonly topK?: number;
   readonly stopSequences?: readonly string[];
   readonly seed?: number;
+  /**
+   * How much the model reasons: `auto`, `off`, `low`, `medium` or `high`, in the form that the provider expects. A
+   * provider that refuses is asked again without it. Other values are passed on unchanged. Default: nothing is
+   * requested.
+   */
   readonly reasoning?: string;
   readonly providerOptions?: ProviderOptions;
 }
@@ -231,6 +236,11 @@ export interface ModelName {
   readonly baseURL?: string;
   /** API key. Default: the provider's environment variable, such as `OPENAI_API_KEY`. */
   readonly apiKey?: string;
+  /**
+   * The API of an `openai` server: `responses` or `chat`. Default: the variable `OPENAI_API`; without it, `responses`
+   * for `api.openai.com` and `chat` for any other address.
+   */
+  readonly api?: string;
   /** Extra HTTP headers of every request. */
   readonly headers?: { readonly [name: string]: string };
 }

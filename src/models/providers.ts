@@ -12,6 +12,8 @@ export interface ProviderConnection {
   readonly apiKey: string | undefined;
   readonly baseURL: string | undefined;
   readonly headers: Record<string, string>;
+  /** `responses` or `chat`; undefined for the usual one of the address. */
+  readonly api: string | undefined;
 }
 
 export interface Provider {
@@ -19,6 +21,8 @@ export interface Provider {
   readonly keyVariable?: string;
   /** Environment variable of the address. */
   readonly urlVariable?: string;
+  /** Environment variable of the API. */
+  readonly apiVariable?: string;
   /** Default address. */
   readonly baseURL?: string;
   readonly needsKey: boolean;
@@ -36,19 +40,23 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
     {
       keyVariable: "OPENAI_API_KEY",
       urlVariable: "OPENAI_BASE_URL",
+      apiVariable: "OPENAI_API",
       baseURL: "https://api.openai.com/v1",
       needsKey: true,
       model: "gpt-5",
-      async open({ model, ...connection }) {
+      async open({ api, ...settings }) {
+        const { model, ...connection } = settings;
+        // Servers that imitate OpenAI support chat completions, with additional fields for reasoning. Few support the
+        // Responses API.
+        const { hostname } = new URL(connection.baseURL ?? "");
+        const usual = /(?:^|\.)api\.openai\.com$/.test(hostname) ? "responses" : "chat";
+        if ((api ?? usual) === "chat") return openCompatible("openai", settings, { supportsStructuredOutputs: true });
         const { createOpenAI } = await loadPackage(
           "@ai-sdk/openai",
           "to use this model",
           () => import("@ai-sdk/openai"),
         );
-        const openai = createOpenAI(omitUndefined(connection));
-        // Servers that imitate OpenAI support chat completions; few support the Responses API.
-        const { hostname } = new URL(connection.baseURL ?? "");
-        return /(?:^|\.)api\.openai\.com$/.test(hostname) ? openai(model) : openai.chat(model);
+        return createOpenAI(omitUndefined(connection))(model);
       },
     },
   ],
@@ -60,7 +68,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       baseURL: "https://api.anthropic.com/v1",
       needsKey: true,
       model: "claude-sonnet-4-5",
-      async open({ model, baseURL = "", ...connection }) {
+      async open({ model, baseURL = "", api: _api, ...connection }) {
         const { createAnthropic } = await loadPackage(
           "@ai-sdk/anthropic",
           "to use this model",
@@ -110,14 +118,29 @@ export function describeCompatible(name: string): Provider {
 
 async function openCompatible(
   name: string,
-  { model, baseURL = "", ...connection }: ProviderConnection,
+  { model, baseURL = "", apiKey, headers }: Omit<ProviderConnection, "api">,
+  options: { readonly supportsStructuredOutputs?: boolean } = {},
 ): Promise<LanguageModel> {
   const { createOpenAICompatible } = await loadPackage(
     "@ai-sdk/openai-compatible",
     "to use this model",
     () => import("@ai-sdk/openai-compatible"),
   );
-  return createOpenAICompatible({ name, baseURL, includeUsage: true, ...omitUndefined(connection) })(model);
+  return createOpenAICompatible({
+    name,
+    baseURL,
+    includeUsage: true,
+    transformRequestBody: nameTokenLimit,
+    ...omitUndefined({ apiKey, headers }),
+    ...options,
+  })(model);
+}
+
+/** Reasoning models of OpenAI reject `max_tokens`, also behind other addresses. */
+function nameTokenLimit({ max_tokens, ...body }: Record<string, unknown>): Record<string, unknown> {
+  if (max_tokens === undefined) return body;
+  const isReasoning = /^(?:o\d|gpt-[5-9])/.test(String(body["model"]));
+  return { ...body, [isReasoning ? "max_completion_tokens" : "max_tokens"]: max_tokens };
 }
 
 /** For options that are present but undefined, the packages fall back to the environment. */

@@ -36,7 +36,8 @@ export async function resolveModel(choice: ModelChoice, options: ResolveOptions 
   const apiKey = given ?? readVariable(env, provider.keyVariable);
   if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
   const headers = { ...name.headers };
-  const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers });
+  const api = checkApi(name.api ?? readVariable(env, provider.apiVariable));
+  const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers, api });
   registerSecrets(opened, [apiKey, ...Object.values(headers)]);
   return opened;
 }
@@ -101,6 +102,11 @@ function checkAddress(baseURL: string | undefined): string | undefined {
     "unknown_model",
     "The baseURL of a model must not contain a user name, a password, a query or a fragment. Pass secrets as apiKey or headers.",
   );
+}
+
+function checkApi(api: string | undefined): string | undefined {
+  if (api === undefined || api === "responses" || api === "chat") return api;
+  throw new LoomError("unknown_model", `The API of a model must be "responses" or "chat", not ${JSON.stringify(api)}`);
 }
 
 function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomError {

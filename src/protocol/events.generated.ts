@@ -26,6 +26,8 @@ export interface RunStartEvent {
   readonly context?: JsonObject;
   /** Files attached to the message, as references to blobs */
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string; readonly media_type: string; readonly bytes: number }[];
+  /** How much the models of the run reason; default: the setting of the agent */
+  readonly reasoning?: "auto" | "off" | "low" | "medium" | "high" | (string & {});
   /** Who started the run, such as `token:k3x9`; never contains a secret */
   readonly actor?: string;
   /** Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied */
@@ -641,7 +643,7 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} actor?s tool_rules?m",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",

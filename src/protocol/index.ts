@@ -8,6 +8,7 @@ export { ERROR_CODES, type ErrorCode, type ErrorType } from "./error-codes.ts";
 export type { Fault, FaultRule } from "./fault.ts";
 export { isJsonObject, type Json, type JsonObject } from "./json.ts";
 export { isLoomError, LoomError } from "./loom-error.ts";
+export type { ReasoningLevel } from "./reasoning-level.ts";
 export type { ToolRule, ToolRules } from "./tool-rules.ts";
 export {
   type AnyEvent,

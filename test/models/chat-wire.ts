@@ -72,9 +72,9 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
     `data: ${JSON.stringify({ id, object: "chat.completion.chunk", created: 1_700_000_000, model: body["model"] ?? "", ...fields })}\n\n`;
   const delta = (inner: JsonObject, finish_reason: string | null = null): string =>
     frame({ choices: [{ index: 0, delta: inner, finish_reason }] });
-  const { reasoning = "", calls = [], chunk } = turn;
+  const { reasoning = "", reasoningField = "reasoning_content", calls = [], chunk } = turn;
   yield delta({ role: "assistant", content: "" });
-  for (const piece of cut(reasoning, chunk)) yield delta({ reasoning_content: piece });
+  for (const piece of cut(reasoning, chunk)) yield delta({ [reasoningField]: piece });
   for (const piece of cutAnswer(turn)) yield delta({ content: piece });
   for (const [index, call] of calls.entries()) {
     const callId = call.id ?? issued.next("call");

@@ -95,7 +95,6 @@ describe.each(PROVIDER_WIRES)("$name", (wire) => {
   });
 
   test("retries an error in place of a stream if the provider allows it", async () => {
-    if (wire.name === "openai-compatible") return;
     const fault = { kind: "error", after: 0, message: "overloaded" } as const;
     const { result } = await succeed({ fault }, { text: TEXT });
     expect(result.text).toBe(TEXT);

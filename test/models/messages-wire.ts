@@ -36,6 +36,14 @@ interface Turn {
 function validate(body: JsonObject, issued: IssuedIds): Refusal | undefined {
   const refuse = (message: string): Refusal => ({ status: 400, message });
   if (typeof body["max_tokens"] !== "number") return refuse("max_tokens: Field required");
+  const thinking = (body["thinking"] ?? { type: "disabled" }) as JsonObject;
+  if (Number(thinking["budget_tokens"] ?? 0) >= body["max_tokens"]) {
+    return refuse("`max_tokens` must be greater than `thinking.budget_tokens`.");
+  }
+  const choice = (body["tool_choice"] as JsonObject | undefined)?.["type"] ?? "auto";
+  if (thinking["type"] === "enabled" && (choice === "any" || choice === "tool")) {
+    return refuse("Thinking may not be enabled when tool_choice forces tool use.");
+  }
   const turns = mergeTurns(asList(body["messages"]));
   if (turns.length === 0) return refuse("messages: at least one message is required");
   if (turns[0]?.role !== "user") return refuse('messages: first message must use the "user" role');
@@ -55,7 +63,14 @@ function validate(body: JsonObject, issued: IssuedIds): Refusal | undefined {
     }
     open = new Set(calls);
   }
-  return open.size > 0 ? refuse(describeUnanswered(turns.length - 1, open)) : undefined;
+  if (open.size > 0) return refuse(describeUnanswered(turns.length - 1, open));
+  const results = turns.at(-1)?.blocks ?? [];
+  const before = turns.at(-2)?.blocks ?? [];
+  const isLoop = results.some((block) => block["type"] === "tool_result");
+  if (thinking["type"] === "enabled" && isLoop && !readText(before[0] ?? {}, "type").endsWith("thinking")) {
+    return refuse("Expected `thinking` or `redacted_thinking`, but found `tool_use`.");
+  }
+  return undefined;
 }
 
 /** Merges consecutive turns of the same role. */

@@ -1,5 +1,4 @@
 /** Fixtures for the real provider packages, connected to the test server: one per API. */
-import { createOpenAI } from "@ai-sdk/openai";
 import { CONTRACT_TOOLS, type ModelFixture } from "../../src/models/model.contract.ts";
 import type { LanguageModel, ModelRequest } from "../../src/models/index.ts";
 import { resolveModel } from "../../src/models/index.ts";
@@ -19,7 +18,8 @@ export const PROVIDER_WIRES: readonly ProviderWire[] = [
   },
   {
     name: "openai, responses",
-    open: async ({ url, key }) => createOpenAI({ baseURL: url, apiKey: key })("gpt-5"),
+    open: ({ url, key }) =>
+      resolveModel({ provider: "openai", model: "gpt-5", baseURL: url, apiKey: key, api: "responses" }),
   },
   {
     name: "anthropic, messages",

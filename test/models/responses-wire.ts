@@ -34,7 +34,14 @@ function validate(body: JsonObject, issued: IssuedIds): Refusal | undefined {
   const present = new Set<string>();
   for (const item of input) {
     const id = typeof item["id"] === "string" ? item["id"] : undefined;
-    if (item["type"] === "item_reference" && !issued.given.has(id ?? "")) {
+    if (
+      item["type"] === "reasoning" &&
+      body["store"] === false &&
+      !issued.given.has(readText(item, "encrypted_content"))
+    ) {
+      return refuse("The encrypted content for item could not be verified.");
+    }
+    if (item["type"] === "item_reference" && (body["store"] === false || !issued.given.has(id ?? ""))) {
       return refuse(`Item with id '${id}' not found.`, 404);
     }
     if (id !== undefined) {
@@ -72,7 +79,10 @@ function* stream(turn: ServerTurn, body: JsonObject, issued: IssuedIds): Generat
     const id = issued.next("rs");
     before = id;
     issued.given.set(id, undefined);
-    const item = { type: "reasoning", id, summary: [], encrypted_content: null };
+    const isEncrypted = Array.isArray(body["include"]) && body["include"].includes("reasoning.encrypted_content");
+    const encrypted_content = isEncrypted ? issued.next("encrypted") : null;
+    if (encrypted_content !== null) issued.given.set(encrypted_content, undefined);
+    const item = { type: "reasoning", id, summary: [], encrypted_content };
     yield frame("response.output_item.added", { output_index, item });
     yield frame("response.reasoning_summary_part.added", { item_id: id, output_index, summary_index: 0 });
     for (const delta of cut(reasoning, chunk)) {

@@ -13,6 +13,8 @@ export interface ServerCall {
 /** The answer to one request. */
 export interface ServerTurn {
   readonly reasoning?: string;
+  /** Field of the reasoning in chat completions. Default: `reasoning_content`. */
+  readonly reasoningField?: "reasoning_content" | "reasoning";
   readonly text?: string;
   /** How often the text is repeated. */
   readonly repeat?: number;

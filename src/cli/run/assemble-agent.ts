@@ -16,7 +16,7 @@ export async function assembleAgent(
   onError: (error: unknown, errorId: string) => void,
   onWarning: (warning: string) => void = () => undefined,
 ): Promise<AssembledAgent> {
-  const { system } = options;
+  const { system, reasoning } = options;
   const resources = await openAgentResources(options, onWarning);
   const { model, tools, retriever, warnings } = resources;
   return {
@@ -24,6 +24,7 @@ export async function assembleAgent(
       ...options.agent,
       model,
       tools,
+      reasoning,
       onError,
       ...(system === undefined ? {} : { systemInstructions: system }),
       ...(retriever === undefined ? {} : { retriever }),

@@ -1,6 +1,7 @@
 /** Reads and validates the options of `loom run`, the environment and standard input before anything is opened. */
 import { randomBytes } from "node:crypto";
 import { isLoomError, type StreamModes } from "../../protocol/index.ts";
+import { REASONING_LEVELS, type ReasoningLevel } from "../../protocol/reasoning-level.ts";
 import { readStreamModes, STREAM_MODES } from "../../protocol/stream-modes.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 import { readChunks } from "../read-chunks.ts";
@@ -20,6 +21,7 @@ export interface RunOptions {
   readonly agent: RunAgentOptions;
   readonly model: string;
   readonly baseURL: string | undefined;
+  readonly reasoning: ReasoningLevel;
   readonly system: string | undefined;
   readonly workspace: string | undefined;
   readonly mcp: string | undefined;
@@ -56,6 +58,7 @@ export async function readRunOptions(
     agent: readAgentOptions(parsed),
     model: text("model") ?? readVariable(env, "LOOM_MODEL") ?? "offline",
     baseURL: text("base-url"),
+    reasoning: readChoice("reasoning", text("reasoning") ?? "auto", REASONING_LEVELS) as ReasoningLevel,
     system: text("system"),
     workspace: text("workspace"),
     mcp: text("mcp"),
@@ -75,6 +78,7 @@ const RESUME_OPTIONS = [
   ...AGENT_OPTIONS,
   "model",
   "base-url",
+  "reasoning",
   "system",
   "workspace",
   "mcp",

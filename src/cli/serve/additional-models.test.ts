@@ -54,7 +54,7 @@ describe("createAgents", () => {
   it("creates an agent of each kind for each model", () => {
     const model = new OfflineModel();
     const named = (name: string) => ({ name, model });
-    const settings = { system: undefined, compression: false, "tool-rules": [] };
+    const settings = { system: undefined, reasoning: "auto", compression: false, "tool-rules": [] } as const;
     const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], settings, () => undefined);
     expect(Object.keys(agents)).toEqual([
       "react",

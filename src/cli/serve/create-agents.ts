@@ -28,14 +28,15 @@ const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
 export function createAgents(
   { tools }: Pick<AgentResources, "tools">,
   models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
-  settings: Pick<Settings, "system" | "compression" | "tool-rules">,
+  settings: Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules">,
   onError: (error: unknown, errorId: string) => void,
 ): { readonly [name: string]: ServedAgent } {
-  const { system, compression, "tool-rules": toolRuleItems } = settings;
+  const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
   const names = tools.map(({ name }) => name);
   const common: CommonOptions = {
     tools,
     compression,
+    reasoning,
     // The server measures the runs of all agents.
     metrics: false,
     onError,

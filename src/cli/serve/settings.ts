@@ -5,6 +5,7 @@
  * The setting `max-body` is `--max-body`, `LOOM_MAX_BODY` and `"max-body"`. A boolean setting has two flags, `--debug`
  * and `--no-debug`. A secret has no flag.
  */
+import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
 import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
 import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
@@ -230,6 +231,12 @@ export const SETTINGS = {
     durationOrNone,
     20,
     "delay before each word of the offline model; shorter during a search",
+  ),
+  reasoning: define(
+    AGENTS,
+    chooseOf(...REASONING_LEVELS),
+    "auto",
+    "how much models reason before they answer, unless a message says otherwise",
   ),
   system: defineOptional(AGENTS, text, "system prompt"),
   compression: define(AGENTS, toggle, true, "compress prompts that do not fit the context window of the model"),

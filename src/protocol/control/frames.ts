@@ -10,6 +10,7 @@
  * "1" move to the front, `1.0` becomes `1`, and a bare `[DONE]` is not JSON. Strings make a message about 20 % longer,
  * but reading them is 1.7 times as fast as re-encoding parsed values.
  */
+import { REASONING_LEVELS } from "../reasoning-level.ts";
 import {
   boolean,
   count,
@@ -94,6 +95,11 @@ export const UP_FRAMES = {
       string,
       "ID of the run. By default it is derived from session and command ID and returned in the `ack`",
       "运行 ID。默认由会话 ID 和命令 ID 生成，并在 `ack` 中返回",
+    ),
+    reasoning: optional(
+      oneOf(...REASONING_LEVELS),
+      "How much the model reasons before it answers; default: the setting of the agent",
+      "模型回答前的推理程度；默认采用智能体的设置",
     ),
     when_busy: optional(
       oneOf("enqueue", "reject", "interrupt"),

@@ -55,6 +55,11 @@ export const run_start = defineEvent({
       "Files attached to the message, as references to blobs",
       "消息附带的文件，以 blob 引用表示",
     ),
+    reasoning: additional(
+      openSet("auto", "off", "low", "medium", "high"),
+      "How much the models of the run reason; default: the setting of the agent",
+      "本次运行中模型的推理程度；默认采用智能体的设置",
+    ),
     actor: additional(
       string,
       "Who started the run, such as `token:k3x9`; never contains a secret",

@@ -13,6 +13,7 @@ import {
   type Shape,
   string,
 } from "../../protocol/schema.ts";
+import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { declareShape } from "./declare-shape.ts";
 import { RUN_FIELDS } from "./session-shapes.ts";
 
@@ -66,6 +67,11 @@ const MESSAGE_FIELDS = {
     ),
     "Attached files",
     "附件",
+  ),
+  reasoning: optional(
+    oneOf(...REASONING_LEVELS),
+    "How much the model reasons before it answers; default: the setting of the agent",
+    "模型回答前的推理程度；默认采用智能体的设置",
   ),
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),

@@ -1,0 +1,57 @@
+/**
+ * Translates a reasoning level into the settings of each provider. A model that refuses them is called again without
+ * them, and that is remembered for as long as the model exists.
+ *
+ * Invariant: settings that the caller chose for a provider are never replaced.
+ */
+import { isReasoningLevel, type ReasoningLevel } from "../protocol/reasoning-level.ts";
+import type { LanguageModel, ModelRequest, ModelSettings } from "./model.ts";
+import type { ModelFault } from "./model-fault.ts";
+
+/** Levels that a model has refused. */
+const REFUSED = new WeakMap<LanguageModel, Set<ReasoningLevel>>();
+
+const REFUSAL_STATUS: ReadonlySet<unknown> = new Set([400, 403, 404, 422]);
+
+/** Models of Anthropic without thinking. Newer ones have it. */
+const WITHOUT_THINKING = /claude-(?:instant|v?2|3(?!-7))/;
+
+/** Returns the settings of a request with its reasoning level in the form of the provider. */
+export function translateReasoning(model: LanguageModel, request: ModelRequest): ModelSettings {
+  const { settings = {} } = request;
+  const { reasoning: level, ...others } = settings;
+  if (level === undefined || !isReasoningLevel(level)) return settings;
+  const isRefused = REFUSED.get(model)?.has(level) === true;
+  const effort = isRefused ? undefined : findEffort(model, request, level);
+  const given = effort === undefined ? others : { ...others, reasoning: effort };
+  if (!model.provider.endsWith(".responses")) return given;
+  // Without `store` the encrypted reasoning is part of the answer, so that the conversation does not depend on what
+  // the provider keeps.
+  const own = { store: false, ...(isRefused ? {} : { reasoningSummary: level === "off" ? null : "auto" }) };
+  const { providerOptions } = others;
+  return { ...given, providerOptions: { ...providerOptions, openai: { ...own, ...providerOptions?.["openai"] } } };
+}
+
+/** The `reasoning` of AI SDK version 4, or undefined to leave the effort to the provider. */
+function findEffort(model: LanguageModel, request: ModelRequest, level: ReasoningLevel): string | undefined {
+  if (model.provider.includes("anthropic")) {
+    if (WITHOUT_THINKING.test(model.modelId)) return undefined;
+    // Thinking and a forced tool call exclude each other.
+    const { toolChoice = "auto" } = request;
+    if (level !== "off" && toolChoice !== "auto" && toolChoice !== "none") return undefined;
+    // Without an effort there is no thinking.
+    if (level === "auto") return "medium";
+  }
+  if (level === "auto") return undefined;
+  return level === "off" ? "none" : level;
+}
+
+/** Whether the provider refused the reasoning of this request. If so, later requests leave it out. */
+export function learnRefusal(model: LanguageModel, { settings }: ModelRequest, { error }: ModelFault): boolean {
+  const level = settings?.reasoning;
+  if (!isReasoningLevel(level) || REFUSED.get(model)?.has(level) === true) return false;
+  if (!REFUSAL_STATUS.has(error.details["status"]) || !/reasoning|thinking|effort/i.test(error.message)) return false;
+  const levels = REFUSED.get(model) ?? new Set();
+  REFUSED.set(model, levels.add(level));
+  return true;
+}
