@@ -36,6 +36,8 @@ export interface AgentContext {
   readonly callOptions: ThinkCallOptions;
   /** The `stage` of error events if the model fails. */
   readonly stage: string;
+  /** See `CommonOptions`. Default: true. */
+  readonly exposeToolErrors?: boolean | undefined;
   readonly onError: ((error: unknown, errorId: string) => void) | undefined;
   /** Stores tool output that is too large for an event. Undefined without blob storage. */
   readonly saveBlob: ToolHost["saveBlob"];

@@ -85,6 +85,12 @@ export interface CommonOptions {
   /** Retries, timeouts and limits of every model call. Defaults: see `ModelCallOptions`. */
   readonly callOptions?: Omit<ModelCallOptions, "signal">;
   /**
+   * Whether the model and users see the messages of unexpected exceptions in tools. If not, they receive the name of the
+   * tool, a code and an ID, and `onError` the exception. A `ToolError` and invalid arguments are always shown. Default:
+   * true.
+   */
+  readonly exposeToolErrors?: boolean;
+  /**
    * Called with errors whose text users must not see. They receive `errorId` instead. The return value is ignored.
    * Default: none.
    */
@@ -129,6 +135,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   maxCalls: [isCount, "an integer from 1"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
+  exposeToolErrors: [(value) => typeof value === "boolean", "true or false"],
   onError: [(value) => typeof value === "function", "a function"],
 };
 

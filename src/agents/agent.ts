@@ -349,7 +349,7 @@ export class Agent {
     { source, blobs = this.#options.blobs }: Pick<ExecuteRunOptions, "source" | "blobs">,
     executeGraph: AgentContext["executeGraph"],
   ): Promise<AgentContext> {
-    const { settings = {}, reasoning = "auto", callOptions = {}, onError } = this.#options;
+    const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
     const conversation = await this.#conversations.recall(log, sessionId);
     const toolbox = this.#limitTools(run.toolRules);
@@ -400,6 +400,7 @@ export class Agent {
             }),
       },
       stage,
+      exposeToolErrors,
       onError,
       saveBlob: bindSaveBlob(blobs, sessionId),
       executeGraph,

@@ -26,7 +26,7 @@ export interface ToolCallMonitor {
 }
 
 export async function runCalls(
-  { run, sessionId, toolbox, onError, saveBlob }: AgentContext,
+  { run, sessionId, toolbox, exposeToolErrors, onError, saveBlob }: AgentContext,
   calls: readonly ToolCallPart[],
   { span, signal, ready, endedCalls, malformed = {}, monitor }: RunCallsOptions,
 ): Promise<readonly ToolOutcome[]> {
@@ -48,6 +48,7 @@ export async function runCalls(
       const ask = () => run.requestApproval(request, { nodeId });
       return monitor === undefined ? ask() : monitor.duringApproval(ask);
     },
+    exposeErrors: exposeToolErrors,
     ...(onError === undefined ? {} : { onError }),
     ...(saveBlob === undefined ? {} : { saveBlob }),
   };

@@ -31,8 +31,8 @@ import { copyJson } from "../protocol/json.ts";
 /** How a call ended: the content of its `tool_end`, and the thrown error if there is one. */
 interface CallEnding extends ToolCallResult {
   readonly code?: string;
-  /** The thrown value, for the `error` event. */
-  readonly thrown?: { readonly error: unknown };
+  /** The thrown value and the ID under which it is reported, for the `error` event. */
+  readonly thrown?: { readonly error: unknown; readonly errorId: string };
 }
 
 type ToolCallCheck =
@@ -76,7 +76,7 @@ export async function runToolCall(call: ToolCallRequest, toolbox: Toolbox, host:
     release = await toolbox.enter(tool.name, signal);
   } catch (error) {
     signal.throwIfAborted();
-    return endCall(call, host, tool, fail(error), { note });
+    return endCall(call, host, tool, fail(error, tool, host), { note });
   }
   try {
     const { ending, durationMs } = await startAndExecute(call, tool, host, approved.value);
@@ -100,7 +100,7 @@ async function checkAndApprove(
   if (requested === undefined) {
     const read = readArguments(call);
     if (!read.ok) return { ok: false, ending: refuse("invalid_arguments", read.message) };
-    const checked = await validate(tool, read.input, host.signal);
+    const checked = await validate(tool, read.input, host);
     if (!checked.ok) return checked;
     if (rule !== "ask" && !(await needsApproval(tool, checked.value, host.signal))) return checked;
     requested = checked.arguments ?? read.input;
@@ -125,7 +125,7 @@ async function checkAndApprove(
     };
   if (decision !== "approved")
     return { ok: false, ending: refuse("tool_rejected", `The user rejected this call; it was not run.${why}`) };
-  const checked = await validate(tool, approved, host.signal);
+  const checked = await validate(tool, approved, host);
   if (!isSame(requested, approved)) {
     const note = `The user changed the arguments to ${shorten(JSON.stringify(approved), MAX_CHANGED_LENGTH)}.`;
     return { ...checked, note };
@@ -139,13 +139,13 @@ function isSame(one: JsonObject, other: JsonObject): boolean {
   return isDeepStrictEqual(copyJson(one), copyJson(other));
 }
 
-async function validate(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<ToolCallCheck> {
+async function validate(tool: Tool, input: JsonObject, host: ToolHost): Promise<ToolCallCheck> {
   try {
-    const checked = await withTimeout(tool, signal, () => tool.validate(input));
+    const checked = await withTimeout(tool, host.signal, () => tool.validate(input));
     return checked.ok ? checked : { ok: false, ending: refuse("invalid_arguments", checked.message) };
   } catch (error) {
-    signal.throwIfAborted();
-    return { ok: false, ending: fail(error) };
+    host.signal.throwIfAborted();
+    return { ok: false, ending: fail(error, tool, host) };
   }
 }
 
@@ -206,7 +206,8 @@ async function startAndExecute(
   const ending = await execute(call, tool, host, output, input);
   await untilAborted(output.flush(), signal);
   if (output.failure !== undefined) throw output.failure.error;
-  const refused = output.refusal === undefined || ending.thrown !== undefined ? ending : fail(output.refusal);
+  const refused =
+    output.refusal === undefined || ending.thrown !== undefined ? ending : fail(output.refusal, tool, host);
   return { ending: refused, durationMs: Math.max(0, now() - startedAt) };
 }
 
@@ -239,7 +240,7 @@ async function execute(
     return readResult(result);
   } catch (error) {
     host.signal.throwIfAborted();
-    return fail(error);
+    return fail(error, tool, host);
   } finally {
     output.close();
   }
@@ -279,13 +280,17 @@ async function endCall(
   await reserveBytes(host, bytes + (note?.length ?? 0) + 512);
   const write = async (event: LoomEvent): Promise<unknown> => host.emit(event);
   const written = [write(end)];
-  if (ending.thrown !== undefined) written.push(write(describeError(callId, ending, ending.thrown.error, host)));
+  if (ending.thrown !== undefined) written.push(write(describeError(callId, ending, ending.thrown, host)));
   await untilAborted(Promise.all(written), host.signal);
   return { callId, name, result, isError, ...given, ...(ending.code === undefined ? {} : { errorCode: ending.code }) };
 }
 
-function describeError(callId: string, { text, code }: CallEnding, error: unknown, host: ToolHost): ErrorEvent {
-  const errorId = randomUUID();
+function describeError(
+  callId: string,
+  { text, code }: CallEnding,
+  { error, errorId }: Required<CallEnding>["thrown"],
+  host: ToolHost,
+): ErrorEvent {
   try {
     host.onError?.(error, errorId);
   } catch {
@@ -316,10 +321,16 @@ function refuse(
   return { text, code, isError: true };
 }
 
-/** Ends a call whose tool failed. */
-function fail(error: unknown): CallEnding {
+/**
+ * Ends a call whose tool failed. A LoomError, such as a `ToolError`, is written for users; the message of any other
+ * exception may name addresses or paths, and the host decides whether it is shown.
+ */
+function fail(error: unknown, { name }: Pick<Tool, "name">, { exposeErrors = true }: ToolHost): CallEnding {
   const code = isLoomError(error) ? error.code : "tool_failed";
-  return { text: describeFailure(error), code, isError: true, thrown: { error } };
+  const errorId = randomUUID();
+  const isShown = exposeErrors || isLoomError(error);
+  const text = isShown ? describeFailure(error) : `The tool ${name} failed (code ${code}, error ID ${errorId})`;
+  return { text, code, isError: true, thrown: { error, errorId } };
 }
 
 function describeDenied(name: string): string {

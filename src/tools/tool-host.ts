@@ -23,7 +23,12 @@ export interface ToolHost {
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
   /** Returns what the log knows about a call of a run that resumes after its process died. */
   recall?(callId: string): RecalledCall | undefined;
-  /** Receives each error thrown by a tool. Users only see its message and the ID. */
+  /**
+   * Whether the messages of unexpected exceptions are shown to the model and to users. If not, they receive the name of
+   * the tool, a code and the ID. Default: true.
+   */
+  readonly exposeErrors?: boolean | undefined;
+  /** Receives each error thrown by a tool, with the ID that users see. */
   onError?(error: unknown, errorId: string): void;
   /** Saves data that is too large for an event. Absent if there is no blob store. */
   readonly saveBlob?: SaveBlob | undefined;

@@ -54,7 +54,13 @@ describe("createAgents", () => {
   it("creates an agent of each kind for each model", () => {
     const model = new OfflineModel();
     const named = (name: string) => ({ name, model });
-    const settings = { system: undefined, reasoning: "auto", compression: false, "tool-rules": [] } as const;
+    const settings = {
+      system: undefined,
+      reasoning: "auto",
+      compression: false,
+      "tool-rules": [],
+      "expose-tool-errors": false,
+    } as const;
     const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], settings, () => undefined);
     expect(Object.keys(agents)).toEqual([
       "react",

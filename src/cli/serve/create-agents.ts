@@ -28,7 +28,7 @@ const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
 export function createAgents(
   { tools }: Pick<AgentResources, "tools">,
   models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
-  settings: Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules">,
+  settings: Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules" | "expose-tool-errors">,
   onError: (error: unknown, errorId: string) => void,
 ): { readonly [name: string]: ServedAgent } {
   const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
@@ -37,6 +37,7 @@ export function createAgents(
     tools,
     compression,
     reasoning,
+    exposeToolErrors: settings["expose-tool-errors"],
     // The server measures the runs of all agents.
     metrics: false,
     onError,

@@ -248,6 +248,12 @@ export const SETTINGS = {
     [],
     "tool permissions, such as write_file=ask,http_fetch=deny; * matches all other tools, a prefix such as react: limits a rule to one agent",
   ),
+  "expose-tool-errors": define(
+    AGENTS,
+    toggle,
+    false,
+    "show the messages of unexpected exceptions in tools to clients and to the model; otherwise they get an ID, and the log has the message",
+  ),
   "allow-fetch": define(AGENTS, toggle, false, "allow agents to fetch public web pages"),
   kb: {
     ...defineOptional(AGENTS, pathOrNone, "knowledge base to search, or none"),
