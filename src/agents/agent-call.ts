@@ -51,6 +51,10 @@ export interface AgentCallHost {
   /** True for the runs of active calls. */
   isActive(runId: string): boolean;
   report(error: unknown): string;
+  /** Reports an error of the caller's `approve`. Without `onError`, it is shown as a process warning. */
+  reportApproval(error: unknown): string;
+  /** Resolves when the callbacks have handled the events so far, or after a time limit. */
+  flushCallbacks(): Promise<unknown>;
   onReleased(call: AgentCall): void;
 }
 
@@ -176,7 +180,7 @@ export class AgentCall {
     void this.#run?.cancel(why.message).catch(() => undefined);
   }
 
-  /** How the run ended, once everything is released. Rejects if the end could not be written. */
+  /** How the run ended, once everything is released and callbacks were called. Rejects if the end could not be written. */
   get finished(): Promise<RunEnd> {
     return this.#finished ?? Promise.reject(new LoomError("internal_error", "The run has not started"));
   }
@@ -184,7 +188,17 @@ export class AgentCall {
   async toResult(): Promise<RunResult> {
     const end = await this.finished;
     if (end.status === "completed") return this.#outcome.toResult(this.ids);
-    throw this.toCallerError(this.#outcome.toError(end, this.#failure));
+    throw this.#describeEnd(end);
+  }
+
+  /** Throws the error of a run that failed. A cancelled run does not throw. */
+  async assertNotFailed(): Promise<void> {
+    const end = await this.finished;
+    if (end.status === "error") throw this.#describeEnd(end);
+  }
+
+  #describeEnd(end: RunEnd): LoomError {
+    return this.toCallerError(this.#outcome.toError(end, this.#failure));
   }
 
   /** Where to read the run from. `onChange` is called when more may be readable. */
@@ -204,18 +218,18 @@ export class AgentCall {
       }
       isChanged = true;
       if (event.type === "run_start") this.#firstEventId = envelope.event_id;
-      else if (event.type === "tool_approval") this.#answer(event as ToolApprovalEvent);
+      else if (event.type === "tool_approval") this.#answer(event as ToolApprovalEvent, envelope.node_id);
       else this.#outcome.add(record);
     }
     if (isChanged) this.#onChange();
   }
 
-  #answer(event: ToolApprovalEvent): void {
+  #answer(event: ToolApprovalEvent, nodeId: string | undefined): void {
     const run = this.#run;
     if (run === undefined) return;
     const { approve, requestId } = this.#request;
-    const report = (error: unknown): void => void this.#host.report(error);
-    void this.#runInContext(() => answerApproval(run, event, { approve, requestId, report }));
+    const report = (error: unknown): string => this.#host.reportApproval(error);
+    void this.#runInContext(() => answerApproval(run, event, { nodeId, approve, requestId, report }));
   }
 
   /** A resumed run of another process asks for an approval that this caller cannot answer. */
@@ -232,6 +246,7 @@ export class AgentCall {
       throw this.toCallerError(error);
     } finally {
       await this.#release();
+      await this.#host.flushCallbacks();
     }
   }
 

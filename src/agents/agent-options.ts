@@ -6,6 +6,7 @@ import type { ModelCallOptions, ModelChoice, ModelSettings } from "../models/mod
 import { parseModelName } from "../models/resolve-model.ts";
 import type { Callback, CallbackOptions, MetricsCollector, Observer } from "../observe/index.ts";
 import { LoomError, type ReasoningLevel, type ToolRules } from "../protocol/index.ts";
+import { limitTimer } from "../protocol/limit-timer.ts";
 import { describeValue } from "../protocol/fault.ts";
 import { isReasoningLevel, REASONING_LEVELS } from "../protocol/reasoning-level.ts";
 import { isToolRules } from "../protocol/tool-rules.ts";
@@ -52,6 +53,11 @@ export interface CommonOptions {
   readonly callbacks?: readonly Callback[];
   /** Backlog limits, timeout and error handler of `callbacks`. Defaults: see `CallbackOptions`. */
   readonly callbackOptions?: CallbackOptions;
+  /**
+   * Milliseconds that `run` and the end of `stream` wait for `callbacks` that have not handled all events of the run. 0
+   * turns it off. Default: 1,000.
+   */
+  readonly callbackWaitMs?: number;
   /** Counts runs, tokens and tool calls; several agents may share one. `false` turns metrics off. Default: a new one. */
   readonly metrics?: MetricsCollector | false;
   /** Further observers of every run, such as traces and logs. Default: none. */
@@ -132,6 +138,7 @@ const CHECKS: { readonly [name in keyof CommonOptions]?: readonly [(value: unkno
   blobs: [(value) => hasMethod(value, "read"), "an object with `read`"],
   attachments: [isObject, "an object"],
   approve: [(value) => value === "wait" || typeof value === "function", 'a function or "wait"'],
+  callbackWaitMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds from 0"],
   maxCalls: [isCount, "an integer from 1"],
   maxContextBytes: [(value) => Number.isSafeInteger(value) && (value as number) >= 0, "an integer from 0"],
   reasoning: [isReasoningLevel, `one of ${REASONING_LEVELS.join(", ")}`],
@@ -150,6 +157,15 @@ export function checkAgentOptions(options: CommonOptions): void {
   for (const [name, value] of Object.entries({ maxSessions, maxBytes }))
     if (value !== undefined && !isCount(value))
       throw createOptionError(`\`memory.${name}\``, "an integer from 1", value);
+}
+
+/** Caps a time at the longest that timers support; a longer one would fire at once. */
+export function checkTime(name: string, ms: number | undefined): number | undefined {
+  if (ms === undefined) return undefined;
+  if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
+  throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
+    option: name,
+  });
 }
 
 function createOptionError(what: string, form: string, value: unknown): LoomError {

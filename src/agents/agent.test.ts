@@ -99,6 +99,7 @@ describe("agents of several kinds", () => {
     ["openai", "the agent options"],
     [{ callbacks: {} }, "`callbacks`"],
     [{ callbacks: [{}] }, "`callbacks`"],
+    [{ callbackWaitMs: -1 }, "`callbackWaitMs`"],
     [{ observers: [null] }, "`observers`"],
     [{ metrics: {} }, "`metrics`"],
     [{ tools: "x" }, "`tools`"],
@@ -306,7 +307,8 @@ describe("run and stream", () => {
   it("count the events that callbacks did not receive", async () => {
     const callbackOptions = { maxBacklog: 1, onError: () => undefined };
     const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
-    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks, callbackOptions });
+    const options = { callbacks, callbackOptions, callbackWaitMs: 0 };
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], options);
     expect(actor.callbacksDropped).toBe(0);
     await actor.run("x");
     await actor.run("x").catch(() => undefined);
@@ -374,9 +376,43 @@ describe("run and stream", () => {
     expect(metrics.summary()).toMatchObject({ runs: { completed: 2 }, tools: { calls: 1 } });
   });
 
-  it("do not wait for a callback that hangs", async () => {
+  it("settle after callbacks have handled the events of the run, also if it fails", async () => {
+    const seen: string[] = [];
+    const callbacks = [
+      {
+        onEvent: async (type: string) => {
+          await new Promise(setImmediate);
+          seen.push(type);
+        },
+      },
+    ];
+    const script = [{ text: "x" }, { fault: { kind: "throw" } }] as const;
+    const { agent: actor } = await createFacadeFixture(script, { callbacks, callOptions: { maxRetries: 0 } });
+    await actor.run("a");
+    expect(seen.splice(0)).toEqual(["request_start", "agent_finish"]);
+    await failureOf(actor.run("b"));
+    expect(seen).toEqual(["request_start", "error", "agent_finish"]);
+  });
+
+  it("settle although other runs keep callbacks busy, and inside a callback", async () => {
+    const seen: string[] = [];
+    const onEvent = async (type: string, { request_id }: CallbackPayload) => {
+      seen.push(`${request_id} ${type}`);
+      if (request_id !== "inner" && type === "agent_finish") await actor.run("b", { requestId: "inner" });
+    };
+    const { agent: actor } = await createFacadeFixture(() => ({ text: "x" }), {
+      callbacks: [{ onEvent }],
+      callbackWaitMs: Number.POSITIVE_INFINITY,
+    });
+    await actor.run("a", { requestId: "outer" });
+    await actor.flush();
+    expect(seen).toEqual(["outer request_start", "outer agent_finish", "inner request_start", "inner agent_finish"]);
+  });
+
+  it("do not wait for a callback that hangs longer than callbackWaitMs", async () => {
     const callbacks = [{ onEvent: () => new Promise(() => undefined) }];
-    const { agent: actor } = await createFacadeFixture([{ text: "x" }], { callbacks, onError: () => undefined });
+    const options = { callbacks, onError: () => undefined, callbackWaitMs: 5 };
+    const { agent: actor } = await createFacadeFixture([{ text: "x" }], options);
     expect(await actor.run("a")).toMatchObject({ reply: "x" });
     expect(await actor.flush(1)).toBe(false);
     await actor.close({ flushMs: 1 });

@@ -35,7 +35,7 @@ import { type JsonObject, LoomError, type ToolRules } from "../protocol/index.ts
 import { limitToolbox } from "../tools/limit-toolbox.ts";
 import { createToolbox, type Toolbox } from "../tools/toolbox.ts";
 import { AGENT_KINDS, type AgentContext, type AgentKind, type AgentKindName } from "./agent-kind.ts";
-import { type AgentOptions, checkAgentOptions, chooseModel, type CommonOptions } from "./agent-options.ts";
+import { type AgentOptions, checkAgentOptions, checkTime, chooseModel, type CommonOptions } from "./agent-options.ts";
 import { AgentSessions } from "./agent-sessions.ts";
 import { type AgentBlobs, Attachments, bindSaveBlob } from "./attachments.ts";
 import type { AgentCallOptions, ExecuteRunOptions } from "./agent-call.ts";
@@ -61,6 +61,7 @@ export interface AnswerRequest extends Omit<RunRequest, "message"> {
   readonly signal?: AbortSignal;
 }
 
+const CALLBACK_WAIT_MS = 1000;
 /** The answer is stored in one record, which has at most 1 MiB. */
 const MAX_OUTPUT_CHARACTERS = 900_000;
 
@@ -148,7 +149,8 @@ export class Agent {
    * Answers a message and resolves to the complete result.
    *
    * Rejects with the run's error code if the run fails, and with `cancelled` if `signal` aborts it. When the promise
-   * settles, the run has ended and the session is released.
+   * settles, the run has ended, the session is released, and callbacks have received all events of the run, unless that
+   * takes longer than `callbackWaitMs`.
    */
   async run(message: string, options: AgentCallOptions = {}): Promise<RunResult> {
     const call = this.#calls.create(message, "execute", options);
@@ -159,13 +161,18 @@ export class Agent {
   /**
    * Answers a message and yields StreamEvents. The last one is `agent_finish`, with the status of the run.
    *
-   * The run starts when the first event is requested. Leaving the loop early cancels it. Throws if the run cannot start
-   * or if its end cannot be read.
+   * The run starts when the first event is requested. Leaving the loop early cancels it. If the run fails, throws its
+   * error after `error` and `agent_finish`. Also throws if the run cannot start or if its end cannot be read.
    */
   stream(message: string, options: AgentCallOptions = {}): AnswerStream {
     // The first event may be requested in another async context; the run belongs to the context that called `stream`.
     const inCallersContext = AsyncLocalStorage.snapshot();
     return streamAnswer((begin) => inCallersContext(() => begin(this.#calls.create(message, "stream", options))));
+  }
+
+  /** The same as `stream`, under the name that specification 002 uses. */
+  astream(message: string, options: AgentCallOptions = {}): AnswerStream {
+    return this.stream(message, options);
   }
 
   /** Number of events that callbacks did not receive because they were too slow. */
@@ -425,7 +432,15 @@ export class Agent {
   }
 
   #createCalls(): AgentCalls {
-    const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
+    const {
+      log,
+      memory,
+      approve,
+      maxCalls,
+      maxContextBytes,
+      onError,
+      callbackWaitMs = CALLBACK_WAIT_MS,
+    } = this.#options;
     const sessions = new AgentSessions({
       log,
       memory,
@@ -442,6 +457,8 @@ export class Agent {
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
       executeRun: (into: Log, run: Run, runOptions: ExecuteRunOptions) => this.executeRun(into, run, runOptions),
       report: (error: unknown) => this.#reporter.report(error),
+      reportApproval: (error: unknown) => this.#reporter.reportOrWarn(error),
+      flushCallbacks: async () => this.#callbacks?.flush(limitTimer(callbackWaitMs)),
     };
     return new AgentCalls(host, { hasLog: log !== undefined, approve, maxCalls, maxContextBytes });
   }
@@ -468,15 +485,6 @@ export class Agent {
     }
     return this.#model;
   }
-}
-
-/** Caps a time at the longest that timers support; a longer one would fire at once. */
-function checkTime(name: string, ms: number | undefined): number | undefined {
-  if (ms === undefined) return undefined;
-  if (typeof ms === "number" && ms >= 0) return limitTimer(ms);
-  throw new LoomError("invalid_arguments", `\`${name}\` must be a number of milliseconds from 0, not ${ms}`, {
-    option: name,
-  });
 }
 
 /** Calls the agent's handler, then the caller's. The session reports what the caller's handler throws. */

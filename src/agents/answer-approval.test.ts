@@ -1,5 +1,5 @@
 // Approval requests under `run` and `stream`: `approve` answers them or they are rejected; none stays open forever.
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { collect, expectNothingLeft, failureOf, createFacadeFixture } from "../../test/agents/facade-fixture.ts";
 import { openSession, sendCommand } from "../engine/index.ts";
 import { createLog, waitUntil } from "../engine/sender.contract.ts";
@@ -32,7 +32,9 @@ describe("approval", () => {
     const { agent, ran, model, log } = await createFacadeFixture(removes);
     expect(await agent.run("Remove /a")).toMatchObject({ reply: "Done." });
     expect(ran).toEqual([]);
-    expect(JSON.stringify(model.prompts[1])).toContain("Approval is not available here");
+    const seen = JSON.stringify(model.prompts[1]);
+    expect(seen).toContain("needs approval, which is not available here");
+    expect(seen).not.toContain("The user rejected");
     await expectNothingLeft(log);
   });
 
@@ -58,31 +60,31 @@ describe("approval", () => {
       "removed /a",
     ],
     // Values that are not an object, or that cannot be written, are not an approval.
-    ["approved with an array", () => yesTo([{ path: "/b" }]), [], "The approval request failed"],
-    ["approved with a string", () => yesTo("/b"), [], "The approval request failed"],
-    ["approved with null", () => yesTo(null), [], "The approval request failed"],
+    ["approved with an array", () => yesTo([{ path: "/b" }]), [], "The request for approval failed"],
+    ["approved with a string", () => yesTo("/b"), [], "The request for approval failed"],
+    ["approved with null", () => yesTo(null), [], "The request for approval failed"],
     [
       "approved with a value that JSON cannot express",
       () => yesTo({ path: "/b", count: 1n }),
       [],
-      "The approval request failed",
+      "The request for approval failed",
     ],
-    ["approved with a function", () => yesTo({ path: () => "/b" }), [], "The approval request failed"],
-    ["approved with a circular object", () => yesTo(createRing()), [], "The approval request failed"],
+    ["approved with a function", () => yesTo({ path: () => "/b" }), [], "The request for approval failed"],
+    ["approved with a circular object", () => yesTo(createRing()), [], "The request for approval failed"],
     [
       "approved with arguments that are too large",
       () => yesTo({ path: "x".repeat(2_000_000) }),
       [],
-      "The approval request failed",
+      "The request for approval failed",
     ],
     [
       "rejected with a reason that is too long",
       () => ({ approved: false, reason: "x".repeat(2_000_000) }),
       [],
-      "The approval request failed",
+      "The request for approval failed",
     ],
   ])("is decided by approve: %s", async (_, approve, expected, told) => {
-    const { agent, ran, model } = await createFacadeFixture(removes, { approve });
+    const { agent, ran, model } = await createFacadeFixture(removes, { approve, onError: () => undefined });
     const { events } = await collect(agent.stream("Remove /a"));
     expect(events.at(-1)).toMatchObject({ type: "agent_finish", content: "Done." });
     expect(ran).toEqual(expected);
@@ -102,15 +104,37 @@ describe("approval", () => {
     ]);
   });
 
-  it("is rejected if approve throws, and the error is reported", async () => {
+  it("fails if approve throws: reported, in `errors`, and not as a decision of the user", async () => {
     const onError = vi.fn<(error: unknown) => void>();
     const broken = new Error("the program broke");
     const approve = (): never => {
       throw broken;
     };
-    const { agent, ran } = await createFacadeFixture(removes, { approve, onError });
-    expect(await agent.run("Remove /a")).toMatchObject({ reply: "Done." });
+    const { agent, ran, model, log } = await createFacadeFixture(removes, { approve, onError });
+    expect(await agent.run("Remove /a", { sessionId: SESSION })).toMatchObject({
+      reply: "Done.",
+      errors: [
+        { code: "approval_failed", stage: "tool_execute", message: expect.stringContaining("remove") as string },
+      ],
+    });
     expect([ran, onError.mock.calls.map(([error]) => error)]).toEqual([[], [broken]]);
+    const seen = JSON.stringify(model.prompts[1]);
+    expect(seen).toContain("The request for approval failed because of an error");
+    expect(seen).not.toContain("The user rejected");
+    const { records } = await log.read(SESSION, { after: 0 });
+    expect(records.map(({ event }) => event)).toContainEqual(
+      expect.objectContaining({ type: "tool_end", call_id: "c1", error_code: "approval_failed" }),
+    );
+    await expectNothingLeft(log);
+  });
+
+  it("that fails is shown as a process warning if there is no onError", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    onTestFinished(() => warn.mockRestore());
+    const broken = new Error("the program broke");
+    const { agent } = await createFacadeFixture(removes, { approve: () => Promise.reject(broken) });
+    await agent.run("Remove /a");
+    expect(warn).toHaveBeenCalledWith(broken);
   });
 
   it("can be left to other processes, which answer through the log", async () => {

@@ -7,7 +7,7 @@
 import type { Run } from "../engine/index.ts";
 import type { ApprovalReply } from "../engine/run-contract.ts";
 import { isJsonObject, isLoomError, type JsonObject, LoomError } from "../protocol/index.ts";
-import type { ToolApprovalEvent } from "../protocol/events.generated.ts";
+import type { ErrorEvent, ToolApprovalEvent } from "../protocol/events.generated.ts";
 
 /** A tool call that needs approval. */
 export interface ApprovalQuestion {
@@ -33,42 +33,48 @@ export type ApprovalDecision =
  */
 export type Approve = "wait" | ((question: ApprovalQuestion) => ApprovalDecision | Promise<ApprovalDecision>);
 
-const NO_APPROVER = "Approval is not available here. Continue without it and say what was not done.";
-const APPROVAL_FAILED = "The approval request failed.";
-
 export interface AnswerApprovalOptions {
+  /** The node run that asks. */
+  readonly nodeId: string | undefined;
   readonly approve: Approve | undefined;
   readonly requestId: string;
-  readonly report: (error: unknown) => void;
+  /** Returns the ID of the report. */
+  readonly report: (error: unknown) => string;
 }
 
-/** Answers one approval request of a run. Does not throw; errors go to `report`. */
+/**
+ * Answers one approval request of a run. Does not throw. If `approve` fails, the error goes to `report` and to the events
+ * of the run, and the call is rejected with `approval_failed`.
+ */
 export async function answerApproval(
   run: Run,
   event: ToolApprovalEvent,
-  { approve, requestId, report }: AnswerApprovalOptions,
+  { nodeId, approve, requestId, report }: AnswerApprovalOptions,
 ): Promise<void> {
   const { call_id: callId, name, arguments: asked } = event;
   if (approve === "wait" || callId === undefined) return;
-  let reply: ApprovalReply = { callId, decision: "rejected", reason: NO_APPROVER };
-  if (approve !== undefined) {
-    const { sessionId, runId, signal } = run;
-    try {
-      // A copy, because the call runs with the arguments of the request or those of the decision.
-      const copy = structuredClone(asked);
-      const decided = await approve({ sessionId, runId, requestId, callId, name, arguments: copy, signal });
-      reply = readDecision(callId, decided);
-    } catch (error) {
-      if (run.status === "live") report(error);
-      reply = { callId, decision: "rejected", reason: APPROVAL_FAILED };
-    }
-  }
   try {
-    await sendReply(run, reply);
+    if (approve === undefined)
+      return await sendReply(run, { callId, decision: "rejected", code: "approval_unavailable" });
+    const { sessionId, runId, signal } = run;
+    // A copy, because the call runs with the arguments of the request or those of the decision.
+    const copy = structuredClone(asked);
+    const decided = await approve({ sessionId, runId, requestId, callId, name, arguments: copy, signal });
+    await sendReply(run, readDecision(callId, decided));
   } catch (error) {
-    report(error);
-    // The decision could not be written, but the request must not stay open.
-    await sendReply(run, { callId, decision: "rejected", reason: APPROVAL_FAILED }).catch(report);
+    // There is no decision, or it could not be written. The request must not stay open.
+    if (run.status !== "live") return;
+    const failure: ErrorEvent = {
+      type: "error",
+      message: `The approval of ${name} failed because of an error in \`approve\``,
+      code: "approval_failed",
+      stage: "tool_execute",
+      recoverable: true,
+      call_id: callId,
+      details: { error_id: report(error) },
+    };
+    run.emit(failure, { nodeId }).catch(report);
+    await sendReply(run, { callId, decision: "rejected", code: "approval_failed" }).catch(report);
   }
 }
 

@@ -5,6 +5,7 @@ import {
   collect,
   countTimers,
   expectNothingLeft,
+  failureOf,
   createFacadeFixture,
   textOf,
 } from "../../test/agents/facade-fixture.ts";
@@ -37,17 +38,40 @@ describe("a stream", () => {
       expect([source, request_id, typeof ts]).toEqual(["stream", "r1", "number"]);
   });
 
-  it("reports a failed run without throwing", async () => {
-    const { agent, log } = await createFacadeFixture([{ fault: { kind: "throw" } }], {
-      callOptions: { maxRetries: 0 },
-    });
-    const { events, error } = await collect(agent.stream("Hello"));
-    expect(error).toBeUndefined();
+  it.each(["stream", "astream"] as const)("throws the error of a failed run after its events: %s", async (path) => {
+    const fails: Script = [{ fault: { kind: "throw" } }, { fault: { kind: "throw" } }];
+    const { agent, log } = await createFacadeFixture(fails, { callOptions: { maxRetries: 0 } });
+    const { events, error } = await collect(agent[path]("Hello", { requestId: "r1" }));
     expect(events.slice(-2)).toMatchObject([
       { type: "error", stage: "llm_stream" },
-      { type: "agent_finish", status: "error" },
+      { type: "agent_finish", content: "", status: "error" },
     ]);
+    const { code, message, details } = await failureOf(agent.run("Hello", { requestId: "r1" }));
+    expect(error).toMatchObject({ code, message, details: { request_id: "r1", stage: "llm_stream" } });
+    expect(details["request_id"]).toBe("r1");
     await expectNothingLeft(log);
+  });
+
+  it("does not throw if the run was cancelled, or if the reader leaves at agent_finish", async () => {
+    const fails: Script = [{ fault: { kind: "throw" } }];
+    const { agent } = await createFacadeFixture(fails, { callOptions: { maxRetries: 0 } });
+    for await (const { type } of agent.stream("Hello")) if (type === "agent_finish") break;
+    const aborter = new AbortController();
+    const stalling = await createFacadeFixture(stalls);
+    const stream = stalling.agent.stream("Hello", { signal: aborter.signal });
+    await stream.next();
+    aborter.abort();
+    const { events, error } = await collect(stream);
+    expect(error).toBeUndefined();
+    expect(events.at(-1)).toMatchObject({ type: "agent_finish", content: "", status: "cancelled" });
+  });
+
+  it("ends after the callbacks were called", async () => {
+    const called: string[] = [];
+    const callbacks = [{ onEvent: (type: string) => called.push(type) }];
+    const { agent } = await createFacadeFixture(speaks, { callbacks });
+    await collect(agent.stream("Hello"));
+    expect(called).toEqual(["request_start", "agent_finish"]);
   });
 
   it("starts nothing before it is read", async () => {

@@ -1,7 +1,8 @@
 /**
  * Reads a run from the log as StreamEvents, at the reader's pace. A slow or abandoned reader does not block the run.
  *
- * Invariant: the events end with `agent_finish`, or reading throws; there is no silent end.
+ * Invariant: the events end with `agent_finish`, or reading throws; there is no silent end. After the `agent_finish` of a
+ * failed run, reading throws the error of the run.
  */
 import { createStreamEventProjection, type StreamEventFrame } from "../dialects/stream-event/index.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
@@ -53,6 +54,7 @@ async function* readEvents(begin: () => Promise<AgentCall>): AnswerStream {
   const call = await begin();
   try {
     for await (const page of projectRun(call)) for (const event of page) yield event;
+    await call.assertNotFailed();
   } finally {
     call.stop(new LoomError("cancelled", "The reader stopped reading"));
     await call.finished.catch(() => undefined);

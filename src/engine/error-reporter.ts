@@ -30,6 +30,12 @@ export class ErrorReporter {
     return errorId;
   }
 
+  /** Like `report`. Without `onError`, the error is shown as a process warning. */
+  reportOrWarn(error: unknown): string {
+    if (this.#onError === undefined) showWarning(error);
+    return this.report(error);
+  }
+
   /**
    * Reports a rejected event. Without `onError`, the first one is shown as a process warning; more are not, because
    * callers that await their events already see them.

@@ -28,6 +28,8 @@ export interface ApprovalAnswer {
   readonly arguments: JsonObject;
   readonly reason?: string;
   readonly actor?: string;
+  /** Why the call was rejected although no user decided. */
+  readonly code?: string;
 }
 
 /** A tool call that has not ended. */
@@ -308,6 +310,7 @@ export class OpenWork {
           arguments: event.arguments ?? call.approvalArguments ?? {},
           ...(event.reason === undefined ? {} : { reason: event.reason }),
           ...(event.actor === undefined ? {} : { actor: event.actor }),
+          ...(event.code === undefined ? {} : { code: event.code }),
         };
         return;
       }

@@ -68,7 +68,7 @@ export class RunApprovals {
    * `forbidden`.
    */
   answer(reply: ApprovalReply, settle: Settle | undefined): PushResult {
-    const { callId, name, decision, digest, reason, actor } = reply;
+    const { callId, name, decision, digest, reason, actor, code } = reply;
     const call = this.#work.findCall(callId);
     if (call?.approvalArguments === undefined && !this.#work.hadApproval(callId))
       throw new LoomError("unknown_call", `No approval was requested for call ${callId}`, { call_id: callId });
@@ -92,7 +92,7 @@ export class RunApprovals {
     const edited = decision === "approved" ? reply.arguments : undefined;
     const event = this.#writer.check({
       type: "tool_approval_result",
-      ...dropUndefined({ call_id: callId, name: call.name, decision, reason, arguments: edited, actor }),
+      ...dropUndefined({ call_id: callId, name: call.name, decision, reason, arguments: edited, actor, code }),
     });
     return this.#writer.write([{ event, nodeId: this.#writer.insideOf(call.nodeId) }], {
       force: true,

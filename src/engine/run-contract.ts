@@ -95,6 +95,8 @@ export interface ApprovalReply {
   readonly arguments?: JsonObject | undefined;
   readonly reason?: string | undefined;
   readonly actor?: string | undefined;
+  /** Set if no user decided: why the call is rejected. */
+  readonly code?: "approval_failed" | "approval_unavailable" | undefined;
   /** Tool rules of the caller that answers. A caller cannot approve a tool it may not use. */
   readonly toolRules?: ToolRules | undefined;
 }

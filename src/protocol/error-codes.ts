@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   model_stream_cut: "execution",
   iteration_limit: "execution",
   approval_expired: "timeout",
+  approval_failed: "execution",
+  approval_unavailable: "execution",
   // Context of the model call
   retrieval_failed: "execution",
   retrieval_timeout: "timeout",

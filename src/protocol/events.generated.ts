@@ -402,6 +402,8 @@ export interface ToolApprovalResultEvent {
   readonly arguments?: JsonObject;
   /** Who decided */
   readonly actor?: string;
+  /** Why the call was rejected although no user decided: `approval_failed` or `approval_unavailable` */
+  readonly code?: string;
 }
 
 /** Structured data: a table, a chart, an image or application data (001 §8). */
@@ -671,7 +673,7 @@ export const LOOM_EVENT_FORMS = {
   "reasoning_chunk": "001 §8#content:s id?s stage?~reasoning|planning|analyzing",
   "reasoning_end": "001 §8#id?s duration_ms?n0",
   "tool_progress": "001 §8#call_id?s name?s progress:n0,100 message?s",
-  "tool_approval_result": "001 §8#call_id?s name?s decision:=approved|rejected|expired reason?s arguments?m actor?s",
+  "tool_approval_result": "001 §8#call_id?s name?s decision:=approved|rejected|expired reason?s arguments?m actor?s code?s",
   "data": "001 §8#data_type:=dataframe|chart|image|custom data:m metadata?m",
   "image": "001 §8#url:s media_type?s alt?s",
   "todo_list": "001 §8#list_id:s title?s items:[{id:s text:s completed:b}",

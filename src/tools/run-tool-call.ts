@@ -111,6 +111,7 @@ async function checkAndApprove(
     decision,
     arguments: approved,
     reason,
+    code,
   } = await host.requestApproval({
     callId,
     name,
@@ -123,6 +124,8 @@ async function checkAndApprove(
       ok: false,
       ending: refuse("approval_expired", `Approval for this call expired; it was not run.${why}`),
     };
+  if (decision !== "approved" && code !== undefined)
+    return { ok: false, ending: refuse(...describeUndecided(code, why)) };
   if (decision !== "approved")
     return { ok: false, ending: refuse("tool_rejected", `The user rejected this call; it was not run.${why}`) };
   const checked = await validate(tool, approved, host);
@@ -133,6 +136,16 @@ async function checkAndApprove(
   // The tool must still derive the same arguments that the user approved.
   const isOther = checked.ok && checked.arguments !== undefined && !isSame(requested, checked.arguments);
   return isOther ? { ok: false, ending: refuse("approval_mismatch", CHANGED_SINCE_APPROVAL) } : checked;
+}
+
+/** No user decided, so the text must not say that one rejected the call. */
+function describeUndecided(code: string, why: string): Parameters<typeof refuse> {
+  return code === "approval_failed"
+    ? ["approval_failed", `The request for approval failed because of an error; the call was not run.${why}`]
+    : [
+        "approval_unavailable",
+        `This call needs approval, which is not available here; it was not run. Continue without it and say what was not done.${why}`,
+      ];
 }
 
 function isSame(one: JsonObject, other: JsonObject): boolean {
@@ -315,6 +328,8 @@ function refuse(
     | "invalid_arguments"
     | "tool_rejected"
     | "approval_expired"
+    | "approval_failed"
+    | "approval_unavailable"
     | "approval_mismatch",
   text: string,
 ): CallEnding {

@@ -70,4 +70,6 @@ export interface ToolApprovalAnswer {
   readonly arguments: JsonObject;
   /** Reason given by the user, passed on to the model. */
   readonly reason?: string;
+  /** Set if no user decided: why the call is rejected, `approval_failed` or `approval_unavailable`. */
+  readonly code?: string;
 }

@@ -46,7 +46,8 @@ export interface CallbackObserver extends Observer {
   /** Whether the current code runs inside one of the callbacks. */
   readonly isInsideCallback: boolean;
   /**
-   * Waits until all queues are empty. Returns false if that takes longer than `timeoutMs`, which is 5,000 by default.
+   * Waits until the callbacks have handled all events so far. Returns false if that takes longer than `timeoutMs`, which
+   * is 5,000 by default.
    */
   flush(timeoutMs?: number): Promise<boolean>;
   /** Drops all queued events and delivers no more. */
@@ -99,7 +100,7 @@ export function createCallbackObserver(
     },
     flush: async (timeoutMs = DEFAULT_FLUSH_MS) => {
       const time = assertTime("timeoutMs", timeoutMs, 0);
-      return waitFor(Promise.all(queues.map((queue) => queue.idle())), time);
+      return waitFor(Promise.all(queues.map((queue) => queue.delivered())), time);
     },
     close() {
       for (const queue of queues) queue.close();

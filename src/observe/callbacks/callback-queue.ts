@@ -26,6 +26,8 @@ export interface CallbackQueueOptions {
 
 interface QueuedPayload {
   readonly payload: CallbackPayload;
+  /** Position in the order of all events of this queue. */
+  readonly position?: number;
   readonly inContext: InContext;
 }
 
@@ -51,7 +53,9 @@ export class CallbackQueue {
   #dropped = 0;
   /** Events dropped and not yet reported. */
   #unreportedDrops = 0;
-  #idle: PromiseWithResolvers<void> | undefined;
+  /** Position of the last event that was queued, and callers that wait for the delivery of a position. */
+  #lastPosition = 0;
+  readonly #waiting = new Set<{ readonly position: number; readonly resolve: () => void }>();
   #delivery: Delivery | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -77,7 +81,8 @@ export class CallbackQueue {
     const isText = payload.type === "text_delta";
     if (this.#isClosed || (isText && !this.wantsText)) return;
     // Text is dropped before other events.
-    const dropped = this.#backlog.push({ payload, inContext }, { bytes: estimateBytes(payload), canGo: isText });
+    const queued = { payload, inContext, position: ++this.#lastPosition };
+    const dropped = this.#backlog.push(queued, { bytes: estimateBytes(payload), canGo: isText });
     if (dropped > 0) this.#drop(dropped);
     if (this.#isDraining) return;
     this.#isDraining = true;
@@ -85,11 +90,22 @@ export class CallbackQueue {
     setImmediate(() => void this.#drain());
   }
 
-  /** Resolves when the queue is empty. Resolves immediately inside the callback, which would wait for itself. */
-  idle(): Promise<void> {
+  /**
+   * Resolves when the callback has handled all events that are queued now. Resolves immediately inside the callback,
+   * which would wait for itself.
+   */
+  delivered(): Promise<void> {
     if (!this.#isDraining || this.isInsideCallback) return Promise.resolve();
-    this.#idle ??= Promise.withResolvers();
-    return this.#idle.promise;
+    return new Promise((resolve) => this.#waiting.add({ position: this.#lastPosition, resolve }));
+  }
+
+  /** Wakes the callers that wait for this position or an earlier one. */
+  #settle(delivered: number): void {
+    for (const waiter of this.#waiting) {
+      if (waiter.position > delivered) continue;
+      this.#waiting.delete(waiter);
+      waiter.resolve();
+    }
   }
 
   /** Drops all queued events. Does not wait for a running call. */
@@ -163,13 +179,13 @@ export class CallbackQueue {
     const yieldToLoop = createLoopYield();
     for (let next = this.#backlog.shift(); next !== undefined; next = this.#backlog.shift()) {
       await this.deliver(next);
+      this.#settle(next.position ?? 0);
       await yieldToLoop();
     }
     this.#stopTimer();
     this.#isDraining = false;
     this.#reportDropped();
-    this.#idle?.resolve();
-    this.#idle = undefined;
+    this.#settle(Number.POSITIVE_INFINITY);
   }
 
   #drop(count: number): void {

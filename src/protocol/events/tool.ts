@@ -83,6 +83,11 @@ export const tool_approval_result = defineEvent({
     ),
     arguments: optional(map, "Arguments edited by the user", "用户修改后的参数"),
     actor: optional(string, "Who decided", "做出决定的人"),
+    code: optional(
+      string,
+      "Why the call was rejected although no user decided: `approval_failed` or `approval_unavailable`",
+      "没有用户做出决定而拒绝调用的原因：`approval_failed` 或 `approval_unavailable`",
+    ),
   },
 });
 
