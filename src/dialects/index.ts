@@ -22,6 +22,11 @@ export {
   type Encoder,
   type EncoderOptions,
 } from "./dialect.ts";
+export type { DialectFrames, LoomFrame } from "./dialect-frames.ts";
+export type { EngineFrame } from "./engine/frames.generated.ts";
+export type { LegacyEngineFrame } from "./engine/legacy.ts";
+export type { LumineFrame } from "./lumine/frames.generated.ts";
+export type { StreamEventFrame } from "./stream-event/frames.generated.ts";
 export type { LedgerEntry } from "./ledger.ts";
 export { type CheckedFrame, type CheckOptions, createStreamCheck, type StreamCheck } from "./check-stream.ts";
 export { type Converted, type ConvertOptions, createStreamConverter, type StreamConverter } from "./convert-stream.ts";

@@ -5,6 +5,12 @@
 import { isJsonObject, type Json, type JsonObject, toJsonObject } from "../../protocol/json.ts";
 import type { EngineFrameType } from "./frames.ts";
 
+/** A message with a type that 003 §6 replaces. Its payload is in `data` or next to `type`. */
+export interface LegacyEngineFrame {
+  readonly type: "token" | "tool_call" | "tool_result" | "final_answer" | "dataframe_data" | "done";
+  readonly [field: string]: Json | undefined;
+}
+
 export interface LegacyPayload {
   readonly type: EngineFrameType;
   readonly data: JsonObject;
@@ -62,7 +68,12 @@ function object(value: Json | undefined): JsonObject {
   }
 }
 
-const LEGACY: { readonly [type: string]: (payload: JsonObject, calls: LegacyCalls) => LegacyPayload } = {
+/** Types whose payload may be a bare text in `data`. */
+const TEXT_TYPES: ReadonlySet<string> = new Set(["token", "final_answer", "thinking", "error", "tool_result"]);
+
+const LEGACY: {
+  readonly [type in LegacyEngineFrame["type"]]: (payload: JsonObject, calls: LegacyCalls) => LegacyPayload;
+} = {
   token: (payload) => ({ type: "content", data: { content: pickText(payload, "content", "token", "text") } }),
   final_answer: (payload) => ({
     type: "content",
@@ -102,7 +113,7 @@ const LEGACY: { readonly [type: string]: (payload: JsonObject, calls: LegacyCall
   }),
 };
 
-export function isLegacyType(type: string): boolean {
+export function isLegacyType(type: string): type is LegacyEngineFrame["type"] {
   return Object.hasOwn(LEGACY, type);
 }
 
@@ -110,8 +121,10 @@ export function isLegacyType(type: string): boolean {
  * Converts the payload of a known type. `flat` is true if it was next to `type`. Current types are returned unchanged.
  */
 export function translateLegacy(type: string, payload: JsonObject, flat: boolean, calls: LegacyCalls): LegacyPayload {
-  const data = type === "error" && flat ? completeError(payload) : payload;
-  return LEGACY[type]?.(payload, calls) ?? { type: type as EngineFrameType, data };
+  const { data: bare } = payload;
+  const given = flat && typeof bare === "string" && TEXT_TYPES.has(type) ? { content: bare, ...payload } : payload;
+  if (isLegacyType(type)) return LEGACY[type](given, calls);
+  return { type: type as EngineFrameType, data: type === "error" && flat ? completeError(given) : given };
 }
 
 /** Legacy `error` messages have no error type. */
