@@ -1,14 +1,12 @@
-import { describe, expect, it } from "vitest";
-import { MessageStreamHandler } from "./message-stream-handler.ts";
+import fc from "fast-check";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { MessageStreamHandler, type SSEEvent } from "./message-stream-handler.ts";
 import type { MessageState } from "./view.ts";
 
-function createRequest(request_id = "req-1") {
-  let sequence = 0;
-  return (type: string, data: object): { type: string; data: object; metadata: object } => ({
-    type,
-    data,
-    metadata: { request_id, timestamp: 1000 + sequence, sequence: sequence++ },
-  });
+function createRequest(request_id = "req-1", sequence = 0) {
+  let next = sequence;
+  return <T extends SSEEvent["type"]>(type: T, data: Extract<SSEEvent, { type: T }>["data"]): SSEEvent =>
+    ({ type, data, metadata: { request_id, timestamp: 1000 + next, sequence: next++ } }) as unknown as SSEEvent;
 }
 
 describe("MessageStreamHandler", () => {
@@ -87,8 +85,181 @@ describe("MessageStreamHandler", () => {
   it("receives other dialects", () => {
     const handler = new MessageStreamHandler(undefined, { dialect: "lumine" });
     const frame = { id: "", role: "assistant", session_id: "s", conversation_id: null };
-    handler.handleEvent({ ...frame, type: "session_id" });
-    handler.handleEvent({ ...frame, type: "chunk", content: "Hi" });
+    handler.handleEvent(JSON.stringify({ ...frame, type: "session_id" }));
+    handler.handleEvent(JSON.stringify({ ...frame, type: "chunk", content: "Hi" }));
     expect(handler.message.mainContent).toBe("Hi");
+  });
+
+  it("has the current message after handleEvent, before the callback is called", () => {
+    const event = createRequest();
+    const onChange = vi.fn<(message: MessageState) => void>();
+    const handler = new MessageStreamHandler(onChange, { notify: { everyMs: 60_000 } });
+    handler.handleEvent(event("session_start", { session_id: "s", request_id: "req-1" }));
+    for (const [content, whole] of [
+      ["One", "One"],
+      [" two", "One two"],
+    ] as const) {
+      handler.handleEvent(event("content", { content }));
+      expect(handler.message.mainContent).toBe(whole);
+    }
+    expect(onChange).not.toHaveBeenCalled();
+    handler.end();
+    expect(onChange.mock.calls.at(-1)?.[0].mainContent).toBe("One two");
+  });
+
+  it("shows what it has at session_end although an event is missing, and says so", () => {
+    const event = createRequest();
+    const handler = new MessageStreamHandler();
+    handler.handleEvent(event("session_start", { session_id: "s", request_id: "req-1" }));
+    event("content", { content: "lost" });
+    handler.handleEvent(event("content", { content: "kept" }));
+    expect(handler.message.mainContent).toBe("");
+    handler.handleEvent(event("session_end", { status: "completed" }));
+    expect(handler.message).toMatchObject({ mainContent: "kept", isStreaming: false });
+    expect(handler.state).toMatchObject({ status: "gap", reason: { code: "frames_missing" }, verified: false });
+    handler.end();
+    expect(handler.state).toMatchObject({ status: "gap" });
+  });
+
+  it("puts events that arrive after session_end in their place", () => {
+    const event = createRequest();
+    const handler = new MessageStreamHandler();
+    const start = event("session_start", { session_id: "s", request_id: "req-1" });
+    const [one, two, three, four] = ["1", "2", "3", "4"].map((content) => event("content", { content })) as [
+      SSEEvent,
+      SSEEvent,
+      SSEEvent,
+      SSEEvent,
+    ];
+    for (const each of [start, two, four, event("session_end", { status: "completed" })]) handler.handleEvent(each);
+    expect(handler.message).toMatchObject({ mainContent: "24", isStreaming: false });
+    handler.handleEvent(three);
+    expect([handler.message.mainContent, handler.state.status]).toEqual(["234", "gap"]);
+    handler.handleEvent(one);
+    expect(handler.message).toMatchObject({ mainContent: "1234", isStreaming: false });
+    expect(handler.state).toEqual({ status: "complete", verified: true, undetectable: [] });
+  });
+
+  it("shows the same message for any order of arrival", () => {
+    const event = createRequest();
+    const sent = [
+      event("session_start", { session_id: "s", request_id: "req-1" }),
+      ...["1", "2", "3", "4", "5"].map((content) => event("content", { content })),
+      event("session_end", { status: "completed" }),
+    ];
+    const orders = fc.shuffledSubarray(sent, { minLength: sent.length });
+    fc.assert(
+      fc.property(orders, (order) => {
+        const handler = new MessageStreamHandler();
+        for (const each of order) handler.handleEvent(each);
+        handler.end();
+        expect(handler.message).toMatchObject({ mainContent: "12345", isStreaming: false });
+        expect(handler.state).toMatchObject({ status: "complete", verified: true });
+      }),
+    );
+  });
+
+  it("waits for a missing event for gapMs, 2 s by default", () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    for (const [options, waits] of [
+      [{}, 2000],
+      [{ gapMs: 50 }, 50],
+    ] as const) {
+      const event = createRequest();
+      const seen: string[] = [];
+      const handler = new MessageStreamHandler(({ mainContent }) => seen.push(mainContent), {
+        ...options,
+        notify: "sync",
+      });
+      handler.handleEvent(event("session_start", { session_id: "s", request_id: "req-1" }));
+      const late = event("content", { content: "One" });
+      handler.handleEvent(event("content", { content: " two" }));
+      vi.advanceTimersByTime(waits - 1);
+      handler.handleEvent(late);
+      expect(handler.message.mainContent).toBe("One two");
+      expect([handler.state.status, vi.getTimerCount()]).toEqual(["live", 0]);
+      event("content", { content: " lost" });
+      handler.handleEvent(event("content", { content: " three" }));
+      vi.advanceTimersByTime(waits - 1);
+      expect(handler.message.mainContent).toBe("One two");
+      vi.advanceTimersByTime(1);
+      expect(seen.at(-1)).toBe("One two three");
+      expect(handler.state).toMatchObject({ status: "gap", reason: { code: "frames_missing" } });
+      handler.handleEvent(event("content", { content: " four" }));
+      expect(handler.message.mainContent).toBe("One two three four");
+      handler.end();
+      expect(vi.getTimerCount()).toBe(0);
+    }
+  });
+
+  it("shows a stream that it joins in the middle, and all of it if the start arrives later", () => {
+    const event = createRequest();
+    const start = event("session_start", { session_id: "s", request_id: "req-1" });
+    const first = event("content", { content: "One" });
+    const handler = new MessageStreamHandler();
+    handler.handleEvent(event("content", { content: " two" }));
+    expect(handler.message.mainContent).toBe(" two");
+    handler.handleEvent(event("content", { content: " three" }));
+    expect(handler.message).toMatchObject({ mainContent: " two three", isStreaming: true });
+    expect(handler.state).toMatchObject({ status: "gap", reason: { code: "frames_missing" } });
+    handler.handleEvent(first);
+    handler.handleEvent(start);
+    expect(handler.message.mainContent).toBe("One two three");
+    handler.handleEvent(event("session_end", { status: "completed" }));
+    expect(handler.state).toEqual({ status: "complete", verified: true, undetectable: [] });
+    handler.end();
+  });
+
+  it("joins in the middle and stays incomplete to the end, with more events than it may hold", () => {
+    const event = createRequest("req-1", 7);
+    const handler = new MessageStreamHandler(undefined, { limits: { maxHeldFrames: 2 } });
+    for (const content of ["a", "b", "c", "d"]) handler.handleEvent(event("content", { content }));
+    handler.handleEvent(event("session_end", { status: "completed" }));
+    handler.end();
+    expect(handler.message).toMatchObject({ mainContent: "abcd", isStreaming: false });
+    expect(handler.state).toMatchObject({ status: "gap", verified: false });
+  });
+
+  it("has no error if only a tool failed and the run went on", () => {
+    const event = createRequest();
+    const handler = new MessageStreamHandler();
+    handler.handleEvent(event("session_start", { session_id: "s", request_id: "req-1" }));
+    handler.handleEvent(event("tool_call_start", { tool_id: "t", tool_name: "add", arguments: {} }));
+    handler.handleEvent(event("tool_call_end", { tool_id: "t", status: "failed", error: { message: "no" } }));
+    const failure = { error_type: "execution", message: "no", recoverable: true, stage: "tool_execute" } as const;
+    handler.handleEvent(event("error", failure));
+    expect(handler.message).toMatchObject({ hasError: false, toolCalls: [{ status: "failed" }] });
+    expect(handler.message).not.toHaveProperty("errorMessage");
+    handler.handleEvent(event("error", { error_type: "execution", message: "model failed", stage: "llm_stream" }));
+    expect(handler.message).toMatchObject({ hasError: true, errorMessage: "model failed" });
+  });
+
+  it("accepts old types whose data is a text", () => {
+    const handler = new MessageStreamHandler();
+    handler.handleEvent({ type: "token", data: "Hel" });
+    handler.handleEvent({ type: "token", data: "lo" });
+    handler.handleEvent('{"type":"thinking","data":"Greeting"}');
+    expect(handler.message).toMatchObject({ mainContent: "Hello", thinkingContent: "Greeting" });
+    handler.handleEvent({ type: "final_answer", data: "Hello!" });
+    handler.handleEvent({ type: "done" });
+    handler.end();
+    expect(handler.message.mainContent).toBe("Hello!");
+  });
+
+  it("does not compile with a wrong type or payload", () => {
+    const metadata = { request_id: "r", timestamp: 1, sequence: 1 };
+    const handler = new MessageStreamHandler();
+    const wrong: readonly (() => void)[] = [
+      // @ts-expect-error an unknown type
+      () => handler.handleEvent({ type: "contents", data: { content: "x" }, metadata }),
+      // @ts-expect-error the payload of another type
+      () => handler.handleEvent({ type: "content", data: { tool_id: "t", progress: 1 }, metadata }),
+      // @ts-expect-error a field of the wrong type
+      () => handler.handleEvent({ type: "content", data: { content: 7 }, metadata }),
+      // @ts-expect-error no metadata
+      () => handler.handleEvent({ type: "content", data: { content: "x" } }),
+    ];
+    expect(wrong).toHaveLength(4);
   });
 });

@@ -20,6 +20,11 @@ export interface ReceiverOptions {
   readonly limits?: Partial<ReceiverLimits>;
   /** When listeners are notified. Default: `frame`, once per animation frame. */
   readonly notify?: NotifyMode;
+  /**
+   * Keeps the frames of a session, within `maxHeldFrames` and `maxHeldCharacters`, so that a frame that was given up can
+   * still be put in its place. Default: false. @internal
+   */
+  readonly keepsFrames?: boolean;
 }
 
 /** A readable value with change notification, compatible with React's `useSyncExternalStore`. */
@@ -55,6 +60,7 @@ export function createLoomReceiver(options: ReceiverOptions = {}): Receiver {
 export class Receiver implements ReadableStore<ReceiverView> {
   readonly #decoders: Decoders;
   readonly #limits: ReceiverLimits;
+  readonly #keepsFrames: boolean;
   readonly #notifier: Notifier;
   readonly #intakes = new Map<string, SessionIntake>();
   readonly #streams = new BoundedMap<string>(MAX_STREAMS);
@@ -72,8 +78,9 @@ export class Receiver implements ReadableStore<ReceiverView> {
   #isListChanged = false;
 
   /** @internal */
-  constructor(decoders: Decoders, { limits = {}, notify = "frame" }: ReceiverOptions = {}) {
+  constructor(decoders: Decoders, { limits = {}, notify = "frame", keepsFrames = false }: ReceiverOptions = {}) {
     this.#decoders = decoders;
+    this.#keepsFrames = keepsFrames;
     this.#limits = { ...RECEIVER_LIMITS, ...limits };
     this.#notifier = new Notifier(notify, () => this.#notify());
   }
@@ -135,6 +142,12 @@ export class Receiver implements ReadableStore<ReceiverView> {
     };
   }
 
+  /** The view of a session as it is now, also while a notification is pending. @internal */
+  peek(id: string): SessionView | undefined {
+    this.#refresh();
+    return this.#views.get(id);
+  }
+
   /** Removes a session from the view. The state of its connections becomes `failed`, with the code `session_closed`. */
   drop(id: string): void {
     const intake = this.#intakes.get(id);
@@ -170,7 +183,9 @@ export class Receiver implements ReadableStore<ReceiverView> {
     const decoding = this.#decodingOf(dialect);
     if (intake === undefined) {
       if (!this.#makeRoom(owner)) return undefined;
-      intake = new SessionIntake(session, dialect, decoding, this.#limits, (changed) => this.#markChanged(changed));
+      const onChange = (changed: SessionIntake): void => this.#markChanged(changed);
+      const keepsFrames = this.#keepsFrames;
+      intake = new SessionIntake(session, dialect, decoding, this.#limits, onChange, { keepsFrames });
       this.#intakes.set(session, intake);
       this.#isListChanged = true;
     } else if (intake.dialect !== dialect) {

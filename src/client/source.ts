@@ -17,6 +17,11 @@ export interface SourceOptions {
   readonly dialect?: DialectName;
   /** Session of frames that do not name one. Default: `session`. */
   readonly session?: string;
+  /**
+   * Shows frames of a stream whose first frame has not arrived at once, in the default session. Default: false, they
+   * wait for the first frame. @internal
+   */
+  readonly showsStrays?: boolean;
 }
 
 /** The part of the receiver that a source needs. */
@@ -61,12 +66,16 @@ export class Source {
   /** Frames of streams whose first frame has not arrived yet. */
   #unrouted: PendingInput[] = [];
   #unroutedCharacters = 0;
+  readonly #showsStrays: boolean;
+  /** Streams whose frames are shown in the default session until their first frame arrives. */
+  readonly #strayStreams = new BoundedMap<true>(MAX_STREAMS);
   #current: string | undefined;
   #isOver = false;
 
   /** @internal */
-  constructor(host: SourceHost, { dialect, session }: SourceOptions) {
+  constructor(host: SourceHost, { dialect, session, showsStrays = false }: SourceOptions) {
     this.#host = host;
+    this.#showsStrays = showsStrays;
     this.#dialect = dialect;
     this.#givenSession = session;
     this.#feeds = new BoundedMap(host.maxSessions);
@@ -98,6 +107,16 @@ export class Source {
   /** Reports input that could not be read as a frame. */
   fault(message: string): void {
     this.#accept({ text: message, isFault: true, frame: undefined, cursor: undefined });
+  }
+
+  /** True while frames are held because earlier ones are missing. @internal */
+  get isMissing(): boolean {
+    return [...this.#feeds.values()].some(({ missing }) => missing !== undefined);
+  }
+
+  /** Continues with the held frames; the state of their sessions stays `gap`. @internal */
+  giveUp(): void {
+    for (const feed of this.#feeds.values()) feed.giveUp();
   }
 
   /** Ends the source. Runs that have not ended are then shown as cut off. */
@@ -147,9 +166,10 @@ export class Source {
     if (session === undefined) {
       this.#unroutedCharacters += text.length;
       const { maxHeldFrames, maxHeldCharacters } = this.#host;
-      if (this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters)
-        this.#unrouted.push(input);
-      else this.fault("Too many frames of unknown streams");
+      const hasRoom = this.#unrouted.length < maxHeldFrames && this.#unroutedCharacters <= maxHeldCharacters;
+      if (hasRoom) this.#unrouted.push(input);
+      else if (!this.#showsStrays) this.fault("Too many frames of unknown streams");
+      if (this.#showsStrays) this.#showStray(input, traits.streams?.readKey(frame as JsonObject) ?? "", dialect);
       return;
     }
     this.#current = session;
@@ -158,6 +178,15 @@ export class Source {
       this.#unroutedCharacters = 0;
       for (const each of this.#unrouted.splice(0)) this.#route(each, dialect);
     }
+  }
+
+  /** Shows a frame in the default session. If the first frame of its stream arrives, its session gets all of them. */
+  #showStray(input: PendingInput, key: string, dialect: DialectName): void {
+    this.#current = this.#default;
+    this.#deliver(input, this.#default, dialect);
+    if (this.#strayStreams.get(key) === true) return;
+    this.#strayStreams.set(key, true);
+    this.#feeds.get(this.#default)?.giveUp();
   }
 
   #deliver({ text, isFault, frame, cursor }: PendingInput, session: string, dialect: DialectName): void {

@@ -25,6 +25,8 @@ export interface SequenceOptions<T> {
   readonly maxHeldCharacters: number;
   /** The first possible number, if known. A stream that starts later has lost its beginning. */
   readonly first?: number | undefined;
+  /** Keeps items although numbers were given up, so that a number that arrives later is put in its place. */
+  readonly keepsItems?: boolean | undefined;
   /** Takes the next item in order. `sure` is true if nothing can be missing before it. */
   take(item: T, sure: boolean): void;
   /**
@@ -61,10 +63,13 @@ export class Sequence<T extends Numbered> {
   constructor(options: SequenceOptions<T>) {
     this.#options = options;
     this.#contiguous = options.first !== undefined;
-    if (options.first !== undefined) {
-      this.#last = options.first - 1;
-      this.#kept = undefined;
-    }
+    this.#last = this.#beforeFirst;
+    if (options.first !== undefined && options.keepsItems !== true) this.#kept = undefined;
+  }
+
+  get #beforeFirst(): number | undefined {
+    const { first } = this.#options;
+    return first === undefined ? undefined : first - 1;
   }
 
   get last(): number | undefined {
@@ -209,8 +214,8 @@ export class Sequence<T extends Numbered> {
       return "late";
     }
     const all = [...(this.#kept as T[]), item, ...this.#held.values()].sort((a, b) => a.number - b.number);
-    this.#last = undefined;
-    this.#contiguous = false;
+    this.#last = this.#beforeFirst;
+    this.#contiguous = this.#last !== undefined;
     this.#skipped = [];
     this.#fingerprints.length = 0;
     this.#held.clear();
@@ -254,7 +259,7 @@ export class Sequence<T extends Numbered> {
     this.#held.clear();
     this.#heldCharacters = 0;
     // Lost numbers rule out a later reordering.
-    if (waiting.length > 0) this.#kept = undefined;
+    if (waiting.length > 0 && this.#options.keepsItems !== true) this.#kept = undefined;
     for (const item of waiting) {
       const waitsFor = item.previous ?? item.number - 1;
       const last = this.#last as number;

@@ -48,6 +48,7 @@ export class SessionIntake {
   readonly traits: FrameTraits;
   readonly sources = new Set<FrameSource>();
   readonly #limits: ReceiverLimits;
+  readonly #keepsFrames: boolean;
   readonly #onChange: (intake: SessionIntake) => void;
   readonly #decoding: Decoding;
   #decoder: Decoder;
@@ -80,7 +81,9 @@ export class SessionIntake {
     decoding: Decoding,
     limits: ReceiverLimits,
     onChange: (intake: SessionIntake) => void,
+    { keepsFrames = false }: { readonly keepsFrames?: boolean } = {},
   ) {
+    this.#keepsFrames = keepsFrames;
     this.#decoding = decoding;
     this.traits = decoding.traits;
     this.sessionId = sessionId;
@@ -373,10 +376,16 @@ export class SessionIntake {
       maxHeld: maxHeldFrames,
       maxHeldCharacters,
       first: this.traits.numbering?.first,
+      keepsItems: this.#keepsFrames,
       take: (incoming, sure) => this.#take(key, incoming, sure),
       reset: () => {
         // Unnumbered frames are not kept and could not be replayed.
         if (this.#undetectable === "all") return false;
+        if (this.#keepsFrames) {
+          // Only the frames of this stream can be replayed.
+          if (this.#streams.size > 1) return false;
+          this.#loss = undefined;
+        }
         this.#reset();
         return true;
       },

@@ -3,7 +3,7 @@
  * knows nothing about other turns; to-do lists belong to the session.
  */
 import type { AnyEvent, Envelope, EventRecord, LoomEvent } from "../../protocol/index.ts";
-import type { RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
+import type { ErrorEvent, RunEndEvent, RunStartEvent, UsageEvent } from "../../protocol/events.generated.ts";
 import { isTerminal } from "../../protocol/record.ts";
 import type { CheckpointView, CompressionView, MessageView, TurnView, UsageView } from "../view.ts";
 import { createPartContent } from "./event-parts.ts";
@@ -248,7 +248,7 @@ export class TurnFold {
       case "image":
       case "error":
       case "retrieval_complete":
-        if (event.type === "error") this.#message.setError(event.message);
+        if (event.type === "error" && !isToolFailure(event)) this.#message.setError(event.message);
         this.#message.add(author, createPartContent(event, this.#quota.maxItems));
         return;
       case "todo_list":
@@ -352,4 +352,9 @@ function showStart(
   ts: number | undefined,
 ): Pick<TurnView, "runId" | "requestId" | "agent" | "startedAt"> {
   return makeView({ runId: runId ?? run_id, requestId: request_id, agent, startedAt: ts });
+}
+
+/** True if only a tool failed and the run goes on. It is not an error of the message (003 §3.1). */
+function isToolFailure({ stage, call_id, recoverable }: ErrorEvent): boolean {
+  return recoverable === true && (call_id !== undefined || stage === "tool_execute");
 }
