@@ -14,6 +14,7 @@ import {
 } from "../src/dialects/index.ts";
 import {
   type AnyEvent,
+  type EventOf,
   type EventRecord,
   isKnownEvent,
   type LoomEvent,
@@ -72,6 +73,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
   let streamed = "";
   let source = "stream";
   let hasError = false;
+  let toolFailure: EventOf<"error"> | undefined;
   const called = new Set<string>();
   const started = new Set<string>();
   const rejected = new Set<string>();
@@ -111,7 +113,13 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
         appendText(answered, envelope.node_id, event.content);
         streamed += event.content;
       }
-      if (event.type === "error") hasError = true;
+      if (event.type === "error") hasError ||= back !== undefined;
+      if (event.type === "error" && back === undefined) toolFailure = event;
+      // A table is separated from earlier text by a blank line.
+      if (event.type === "data" && back?.type === "message_chunk") {
+        back = { ...back, content: `${streamed === "" ? "" : "\n\n"}${back.content}` };
+        streamed += back.content;
+      }
       const call = callKey(event);
       if (event.type === "tool_call" && called.has(call)) back = undefined;
       if (event.type === "tool_call") called.add(call);
@@ -134,10 +142,11 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
         if (opens) expected.push({ type: "tool_start", ...id, name });
       }
       if (event.type === "run_end" && event.status === "error" && !hasError && dialect === "lumine") {
+        const code = event.code ?? toolFailure?.code;
         expected.push({
           type: "error",
-          message: event.reason ?? "The run failed",
-          ...(event.code === undefined ? {} : { code: event.code }),
+          message: event.reason ?? toolFailure?.message ?? "The run failed",
+          ...(code === undefined ? {} : { code }),
         });
       }
       if (event.type === "reply") {
@@ -149,6 +158,7 @@ function computeExpectedEvents(records: readonly StampedRecord[], dialect: Diale
         answered = new Map();
         streamed = "";
         hasError = false;
+        toolFailure = undefined;
       }
       if (event.type === "reply") continue;
     }

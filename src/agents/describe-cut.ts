@@ -11,5 +11,5 @@ const CUT: { readonly [K in FinishReason]?: string } = {
 export function describeCut(finishReason: FinishReason, stage: string): ErrorEvent | undefined {
   const message = CUT[finishReason];
   if (message === undefined) return undefined;
-  return { type: "error", message, code: "model_failed", stage, recoverable: true };
+  return { type: "error", message, code: "model_output_cut", stage, recoverable: true };
 }

@@ -130,6 +130,7 @@ export const ERROR_CODES = {
   unknown_model: "validation",
   missing_key: "validation",
   missing_package: "validation",
+  model_output_cut: "execution",
   model_output_too_large: "execution",
   model_output_invalid: "execution",
   budget_spent: "execution",

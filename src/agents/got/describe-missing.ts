@@ -1,7 +1,8 @@
 /**
  * Writes the note about missing parts at the end of an answer. The agent adds it itself, because a model may omit it.
- * Chinese for a question with Chinese characters, otherwise English.
+ * It is in the language of the question.
  */
+import { detectLanguage } from "../../protocol/detect-language.ts";
 import type { MissingNode } from "./prompts.ts";
 
 /** Maximum listed names; the others are counted. */
@@ -12,7 +13,7 @@ export function describeMissing(question: string, missing: readonly MissingNode[
   if (missing.length === 0) return "";
   const names = missing.slice(0, MAX_NAMES).map(({ id }) => id);
   const more = count - names.length;
-  if (/\p{Script=Han}/u.test(question)) {
+  if (detectLanguage(question) === "zh") {
     const rest = more === 0 ? "" : `等，共 ${count} 个`;
     return `（以下部分未能得出结果：${names.join("、")}${rest}。）`;
   }

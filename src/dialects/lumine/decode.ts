@@ -186,7 +186,7 @@ function createLumineDecoder(): Decoder {
         break;
       }
       case "error":
-        add(dropMissing({ type, message: frame.error, code: frame.code }));
+        add(dropMissing({ type, message: frame.detail ?? frame.error, code: frame.code }));
         break;
     }
     return records;
@@ -238,12 +238,12 @@ function outcomeOf(status: string | null, lastWasError: boolean): "completed" | 
 }
 
 function toolEnd(frame: ToolResultFrame, issues: Issue[]): AnyEvent {
-  const { tool_use_id: call_id, toolName: name, result, status, error, code } = frame;
+  const { tool_use_id: call_id, toolName: name, result, status, error, detail, code } = frame;
   if (status === "completed") {
     const { result: text, ...data } = splitResult(result);
     return { type: "tool_end", call_id, name, result: text, is_error: false, ...data };
   }
   if (error === null) issues.push(createIssue("lumine-error-null", "the tool failed, but `error` is null"));
-  const said = { result: error ?? "failed", is_error: true, output: result, error_code: code };
+  const said = { result: detail ?? error ?? "failed", is_error: true, output: result, error_code: code };
   return dropMissing({ type: "tool_end", call_id, name, ...said });
 }

@@ -8,7 +8,6 @@ import {
   isJsonObject,
   type Json,
   type JsonObject,
-  type LoomEvent,
   type StampedRecord,
 } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
@@ -22,11 +21,17 @@ import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
 import { type TrackedCall, CallTracker } from "../call-tracker.ts";
 import { StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
+import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
+import type { LocalizedText } from "../../protocol/schema.ts";
 import { DONE } from "./decode.ts";
+import { describeErrorFor, RUN_AGAIN, RUN_FAILED, TOOL_LEAD } from "./error-texts.ts";
 import type { LumineFrameType } from "./frames.ts";
+import { writeMarkdownTable } from "./write-markdown-table.ts";
 
 interface LumineFold {
   readonly sessionId: string;
+  /** Language of the user's message, for texts that the encoder writes. */
+  language: Language;
   /** Derived, unless the original frames had one. */
   conversationId: string;
   opened: boolean;
@@ -34,6 +39,12 @@ interface LumineFold {
   messageId: string | undefined;
   thinking: boolean;
   errorShown: boolean;
+  /** True after an interrupted node run was reported, until the next one starts. */
+  isRunAgain: boolean;
+  /** The latest failure of a tool, which has no `error` frame unless the run fails. */
+  toolFailure: EventOf<"error"> | undefined;
+  /** True once a chunk with text was sent. */
+  hasText: boolean;
   /** True if the previous frame is an error: [DONE] must then state that the run completed nevertheless. */
   lastWasError: boolean;
   readonly answered: StreamedAnswer;
@@ -49,11 +60,15 @@ const MAX_LIVE_REQUESTS = 1000;
 export function createLumineEncoder({ follow = false }: EncoderOptions = {}): Encoder {
   const create = ({ envelope }: StampedRecord): LumineFold => ({
     sessionId: envelope.session_id,
+    language: "en",
     conversationId: deriveId(envelope.session_id, "conversation"),
     opened: false,
     messageId: undefined,
     thinking: false,
     errorShown: false,
+    isRunAgain: false,
+    toolFailure: undefined,
+    hasText: false,
     lastWasError: false,
     answered: new StreamedAnswer(),
     calls: new CallTracker(),
@@ -169,6 +184,7 @@ function think(fold: LumineFold, envelope: StampedEnvelope, content: string): re
 function chunks(fold: LumineFold, envelope: StampedEnvelope, content: string): readonly string[] {
   const opening = endThinking(fold, envelope);
   fold.messageId ??= deriveId(fold.sessionId, envelope.event_id, "message");
+  fold.hasText ||= content !== "";
   const id = fold.messageId;
   // Text that equals the end marker would end the stream, so it is split into two chunks.
   const pieces = content === DONE ? [DONE.slice(0, 3), DONE.slice(3)] : [content];
@@ -198,25 +214,21 @@ function useTool(fold: LumineFold, call: TrackedCall, envelope: StampedEnvelope,
 }
 
 export const LUMINE_TABLE: LedgerTable<LumineFold> = {
-  run_start: carried("session_id", (fold, _event, { envelope }) => open(fold, envelope), {
-    lostFields: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"],
-  }),
+  run_start: carried(
+    "session_id",
+    (fold, { message = "" }, { envelope }) => {
+      fold.language = detectLanguage(message);
+      return open(fold, envelope);
+    },
+    { lostFields: ["run_id", "message", "agent", "contiguous", "source", "request_id", "context"] },
+  ),
   run_end: carried(
     "chunk [DONE]",
     (fold, event, { envelope }) => {
       if (event.status === "completed") return [];
       const failed = event.status === "error" && !fold.errorShown;
       const banner = failed
-        ? [
-            ...settle(fold, envelope),
-            frameText(
-              fold,
-              without(envelope),
-              "error",
-              { error: event.reason ?? "The run failed", ...dropUndefined({ code: event.code }) },
-              1,
-            ),
-          ]
+        ? [...settle(fold, envelope), frameText(fold, without(envelope), "error", describeEnd(fold, event), 1)]
         : [];
       return [...banner, ...finish(fold, envelope, event.status)];
     },
@@ -303,7 +315,16 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       ];
       const { is_error, result, output, error_code } = event;
       const own = is_error
-        ? { status: "error", error: result, result: output ?? null, ...dropUndefined({ code: error_code }) }
+        ? {
+            status: "error",
+            ...describeErrorFor(fold.language, {
+              message: result,
+              lead: TOOL_LEAD,
+              ...dropUndefined({ code: error_code }),
+            }),
+            result: output ?? null,
+            ...dropUndefined({ code: error_code }),
+          }
         : { status: "completed", result: resultValue(event) };
       return [
         ...opening,
@@ -312,7 +333,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     },
     {
       lostFields: ["duration_ms"],
-      note: "`result` holds the data if there is any, otherwise the text",
+      note: "`result` holds the data if there is any, otherwise the text; the text of an error is in the language of the conversation, the original in `detail`",
       roundTrip: ({ duration_ms: _duration, ...event }) => {
         if (event.is_error) return event;
         const { error_code: _code, output: _output, result: _result, ...rest } = event;
@@ -320,10 +341,17 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       },
     },
   ),
-  todo_list: carried("todo_list", (fold, { list_id, title, items }, { envelope }) => [
-    ...settle(fold, envelope),
-    frameText(fold, envelope, "todo_list", { list_id, title: title ?? null, items: items }),
-  ]),
+  todo_list: carried(
+    "todo_list",
+    (fold, { list_id, title = "", items }, { envelope }) => [
+      ...settle(fold, envelope),
+      frameText(fold, envelope, "todo_list", { list_id, title: titleOf(title, fold.language), items }),
+    ],
+    {
+      note: "an untitled list gets a title in the language of the conversation",
+      roundTrip: ({ title = "", ...event }) => ({ ...event, title: titleOf(title, "en") }),
+    },
+  ),
   todo_update: carried("todo_update", (fold, { list_id, item_id, completed, text }, { envelope }) => [
     ...settle(fold, envelope),
     frameText(fold, envelope, "todo_update", { list_id, item_id, completed: completed ?? null, text: text ?? null }),
@@ -333,29 +361,66 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
   ]),
   data: converted(
-    "image",
-    (fold, { data_type, data }, { envelope }) => {
-      const image = imageOf(data_type, data);
-      if (image === undefined) return [];
-      const { url, media_type, alt } = image;
-      return [
-        ...settle(fold, envelope),
-        frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
-      ];
+    "chunk, image",
+    (fold, event, { envelope }) => {
+      const image = imageOf(event);
+      if (image !== undefined) {
+        const { url, media_type, alt } = image;
+        return [
+          ...settle(fold, envelope),
+          frameText(fold, envelope, "image", { url, mediaType: media_type ?? null, alt: alt ?? null }),
+        ];
+      }
+      const table = writeMarkdownTable(event);
+      if (table === undefined) return [];
+      return chunks(fold, envelope, fold.hasText ? `\n\n${table}` : table);
     },
     {
-      note: "only data of type `image` with a `url`; 004 has no frame for other data",
+      note: "a table or chart is sent as a Markdown table in a `chunk`, an image with a `url` as `image`; 004 has no frame for other data",
       lostFields: ["metadata"],
-      roundTrip: ({ data_type, data }) => imageOf(data_type, data),
+      roundTrip: (event) => {
+        const content = writeMarkdownTable(event);
+        if (content === undefined) return imageOf(event);
+        return { type: "message_chunk", content, id: DEFAULT_NODE_NAME };
+      },
     },
   ),
   error: carried(
     "error",
-    (fold, { message, code }, { envelope }) => {
+    (fold, event, { envelope }) => {
+      if (isToolFailure(event)) {
+        fold.toolFailure = event;
+        return [];
+      }
       fold.errorShown = true;
-      return [...settle(fold, envelope), frameText(fold, envelope, "error", { error: message, code: code ?? null })];
+      const { message, code } = event;
+      const fields = describeErrorFor(fold.language, { message, ...dropUndefined({ code }) });
+      return [...settle(fold, envelope), frameText(fold, envelope, "error", { ...fields, code: code ?? null })];
     },
-    { lostFields: ["stage", "error_type", "recoverable", "call_id", "details"] },
+    {
+      lostFields: ["stage", "error_type", "recoverable", "call_id", "details"],
+      note: "in the language of the conversation, with the original message in `detail`; the failure of a tool is only in its `tool_result`",
+      roundTrip: (event) => {
+        if (isToolFailure(event)) return undefined;
+        const { message, code } = event;
+        return { type: "error", message, ...dropUndefined({ code }) };
+      },
+    },
+  ),
+  node_exit: converted(
+    "error",
+    (fold, { result }, { envelope }) => {
+      // The nodes of a failed run end in the same way, after its error.
+      if (!isInterrupted(result) || fold.errorShown || fold.isRunAgain) return [];
+      fold.isRunAgain = true;
+      const text = { error: RUN_AGAIN[fold.language], code: "interrupted" };
+      return [...settle(fold, envelope), frameText(fold, without(envelope), "error", text)];
+    },
+    {
+      note: "only for a node run that a crash interrupted and that is run again, with code `interrupted`; 004 has no node runs",
+      roundTrip: ({ result }) =>
+        isInterrupted(result) ? { type: "error", message: RUN_AGAIN.en, code: "interrupted" } : undefined,
+    },
   ),
   foreign: converted(
     "original frame",
@@ -371,8 +436,9 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_output: omitted("004 has no frame for tool output"),
   tool_progress: omitted("004 has no frame for tool progress"),
   usage: omitted("004 does not carry token counts"),
-  node_enter: omitted("004 has no node runs"),
-  node_exit: omitted("004 has no node runs"),
+  node_enter: omitted("004 has no node runs", (fold) => {
+    fold.isRunAgain = false;
+  }),
   values: omitted("004 does not carry graph state"),
   updates: omitted("004 does not carry graph state"),
   checkpoint: omitted("004 does not carry graph state"),
@@ -390,10 +456,33 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   llm_end: omitted("004 does not show model calls"),
 };
 
+const UNTITLED_LIST: LocalizedText = { en: "To-do list", zh: "待办事项" };
+
+function isInterrupted(result: EventOf<"node_exit">["result"]): boolean {
+  return isJsonObject(result) && result["Err"] === "interrupted";
+}
+
+function titleOf(title: string, language: Language): string {
+  return title.trim() === "" ? UNTITLED_LIST[language] : title;
+}
+
+/** The run continues after the failure of a tool, which its `tool_result` shows. */
+function isToolFailure({ stage, recoverable = true }: EventOf<"error">): boolean {
+  return stage === "tool_execute" && recoverable;
+}
+
+/** The error of a run that failed without an `error` frame. */
+function describeEnd({ language, toolFailure }: LumineFold, { reason, code }: EventOf<"run_end">): JsonObject {
+  const message = reason ?? toolFailure?.message;
+  const known = dropUndefined({ code: code ?? toolFailure?.code });
+  if (message === undefined) return { error: RUN_FAILED[language], ...known };
+  return { ...describeErrorFor(language, { message, ...known }), ...known };
+}
+
 /** Returns an image event for data that 004 can show: an image with a URL. */
-function imageOf(dataType: string, data: JsonObject): Extract<LoomEvent, { type: "image" }> | undefined {
+function imageOf({ data_type, data }: EventOf<"data">): EventOf<"image"> | undefined {
   const { url, media_type, mediaType, alt } = data;
-  if (dataType !== "image" || typeof url !== "string") return undefined;
+  if (data_type !== "image" || typeof url !== "string") return undefined;
   const media = media_type ?? mediaType;
   return {
     type: "image",

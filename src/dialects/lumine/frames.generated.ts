@@ -142,6 +142,8 @@ export interface ToolResultFrame {
   readonly error: string | null;
   /** Error code */
   readonly code?: string;
+  /** Original message, if `error` is a translation or a text for users */
+  readonly detail?: string;
 }
 
 /** A to-do list (004 §7). */
@@ -272,6 +274,8 @@ export interface ErrorFrame {
   readonly error: string;
   /** Error code */
   readonly code?: string;
+  /** Original message, if `error` is a translation or a text for users */
+  readonly detail?: string;
 }
 
 /** Any of these, distinguished by `type`. */
@@ -305,11 +309,11 @@ export const LUMINE_FRAME_FORMS = {
   "chunk": "004 §2#content:s",
   "reasoning": "004 §4#content:s status:=thinking|done",
   "tool_use": "004 §5#tool_use_id:s toolName:s args:m status:~running|awaiting_approval",
-  "tool_result": "004 §6#tool_use_id:s toolName:s status:=completed|error code?s",
+  "tool_result": "004 §6#tool_use_id:s toolName:s status:=completed|error code?s detail?s",
   "todo_list": "004 §7#list_id:s title?s items:[{id:s text:s completed:b}",
   "todo_update": "004 §8#list_id:s item_id:s completed?b text?s",
   "image": "004 §9#url:s mediaType?s alt?s",
-  "error": "004 §10#error:s code?s",
+  "error": "004 §10#error:s code?s detail?s",
 };
 
 /** Returns the form of a type; undefined for an unknown type. */

@@ -37,6 +37,11 @@ function frame(section: string, en: string, zh: string, fields: Shape["fields"])
 }
 
 const tool_use_id = required(string, "ID of the tool call", "工具调用 ID");
+const detail = additional(
+  string,
+  "Original message, if `error` is a translation or a text for users",
+  "原始错误信息；`error` 为译文或面向用户的文本时提供",
+);
 const toolName = required(string, "Name of the tool", "工具名");
 const list_id = required(string, "ID of the list", "清单 ID");
 
@@ -64,6 +69,7 @@ export const LUMINE_FRAMES = {
     toolName,
     status: required(oneOf("completed", "error"), "How it ended", "结束状态"),
     code: additional(string, "Error code", "错误码"),
+    detail,
   }),
   todo_list: frame("004 §7", "A to-do list", "待办清单", {
     list_id,
@@ -84,6 +90,7 @@ export const LUMINE_FRAMES = {
   error: frame("004 §10", "An error occurred", "发生错误", {
     error: required(string, "Error message", "错误信息"),
     code: optional(string, "Error code", "错误码"),
+    detail,
   }),
 } as const satisfies { readonly [type: string]: Shape };
 

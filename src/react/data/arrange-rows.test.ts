@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Json } from "../../protocol/index.ts";
 import { createRowArranger, type RowTask, type RowQuery } from "./arrange-rows.ts";
-import { readNumber, readTable, type TableData, cellToText } from "./read-table.ts";
+import { readNumber, readTable, type TableData, cellToText } from "../../protocol/read-table.ts";
 
 function makeTable(rows: readonly (readonly Json[])[], width = 2): TableData {
   const table = readTable({ columns: Array.from({ length: width }, (_, column) => `c${column}`), rows });

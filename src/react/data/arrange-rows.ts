@@ -6,7 +6,7 @@
  * text of any cell contains it.
  */
 import type { Json } from "../../protocol/index.ts";
-import { readNumber, type TableData, cellToText } from "./read-table.ts";
+import { readNumber, type TableData, cellToText } from "../../protocol/read-table.ts";
 import type { SlicedTask } from "./run-in-slices.ts";
 
 export type SortDirection = "ascending" | "descending";

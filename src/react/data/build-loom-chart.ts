@@ -5,7 +5,7 @@
  * Invariant: column titles never become field names, where Vega-Lite would interpret dots and brackets.
  */
 import type { Json, JsonObject } from "../../protocol/index.ts";
-import { readNumber, formatCell, type TableData, cellToText } from "./read-table.ts";
+import { readNumber, formatCell, type TableData, cellToText } from "../../protocol/read-table.ts";
 
 export const CHART_KINDS = ["bar", "line", "area", "point", "pie"] as const;
 export type ChartKind = (typeof CHART_KINDS)[number];

@@ -2,7 +2,7 @@
  * Estimates column widths in characters. Only some rows are rendered, so widths chosen by the browser would change
  * while scrolling.
  */
-import { formatCell, type TableData } from "./read-table.ts";
+import { formatCell, type TableData } from "../../protocol/read-table.ts";
 
 const SAMPLED_ROWS = 200;
 const MIN_WIDTH = 4;

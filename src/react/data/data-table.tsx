@@ -12,7 +12,7 @@ import { useUi } from "../ui/ui-context.tsx";
 import { defineWords, useWords } from "../ui/words.ts";
 import type { RowQuery } from "./arrange-rows.ts";
 import { DataTree } from "./data-tree.tsx";
-import { readTable, type TableData } from "./read-table.ts";
+import { readTable, type TableData } from "../../protocol/read-table.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
 import { computeInSlices } from "./run-in-slices.ts";
 import { saveText } from "./save-text.ts";

@@ -12,7 +12,7 @@ import { defineWords, useWords } from "../ui/words.ts";
 import type { Sorting } from "./arrange-rows.ts";
 import { estimateColumnWidths } from "./column-widths.ts";
 import { memoizeWeak } from "./memoize-weak.ts";
-import { formatCell, type TableData, cellToText } from "./read-table.ts";
+import { formatCell, type TableData, cellToText } from "../../protocol/read-table.ts";
 import { cutText } from "../../protocol/cut-text.ts";
 
 const WORDS = defineWords({

@@ -5,7 +5,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
 import { CHART_KINDS, buildLoomChart, type LoomChart } from "./build-loom-chart.ts";
-import { readTable } from "./read-table.ts";
+import { readTable } from "../../protocol/read-table.ts";
 
 /** Vega-Lite properties that contain other views. */
 const VIEWS = ["layer", "concat", "hconcat", "vconcat", "facet", "repeat", "spec"];

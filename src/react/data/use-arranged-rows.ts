@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useState } from "react";
 import { createRowArranger, listRows, type RowQuery } from "./arrange-rows.ts";
-import type { TableData } from "./read-table.ts";
+import type { TableData } from "../../protocol/read-table.ts";
 import { runInSlices } from "./run-in-slices.ts";
 
 export interface ArrangedRows {

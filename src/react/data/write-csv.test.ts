@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { listRows } from "./arrange-rows.ts";
-import { readTable } from "./read-table.ts";
+import { readTable } from "../../protocol/read-table.ts";
 import type { SlicedTask } from "./run-in-slices.ts";
 import { cleanFileName } from "./save-text.ts";
 import { guardFormula, writeCsv } from "./write-csv.ts";

@@ -6,7 +6,7 @@
  * Numbers stay unchanged.
  */
 import type { Json } from "../../protocol/index.ts";
-import { readNumber, type TableData, cellToText } from "./read-table.ts";
+import { readNumber, type TableData, cellToText } from "../../protocol/read-table.ts";
 import type { SlicedTask } from "./run-in-slices.ts";
 
 const STEP_ROWS = 256;

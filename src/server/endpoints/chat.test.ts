@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
 import { openStream } from "../../log/index.ts";
@@ -107,7 +108,7 @@ describe("POST /api/chat", () => {
     for (const content of ["", " \n"])
       expect(await refuse({ content }, 400)).toMatchObject({ code: "invalid_command", detail: "`content` is empty" });
     expect(await refuse({ content: "x", agent: "unknown" }, 404)).toMatchObject({ code: "unknown_agent" });
-    const cursor = { "last-event-id": "2.AAAAAAAA.1" };
+    const cursor = { "last-event-id": `${ENCODER_VERSION}.AAAAAAAA.1` };
     expect(await refuse({ content: "x" }, 400, cursor)).toMatchObject({ code: "invalid_request" });
     expect(await refuse({ session_id: "unknown" }, 404, cursor)).toMatchObject({ code: "unknown_session" });
     await log.createSession("s");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { readFrames } from "../../../test/server/read-frames.ts";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -62,10 +63,10 @@ describe("a message", () => {
     expect(await refuse("?dialect=klingon")).toEqual([400, "invalid_name"]);
     expect(await refuse("?modes=loud")).toEqual([400, "invalid_name"]);
     expect(await refuse("", { "last-event-id": "nonsense" })).toEqual([400, "cursor_invalid"]);
-    expect(await refuse("", { "last-event-id": "2.AAAAAAAA.3" })).toEqual([404, "unknown_session"]);
+    expect(await refuse("", { "last-event-id": `${ENCODER_VERSION}.AAAAAAAA.3` })).toEqual([404, "unknown_session"]);
     expect(await log.getSession("s")).toBeUndefined();
     await ask("POST", "/v1/sessions", { session_id: "s" }, { status: 201 });
-    expect(await refuse("", { "last-event-id": "2.AAAAAAAA.3" })).toEqual([410, "cursor_stale"]);
+    expect(await refuse("", { "last-event-id": `${ENCODER_VERSION}.AAAAAAAA.3` })).toEqual([410, "cursor_stale"]);
     expect(await log.listRuns("s")).toEqual([]);
     expect(await log.listPending("s")).toEqual([]);
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { gather, makeGraphRun, makeRun, writeRecords } from "../../../test/log-sessions.ts";
 import { createServerFixture } from "../../../test/server/server-fixture.ts";
 import { openSession } from "../../engine/index.ts";
@@ -106,7 +107,7 @@ describe("sessions", () => {
       ["GET", "/api/chat?session_id=secret", undefined],
     ] as const)
       expect(await ask(method, path, body, no)).toMatchObject({ code: "forbidden" });
-    const headers = { "last-event-id": "2.AAAAAAAA.1" };
+    const headers = { "last-event-id": `${ENCODER_VERSION}.AAAAAAAA.1` };
     expect(await ask("POST", "/api/chat", { session_id: "secret" }, { ...no, headers })).toBeDefined();
   });
 

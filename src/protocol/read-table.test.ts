@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../protocol/index.ts";
+import type { JsonObject } from "./json.ts";
 import { readNumber, readTable, formatCell, cellToText } from "./read-table.ts";
 
 /** Reads all cells of a table. */

@@ -4,7 +4,7 @@
  *
  * Invariant: every row has every column; missing cells are null.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 export type ColumnKind = "number" | "boolean" | "text";
 

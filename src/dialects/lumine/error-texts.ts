@@ -1,0 +1,95 @@
+/**
+ * Error texts for users of 004 front ends, which show them in a banner, in the language of the conversation. The
+ * original message is for developers and is sent next to them.
+ */
+import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
+import type { LocalizedText } from "../../protocol/schema.ts";
+import type { ErrorCode } from "../../protocol/error-codes.ts";
+
+interface ErrorText {
+  /** Absent if the message of the error is written for users. */
+  readonly en?: string;
+  readonly zh?: string;
+}
+
+const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
+  // Models
+  model_failed: { en: "The model service is unavailable; try again later", zh: "模型服务暂时不可用，请稍后重试" },
+  model_timeout: { en: "The model did not answer in time; try again later", zh: "模型响应超时，请稍后重试" },
+  model_stream_cut: { en: "The model's answer was cut off; try again", zh: "模型的回答中断，请重试" },
+  model_output_cut: { zh: "模型的回答不完整" },
+  model_output_too_large: { en: "The model's answer is too long", zh: "模型的回答过长" },
+  model_output_invalid: { en: "The model's answer could not be read; try again", zh: "无法解析模型的回答，请重试" },
+  missing_key: { en: "The model is not set up: its API key is missing", zh: "模型尚未配置：缺少 API 密钥" },
+  missing_package: { en: "The model is not set up: a package is missing", zh: "模型尚未配置：缺少软件包" },
+  unknown_model: { en: "The model is not available", zh: "该模型不可用" },
+  prompt_too_large: { en: "The conversation is too long for the model", zh: "对话超出模型的长度限制" },
+  budget_spent: { zh: "已达到本次运行的用量上限" },
+  spend_exceeded: { zh: "已达到用量上限" },
+  // Runs
+  iteration_limit: { zh: "已达到步骤上限，将根据已有结果回答" },
+  step_limit: { en: "The run reached its limit of steps", zh: "已达到步骤上限" },
+  node_failed: { en: "A step of the run failed", zh: "运行的一个步骤失败" },
+  node_timeout: { en: "A step of the run took too long", zh: "运行的一个步骤超时" },
+  run_failed: { zh: "运行意外失败" },
+  interrupted: { en: "The server stopped during this run; try again", zh: "服务器在运行期间停止，请重试" },
+  cancelled: { en: "Cancelled", zh: "已取消" },
+  retrieval_failed: { zh: "知识库检索失败，回答未使用检索结果" },
+  retrieval_timeout: { zh: "知识库检索超时，回答未使用检索结果" },
+  compression_failed: { zh: "未能压缩较早的对话，回答未使用这部分内容" },
+  internal_error: { zh: "服务器内部错误，请稍后重试" },
+  store_failed: { en: "The server could not save the conversation", zh: "服务器未能保存对话" },
+  store_full: { en: "The server's storage is full", zh: "服务器存储空间已满" },
+  // Tools
+  tool_timeout: { zh: "工具执行超时" },
+  tool_rejected: { zh: "用户拒绝了此次工具调用，未执行" },
+  tool_denied: { zh: "不允许使用该工具，未执行" },
+  unknown_tool: { zh: "没有该工具，未执行" },
+  invalid_arguments: { zh: "工具参数无效，未执行" },
+  approval_expired: { zh: "审批已过期，工具未执行" },
+  approval_mismatch: { zh: "审批与调用不符，工具未执行" },
+  path_refused: { zh: "不允许访问该路径" },
+  url_refused: { zh: "不允许访问该网址" },
+  mcp_failed: { zh: "工具服务出错" },
+  // Refused messages
+  rate_limited: { zh: "请求过于频繁，请稍后重试" },
+  too_many_runs: { zh: "正在进行的运行过多，请稍后重试" },
+  too_many_streams: { zh: "打开的连接过多，请关闭一些后重试" },
+  queue_full: { zh: "等待中的消息过多，请稍后重试" },
+  backlog_full: { zh: "服务器繁忙，请稍后重试" },
+  body_too_large: { zh: "消息过长" },
+  unauthorized: { zh: "需要登录" },
+  forbidden: { zh: "没有权限" },
+  unknown_session: { zh: "会话不存在" },
+  unknown_agent: { zh: "智能体不存在" },
+  unknown_todo: { zh: "待办清单或条目不存在" },
+  unknown_call: { zh: "没有等待审批的工具调用" },
+  already_answered: { zh: "此审批已有答复" },
+  run_ended: { zh: "运行已结束" },
+  shutting_down: { zh: "服务器正在关闭，请稍后重试" },
+};
+
+/** Text of a failed run without a reason. */
+export const RUN_FAILED: LocalizedText = { en: "The run failed", zh: "运行失败" };
+/** Text for a node run that is run again after a crash. */
+export const RUN_AGAIN: LocalizedText = {
+  en: "The server stopped during this run; the interrupted step is run again",
+  zh: "服务器在运行期间停止，正在重新执行中断的步骤",
+};
+/** Introductions in Chinese to a message in another language. */
+const ERROR_LEAD = "出错了";
+export const TOOL_LEAD = "工具执行失败";
+
+/**
+ * Returns the fields of an error: the text for users, and the original message as `detail` if it differs. A message in
+ * Chinese was written for users and is kept.
+ */
+export function describeErrorFor(
+  language: Language,
+  { code, message, lead = ERROR_LEAD }: { readonly code?: string; readonly message: string; readonly lead?: string },
+): { readonly error: string; readonly detail?: string } {
+  if (detectLanguage(message) === "zh") return { error: message };
+  const texts: ErrorText = code !== undefined && Object.hasOwn(TEXTS, code) ? (TEXTS[code as ErrorCode] ?? {}) : {};
+  const text = texts[language] ?? (language === "en" ? message : `${lead}：${message}`);
+  return text === message ? { error: text } : { error: text, detail: message };
+}
