@@ -51,6 +51,7 @@ import { readRetrievalOptions, type RetrievalOptions, retrieveContext } from "./
 import type { RunResult } from "./run-result.ts";
 import { type AnswerStream, streamAnswer } from "./stream-answer.ts";
 import { withStage } from "./think.ts";
+import { detectLanguage } from "../protocol/detect-language.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 
 export type { AgentOptions };
@@ -358,6 +359,7 @@ export class Agent {
   ): Promise<AgentContext> {
     const { settings = {}, reasoning = "auto", callOptions = {}, exposeToolErrors, onError } = this.#options;
     const { sessionId, message: question = "" } = run;
+    const language = detectLanguage(question);
     const conversation = await this.#conversations.recall(log, sessionId);
     const toolbox = this.#limitTools(run.toolRules);
     const executed = toolbox.names.length === 0 ? "llm_generate" : "llm_generate_with_tools";
@@ -390,7 +392,7 @@ export class Agent {
         maxOutputCharacters: MAX_OUTPUT_CHARACTERS,
         ...callOptions,
         files,
-        describeCall: (name) => this.#toolbox.summarize(name),
+        describeCall: (name) => this.#toolbox.summarize(name, language),
         ...(compressor === undefined
           ? {}
           : {

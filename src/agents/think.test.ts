@@ -5,6 +5,7 @@ import { z } from "zod";
 import { createFaultyLog, readRecords } from "../engine/sender.contract.ts";
 import { eventsOf, SESSION, createAgentFixture } from "../../test/agents/agent-fixture.ts";
 import type { ScriptedTurn } from "../models/scripted-model.ts";
+import { createBuiltinTools } from "../tools/builtin-tools.ts";
 import { defineTool } from "../tools/define-tool.ts";
 
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -82,4 +83,23 @@ it("describes a call for users, except for tools that the model made up", async 
     { name: "silent" },
   ]);
   expect(JSON.stringify(fixture.model.requests)).not.toContain("展示");
+});
+
+it.each([
+  ["现在几点？", "获取当前时间"],
+  ["What time is it?", "Get the current time"],
+])("describes a call in the language of %j", async (question, description) => {
+  const fixture = await createAgentFixture(
+    [{ calls: [{ name: "current_time", input: {}, id: "c" }] }, { text: "Done." }],
+    { tools: createBuiltinTools() },
+  );
+  await (
+    await fixture.ask(question)
+  ).ended;
+  expect(eventsOf(await fixture.read(), "tool_call")).toMatchObject([{ description }]);
+});
+
+it("has a description in both languages for every bundled tool", () => {
+  for (const { name, title } of createBuiltinTools())
+    expect(title, name).toMatchObject({ en: expect.any(String), zh: expect.stringMatching(/\p{Script=Han}/u) });
 });

@@ -6,7 +6,7 @@
  * Invariant: an optional field may be absent or null on the wire; both mean "not given".
  */
 
-/** A text in both languages of the documentation. */
+/** A text in English and Chinese. */
 export interface LocalizedText {
   readonly en: string;
   readonly zh: string;

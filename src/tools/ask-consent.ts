@@ -14,6 +14,7 @@ interface ConsentInput {
 export function createConsentTool(): Tool {
   return defineTool({
     name: "ask_consent",
+    title: { en: "Ask for approval", zh: "请求用户同意" },
     description:
       "Asks the user for approval of a step. Use it when the user wants to be asked first, or when " +
       "a step cannot be undone. Continue only if this tool reports that the user agreed.",

@@ -26,6 +26,7 @@ export function createCurrentTimeTool({ now = Date.now, timeZone: usual }: Curre
     );
   return defineTool({
     name: "current_time",
+    title: { en: "Get the current time", zh: "获取当前时间" },
     description:
       "Returns the current date and time, in any time zone. Use it whenever an answer depends on the current date or time.",
     input: describeInput<{ time_zone?: string }>({

@@ -5,6 +5,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { isJsonObject, type JsonObject, LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
+import type { LocalizedText } from "../protocol/schema.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { describeFailure } from "./describe-failure.ts";
 import type { OutputOf, StandardSchema } from "./standard-schema.ts";
@@ -18,8 +19,11 @@ import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 export interface ToolDefinition<Schema extends StandardSchema> extends ToolOptions {
   /** 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** Short text for users that says what the tool does. Default: the first sentence of `description`. */
-  readonly title?: string;
+  /**
+   * Short text for users that says what the tool does. With `en` and `zh`, users see it in the language of their message.
+   * Default: the first sentence of `description`.
+   */
+  readonly title?: string | LocalizedText;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** Schema of the arguments: Zod, or any other library that implements Standard Schema. */
@@ -100,12 +104,12 @@ export function defineTool<Schema extends StandardSchema>(definition: ToolDefini
 
 /** Throws `tool_invalid` unless all model providers accept the tool and its limits are in range. */
 export function assertTool(tool: Tool): void {
-  const { name, title = "", description, inputSchema } = tool;
+  const { name, title, description, inputSchema } = tool;
   const refuse = (what: string): never => {
     throw new LoomError("tool_invalid", `Tool ${describeValue(name)}: ${what}`);
   };
   if (typeof name !== "string" || !NAME.test(name)) refuse("the name must have 1 to 64 letters, digits, `_` and `-`");
-  if (typeof title !== "string") refuse("`title` must be a string");
+  if (!isTitle(title)) refuse("`title` must be a string, or an object with the strings `en` and `zh`");
   if (typeof description !== "string") refuse("`description` must be a string");
   if (!isJsonObject(inputSchema) || inputSchema["type"] !== "object")
     refuse('`inputSchema` must have the type "object"');
@@ -114,6 +118,11 @@ export function assertTool(tool: Tool): void {
     if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= MAX_TIMER_MS)) continue;
     refuse(`\`${limit}\` must be an integer from 1 to ${MAX_TIMER_MS}`);
   }
+}
+
+function isTitle(title: unknown): boolean {
+  if (title === undefined || typeof title === "string") return true;
+  return isJsonObject(title) && typeof title["en"] === "string" && typeof title["zh"] === "string";
 }
 
 const LIMITS = [

@@ -56,6 +56,7 @@ const MAX_NAME = 200;
 const MAX_RUNS = 200;
 const MAX_PASSAGES = 500;
 const ALL_COLLECTIONS = "all";
+const TITLE = { en: "Search the knowledge base", zh: "搜索知识库" };
 const DESCRIPTION =
   "Searches the knowledge base and returns the best matching passages, each with a number. Use it before you answer a " +
   "question about documents, a product or a project. Search with a few keywords, in the language of the documents. " +
@@ -83,6 +84,8 @@ export function createKnowledgeTool(
 
   return defineTool({
     name,
+    // A description of the caller says what this search finds.
+    ...(options.description === undefined ? { title: TITLE } : {}),
     description,
     timeoutMs,
     idempotent: true,

@@ -25,6 +25,7 @@ const MAX_SERIES = 20;
 export function createChartTool(): Tool {
   return defineTool({
     name: "show_chart",
+    title: { en: "Show a chart", zh: "展示图表" },
     description:
       "Shows the user a chart. Use it to compare numbers or show how they change. " +
       "Each series has one value per label.",

@@ -48,6 +48,7 @@ export function createImageTool({ hosts = [], maxSvgCharacters = MAX_SVG_CHARACT
   const addresses = allowed.size === 0 ? "" : `, or an https URL on ${shorten([...allowed].join(", "), 500)}`;
   return defineTool({
     name: "show_image",
+    title: { en: "Show an image", zh: "展示图片" },
     description:
       "Shows the user an image. Draw it as an SVG of plain shapes, paths and text, without scripts, styles or links; " +
       `or pass an image as a data: URL${addresses}.`,

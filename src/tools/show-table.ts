@@ -19,6 +19,7 @@ const MAX_ROWS = 2000;
 export function createTableTool(): Tool {
   return defineTool({
     name: "show_table",
+    title: { en: "Show a table", zh: "展示表格" },
     description: "Shows the user a table. Use it for data with several columns instead of writing it as text.",
     input: describeInput<TableInput>({
       type: "object",

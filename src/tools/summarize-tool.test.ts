@@ -13,9 +13,9 @@ describe("summarizeTool", () => {
     ["\n\n  Gets the alerts\n  of a state\n\nArgs:\n  state: two letters", "Gets the alerts of a state"],
     ["展示表格数据。需要列名和行。", "展示表格数据。"],
     ["查询天气", "查询天气"],
-    [`${"word ".repeat(23)}beautifully long`, `${"word ".repeat(23).trim()}…`],
-    ["x".repeat(120), "x".repeat(120)],
-    ["x".repeat(5000), `${"x".repeat(119)}…`],
+    [`${"word ".repeat(300)}end. Next.`, `${"word ".repeat(300)}end.`],
+    ["x".repeat(2000), "x".repeat(2000)],
+    ["x".repeat(5000), `${"x".repeat(1999)}…`],
     [" \n ", undefined],
     ["", undefined],
   ])("returns the first sentence of %j: %j", (description, summary) => {
@@ -28,12 +28,19 @@ describe("summarizeTool", () => {
     expect(summarizeTool({ title: "a title ".repeat(1000), description: "" })).toMatch(/ a title( a)?…$/);
   });
 
+  it("returns the title in the language of the user", () => {
+    const tool = { title: { en: "Read a file", zh: "读取文件" }, description: "Reads." };
+    expect(summarizeTool(tool, "zh")).toBe("读取文件");
+    expect(summarizeTool(tool, "en")).toBe("Read a file");
+    expect(summarizeTool({ title: "Read", description: "" }, "zh")).toBe("Read");
+  });
+
   it("cuts between visible characters, also without spaces", () => {
-    const chinese = summarizeTool({ description: "把销售数据按地区和月份汇总成表格，".repeat(30) }) ?? "";
+    const chinese = summarizeTool({ description: "把销售数据按地区和月份汇总成表格，".repeat(300) }) ?? "";
     expect(count(chinese)).toBeLessThanOrEqual(MAX_SUMMARY_CHARACTERS);
-    expect(count(chinese)).toBeGreaterThan(100);
+    expect(count(chinese)).toBeGreaterThan(1900);
     const family = "👩‍👩‍👧‍👦";
-    expect(summarizeTool({ description: family.repeat(300) })?.replaceAll(family, "")).toBe("…");
+    expect(summarizeTool({ description: family.repeat(3000) })?.replaceAll(family, "")).toBe("…");
   });
 
   it("returns one short, well-formed line for any description", () => {

@@ -33,6 +33,7 @@ export function createTodoTools(): readonly Tool[] {
 
   const write = defineTool({
     name: "write_todo_list",
+    title: { en: "Show a to-do list", zh: "展示待办清单" },
     description:
       "Shows the user a to-do list. Use it to plan work in several steps, or when the user asks for a list of tasks. " +
       "Returns the ids of the list and its items, for update_todo_item. With list_id, it replaces that list.",
@@ -78,6 +79,7 @@ export function createTodoTools(): readonly Tool[] {
 
   const update = defineTool({
     name: "update_todo_item",
+    title: { en: "Update a to-do item", zh: "更新待办事项" },
     description: "Ticks or unticks an item of a to-do list, or changes its text. Tick each step as soon as it is done.",
     input: describeInput<UpdateInput>({
       type: "object",

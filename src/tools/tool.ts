@@ -11,6 +11,7 @@ import type {
   TodoListEvent,
   TodoUpdateEvent,
 } from "../protocol/events.generated.ts";
+import type { LocalizedText } from "../protocol/schema.ts";
 
 /** An event that a tool can show to users, in addition to its result for the model. */
 export type ShownEvent =
@@ -80,8 +81,11 @@ export interface ToolOptions {
 export interface Tool extends ToolOptions {
   /** 1 to 64 letters, digits, `_` and `-`. */
   readonly name: string;
-  /** Short text for users that says what the tool does. Default: the first sentence of `description`. */
-  readonly title?: string;
+  /**
+   * Short text for users that says what the tool does. With `en` and `zh`, users see it in the language of their message.
+   * Default: the first sentence of `description`.
+   */
+  readonly title?: string | LocalizedText;
   /** Tells the model what the tool does and when to use it. */
   readonly description: string;
   /** JSON Schema of the arguments, for the model. */

@@ -1,4 +1,5 @@
 /** The tools of an agent by name, and the concurrency limit of each. It has no state of runs. */
+import type { Language } from "../protocol/detect-language.ts";
 import { type JsonObject, LoomError, type ToolRule } from "../protocol/index.ts";
 import { assertTool } from "./define-tool.ts";
 import { ConcurrencyLimit, type Release } from "./concurrency-limit.ts";
@@ -20,8 +21,8 @@ export interface Toolbox {
   ruleOf(name: string): ToolRule;
   /** Returns the descriptions to send to the model. */
   describe(): readonly ToolDescription[];
-  /** Returns a short description for users, or undefined if there is no such tool. */
-  summarize(name: string): string | undefined;
+  /** Returns a short description for users in their language, or undefined if there is no such tool. */
+  summarize(name: string, language?: Language): string | undefined;
   /** Returns false for an unknown tool. */
   isIdempotent(name: string): boolean;
   /** Waits until another call of the tool can run. Throws `queue_full` if too many calls wait. */
@@ -63,10 +64,11 @@ export function createToolbox(
   }));
   /** Computed on demand, because most tools of a large toolbox are never called. */
   const summaries = new Map<string, string | undefined>();
-  const summarize = (name: string): string | undefined => {
+  const summarize = (name: string, language: Language = "en"): string | undefined => {
     const tool = byName.get(name);
-    if (tool !== undefined && !summaries.has(name)) summaries.set(name, summarizeTool(tool));
-    return summaries.get(name);
+    const key = `${language} ${name}`;
+    if (tool !== undefined && !summaries.has(key)) summaries.set(key, summarizeTool(tool, language));
+    return summaries.get(key);
   };
   return {
     names: [...byName.keys()],

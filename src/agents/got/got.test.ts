@@ -332,7 +332,7 @@ describe("a graph of thoughts", () => {
     ).ended;
     const records = await fixture.read();
     expect(replyOf(records)).toBe("end[right left]");
-    expect(eventsOf(records, "error")).toMatchObject([{ code: "model_failed", recoverable: true }]);
+    expect(eventsOf(records, "error")).toMatchObject([{ code: "model_output_cut", recoverable: true }]);
   });
 
   it.each<readonly [GotOptions, string]>([

@@ -71,6 +71,7 @@ function describeAnswer({ answer, round, messages }: ReactState, context: ReactC
 function createAnswerTool({ schema, inputSchema, description }: StructuredOutput): Tool {
   return defineTool({
     name: ANSWER_TOOL,
+    title: { en: "Give the final answer", zh: "给出最终答案" },
     description: description ?? "Returns the final answer in the required format. Call it once, when you are done.",
     input: schema,
     ...(inputSchema === undefined ? {} : { inputSchema }),

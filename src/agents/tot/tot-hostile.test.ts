@@ -257,6 +257,6 @@ describe("a model that fails", () => {
 
   it("to finish its answer is reported", async () => {
     const { errors } = await search({ answer: () => ({ text: "Half of", finishReason: "length" }) });
-    expect(errors).toMatchObject([{ code: "model_failed", recoverable: true }]);
+    expect(errors).toMatchObject([{ code: "model_output_cut", recoverable: true }]);
   });
 });

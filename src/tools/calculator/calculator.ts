@@ -12,6 +12,7 @@ const AROUND = 20;
 export function createCalculatorTool(options: EvaluateOptions = {}): Tool {
   return defineTool({
     name: "calculator",
+    title: { en: "Calculate", zh: "计算" },
     description:
       "Evaluates an arithmetic expression exactly: + - * / ^, % for percent (15%) or remainder (7 % 3), factorial !, " +
       "parentheses; sqrt, cbrt, abs, sign, min, max, round(x, digits), floor, ceil, trunc, log (base 10, or log(x, base)), " +

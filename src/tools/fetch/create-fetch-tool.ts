@@ -85,6 +85,7 @@ export function createFetchTool({
   if (usual === undefined) throw new LoomError("tool_invalid", "http_fetch: `methods` must have at least one method");
   const tool = defineTool({
     name: "http_fetch",
+    title: { en: "Fetch a web page", zh: "获取网页" },
     description: "Fetches a web page and returns its text. Only public addresses can be reached.",
     approval,
     timeoutMs: timeoutMs + GRACE_MS,

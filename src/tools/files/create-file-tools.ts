@@ -85,6 +85,7 @@ interface ReadInput {
 function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, timeoutMs }: FileToolSettings): Tool {
   return defineTool({
     name: "read_file",
+    title: { en: "Read a file", zh: "读取文件" },
     description: "Reads a text file in the workspace, or a part of it.",
     idempotent: true,
     timeoutMs,
@@ -128,6 +129,7 @@ function defineReadFile(workspace: Workspace, { maxReadBytes, maxScanBytes, time
 function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs }: FileToolSettings): Tool {
   return defineTool({
     name: "list_files",
+    title: { en: "List files", zh: "列出文件" },
     description: "Lists the files and folders in the workspace, or in one of its folders.",
     idempotent: true,
     timeoutMs,
@@ -182,6 +184,7 @@ function showEntry(path: string, kind: string, bytes: number): string {
 function defineWriteFile(workspace: Workspace, { maxWriteBytes, timeoutMs, approval }: FileToolSettings): Tool {
   return defineTool({
     name: "write_file",
+    title: { en: "Write a file", zh: "写入文件" },
     description: "Writes a text file in the workspace. Replaces an existing file, and creates missing folders.",
     approval,
     // Not idempotent: the file may have changed since.
@@ -225,6 +228,7 @@ async function checkTarget(path: string, { folder, name, stats, isLinked }: Work
 function defineDeleteFile(workspace: Workspace, { timeoutMs, approval }: FileToolSettings): Tool {
   return defineTool({
     name: "delete_file",
+    title: { en: "Delete a file", zh: "删除文件" },
     description: "Deletes a file or an empty folder in the workspace. This cannot be undone.",
     approval,
     timeoutMs,
