@@ -247,8 +247,10 @@ function toRecords(incoming: EngineMessage, request: Request, issues: Issue[]): 
       break;
     }
     case "tool_call_progress": {
-      const { tool_id: call_id, progress, message } = data;
+      const { tool_id: call_id, progress } = data;
       const name = request.toolNames.get(call_id);
+      // 003 §1.1 requires a message, so a sender without one sends an empty text.
+      const message = data.message === "" ? undefined : data.message;
       add(dropMissing({ type: "tool_progress", call_id, name, progress, message }));
       break;
     }

@@ -201,12 +201,18 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         frameText(
           fold,
           "tool_call_progress",
-          dropUndefined({ tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message }),
+          { tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message: message ?? "" },
           record.envelope,
         ),
       ];
     },
-    { note: "the tool name is taken from its start" },
+    {
+      note: "the tool name is taken from its start; `message` is empty if there is none",
+      roundTrip: ({ message, ...event }) => ({
+        ...event,
+        ...(message === undefined || message === "" ? {} : { message }),
+      }),
+    },
   ),
   tool_end: carried(
     "tool_call_end",

@@ -1,0 +1,167 @@
+/**
+ * What we declare and send, compared with the tables of the specifications (`specification-tables.ts`). The sent frames
+ * are the encodings of the golden runs; `test/agents/golden-runs.test.ts` proves that agents produce them.
+ */
+import { describe, expect, test } from "vitest";
+import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
+import { EVENTS } from "../src/protocol/events/index.ts";
+import type { AnyEvent, JsonObject } from "../src/protocol/index.ts";
+import {
+  BASE_OF_004,
+  COMMON_OF_002,
+  EVENTS_OF_001,
+  EVENTS_OF_002,
+  EVENTS_OF_003,
+  findDifference,
+  FRAMES_OF_004,
+  KEYS_OF_001,
+  METADATA_OF_003,
+  readTable,
+} from "./specification-tables.ts";
+import { listVectorFiles, readVector } from "./vectors.ts";
+
+const RUNS = listVectorFiles("runs").map(readVector);
+
+/** The frames that we send for a run in a form, without those of other programs that we only pass on. */
+function sentFrames(form: string): { readonly name: string; readonly frame: JsonObject }[] {
+  return RUNS.flatMap(({ name, encodings, records }) =>
+    (encodings[form] ?? []).flatMap((frames, index) =>
+      records[index]?.some(({ event }) => event.type === "foreign") === true
+        ? []
+        : (frames as readonly JsonObject[]).map((frame) => ({ name, frame })),
+    ),
+  );
+}
+
+/** A value that each kind of the tables accepts. */
+const VALUES: { readonly [kind: string]: unknown } = {
+  string: "a",
+  number: 1,
+  boolean: false,
+  object: {},
+  "string[]": ["a", "b"],
+  "number[]": [0.5, 1],
+  '"Ok"|Err': "Ok",
+};
+/** Where 001 §4.2 states no type: the value of the protocol's own notes. */
+const UNTYPED: { readonly [field: string]: unknown } = {
+  checkpoint_id: "c",
+  timestamp: "2026-01-01T00:00:00Z",
+  step: 0,
+  node_count: 1,
+  edge_count: 0,
+  node_ids: ["a"],
+  nodes_added: 1,
+  edges_added: 0,
+};
+
+function createExample(type: string): JsonObject {
+  const fields = readTable(EVENTS_OF_001[type] ?? "").map(({ name, kind }) => [
+    name,
+    VALUES[kind] ?? UNTYPED[name] ?? { x: 1 },
+  ]);
+  return { type, ...(Object.fromEntries(fields) as JsonObject) };
+}
+
+function findErrors(frame: JsonObject): readonly string[] {
+  const { issues } = createStreamCheck(DIALECTS.loom, { frames: true }).check(JSON.stringify(frame));
+  return issues.filter(({ level }) => level === "error").map(({ rule, message }) => `${rule} ${message}`);
+}
+
+describe("001", () => {
+  test("has 23 event types, which are those declared for its §4.2", () => {
+    const declared = Object.entries(EVENTS).filter(([, { section }]) => section === "001 §4.2");
+    expect(declared.map(([type]) => type).toSorted()).toEqual(Object.keys(EVENTS_OF_001).toSorted());
+    expect(declared).toHaveLength(23);
+  });
+
+  test.each(Object.keys(EVENTS_OF_001))("%s: accepts the fields of §4.2 and requires those not optional", (type) => {
+    const example = createExample(type);
+    expect(findErrors(example)).toEqual([]);
+    for (const { name, isOptional, kind } of readTable(EVENTS_OF_001[type] ?? "")) {
+      const { [name]: _left, ...rest } = example;
+      expect(findErrors(rest).length > 0, `without ${name}`).toBe(!isOptional);
+      // A list with an object in it is of none of the types that the tables name.
+      if (kind !== "any") expect(findErrors({ ...example, [name]: [{}] }), name).not.toEqual([]);
+    }
+  });
+
+  test.each(Object.entries(KEYS_OF_001))("%s: is %s in the form of §6, and is read back", (type, key) => {
+    const { type: _type, ...payload } = createExample(type);
+    const record = { envelope: { session_id: "s", event_id: 1 }, event: { type, ...payload } as unknown as AnyEvent };
+    const frames = DIALECTS.export.createEncoder().encode(record);
+    expect(frames.map((frame) => Object.keys(JSON.parse(frame) as JsonObject))).toEqual([[key]]);
+    const decoded = DIALECTS.export.createDecoder().decode(frames[0] ?? "").records;
+    expect(decoded.map(({ event }) => event)).toEqual([{ type, ...payload }]);
+  });
+
+  test.each(["loom", "loom-strict", "loom-bare"])("%s: every frame has the fields of §4.2 or §5", (form) => {
+    for (const { name, frame } of sentFrames(form)) {
+      const table = "reply" in frame ? "reply: string" : EVENTS_OF_001[frame["type"] as string];
+      if (table !== undefined)
+        expect(findDifference(table, frame), `${name}: ${JSON.stringify(frame)}`).toBeUndefined();
+      else expect(form, JSON.stringify(frame)).not.toBe("loom-strict");
+    }
+  });
+
+  test("every frame has session_id and event_id, and event_id increases from 1 (§7.1)", () => {
+    for (const { name, encodings } of RUNS.filter(({ name }) => name.startsWith("agent-"))) {
+      const frames = (encodings["loom"] ?? []).flat() as readonly JsonObject[];
+      expect(
+        frames.map(({ event_id }) => event_id),
+        name,
+      ).toEqual(frames.map((_, index) => index + 1));
+      expect(new Set(frames.map(({ session_id }) => session_id)).size, name).toBe(1);
+      expect(frames[0]?.["session_id"], name).toBeTypeOf("string");
+    }
+  });
+});
+
+describe("002", () => {
+  test("every event has the common fields and its own", () => {
+    for (const { name, frame } of sentFrames("stream-event")) {
+      const table = EVENTS_OF_002[frame["type"] as string];
+      expect(table, JSON.stringify(frame)).toBeDefined();
+      expect(findDifference(`${COMMON_OF_002}, ${table}`, frame), `${name}: ${JSON.stringify(frame)}`).toBeUndefined();
+      expect(frame["ts"] as number, "seconds, not milliseconds").toBeLessThan(100_000_000_000);
+      for (const call of (frame["tool_calls"] ?? []) as readonly JsonObject[])
+        expect(findDifference("id: string, name: string", call)).toBeUndefined();
+    }
+  });
+});
+
+describe("003", () => {
+  test("every message has type, data and metadata with the fields of §1", () => {
+    for (const { name, frame } of sentFrames("engine")) {
+      const text = `${name}: ${JSON.stringify(frame)}`;
+      const { type, data, metadata } = frame as { type: string; data: JsonObject; metadata: JsonObject };
+      expect(Object.keys(frame), text).toEqual(["type", "data", "metadata"]);
+      expect(EVENTS_OF_003[type], text).toBeDefined();
+      expect(findDifference(EVENTS_OF_003[type] ?? "", data), text).toBeUndefined();
+      expect(findDifference(METADATA_OF_003, metadata), text).toBeUndefined();
+      if (type === "tool_call_end") expect("error" in data, text).toBe(data["status"] === "failed");
+    }
+  });
+});
+
+describe("004", () => {
+  test("every frame has the twelve base fields and those of its type", () => {
+    for (const { name, frame } of sentFrames("lumine")) {
+      const text = `${name}: ${JSON.stringify(frame)}`;
+      const table = FRAMES_OF_004[frame["type"] as string];
+      expect(table, text).toBeDefined();
+      expect(findDifference(BASE_OF_004, frame), text).toBeUndefined();
+      expect(findDifference(table ?? "", frame), text).toBeUndefined();
+    }
+  });
+});
+
+describe("a table", () => {
+  test.each([
+    ["a missing field", {}],
+    ["another type", { id: 1, result: "Ok" }],
+    ["another value", { id: "a", result: "ok" }],
+  ])("reports %s", (_fault, value) => {
+    expect(findDifference(EVENTS_OF_001["node_exit"] ?? "", value)).toBeTypeOf("string");
+  });
+});
