@@ -3,6 +3,7 @@
  * are the encodings of the golden runs; `test/agents/golden-runs.test.ts` proves that agents produce them.
  */
 import { describe, expect, test } from "vitest";
+import { SETTINGS } from "../src/cli/serve/settings.ts";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import type { AnyEvent, JsonObject } from "../src/protocol/index.ts";
@@ -21,6 +22,7 @@ import {
 import { listVectorFiles, readVector } from "./vectors.ts";
 
 const RUNS = listVectorFiles("runs").map(readVector);
+const SAMPLES = listVectorFiles("samples").map(readVector);
 
 /** The frames that we send for a run in a form, without those of other programs that we only pass on. */
 function sentFrames(form: string): { readonly name: string; readonly frame: JsonObject }[] {
@@ -67,6 +69,13 @@ function findErrors(frame: JsonObject): readonly string[] {
   const { issues } = createStreamCheck(DIALECTS.loom, { frames: true }).check(JSON.stringify(frame));
   return issues.filter(({ level }) => level === "error").map(({ rule, message }) => `${rule} ${message}`);
 }
+
+test("000 has the examples of 001", () => {
+  const collect = (document: string): unknown =>
+    SAMPLES.filter(({ name }) => name.startsWith(document)).map(({ name, frames }) => [name.slice(3), frames]);
+  expect(collect("000")).toEqual(collect("001"));
+  expect(collect("000")).toHaveLength(4);
+});
 
 describe("001", () => {
   test("has 23 event types, which are those declared for its §4.2", () => {
@@ -153,6 +162,24 @@ describe("004", () => {
       expect(findDifference(BASE_OF_004, frame), text).toBeUndefined();
       expect(findDifference(table ?? "", frame), text).toBeUndefined();
     }
+  });
+
+  test("the port is the default of loom serve", () => {
+    expect([SETTINGS.host.defaultValue, SETTINGS.port.defaultValue]).toEqual(["127.0.0.1", 10338]);
+  });
+
+  test("reasoning ends with status done and an empty content before other content", () => {
+    let ended = 0;
+    for (const { name, encodings } of RUNS) {
+      let isOpen = false;
+      for (const { type, status, content } of (encodings["lumine"] ?? []).flat() as readonly JsonObject[]) {
+        if (type !== "reasoning") expect(isOpen, `${name}: ${JSON.stringify(type)}`).toBe(false);
+        else if (status === "done") expect(content, name).toBe("");
+        isOpen = type === "reasoning" && status === "thinking";
+        if (status === "done") ended++;
+      }
+    }
+    expect(ended).toBeGreaterThan(10);
   });
 });
 
