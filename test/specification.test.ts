@@ -3,10 +3,13 @@
  * are the encodings of the golden runs; `test/agents/golden-runs.test.ts` proves that agents produce them.
  */
 import { describe, expect, test } from "vitest";
+import { agent } from "../src/agents/index.ts";
 import { SETTINGS } from "../src/cli/serve/settings.ts";
 import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
+import { BaseCallback } from "../src/observe/index.ts";
 import { EVENTS } from "../src/protocol/events/index.ts";
 import type { AnyEvent, JsonObject } from "../src/protocol/index.ts";
+import { startProviderServer } from "./models/provider-server.ts";
 import {
   BASE_OF_004,
   COMMON_OF_002,
@@ -137,6 +140,34 @@ describe("002", () => {
         expect(findDifference("id: string, name: string", call)).toBeUndefined();
     }
   });
+
+  test("the programs of the quick start work", async () => {
+    const logged: string[] = [];
+    class LoggingCallback extends BaseCallback {
+      async onEvent(eventType: string, payload: { readonly type: string }): Promise<void> {
+        logged.push(`${eventType} ${payload.type}`);
+      }
+    }
+    const server = await startProviderServer();
+    server.script = () => ({ text: "A loom walks into a bar." });
+    const { url: baseURL, key: apiKey } = server;
+    await using joker = agent({
+      provider: "openai",
+      model: "gpt-4o",
+      callbacks: [new LoggingCallback()],
+      baseURL,
+      apiKey,
+    });
+    let text = "";
+    for await (const event of joker.stream("Tell me a joke")) {
+      if (event.type === "text_delta") text += event.content;
+    }
+    await joker.flush();
+    await server.close();
+    expect(text).toBe("A loom walks into a bar.");
+    expect(server.requests[0]?.body["model"]).toBe("gpt-4o");
+    expect(logged).toEqual(["request_start request_start", "agent_finish agent_finish"]);
+  });
 });
 
 describe("003", () => {
@@ -166,6 +197,17 @@ describe("004", () => {
 
   test("the port is the default of loom serve", () => {
     expect([SETTINGS.host.defaultValue, SETTINGS.port.defaultValue]).toEqual(["127.0.0.1", 10338]);
+  });
+
+  test("IDs of frames and conversations are UUIDs", () => {
+    const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+    // Frames that came from another program keep their IDs.
+    for (const { name, encodings } of RUNS.filter((run) => run.name.startsWith("agent-")))
+      for (const { type, id, conversation_id } of (encodings["lumine"] ?? []).flat() as readonly JsonObject[]) {
+        expect(id, name).toMatch(uuid);
+        if (type === "session_id") expect(conversation_id, name).toBeNull();
+        else expect(conversation_id, name).toMatch(uuid);
+      }
   });
 
   test("reasoning ends with status done and an empty content before other content", () => {

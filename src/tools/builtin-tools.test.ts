@@ -165,6 +165,10 @@ describe("createBuiltinTools", () => {
         },
       ],
     });
+    // A table without a name is named after its columns, because 003 §1.3 gives every table a name.
+    expect((await use("show_table", { columns: ["a", "b"], rows: [[1, 2]] })).shown).toMatchObject([
+      { data: { name: "a, b", columns: ["a", "b"], rows: [[1, 2]] } },
+    ]);
     expect(await use("show_table", { columns: ["a", "b"], rows: [[1, 2], [3]] })).toMatchObject({
       isError: true,
       result: "Row 2 has 1 values, but there are 2 columns. Nothing was shown.",

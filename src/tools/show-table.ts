@@ -1,4 +1,5 @@
 /** The `show_table` tool. Emits `data` of type `dataframe`, as specification 003 defines it. */
+import { shorten } from "../protocol/cut-text.ts";
 import type { Json } from "../protocol/index.ts";
 import { defineTool } from "./define-tool.ts";
 import { describeInput } from "./describe-input.ts";
@@ -14,6 +15,7 @@ interface TableInput {
 
 const MAX_COLUMNS = 100;
 const MAX_ROWS = 2000;
+const MAX_NAME = 500;
 
 /** Creates the `show_table` tool, which shows the user a table. */
 export function createTableTool(): Tool {
@@ -24,7 +26,7 @@ export function createTableTool(): Tool {
     input: describeInput<TableInput>({
       type: "object",
       properties: {
-        name: { type: "string", maxLength: 500, description: "Title of the table" },
+        name: { type: "string", maxLength: MAX_NAME, description: "Title of the table" },
         description: { type: "string", maxLength: 2000, description: "What the table shows, its units or its source" },
         columns: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_COLUMNS },
         rows: {
@@ -47,7 +49,8 @@ export function createTableTool(): Tool {
       show({
         type: "data",
         data_type: "dataframe",
-        data: { ...(name === undefined ? {} : { name }), columns, rows },
+        // 003 §1.3 gives every table a name.
+        data: { name: name ?? shorten(columns.join(", "), MAX_NAME), columns, rows },
         ...(description === undefined ? {} : { metadata: { description } }),
       });
       return `Shown to the user: table with ${rows.length} rows and ${columns.length} columns.`;
