@@ -144,16 +144,41 @@ describe("loom run", () => {
     const frames = parseLines(out);
     expect(frames[0]).toMatchObject({ type: "run_start", event_id: 1, agent: "react" });
     expect(frames.at(-1)).toMatchObject({ reply: expect.stringContaining("42") as string });
+    const states = ["values", "updates", "checkpoint"];
     const types = new Set(frames.map(({ type }) => type));
-    for (const type of ["values", "updates", "checkpoint", "node_enter", "tool_end"]) expect(types).toContain(type);
+    for (const type of ["node_enter", "tool_end", "run_end"]) expect(types).toContain(type);
+    for (const type of states) expect(types).not.toContain(type);
     // A second run of the session is a separate stream, here with selected modes.
     const sessionId = String(frames[0]?.["session_id"]);
     const next = await run(context, "--json", "--modes", "tools", "--session", sessionId, "5+8");
     expect([next.code, next.err, findIssues(next.out)]).toEqual([0, "", []]);
     const asked = parseLines(next.out);
-    expect(asked[0]).toMatchObject({ type: "run_start", event_id: frames.length + 1 });
+    expect(asked[0]).toMatchObject({ type: "run_start", event_id: Number(frames.at(-1)?.["event_id"]) + 1 });
     expect(asked.some(({ type }) => type === "tool_end")).toBe(true);
     expect(asked.some(({ type }) => type === "message_chunk" || type === "values")).toBe(false);
+    const all = await run(context, "--json", "--modes", "all", "--session", sessionId, "5+9");
+    expect(parseLines(all.out).map(({ type }) => type)).toEqual(expect.arrayContaining(states));
+    expect(findIssues(all.out)).toEqual([]);
+  });
+
+  test("prints only the 23 types with --strict, and a reply also if the run fails", async () => {
+    const done = await run(newContext(), "--json", "--strict", "What is 6*7?");
+    expect([done.code, findIssues(done.out)]).toEqual([0, []]);
+    const frames = parseLines(done.out);
+    expect(frames.at(-1)).toMatchObject({ reply: expect.stringContaining("42") as string });
+    const types = new Set(frames.map(({ type }) => type));
+    for (const type of ["values", "updates", "checkpoint", "custom"]) expect(types).toContain(type);
+    for (const type of ["run_end", "llm_start", "llm_end"]) expect(types).not.toContain(type);
+
+    const context = await startScripted([
+      { text: "One two three", chunk: 4, fault: { kind: "error", after: 7, message: "no" } },
+    ]);
+    const failed = await run(context, "--json", "--strict", "count");
+    expect([failed.code, findIssues(failed.out)]).toEqual([1, []]);
+    const [end, reply] = parseLines(failed.out).slice(-2);
+    expect(end).toMatchObject({ type: "custom", value: { $loom: "run_end", status: "error" } });
+    expect(reply).toMatchObject({ reply: expect.stringMatching(/^One/) as string });
+    expect(reply).not.toHaveProperty("event_id");
   });
 
   test("prints the answer, reads the message from standard input, and remembers the session", async () => {

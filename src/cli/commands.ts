@@ -20,7 +20,10 @@ export const CONVERT: CliCommand = {
   options: {
     from: { value: "D", about: "dialect of the input, or auto (default: auto)" },
     to: { value: "D", about: "dialect of the output (required)" },
-    strict: { about: "with --to loom: only the 23 types of the specification; other types become `custom`" },
+    strict: {
+      about:
+        "with --to loom or export: only the 23 types of the specification; other types become `custom`, and every run ends with a reply",
+    },
     "no-envelope": { about: "with --to loom: omit session_id, node_id and event_id" },
     session: { value: "ID", about: "session of frames that name none (default: session)" },
     sse: { about: "write server-sent events instead of NDJSON" },
@@ -105,7 +108,11 @@ export const RUN: CliCommand = {
     json: { about: "print the frames and the reply as NDJSON" },
     modes: {
       value: "LIST",
-      about: `with --json: stream modes to print, from ${STREAM_MODES.join(", ")} (default: all)`,
+      about: `with --json: stream modes to print, from ${STREAM_MODES.join(", ")}, or all (default: everything except graph states)`,
+    },
+    strict: {
+      about:
+        "with --json: only the 23 types of the specification, with graph states; other types become `custom`, and every run ends with a reply",
     },
   },
   notes: [

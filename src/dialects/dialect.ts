@@ -29,8 +29,6 @@ export interface Decoded {
 export interface Decoder {
   /** Decodes one frame. `parsed` is the same frame, if the caller has already parsed it. */
   decode(text: string, parsed?: JsonObject): Decoded;
-  /** True if the frame, coming next, repeats what is known and has no record, such as the closing reply in strict form. */
-  drops?(frame: JsonObject): boolean;
 }
 
 /** Encodes the records of one stream. */

@@ -42,6 +42,11 @@ export interface FrameNumbering {
   readonly first?: number;
   /** Returns the number of the frame, or undefined if it has none. */
   readNumber(frame: JsonObject): FrameNumber | undefined;
+  /**
+   * True for a frame without a number that is not a record where numbers increase by exactly 1: the reply that ends a
+   * failed run in strict form.
+   */
+  isUncounted?(frame: JsonObject): boolean;
 }
 
 /** The number of a frame, and how it relates to others. */

@@ -251,6 +251,21 @@ describe("events", () => {
     expect(lines.map((line) => (JSON.parse(line) as { value: number }).value)).toEqual([1, 2]);
   });
 
+  it.each([
+    [
+      "/v1/sessions/s/events?folow=1",
+      "GET",
+      "Unknown query parameter `folow`; this endpoint takes dialect, modes, strict",
+    ],
+    ["/v1/sessions/s/commands?wait=1", "POST", "Unknown query parameter `wait`; this endpoint takes none"],
+  ])("refuses %s, which has an unknown parameter", async (path, method, detail) => {
+    const endpoint = await createEndpoint();
+    const response = await endpoint(path, { method });
+    const problem = (await response.json()) as { readonly code: string };
+    expect([response.status, problem.code]).toEqual([400, "invalid_request"]);
+    expect(JSON.stringify(problem)).toContain(detail);
+  });
+
   it("can be mounted below any base path", async () => {
     const endpoint = await createEndpoint({ base: "/api/loom" });
     expect((await endpoint("/api/loom/v1/sessions/s/events?after=8")).status).toBe(200);

@@ -34,6 +34,11 @@ export interface EventsHandlerOptions extends CommandHost {
   readonly maxCommandBytes?: number;
   /** Size of a frame in bytes. Code `frame_too_long`. Default: what receivers accept by default. */
   readonly maxFrameBytes?: number;
+  /**
+   * Send `loom` and `export` in strict form, with only the 23 types of specification 001, unless a request has `strict=0`.
+   * Default: false.
+   */
+  readonly strict?: boolean;
   /** Meter of all streams, for example a `MetricsCollector`. Default: none. */
   readonly meter?: StreamMeter | undefined;
 }
@@ -99,7 +104,7 @@ function createCore(options: EventsHandlerOptions): ServerCore {
   return {
     log,
     limits,
-    streams: createStreams({ log, limits, meter, onError }),
+    streams: createStreams({ log, limits, meter, onError, strict: options.strict }),
     runs: NO_RUNS,
     blobs: undefined,
     knowledge: undefined,

@@ -68,6 +68,11 @@ export interface LoomHandlerOptions {
   readonly notify?: Notify | undefined;
   /** Include stack traces in the dialect `engine`. For development only. Default: false. */
   readonly debug?: boolean | undefined;
+  /**
+   * Send `loom` and `export` in strict form, with only the 23 types of specification 001, unless a request has `strict=0`.
+   * Default: false.
+   */
+  readonly strict?: boolean | undefined;
   /** Serves `/` and the files below `/assets`: `createPage()` or your own function. Default: none; 404. */
   readonly page?: ((request: Request) => Response | Promise<Response>) | undefined;
   /** Fetch images from other sites for the server's own pages (`/v1/images`). Default: true. */
@@ -109,6 +114,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   onError: [isFunction, "a function"],
   notify: [isFunction, "a function"],
   debug: [isBoolean, "true or false"],
+  strict: [isBoolean, "true or false"],
   page: [isFunction, "a function from Request to Response"],
   images: [isBoolean, "true or false"],
   runs: [isObject, "an object"],

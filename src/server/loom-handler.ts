@@ -172,7 +172,7 @@ function createCore(
   lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
-  const { observers = [], knowledge } = options;
+  const { observers = [], knowledge, strict } = options;
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
@@ -190,7 +190,7 @@ function createCore(
   return {
     log,
     limits,
-    streams: createStreams({ log, limits, meter, debug, onError: lifecycle.report }),
+    streams: createStreams({ log, limits, meter, debug, strict, onError: lifecycle.report }),
     runs,
     blobs,
     knowledge,

@@ -60,6 +60,15 @@ function swap(texts: readonly string[], a: number, b: number): string[] {
   return swapped;
 }
 
+/** The reply that ends a failed run in strict form. It is not a record, so nothing is lost without it. */
+function isClosingReply(text: string): boolean {
+  return text.includes('"reply":') && !/"(event_id|type)":/.test(text);
+}
+
+function recordsOf(run: string, form: string): string[] {
+  return framesOf(run, form).filter((text) => !isClosingReply(text));
+}
+
 function* pairs(count: number): Generator<[number, number]> {
   const all = (count * (count - 1)) / 2;
   const step = Math.max(1, Math.ceil(all / MAX_PAIRS));
@@ -82,8 +91,9 @@ describe.each(NUMBERED)("%s", (form) => {
     );
   });
 
-  it.each(runsOf(form))("%s is not complete without any one frame", (run) => {
-    const texts = framesOf(run, form);
+  it.each(runsOf(form))("%s is not complete without any one record", (run) => {
+    const texts = recordsOf(run, form);
+    expect(contentOf(receive(texts, { dialect }))).toEqual(contentOf(receive(framesOf(run, form), { dialect })));
     for (const [index] of texts.entries()) {
       // Events after the last run belong to no run and are not counted.
       if (index >= endOfRuns(texts)) continue;
@@ -93,8 +103,8 @@ describe.each(NUMBERED)("%s", (form) => {
     }
   });
 
-  it.each(runsOf(form))("%s is not complete without any two frames", (run) => {
-    const texts = framesOf(run, form);
+  it.each(runsOf(form))("%s is not complete without any two records", (run) => {
+    const texts = recordsOf(run, form);
     for (const [a, b] of pairs(endOfRuns(texts))) {
       // A last run of which nothing arrived leaves no trace.
       if (texts.length - a === 2 && /run_start|session_start/.test(texts[a] ?? "")) continue;
@@ -116,10 +126,12 @@ describe.each(NUMBERED)("%s", (form) => {
     const texts = framesOf(run, form);
     const expected = receive(texts, { dialect });
     for (const [a, b] of pairs(texts.length)) {
+      // Before any run_start, a reply without a number is that of a run without numbers.
+      if (a === 0 && isClosingReply(texts[b] ?? "")) continue;
       const found = receive(swap(texts, a, b), { dialect });
       judge(found, expected, `${a} and ${b} swapped`);
       // Before the run_start, contiguous numbers are not promised, so not everything can be reordered.
-      if (a === 0 && b > 60) continue;
+      if (a === 0 && (b > 60 || texts.slice(0, b).some(isClosingReply))) continue;
       expect(isComplete(found), `${a} and ${b} swapped`).toBe(true);
       expect(isVerified(found), `${a} and ${b} swapped`).toBe(true);
     }
@@ -138,7 +150,8 @@ function endOfRuns(texts: readonly string[]): number {
 
 describe.each(UNNUMBERED)("%s", (form) => {
   // Without IDs a filtered stream cannot be recognized.
-  it.each(runsOf(form).filter((run) => run !== "filtered"))("%s is never verified", (run) => {
+  const isWhole = (run: string) => !framesOf(run, "loom").some((text) => text.includes('"prev_event_id"'));
+  it.each(runsOf(form).filter(isWhole))("%s is never verified", (run) => {
     const texts = framesOf(run, form);
     const sessions = receive(texts, { dialect: dialectOf(form) });
     for (const { state } of sessions) {

@@ -2,14 +2,23 @@
  * Prints a run as specification 001 defines it: its frames, then its reply, as NDJSON. A frame is stored before it is
  * printed.
  */
+import { LOOM_DECODING } from "../../dialects/index.ts";
 import { encodeNdjson } from "../../framing/index.ts";
 import { type Log, openStream } from "../../log/index.ts";
 import type { StreamModes } from "../../protocol/index.ts";
+import { isTerminal } from "../../protocol/record.ts";
 import { escapeJson } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 
-export interface PrintFramesOptions {
-  readonly modes: StreamModes;
+/** Which frames are printed. */
+export interface FrameFormat {
+  /** Undefined: all events except graph states. */
+  readonly modes: StreamModes | undefined;
+  /** Only the 23 types of specification 001. */
+  readonly strict: boolean;
+}
+
+export interface PrintFramesOptions extends FrameFormat {
   /** Resolves to the ID of the run's first record, or to undefined if the run never starts. */
   readonly firstId: Promise<number | undefined>;
   /** Stops following: the frames stored so far are printed, and the run continues. */
@@ -21,18 +30,24 @@ export async function printFrames(
   log: Log,
   sessionId: string,
   terminal: Terminal,
-  { modes, firstId, signal }: PrintFramesOptions,
+  { modes, strict, firstId, signal }: PrintFramesOptions,
 ): Promise<void> {
   const first = await firstId;
   if (first === undefined) return;
   // On a terminal, unsafe characters are escaped.
   const isScreen = terminal.columns !== undefined;
   let cursor: string | undefined;
-  const findLast = createEndFinder();
+  const findLast = createEndFinder(strict);
   /** Returns true if the last frame was written. */
   const print = async (waiting: { readonly follow: boolean; readonly signal?: AbortSignal }): Promise<boolean> => {
     const start = cursor === undefined ? { after: first - 1 } : { cursor };
-    for await (const frames of openStream(log, sessionId, { dialect: "loom", modes, ...start, ...waiting })) {
+    for await (const frames of openStream(log, sessionId, {
+      dialect: "loom",
+      encoderOptions: { strict },
+      modes,
+      ...start,
+      ...waiting,
+    })) {
       const last = frames.findIndex(({ text }) => findLast(text));
       const shown = last < 0 ? frames : frames.slice(0, last + 1);
       await terminal.write(shown.map(({ text }) => encodeNdjson(isScreen ? escapeJson(text) : text)).join(""));
@@ -44,15 +59,16 @@ export async function printFrames(
   if (!(await print({ follow: true, signal }))) await print({ follow: false });
 }
 
-/** Recognizes the last frame of the run: the reply, or a `run_end` without a reply. */
-function createEndFinder(): (text: string) => boolean {
-  let isCompleted = false;
+/** Recognizes the last frame of the run: the reply, or a `run_end` without a reply. In strict form it is always a reply. */
+function createEndFinder(strict: boolean): (text: string) => boolean {
+  let hasReply = false;
+  const decoder = LOOM_DECODING.createDecoder();
   return (text) => {
-    if (isCompleted) return true;
+    if (hasReply) return true;
     if (!text.includes('"run_end"')) return false;
-    const { type, status } = JSON.parse(text) as { readonly type?: unknown; readonly status?: unknown };
-    if (type !== "run_end") return false;
-    isCompleted = status === "completed";
-    return !isCompleted;
+    const event = decoder.decode(text).records[0]?.event;
+    if (event?.type !== "run_end") return false;
+    hasReply = strict || !isTerminal(event);
+    return !hasReply;
   };
 }

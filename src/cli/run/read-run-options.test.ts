@@ -17,7 +17,7 @@ describe("readRunOptions", () => {
     const options = await read(["hi"]);
     expect(options).toMatchObject({ message: "hi", model: "offline", approve: "ask", isNewSession: true });
     expect(options.sessionId).toMatch(/^[0-9a-f]{12}$/);
-    expect(options.workspace ?? options.mcp ?? options.modes).toBeUndefined();
+    expect(options.workspace ?? options.mcp ?? options.frames).toBeUndefined();
     expect((await read(["hi"])).sessionId).not.toBe(options.sessionId);
   });
 
@@ -86,9 +86,12 @@ describe("readRunOptions", () => {
     );
   });
 
-  test("accepts stream modes with --json", async () => {
-    expect((await read(["--json", "hi"])).modes).toBe("all");
-    expect((await read(["--json", "--modes", "tools, values", "hi"])).modes).toEqual(["tools", "values"]);
+  test("accepts stream modes and the strict form with --json", async () => {
+    const readFrames = async (...args: string[]) => (await read(["--json", ...args, "hi"])).frames;
+    expect(await readFrames()).toEqual({ modes: undefined, strict: false });
+    expect(await readFrames("--modes", "tools, values")).toEqual({ modes: ["tools", "values"], strict: false });
+    expect(await readFrames("--modes", "all")).toEqual({ modes: "all", strict: false });
+    expect(await readFrames("--strict")).toEqual({ modes: undefined, strict: true });
   });
 
   test.each<[string, readonly string[], string?]>([
@@ -107,6 +110,7 @@ describe("readRunOptions", () => {
     ["`--max-iterations` does not apply to `--agent tot`", ["--agent", "tot", "--max-iterations", "2", "hi"]],
     ["`--beam` does not apply to `--agent got`", ["--agent", "got", "--beam", "2", "hi"]],
     ["`--modes` needs `--json`", ["--modes", "tools", "hi"]],
+    ["`--strict` needs `--json`", ["--strict", "hi"]],
     ['Unknown stream mode "x"', ["--json", "--modes", "tools,x", "hi"]],
     ["`--resume` needs `--session ID`", ["--resume"]],
     ["does not take a message", ["--resume", "--session", "s", "hi"]],

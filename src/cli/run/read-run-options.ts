@@ -8,6 +8,7 @@ import { readChunks } from "../read-chunks.ts";
 import type { Terminal } from "../terminal.ts";
 import { chooseKnowledgeBase, type KnowledgeChoice } from "../kb/default-knowledge-base.ts";
 import { type Environment, findStore, readVariable } from "../find-store.ts";
+import type { FrameFormat } from "./print-frames.ts";
 import { AGENT_OPTIONS, type RunAgentOptions, readChoice, readAgentOptions } from "./read-agent-options.ts";
 
 export type ApprovalChoice = "ask" | "always" | "never";
@@ -31,7 +32,7 @@ export interface RunOptions {
   readonly approve: ApprovalChoice;
   readonly store: string;
   /** Undefined: text output instead of frames. */
-  readonly modes: StreamModes | undefined;
+  readonly frames: FrameFormat | undefined;
   /** Returns the command that resumes the run with the same options, plus the options that enable `missingTools`. */
   readonly describeResume: (missingTools?: readonly string[]) => string;
 }
@@ -66,7 +67,7 @@ export async function readRunOptions(
     knowledge: readKnowledge(parsed, env),
     approve: readChoice("approve", text("approve") ?? "ask", APPROVALS) as ApprovalChoice,
     store: text("store") ?? findStore(env),
-    modes: readModes(parsed.options["json"] === true, text("modes")),
+    frames: readFrameFormat(parsed),
     describeResume: (missingTools: readonly string[] = []) => describeResume(parsed, sessionId, missingTools),
   };
   return { ...options, message: resume ? undefined : await readMessage(parsed.argument, terminal) };
@@ -123,9 +124,16 @@ function readKnowledge(parsed: ParsedCommand, env: Environment): RunOptions["kno
   throw new CliError(`\`--no-kb\` and \`--${isAutomatic ? "retrieve" : "kb"}\` cannot be used together`);
 }
 
-function readModes(isJson: boolean, list: string | undefined): StreamModes | undefined {
-  if (!isJson && list !== undefined) throw new CliError("`--modes` needs `--json`");
-  if (!isJson || list === undefined) return isJson ? "all" : undefined;
+function readFrameFormat(parsed: ParsedCommand): FrameFormat | undefined {
+  const { json, modes, strict } = parsed.options;
+  if (json === true) return { modes: readModes(textOption(parsed, "modes")), strict: strict === true };
+  if (modes !== undefined) throw new CliError("`--modes` needs `--json`");
+  if (strict === true) throw new CliError("`--strict` needs `--json`");
+  return undefined;
+}
+
+function readModes(list: string | undefined): StreamModes | undefined {
+  if (list === undefined) return undefined;
   try {
     return readStreamModes(list.split(",").map((name) => name.trim()));
   } catch (error) {

@@ -63,7 +63,7 @@ export class WatchedRun {
     terminal: Terminal,
     promptTerminal = options.approve === "ask" ? findPromptTerminal() : undefined,
   ) {
-    const { sessionId, modes } = options;
+    const { sessionId, frames } = options;
     this.#log = log;
     this.#options = options;
     this.#target = target;
@@ -90,7 +90,7 @@ export class WatchedRun {
       signal: this.#stop.signal,
       recovered: holder.ready,
       onRecord: async (record) =>
-        modes === undefined ? this.#guard(async () => this.#screen.show(record)) : undefined,
+        frames === undefined ? this.#guard(async () => this.#screen.show(record)) : undefined,
       onOtherRun: ({ envelope: { run_id } }) => {
         if (run_id === undefined || run_id === this.#other || this.#follower.hasStarted) return;
         this.#other = run_id;
@@ -164,11 +164,11 @@ export class WatchedRun {
   }
 
   async #print(): Promise<void> {
-    const { modes, sessionId } = this.#options;
-    if (modes === undefined) return;
+    const { frames, sessionId } = this.#options;
+    if (frames === undefined) return;
     await this.#guard(async () =>
       printFrames(this.#log, sessionId, this.#terminal, {
-        modes,
+        ...frames,
         firstId: this.#follower.firstId,
         signal: this.#stop.signal,
       }),

@@ -274,7 +274,8 @@ export class SessionIntake {
   }
 
   #takeUnnumbered(text: string, frame: JsonObject | undefined, cursor: string | undefined, by: FrameSource): void {
-    if (frame !== undefined && this.#decoder.drops?.(frame) === true) {
+    const isUncounted = frame !== undefined && this.traits.numbering?.isUncounted?.(frame) === true;
+    if (isUncounted && this.#streamOf("").sequence.contiguous) {
       this.#tracker.advance(cursor);
       return;
     }

@@ -65,13 +65,12 @@ export const EXPORT_DECODING: Decoding = {
 
 function createExportDecoder(): Decoder {
   const closing = new ClosingReplyFilter();
-  const { decode } = createFrameDecoder((frame) => {
+  return createFrameDecoder((frame) => {
     if (closing.matches(frame)) return { records: [], issues: [] };
     const decoded = decodeFrame(frame);
     closing.add(frame, decoded, frame["Custom"] !== undefined);
     return decoded;
   });
-  return { decode, drops: (frame) => closing.matches(frame) };
 }
 
 function renameToId(body: Json): Json {

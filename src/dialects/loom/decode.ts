@@ -39,7 +39,11 @@ export const LOOM_DECODING: Decoding = {
   traits: {
     readSession: ({ session_id }) => readText(session_id),
     unnamed: "default",
-    numbering: { isEventId: true, readNumber: (frame) => numberEvent(frame, frame) },
+    numbering: {
+      isEventId: true,
+      readNumber: (frame) => numberEvent(frame, frame),
+      isUncounted: ({ type, reply }) => typeof reply === "string" && type == null,
+    },
   },
 };
 
@@ -58,7 +62,6 @@ function createLoomDecoder(): Decoder {
       closing.add(frame, decoded, frame["type"] === "custom");
       return decoded;
     },
-    drops: (frame) => closing.matches(frame),
   };
 }
 

@@ -52,8 +52,13 @@ export const UP_FRAMES = {
     dialect: requestedDialect,
     modes: optional(
       listOf(string),
-      "Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states that are stored as deltas",
-      "只发送这些模式的事件，图状态为完整状态：`messages`、`tools`、`nodes`、`updates`、`values`、`custom`、`checkpoints` 或 `all`。默认发送除增量存储的图状态之外的所有事件",
+      "Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states",
+      "只发送这些模式的事件，图状态为完整状态：`messages`、`tools`、`nodes`、`updates`、`values`、`custom`、`checkpoints` 或 `all`。默认发送除图状态之外的所有事件",
+    ),
+    strict: optional(
+      boolean,
+      "With `loom` or `export`: only the 23 types of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false)",
+      "用于 `loom` 或 `export`：只发送规范 001 的 23 种类型；其他类型以 `custom` 发送，每次运行都以 reply 结束。默认为 false",
     ),
     after: optional(
       string,

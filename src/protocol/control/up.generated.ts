@@ -16,8 +16,10 @@ export interface SubscribeControl {
   readonly session: string;
   /** Name of the dialect (default: `loom`) */
   readonly dialect?: string;
-  /** Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states that are stored as deltas */
+  /** Send only these modes, with full graph states: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. By default everything except graph states */
   readonly modes?: readonly string[];
+  /** With `loom` or `export`: only the 23 types of specification 001; other types are sent as `custom`, and every run ends with a reply (default: false) */
+  readonly strict?: boolean;
   /** Position to continue after: a cursor, or an `event_id` as a decimal string. By default the stream starts at the first stored record */
   readonly after?: string;
   /** Number of complete frames already received after `after` */
@@ -147,7 +149,7 @@ export interface UpFrameMap {
 
 /** Forms by type, as strings. */
 export const UP_FRAME_FORMS = {
-  "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s after?s skip?i0 of?s follow?b limit?i0",
+  "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
   "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s}",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",

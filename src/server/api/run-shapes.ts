@@ -28,6 +28,11 @@ const VIEW_FIELDS = {
     "Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states",
     "以逗号分隔的模式：messages、tools、nodes、updates、values、custom、checkpoints 或 all；图状态以完整形式发送；默认为除图状态外的全部事件",
   ),
+  strict: optional(
+    boolean,
+    "With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false",
+    "用于 loom 或 export：只发送规范 001 的 23 种类型，未指定 modes 时包含图状态；其他类型以 custom 发送，每次运行都以 reply 结束；默认 false",
+  ),
 } satisfies Fields;
 
 const CURSOR_FIELDS = {

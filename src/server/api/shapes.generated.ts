@@ -251,6 +251,8 @@ export interface StreamView {
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
+  /** With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
+  readonly strict?: boolean;
 }
 
 /** Frames of a session to read (HTTP). */
@@ -259,6 +261,8 @@ export interface ReadEvents {
   readonly dialect?: string;
   /** Comma-separated modes: `messages`, `tools`, `nodes`, `updates`, `values`, `custom`, `checkpoints` or `all`. Graph states are sent in full. Default: everything except graph states */
   readonly modes?: readonly string[];
+  /** With `loom` or `export`: only the 23 types of specification 001, with graph states unless `modes` is given; other types are sent as `custom`, and every run ends with a reply. Default: false */
+  readonly strict?: boolean;
   /** Resume after this position: a cursor, or the event_id of a record in digits. `Last-Event-ID` takes precedence */
   readonly after?: string;
   /** Number of complete frames received since `after` */
@@ -660,8 +664,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
   StartRun: parseForm("HTTP#message:s agent?s run_id?s request_id?s context?m attachments?[{blob_id:s name?s} reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt"),
   StartedRun: parseForm("HTTP#session_id:s run_id:s command_id:s status:=queued|live|completed|error|cancelled cursor:s events:s"),
-  StreamView: parseForm("HTTP#dialect?s modes?[s"),
-  ReadEvents: parseForm("HTTP#dialect?s modes?[s after?s skip?i0 of?s follow?b limit?i0 run?s"),
+  StreamView: parseForm("HTTP#dialect?s modes?[s strict?b"),
+  ReadEvents: parseForm("HTTP#dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0 run?s"),
   ControlCommand: parseForm("HTTP#type:=run|cancel|approve|todo id:s session:s"),
   CommandResult: parseForm("HTTP#type:s id:s result?m pending?b"),
   CancelRun: parseForm("HTTP#reason?s"),

@@ -31,7 +31,7 @@ export const readEvents = defineOperation<"ReadEvents">({
     204: { description: "The run has ended and `Last-Event-ID` is at its end; an EventSource stops reconnecting" },
   },
   async handle(core, call) {
-    const { dialect, modes, after, skip, of, follow = false, limit, run } = call.query;
+    const { dialect, modes, strict, after, skip, of, follow = false, limit, run } = call.query;
     const session = call.params["id"] ?? "";
     // A browser reconnects with the same URL, so only the header has the current position.
     const lastEventId = readLastEventId(call.request);
@@ -46,6 +46,7 @@ export const readEvents = defineOperation<"ReadEvents">({
       {
         dialect,
         modes,
+        strict,
         after: lastEventId ?? after,
         skip: lastEventId === undefined ? skip : undefined,
         of,

@@ -76,14 +76,15 @@ async function start(
   key: string,
 ): Promise<Response> {
   const framing = readFramingOrJson(call.request);
-  const { dialect, modes } = call.query;
+  const { dialect, modes, strict } = call.query;
+  const view = { dialect, modes, strict };
   if (framing !== "json") {
     // The session may not exist yet, so check the read permission without it.
     await core.authorize({ caller: call.caller, action: "sessions.read" });
-    await assertStreamOptions(core, session, { dialect, modes }, call.request);
+    await assertStreamOptions(core, session, view, call.request);
   }
   const run = await startRun(core, call.caller, { ...call.body, session, key });
-  if (framing !== "json") return sendRun(core, call, run, { dialect, modes }, framing);
+  if (framing !== "json") return sendRun(core, call, run, view, framing);
   const started = await describeStarted(core, run);
   const isOver = started.status !== "queued" && started.status !== "live";
   const location = runPath(core, session, run.run);

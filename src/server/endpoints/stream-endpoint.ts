@@ -87,7 +87,7 @@ export function sendRun(
   core: ServerCore,
   call: StreamCall,
   { session, run, key }: RequestedRun,
-  view: Pick<ReadRequest, "dialect" | "modes">,
+  view: Pick<ReadRequest, "dialect" | "modes" | "strict">,
   framing: Framing,
 ): Promise<Response> {
   const after = readLastEventId(call.request);
@@ -106,7 +106,7 @@ export function sendRun(
 export async function assertStreamOptions(
   { log }: Pick<ServerCore, "log">,
   session: string,
-  view: Pick<ReadRequest, "dialect" | "modes">,
+  view: Pick<ReadRequest, "dialect" | "modes" | "strict">,
   request: Request,
 ): Promise<void> {
   const { cursor } = readStreamSelection({ ...view, after: readLastEventId(request) });

@@ -11,6 +11,7 @@ import { readRequestInfo } from "../guard/read-request-info.ts";
 import type { RequestPipeline } from "./answer-request.ts";
 import { readRequestId } from "./response-headers.ts";
 import { describeLocal, readTarget } from "./node-bindings.ts";
+import { assertKnownQuery } from "./read-query.ts";
 import { refuseUpgrade } from "./refuse-upgrade.ts";
 
 /**
@@ -26,7 +27,8 @@ export function admitUpgrade(
   const isSecure = "encrypted" in request.socket && request.socket.encrypted === true;
   const url = URL.parse(request.url ?? "/", `${isSecure ? "https" : "http"}://${request.headers.host ?? "localhost"}`);
   if (url === null || !url.pathname.startsWith(core.basePath)) return undefined;
-  if (!socketPaths.has(url.pathname.slice(core.basePath.length))) return undefined;
+  const path = url.pathname.slice(core.basePath.length);
+  if (!socketPaths.has(path)) return undefined;
   const peer = request.socket.remoteAddress;
   const info = readRequestInfo({ method: "UPGRADE", headers: readHeaders(request), url, peer }, proxies);
   const admit = async (): Promise<Caller> => {
@@ -34,6 +36,7 @@ export function admitUpgrade(
     if (core.closing.aborted)
       throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
     const caller = { ...info, ...(await core.access.identify(info)) };
+    if (path.startsWith("/v1/")) assertKnownQuery([], url.searchParams);
     // No socket endpoint is public.
     if (caller.principal.kind === "anonymous" && caller.shares.length === 0) throw unauthorized(false);
     return caller;

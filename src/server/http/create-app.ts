@@ -13,7 +13,7 @@ import { assertEncoding } from "./assert-encoding.ts";
 import { answerError, HttpRefusal, refuseRequest } from "../api/refuse-request.ts";
 import { findSlashRedirect } from "./slash-redirect.ts";
 import { readJsonBody } from "./read-json-body.ts";
-import { readQuery } from "./read-query.ts";
+import { assertKnownQuery, readQuery } from "./read-query.ts";
 
 /** What the app receives with a request. */
 export interface RequestContext {
@@ -109,12 +109,14 @@ async function runOperation(
   const authorizedAt = performance.now();
   await core.authorize(authorization);
   if (rawBodyTypes !== undefined) assertEncoding(request);
+  const form = query === undefined ? undefined : API_FORMS[query];
+  if (operation.path.startsWith("/v1/")) assertKnownQuery([...(form?.fields.keys() ?? [])], caller.url.searchParams);
   const call: AnyCall = {
     request,
     url: caller.url,
     caller,
     params,
-    query: query === undefined ? {} : readQuery(API_FORMS[query], caller.url.searchParams),
+    query: form === undefined ? {} : readQuery(form, caller.url.searchParams),
     body:
       body === undefined
         ? {}

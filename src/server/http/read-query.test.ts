@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseForm } from "../../protocol/form.ts";
-import { readQuery } from "./read-query.ts";
+import { assertKnownQuery, readQuery } from "./read-query.ts";
 
 const FORM = parseForm("HTTP#q?s limit?i0,100 score?n follow?b modes?[s kind?=a|b");
 const read = (text: string) => readQuery(FORM, new URLSearchParams(text));
@@ -35,6 +35,15 @@ describe("the query", () => {
     ["kind=c", "`kind` must be one of a, b"],
   ])("rejects %s", (text, message) => {
     expect(() => read(text)).toThrow(message);
+  });
+
+  it("names an unknown parameter and the known ones", () => {
+    const check = (text: string, ...names: string[]) => assertKnownQuery(names, new URLSearchParams(text));
+    expect(() => check("limit=1&ticket=x&limit=2", "limit", "q")).not.toThrow();
+    expect(() => check("limit=1&Strict=1", "limit", "q")).toThrow(
+      "Unknown query parameter `Strict`; this endpoint takes limit, q",
+    );
+    expect(() => check("__proto__=1")).toThrow("Unknown query parameter `__proto__`; this endpoint takes none");
   });
 
   it("names a missing parameter", () => {

@@ -1,6 +1,6 @@
 /**
- * Reads query parameters by the types of a form: numbers, booleans and lists are text in a URL. Unknown parameters are
- * ignored; invalid ones are rejected by name.
+ * Reads query parameters by the types of a form: numbers, booleans and lists are text in a URL. Invalid parameters are
+ * rejected by name, and unknown ones too where `assertKnownQuery` is called.
  */
 import { findFault } from "../../protocol/check-form.ts";
 import type { Form, FormField } from "../../protocol/form.ts";
@@ -17,6 +17,22 @@ export function readQuery(form: Form, params: URLSearchParams): QueryValues {
   const fault = findFault(form.fields, query);
   if (fault !== undefined) throw new LoomError("invalid_request", fault.message, { path: fault.path, in: "query" });
   return query;
+}
+
+/**
+ * Throws `invalid_request` for a parameter that is not in `names`: a misspelled one would otherwise change nothing. `ticket`
+ * is a credential, which every endpoint takes.
+ */
+export function assertKnownQuery(names: readonly string[], params: URLSearchParams): void {
+  for (const name of params.keys()) {
+    if (name === "ticket" || names.includes(name)) continue;
+    const known = names.length === 0 ? "this endpoint takes none" : `this endpoint takes ${names.join(", ")}`;
+    const shown = name.slice(0, 40);
+    throw new LoomError("invalid_request", `Unknown query parameter \`${shown}\`; ${known}`, {
+      path: shown,
+      in: "query",
+    });
+  }
 }
 
 /** Leaves a value that cannot be converted as text, so that validation rejects it. */

@@ -2,6 +2,7 @@
  * Opens, counts and closes the readers of a server. A reader that stops reading is closed. Readers of the same stream
  * share a channel; see `stream-channel.ts`.
  */
+import { type DialectName, DIALECTS } from "../../dialects/index.ts";
 import type { Log, StreamOptions } from "../../log/index.ts";
 import { assertCursorOf, formatCursor, parseCursor } from "../../log/cursor.ts";
 import { unknownSession } from "../../log/rules.ts";
@@ -24,6 +25,8 @@ export interface StreamsOptions {
   readonly meter?: StreamMeter | undefined;
   /** Include stack traces in the `engine` dialect. Use it only in development. Default: false. */
   readonly debug?: boolean | undefined;
+  /** Send `loom` and `export` in strict form unless the request says otherwise. Default: false. */
+  readonly strict?: boolean | undefined;
   /** Called with the error that ended a reader, unless the caller caused it. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -67,6 +70,12 @@ export function createStreams(options: StreamsOptions): Streams {
     sweeper = undefined;
   }
 
+  function readEncoderOptions(request: ReadRequest, dialect: DialectName): Pick<StreamFormat, "encoderOptions"> {
+    const { followSession: follow = false, strict = options.strict ?? false } = request;
+    if (strict && DIALECTS[dialect].options.includes("strict")) return { encoderOptions: { strict } };
+    return follow || debug ? { encoderOptions: { follow, debug } } : {};
+  }
+
   async function open(sessionId: string, request: ReadRequest): Promise<SessionReader | undefined> {
     if (isClosed) throw new LoomError("shutting_down", "The server is shutting down");
     if (readers.size + opening > limits.maxReaders)
@@ -79,9 +88,7 @@ export function createStreams(options: StreamsOptions): Streams {
     const format: StreamFormat = {
       dialect: selection.dialect,
       modes: selection.modes,
-      ...(request.followSession === true || debug
-        ? { encoderOptions: { follow: request.followSession === true, debug } }
-        : {}),
+      ...readEncoderOptions(request, selection.dialect),
     };
     const rest: StreamOptions = { ...format, maxFrameBytes: limits.maxFrameBytes, detectRunEnds: run !== undefined };
     let reader: SessionReader | undefined;

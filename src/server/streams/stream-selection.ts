@@ -1,5 +1,5 @@
 /** Parses what a stream request selects, from a control frame or a URL, and opens that stream. */
-import { type DialectName, isDialectName } from "../../dialects/index.ts";
+import { DIALECT_NAMES, type DialectName, DIALECTS, isDialectName } from "../../dialects/index.ts";
 import type { Log, StreamFrame, StreamOptions } from "../../log/index.ts";
 import { openStreamSteps, type StreamStartInfo, type StreamStep } from "../../log/stream.ts";
 import { LoomError } from "../../protocol/index.ts";
@@ -9,6 +9,8 @@ export interface StreamSelection {
   readonly dialect?: string | undefined;
   /** Names of stream modes. */
   readonly modes?: readonly string[] | undefined;
+  /** Strict form of `loom` or `export`. Default: that of the server. */
+  readonly strict?: boolean | undefined;
   /** A cursor, or an event ID in digits. */
   readonly after?: string | undefined;
   readonly skip?: number | undefined;
@@ -24,7 +26,9 @@ export interface OpenedStream extends StreamStartInfo {
   close(): Promise<void>;
 }
 
-export function readStreamSelection({ dialect = "loom", modes, after, skip, of }: StreamSelection): StreamOptions {
+export function readStreamSelection(request: StreamSelection): StreamOptions {
+  const { dialect = "loom", modes, strict, after, skip, of } = request;
+  if (strict === true) assertStrict(readDialect(dialect));
   const selection: StreamOptions = {
     dialect: readDialect(dialect),
     modes: modes === undefined ? undefined : readStreamModes(modes),
@@ -76,6 +80,14 @@ async function* prependStep(first: ReturnType<StreamSteps["next"]>, rest: Stream
 
 async function* pickFrames(steps: StreamSteps): AsyncGenerator<readonly StreamFrame[], void, undefined> {
   for await (const { frames } of steps) if (frames.length > 0) yield frames;
+}
+
+function assertStrict(dialect: DialectName): void {
+  if (DIALECTS[dialect].options.includes("strict")) return;
+  const able = DIALECT_NAMES.filter((name) => DIALECTS[name].options.includes("strict")).join(" and ");
+  throw new LoomError("invalid_request", `\`strict\` applies to the dialects ${able}, not to ${dialect}`, {
+    path: "strict",
+  });
 }
 
 function readDialect(name: string): DialectName {

@@ -1,0 +1,192 @@
+/**
+ * The strict form, checked with the words of specification 001 alone: only the 23 types, each with every field that §4.2
+ * does not mark optional, and a reply at the end of every run, however it ended.
+ */
+import { describe, expect, test } from "vitest";
+import { createStreamCheck, DIALECTS } from "../src/dialects/index.ts";
+import { MemoryLog, openStream } from "../src/log/index.ts";
+import { createEventsHandler } from "../src/server/index.ts";
+import type { StampedRecord } from "../src/protocol/index.ts";
+import { gather, makeGraphRun, writeRecords } from "./log-sessions.ts";
+import { listVectorFiles, readVector } from "./vectors.ts";
+
+/** Fields by type that 001 §4.2 does not mark optional, and the EXPORT_SPEC key of §6. */
+const SPECIFIED: { readonly [type: string]: readonly [key: string, ...required: string[]] } = {
+  run_start: ["RunStart"],
+  node_enter: ["TaskStart", "id"],
+  node_exit: ["TaskEnd", "id", "result"],
+  message_chunk: ["Messages", "content", "id"],
+  usage: ["Usage", "prompt_tokens", "completion_tokens", "total_tokens"],
+  values: ["Values", "state"],
+  updates: ["Updates", "id", "state"],
+  custom: ["Custom", "value"],
+  checkpoint: ["Checkpoint", "checkpoint_id", "timestamp", "step", "state", "thread_id", "checkpoint_ns"],
+  tot_expand: ["TotExpand", "candidates"],
+  tot_evaluate: ["TotEvaluate", "chosen", "scores"],
+  tot_backtrack: ["TotBacktrack", "reason", "to_depth"],
+  got_plan: ["GotPlan", "node_count", "edge_count", "node_ids"],
+  got_node_start: ["GotNodeStart", "id"],
+  got_node_complete: ["GotNodeComplete", "id", "result_summary"],
+  got_node_failed: ["GotNodeFailed", "id", "error"],
+  got_expand: ["GotExpand", "node_id", "nodes_added", "edges_added"],
+  tool_call_chunk: ["ToolCallChunk", "arguments_delta"],
+  tool_call: ["ToolCall", "name", "arguments"],
+  tool_start: ["ToolStart", "name"],
+  tool_output: ["ToolOutput", "name", "content"],
+  tool_end: ["ToolEnd", "name", "result", "is_error"],
+  tool_approval: ["ToolApproval", "name", "arguments"],
+};
+
+interface Frame {
+  readonly [name: string]: unknown;
+}
+
+/** Counts the runs, each of which must end with a reply. */
+function countRuns(frames: readonly Frame[]): number {
+  let runs = 0;
+  let isOpen = false;
+  for (const frame of frames) {
+    if (frame["type"] === "run_start" || "RunStart" in frame) {
+      expect(isOpen).toBe(false);
+      isOpen = true;
+      runs++;
+    }
+    if (typeof frame["reply"] === "string") isOpen = false;
+  }
+  expect(isOpen).toBe(false);
+  return runs;
+}
+
+function expectSpecified(frame: Frame): void {
+  if (typeof frame["reply"] === "string" && frame["type"] === undefined) return;
+  const type = frame["type"] as string;
+  expect(Object.keys(SPECIFIED)).toContain(type);
+  for (const name of SPECIFIED[type]?.slice(1) ?? []) expect(frame, type).toHaveProperty(name);
+}
+
+const parse = (texts: readonly string[]): Frame[] => texts.map((text) => JSON.parse(text) as Frame);
+
+/** Vectors of runs in one session that do not overlap. */
+const RUNS = listVectorFiles("runs")
+  .map(readVector)
+  .filter(({ name }) => name !== "interleaved-runs" && name !== "runs-without-name");
+
+describe("the strict form", () => {
+  test.each(RUNS.map((vector) => [vector.name, vector] as const))(
+    "of %s has only what 001 defines",
+    (_name, vector) => {
+      const records = vector.records
+        .flat()
+        .filter(({ envelope }) => envelope.event_id !== undefined) as StampedRecord[];
+      const encoder = DIALECTS.loom.createEncoder({ strict: true });
+      const frames = parse(records.flatMap((record) => encoder.encode(record)));
+      for (const frame of frames) expectSpecified(frame);
+      const keys = new Set(Object.values(SPECIFIED).map(([key]) => key));
+      const exporter = DIALECTS.export.createEncoder({ strict: true });
+      const exported = parse(records.flatMap((record) => exporter.encode(record)));
+      for (const frame of exported)
+        if (typeof frame["reply"] !== "string") expect(keys).toContain(Object.keys(frame).join());
+      expect(countRuns(exported)).toBe(countRuns(frames));
+    },
+  );
+
+  test("ends a failed and a cancelled run with the text that was produced", () => {
+    const encoder = DIALECTS.loom.createEncoder({ strict: true });
+    const vector = RUNS.find(({ name }) => name === "cancel");
+    const frames = parse((vector?.records.flat() as StampedRecord[]).flatMap((record) => encoder.encode(record)));
+    const ends = frames.flatMap((frame, index) => {
+      const { $loom, status } = (frame["value"] ?? {}) as Frame;
+      return $loom === "run_end" && status !== "completed" ? [frames[index + 1]] : [];
+    });
+    expect(ends.length).toBeGreaterThan(1);
+    for (const end of ends) {
+      expect(end).not.toHaveProperty("event_id");
+      const { reply, node_id } = end as { readonly reply: string; readonly node_id?: string };
+      expect(reply === "").toBe(node_id === undefined);
+    }
+    expect(ends.some((end) => end?.["reply"] !== "")).toBe(true);
+  });
+});
+
+describe("the strict form over HTTP", () => {
+  async function createEndpoint(strict?: boolean) {
+    const log = new MemoryLog();
+    const run = makeGraphRun("run-1", { steps: 2, isOver: false });
+    const after = run.length;
+    const end: StampedRecord = {
+      envelope: { session_id: "s", run_id: "run-1", event_id: after + 1, ts: 0 },
+      event: { type: "run_end", status: "error", first_event_id: 1, last_event_id: after + 1, frame_count: after + 1 },
+    };
+    await writeRecords(log, [...run, end, ...makeGraphRun("run-2", { after: after + 1 })]);
+    const handler = createEventsHandler({ log, heartbeatMs: 0, ...(strict === undefined ? {} : { strict }) });
+    const read = async (query: string) => {
+      const headers = { accept: "application/x-ndjson" };
+      const response = await handler(new Request(`http://loom.test/v1/sessions/s/events?${query}`, { headers }));
+      const text = await response.text();
+      return { status: response.status, texts: text.split("\n").slice(0, -1), text };
+    };
+    return { log, read };
+  }
+
+  test.each(["loom", "export"] as const)(
+    "strict=1 in %s passes the check and includes graph states",
+    async (dialect) => {
+      const { read, log } = await createEndpoint();
+      const { texts } = await read(`dialect=${dialect}&strict=1`);
+      const check = createStreamCheck(DIALECTS[dialect]);
+      const issues = [...texts.flatMap((text) => check.check(text).issues), ...check.end()];
+      expect(issues.filter(({ level }) => level === "error")).toEqual([]);
+      const frames = parse(texts);
+      expect(countRuns(frames)).toBe(2);
+      if (dialect === "loom") for (const frame of frames) expectSpecified(frame);
+      const kinds = dialect === "loom" ? frames.map(({ type }) => type) : frames.flatMap((frame) => Object.keys(frame));
+      for (const type of ["values", "updates", "checkpoint"])
+        expect(kinds).toContain(dialect === "loom" ? type : SPECIFIED[type]?.[0]);
+      // Resumes between the wrapped run_end and its reply.
+      const options = { dialect, encoderOptions: { strict: true } };
+      const uncut = (await gather(openStream(log, "s", options))).flat();
+      expect(uncut.map(({ text }) => text)).toEqual(texts);
+      const at = uncut.findIndex(({ text }) => text.includes("run_end"));
+      const rest = (await gather(openStream(log, "s", { ...options, cursor: uncut[at]?.cursor }))).flat();
+      expect(rest).toEqual(uncut.slice(at + 1));
+      expect(JSON.parse(rest[0]?.text ?? "")).toMatchObject({ reply: "2 " });
+    },
+  );
+
+  test("the default has no graph states and is not strict; modes=all adds the states", async () => {
+    const { read } = await createEndpoint();
+    const types = async (query: string) => new Set(parse((await read(query)).texts).map(({ type }) => type));
+    expect([...(await types(""))]).toEqual([
+      "run_start",
+      "node_enter",
+      "message_chunk",
+      "node_exit",
+      "run_end",
+      undefined,
+    ]);
+    expect([...(await types("modes=all"))]).toEqual(
+      expect.arrayContaining(["updates", "values", "checkpoint", "run_end"]),
+    );
+    const { texts } = await read("modes=updates");
+    const state = { list: ["item 1", "item 2"], n: 2 };
+    expect(
+      parse(texts).findLast(({ type, event_id }) => type === "updates" && (event_id as number) < 20),
+    ).toMatchObject({
+      state,
+      written: state,
+    });
+  });
+
+  test("is the default of a handler with `strict`, unless the request has strict=0", async () => {
+    const { read } = await createEndpoint(true);
+    expect((await read("")).text).toContain('"$loom":"run_end"');
+    expect((await read("strict=0")).text).toContain('"type":"run_end"');
+    expect((await read("dialect=engine")).status).toBe(200);
+  });
+
+  test("is refused for other dialects", async () => {
+    const { read } = await createEndpoint();
+    const { status, text } = await read("dialect=engine&strict=1");
+    expect([status, text]).toEqual([400, expect.stringContaining("applies to the dialects loom and export")]);
+  });
+});
