@@ -92,8 +92,8 @@ describe("the strict form", () => {
 
   test("ends a failed and a cancelled run with the text that was produced", () => {
     const encoder = DIALECTS.loom.createEncoder({ strict: true });
-    const vector = RUNS.find(({ name }) => name === "cancel");
-    const frames = parse((vector?.records.flat() as StampedRecord[]).flatMap((record) => encoder.encode(record)));
+    const records = RUNS.filter(({ name }) => name === "cancel").flatMap((vector) => vector.records.flat());
+    const frames = parse((records as StampedRecord[]).flatMap((record) => encoder.encode(record)));
     const ends = frames.flatMap((frame, index) => {
       const { $loom, status } = (frame["value"] ?? {}) as Frame;
       return $loom === "run_end" && status !== "completed" ? [frames[index + 1]] : [];

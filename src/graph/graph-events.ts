@@ -1,7 +1,4 @@
-/**
- * The events that a graph writes about itself. `delta` is the last field of each, because a log finds such records by
- * the end of their text.
- */
+/** The events that a graph writes about itself. */
 import type { AnyEvent, Json } from "../protocol/index.ts";
 import type { CheckpointEvent, ToolEndEvent, UpdatesEvent, ValuesEvent } from "../protocol/events.generated.ts";
 import type { StatePatch } from "../protocol/state-patch.ts";
