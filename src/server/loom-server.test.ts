@@ -65,6 +65,17 @@ describe("startLoomServer", () => {
     expect(headers["x-powered-by"]).toBeUndefined();
   });
 
+  it("rejects an unknown query parameter below /v1, also of a socket", async () => {
+    const server = await start();
+    const { status, body } = await ask(server, "/v1/sessions?limt=1");
+    expect([status, body]).toEqual([400, expect.stringContaining("Unknown query parameter `limt`")]);
+    expect((await ask(server, "/v1/agents?x=1")).status).toBe(400);
+    expect((await ask(server, "/healthz?x=1")).status).toBe(200);
+    expect(await open(server, "/v1/ws?strict=1")).toBe(400);
+    expect(await open(server, "/v1/ws")).toBe("open");
+    expect(await open(server, "/agentOS/v1/ws_stream?x=1")).toBe("open");
+  });
+
   it("rejects a Host header it does not know", async () => {
     const server = await start({ hosts: ["loom.example.com"] });
     const host = `evil.example:${server.port}`;

@@ -68,6 +68,20 @@ describe("streams", () => {
     expect((frames as string[]).map((text) => (JSON.parse(text) as { event_id: number }).event_id)).toEqual(ids);
   });
 
+  it("sends the strict form on request", async () => {
+    const log = new MemoryLog();
+    await writeRecords(log, makeGraphRun("run-1", { steps: 1 }));
+    const { ask, frames, until } = connectTo(log);
+    ask({ type: "subscribe", id: "1", session: "s", follow: false, strict: true });
+    await until("end");
+    const sent = frames.flatMap((frame) => (frame.type === "frames" ? (frame["frames"] as readonly string[]) : []));
+    const types = sent.map((text) => (JSON.parse(text) as { type?: string }).type);
+    expect(types).toEqual(expect.arrayContaining(["values", "updates", "checkpoint", "custom"]));
+    expect(types).not.toContain("run_end");
+    ask({ type: "subscribe", id: "2", session: "s", dialect: "engine", follow: false, strict: true });
+    await vi.waitFor(() => expect(frames.at(-1)).toMatchObject({ type: "refusal", id: "2", code: "invalid_request" }));
+  });
+
   it("refuses a frame that is longer than a client accepts", async () => {
     const log = new MemoryLog();
     await writeRecords(log, makeGraphRun("run-1", { steps: 60, padding: '"'.repeat(2000) }));
