@@ -71,7 +71,7 @@ describe.each(LOGS)("on a $name log", ({ open }) => {
       const { state, ran, outcomes, run } = await resumeSession(log, to);
       expect(outcomes).toEqual(["resumed"]);
       expect(state).toEqual({ n: LAST, trail: countUp(0).map(String) });
-      expect(ran).toEqual(countUp(step));
+      expect(ran).toEqual(countUp(Number(step)));
       expect(run).toMatchObject({ runId: "r", status: "completed" });
       await expectSound(log, to);
       expect((await listCheckpoints(log, to)).map((each) => each.step)).toEqual([5, 4, 3, 2, 1, 0]);

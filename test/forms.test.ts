@@ -82,6 +82,8 @@ function plainFormSchema({ tag, values, fields, of, min, max }: FormSchema): obj
       return ["string"];
     case "b":
       return ["boolean"];
+    case "x":
+      return ["union", [["string"], ["number", -Infinity, Infinity]]];
     case "j":
       return ["json"];
     case "m":

@@ -90,6 +90,8 @@ export function makeGraphRun(
       timestamp,
       step: n,
       state: {},
+      thread_id: "thread",
+      checkpoint_ns: "",
       next: n < steps ? [{ id: "work" }] : [],
       delta: true,
     },
@@ -102,6 +104,8 @@ export function makeGraphRun(
       timestamp,
       step: 0,
       state: { list, n: 0 },
+      thread_id: "thread",
+      checkpoint_ns: "",
       next: [{ id: "work" }],
       delta: false,
     },
@@ -233,7 +237,7 @@ const stateEvent: fc.Arbitrary<AnyEvent> = fc
       kind === "updates"
         ? { id: "think", task }
         : kind === "checkpoint"
-          ? { checkpoint_id: `c${task}`, timestamp, step: task }
+          ? { checkpoint_id: `c${task}`, timestamp, step: task, thread_id: "thread", checkpoint_ns: "" }
           : {};
     return { type: kind, ...own, state, ...ns, ...(isWhole ? {} : { delta: true }) };
   });

@@ -1,6 +1,6 @@
 /** Generates the string of a form; `src/protocol/form.ts` describes its syntax. */
 import { toExportKey } from "../../src/protocol/form.ts";
-import type { Field, Fields, Schema, Shape } from "../../src/protocol/schema.ts";
+import { type Field, type Fields, type Schema, type Shape, stringOrNumber } from "../../src/protocol/schema.ts";
 
 /** Returns the fields that all shapes start with, in their most frequent form. */
 export function emitBase(shapes: readonly Shape[]): string[] {
@@ -63,6 +63,7 @@ function emitSchema(schema: Schema): string {
     case "nullable":
       return `!${emitSchema(schema.of)}`;
     case "union": {
+      if (schema === stringOrNumber) return "x";
       const texts = schema.options.flatMap((option) => (option.kind === "enum" ? option.values : []));
       const [other, ...more] = schema.options.filter((option) => option.kind !== "enum");
       if (other?.kind !== "object" || more.length > 0)

@@ -438,9 +438,9 @@ export interface ModelCallView {
 /** A checkpoint of the graph state. The state itself is not part of the view. */
 export interface CheckpointView {
   readonly id: string;
-  readonly step: number;
+  readonly step: number | string;
   readonly ns: string;
-  readonly timestamp: string;
+  readonly timestamp: string | number;
 }
 
 /** A compression of the prompt before a model call. */

@@ -1,11 +1,13 @@
 /** Checks a stream of one dialect: reports broken rules of the dialect first, then those of the life cycle. */
-import { type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
+import { type EventOf, type EventRecord, type Issue, Verifier, type VerifierTotals } from "../protocol/index.ts";
 import { FRAME_RULES } from "../protocol/frame-rules.ts";
-import { mayHaveUnpairedSurrogate } from "../protocol/json.ts";
+import { mayHaveUnpairedSurrogate, parseObject } from "../protocol/json.ts";
 import { createIssueFactory } from "../protocol/rules.ts";
 import type { Dialect } from "./dialect.ts";
+import { LOOM_RULES } from "./loom/rules.ts";
 
 const createIssue = createIssueFactory(FRAME_RULES);
+const createLoomIssue = createIssueFactory(LOOM_RULES);
 
 /** Options of `createStreamCheck`. */
 export interface CheckOptions {
@@ -46,8 +48,8 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
     check(text) {
       if (frames) decoder = dialect.createDecoder();
       const { records, issues: faults } = decoder.decode(text);
-      const surrogate = findUnpairedSurrogate(text);
-      const issues = surrogate === undefined ? faults : [...faults, surrogate];
+      const issues = [...faults, ...findUnpairedSurrogate(text)];
+      if (dialect.rules === LOOM_RULES) issues.push(...findMissingFields(text, records));
       const eventId = records[0]?.envelope.event_id;
       if (frames) return { issues: issues.filter((issue) => issue.perFrame), eventId, records };
       const found = [...issues];
@@ -69,8 +71,8 @@ export function createStreamCheck(dialect: Dialect, { frames = false }: CheckOpt
 }
 
 /** Reports the first text or name of a frame with an unpaired surrogate. */
-function findUnpairedSurrogate(text: string): Issue | undefined {
-  if (!mayHaveUnpairedSurrogate(text)) return undefined;
+function findUnpairedSurrogate(text: string): readonly Issue[] {
+  if (!mayHaveUnpairedSurrogate(text)) return [];
   let found: string | undefined;
   try {
     JSON.parse(text, (name, value: unknown) => {
@@ -80,8 +82,22 @@ function findUnpairedSurrogate(text: string): Issue | undefined {
   } catch {
     // The decoder reports it.
   }
-  if (found === undefined) return undefined;
-  return createIssue("frame-surrogate", `\`${found.toWellFormed()}\` has an unpaired surrogate`);
+  if (found === undefined) return [];
+  return [createIssue("frame-surrogate", `\`${found.toWellFormed()}\` has an unpaired surrogate`)];
+}
+
+/**
+ * Reports fields of a checkpoint that 001 does not mark as optional, but decoders do not require, because earlier logs
+ * lack them. 001 does not define their type, so null is accepted.
+ */
+function findMissingFields(text: string, [record]: readonly EventRecord[]): readonly Issue[] {
+  if (record?.event.type !== "checkpoint") return [];
+  const { thread_id, checkpoint_ns } = record.event as EventOf<"checkpoint">;
+  if (thread_id !== undefined && checkpoint_ns !== undefined) return [];
+  const frame = parseObject(text);
+  return (["thread_id", "checkpoint_ns"] as const)
+    .filter((name) => frame?.[name] === undefined)
+    .map((name) => createLoomIssue("checkpoint-fields", `\`${name}\` is missing`));
 }
 
 /** Converts a framing fault to an issue. */

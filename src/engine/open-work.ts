@@ -9,6 +9,7 @@
 import { isForeign } from "../log/foreign-mark.ts";
 import {
   type AnyEvent,
+  type EventOf,
   type EventRecord,
   isKnownEvent,
   type JsonObject,
@@ -61,7 +62,7 @@ export interface OpenNodeRun {
 export interface RunCheckpoint {
   readonly checkpointId: string;
   readonly eventId: number | undefined;
-  readonly step: number;
+  readonly step: EventOf<"checkpoint">["step"];
 }
 
 /** An event that closes open work, and the node run it belongs to. */

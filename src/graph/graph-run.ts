@@ -97,7 +97,8 @@ export class GraphRun implements Stoppable {
     if (checkpoint?.next === undefined || !isComplete)
       throw new LoomError("unknown_checkpoint", "The log has no checkpoint to resume this graph from");
     this.#state.restore(base);
-    this.#step = checkpoint.step;
+    this.#step = Number(checkpoint.step);
+    if (!Number.isSafeInteger(this.#step)) throw graphChanged(`step "${checkpoint.step}" is not an integer`);
     this.#next = checkpoint.next;
     this.#assertNodes();
     for (const { task, id, patch } of pending) {

@@ -80,7 +80,7 @@ function expectOnce(records: readonly StampedRecord[]): number {
     if (event.type === "checkpoint") {
       const { checkpoint_ns: ns = "", step } = event as CheckpointEvent;
       expect(step).toBe((steps.get(ns) ?? -1) + 1);
-      steps.set(ns, step);
+      steps.set(ns, Number(step));
     }
     if (event.type !== "updates") continue;
     const { checkpoint_ns: ns = "", task, id, delta } = event as UpdatesEvent;

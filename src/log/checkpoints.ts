@@ -19,15 +19,15 @@ const MAX_GAP = 64;
 /** A checkpoint without its state. */
 export interface CheckpointInfo {
   readonly checkpointId: string;
-  /** Super-step; 0 for the input. */
-  readonly step: number;
+  /** Super-step; 0 for the input. A run of another agent may use a text. */
+  readonly step: CheckpointEvent["step"];
   /** Path of the subgraph; empty for the root graph. */
   readonly ns: string;
   readonly runId: string | undefined;
   /** ID of the checkpoint's record. */
   readonly eventId: number;
-  /** ISO 8601. */
-  readonly timestamp: string;
+  /** ISO 8601. A run of another agent may use another format. */
+  readonly timestamp: CheckpointEvent["timestamp"];
   /** Node runs of the next super-step; undefined if the checkpoint does not list them. */
   readonly next: CheckpointEvent["next"];
 }

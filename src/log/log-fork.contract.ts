@@ -114,7 +114,7 @@ export function describeForks(store: LogStore): void {
         async ({ log, other }) => {
           await writeRecords(log, makeSession(), 5);
           for (const info of await listCheckpoints(other, "s")) {
-            const list = Array.from({ length: info.step }, (_, index) => `item ${index + 1}`);
+            const list = Array.from({ length: Number(info.step) }, (_, index) => `item ${index + 1}`);
             const state = { list: info.runId === "run-1" ? list : ["old", ...list], n: info.step };
             expect(await readCheckpoint(other, "s", info.checkpointId)).toEqual({ ...info, state });
           }

@@ -30,6 +30,9 @@ function checkValue(schema: FormSchema, value: unknown, path: string, hints: Hin
       return undefined;
     case "b":
       return typeof value === "boolean" ? undefined : typeFault(path, "true or false", value);
+    case "x":
+      if (typeof value === "string" || Number.isFinite(value)) return undefined;
+      return typeFault(path, "a string or a finite number", value);
     case "n":
     case "i":
       return checkNumber(schema, value, path);

@@ -120,10 +120,10 @@ export interface CheckpointEvent {
   readonly type: "checkpoint";
   /** ID of the checkpoint */
   readonly checkpoint_id: string;
-  /** Time in ISO 8601 format */
-  readonly timestamp: string;
-  /** Number of the super-step; 0 is the input */
-  readonly step: number;
+  /** Time, which Loom writes in ISO 8601 format; 001 does not define its type */
+  readonly timestamp: string | number;
+  /** Super-step, which Loom numbers from 0 for the input; 001 does not define its type */
+  readonly step: string | number;
   /** State at the checkpoint */
   readonly state: Json;
   /** ID of the session */
@@ -653,7 +653,7 @@ export const LOOM_EVENT_FORMS = {
   "values": "001 §4.2>#state:j checkpoint_ns?s delta?b",
   "updates": "001 §4.2>#id:s state:j written?j task?i0 checkpoint_ns?s delta?b",
   "custom": "001 §4.2>#value:j",
-  "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:s step:i0 state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
+  "checkpoint": "001 §4.2>#checkpoint_id:s timestamp:x step:x state:j thread_id?s checkpoint_ns?s next?[{id:s input?j} delta?b",
   "tot_expand": "001 §4.2>#candidates:[s ids?[s parent?s depth?i0",
   "tot_evaluate": "001 §4.2>#chosen:i0 scores:[n ids?[s kept?[s depth?i0",
   "tot_backtrack": "001 §4.2>#reason:s to_depth:i0 from?s to?s",

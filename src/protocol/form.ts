@@ -11,13 +11,13 @@
  */
 
 /**
- * - `s` string, `b` boolean, `j` any JSON, `m` any object
+ * - `s` string, `b` boolean, `x` string or number, `j` any JSON, `m` any object
  * - `n0,9` number and `i0,9` integer; both bounds are optional, and an integer is at most 2^53-1
  * - `=a|b` one of these strings, `~a|b` one of these or any other string
  * - `[` array of the schema that follows, `{…}` object with these fields
  * - `!` null or the schema that follows, `/a|b` one of these strings or the schema that follows
  */
-type FormTag = "s" | "b" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/";
+type FormTag = "s" | "b" | "x" | "j" | "m" | "n" | "i" | "=" | "~" | "[" | "{" | "!" | "/";
 
 export interface FormSchema {
   readonly tag: FormTag;

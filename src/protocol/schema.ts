@@ -58,6 +58,8 @@ export const number: Schema = { kind: "number" };
 export const boolean: Schema = { kind: "boolean" };
 export const json: Schema = { kind: "json" };
 export const map: Schema = { kind: "map" };
+/** For fields that the specification does not type. */
+export const stringOrNumber: Schema = { kind: "union", options: [string, number] };
 /** An integer from 0 to 2^53-1: an ID, a count or a step. */
 export const count: Schema = { kind: "integer", min: 0, max: Number.MAX_SAFE_INTEGER };
 /** A duration in milliseconds. */

@@ -122,7 +122,7 @@ export class StateFold {
     if (space.closing !== undefined || space.pending.size >= this.#maxPending) settle(space);
     space.pending.add({ task, id, patch });
     // The subgraph of this node run, if any, is finished.
-    const child = `${ns === "" ? "" : `${ns}|`}${id}:${(space.checkpoint?.step ?? 0) + 1}.${task}`;
+    const child = `${ns === "" ? "" : `${ns}|`}${id}:${Number(space.checkpoint?.step ?? 0) + 1}.${task}`;
     if (space.children.delete(child)) this.#release(child);
   }
 

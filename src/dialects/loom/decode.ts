@@ -161,6 +161,8 @@ function liftEvent(frame: JsonObject, kind: string, envelope: MutableEnvelope): 
   const own = keepFields(frame, (name) => name !== "type" && !ENVELOPE_FORM.fields.has(name));
   if (kind === "custom") return unwrapCustomValue(frame["value"]) ?? { type: kind, ...own };
   if (kind === "run_start" && frame["run_id"] !== undefined) return { type: kind, run_id: frame["run_id"], ...own };
+  // Some senders write null for the root graph; 001 §4.2 does not mark the field as optional.
+  if (kind === "checkpoint" && own["checkpoint_ns"] === null) return { type: kind, ...own, checkpoint_ns: "" };
   if (kind !== "got_expand") return { type: kind, ...own };
   const { span_node_id, ...payload } = own;
   delete envelope.node_id;

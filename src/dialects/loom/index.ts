@@ -5,6 +5,7 @@ import type { Dialect } from "../dialect.ts";
 import type { LedgerEntry } from "../ledger.ts";
 import { LOOM_DECODING } from "./decode.ts";
 import { createLoomBatchEncoder, createLoomEncoder } from "./encode.ts";
+import { LOOM_RULES } from "./rules.ts";
 import { createLoomSchemas } from "./schema.ts";
 
 const ledger = Object.fromEntries(
@@ -31,7 +32,7 @@ export const loom: Dialect = {
   carriesUnknown: true,
   carriesDeltas: true,
   ledger,
-  rules: {},
+  rules: LOOM_RULES,
   unendedRule: {
     name: "reply-missing",
     rule: {

@@ -11,6 +11,7 @@ import {
   optional,
   required,
   string,
+  stringOrNumber,
 } from "../schema.ts";
 import { defineEvent } from "./define.ts";
 
@@ -90,8 +91,16 @@ export const checkpoint = defineEvent({
   about: { en: "A checkpoint from which the run can be resumed or forked", zh: "检查点，可由此恢复或分叉运行" },
   fields: {
     checkpoint_id: required(string, "ID of the checkpoint", "检查点 ID"),
-    timestamp: required(string, "Time in ISO 8601 format", "ISO 8601 格式的时间"),
-    step: required(count, "Number of the super-step; 0 is the input", "超步编号，0 表示输入"),
+    timestamp: required(
+      stringOrNumber,
+      "Time, which Loom writes in ISO 8601 format; 001 does not define its type",
+      "时间；Loom 采用 ISO 8601 格式，001 未规定类型",
+    ),
+    step: required(
+      stringOrNumber,
+      "Super-step, which Loom numbers from 0 for the input; 001 does not define its type",
+      "超步；Loom 从 0（输入）起编号，001 未规定类型",
+    ),
     state: required(json, "State at the checkpoint", "检查点的状态"),
     thread_id: optional(string, "ID of the session", "会话 ID"),
     checkpoint_ns: optional(string, "Path of the subgraph; empty for the root graph", "子图路径；根图为空"),

@@ -109,6 +109,22 @@ export const LIFECYCLE_RULES = {
       zh: "`node_enter` 的 `parent` 不是已打开的节点运行",
     },
   },
+  "span-node-id-missing": {
+    level: "warning",
+    section: "001 §2",
+    about: {
+      en: "A frame inside a node run with a `node_id` has none; all frames of a node run share it",
+      zh: "节点运行带有 `node_id`，其中的帧却没有；同一节点运行的帧应共用 `node_id`",
+    },
+  },
+  "updates-node-name": {
+    level: "warning",
+    section: "001 §4.2",
+    about: {
+      en: "An `updates` names a different node than its node run",
+      zh: "`updates` 的节点名与所在的节点运行不同",
+    },
+  },
   "chunk-node-name": {
     level: "warning",
     section: "001 §4.2",
@@ -134,6 +150,14 @@ export const LIFECYCLE_RULES = {
     level: "error",
     section: "001 §8",
     about: { en: "A frame other than the reply follows `run_end`", zh: "`run_end` 之后出现回复以外的帧" },
+  },
+  "reply-node": {
+    level: "error",
+    section: "001 §5",
+    about: {
+      en: "The `node_id` of the reply is not the ID of a node run of its run",
+      zh: "回复的 `node_id` 不是该运行中任何节点运行的 ID",
+    },
   },
   "reply-text": {
     level: "warning",
@@ -222,6 +246,14 @@ export const LIFECYCLE_RULES = {
     level: "error",
     section: "001 §4.2",
     about: { en: "`chosen` is out of range for `scores` (an index from 0)", zh: "`chosen` 不是 `scores` 的有效下标" },
+  },
+  "tot-scores": {
+    level: "error",
+    section: "001 §4.2",
+    about: {
+      en: "The number of scores differs from the number of candidates",
+      zh: "评分数量与候选数量不同",
+    },
   },
   "tot-kept": {
     level: "warning",
@@ -320,8 +352,8 @@ export const LIFECYCLE_RULES = {
     level: "warning",
     section: "001 §4.2",
     about: {
-      en: "The `timestamp` of a checkpoint is not an ISO 8601 time",
-      zh: "检查点的 `timestamp` 不是 ISO 8601 时间",
+      en: "The `timestamp` of a checkpoint is neither a number nor an ISO 8601 time",
+      zh: "检查点的 `timestamp` 既不是数字，也不是 ISO 8601 时间",
     },
   },
   "checkpoint-step": {

@@ -124,13 +124,16 @@ export class RunChecker {
       case "checkpoint": {
         const ns = event.checkpoint_ns ?? "";
         const last = this.#steps.get(ns);
-        if (!isTimestamp(event.timestamp))
-          report("checkpoint-time", `\`${event.timestamp.slice(0, 40)}\` is not an ISO 8601 time`);
+        const { timestamp, step } = event;
+        if (typeof timestamp === "string" && !isTimestamp(timestamp))
+          report("checkpoint-time", `\`${timestamp.slice(0, 40)}\` is not an ISO 8601 time`);
         // A subgraph may run again from step 0. Editing a state adds another checkpoint for the same step.
-        const runsAgain = ns !== "" && event.step === 0;
-        if (last !== undefined && event.step < last && !runsAgain)
-          report("checkpoint-step", `step ${event.step} follows step ${last}`);
-        this.#steps.set(ns, event.step);
+        const runsAgain = ns !== "" && step === 0;
+        if (typeof step === "number") {
+          if (last !== undefined && step < last && !runsAgain)
+            report("checkpoint-step", `step ${step} follows step ${last}`);
+          this.#steps.set(ns, step);
+        }
         this.#checkState(event, report);
         return;
       }
@@ -175,6 +178,7 @@ export class RunChecker {
   }
 
   #checkReply(reply: string, node: string | undefined, report: IssueReporter): void {
+    if (node !== undefined && !this.spans.hasEntered(node)) report("reply-node", `there is no node run ${node}`);
     const streamed = node === undefined ? undefined : this.#answers.get(node);
     const candidates = node === undefined ? [this.#all, this.#lastPart] : streamed === undefined ? [] : [streamed];
     if (candidates.length === 0 || this.#all.length === 0) return;

@@ -3,12 +3,32 @@
  * name, in order.
  */
 import { BoundedMap } from "../bounded-map.ts";
+import type { SpecifiedType } from "../events/index.ts";
 import type { NodeEnterEvent } from "../events.generated.ts";
 import type { EventRecord } from "../record.ts";
 import { isKnownEvent } from "../record.ts";
 import type { IssueReporter } from "./lifecycle-rules.ts";
 
 const MAX_OPEN = 10_000;
+
+/** Event types of 001 §4.2 that happen inside a node run. Others may belong to the run or to the session. */
+const INSIDE: ReadonlySet<string> = new Set([
+  "usage",
+  "updates",
+  "tot_expand",
+  "tot_evaluate",
+  "tot_backtrack",
+  "got_plan",
+  "got_node_start",
+  "got_node_complete",
+  "got_node_failed",
+  "tool_call_chunk",
+  "tool_call",
+  "tool_start",
+  "tool_output",
+  "tool_end",
+  "tool_approval",
+] satisfies readonly SpecifiedType[]);
 
 interface NodeSpan {
   readonly name: string;
@@ -22,6 +42,8 @@ export class SpanChecker {
   readonly #names = new Map<string, number>();
   /** Open node runs without a node_id, by name: their count, and the number of the newest. */
   readonly #unnamed = new BoundedMap<{ readonly open: number; readonly number: number }>(MAX_OPEN);
+  /** All node_ids of the run. */
+  readonly #entered = new BoundedMap<true>(MAX_OPEN);
   count = 0;
   /** True if frames may be missing: a node run may be open although its node_enter was not received. */
   lenient = false;
@@ -53,6 +75,7 @@ export class SpanChecker {
         if (node_id === undefined) {
           if (this.count > 0 && !this.#runs(event.id))
             report("chunk-outside-span", `node \`${event.id}\` is not running`);
+          else this.#checkNamed(event.type, report);
           return;
         }
         const name = this.#open.get(node_id)?.name;
@@ -63,6 +86,8 @@ export class SpanChecker {
       }
       default:
         this.#checkInside(node_id, event.type, report);
+        if (node_id === undefined && INSIDE.has(event.type)) this.#checkNamed(event.type, report);
+        if (event.type === "updates") this.#checkUpdates(node_id ?? "", event.id, report);
     }
   }
 
@@ -78,6 +103,24 @@ export class SpanChecker {
     return nodeId === undefined ? this.#unnamed.get(name)?.number : this.#open.get(nodeId)?.number;
   }
 
+  /** True if the run had a node run with this node_id, or may have had one. */
+  hasEntered(nodeId: string): boolean {
+    return this.lenient || this.#entered.evicted || this.#entered.has(nodeId);
+  }
+
+  /** Reports a frame without node_id if all open node runs have one. */
+  #checkNamed(type: string, report: IssueReporter): void {
+    if (this.lenient || this.#open.size === 0 || this.#unnamed.size > 0) return;
+    const [{ name }] = this.#open.values() as unknown as [NodeSpan];
+    report("span-node-id-missing", `\`${type}\` has no node_id, but node run \`${name}\` has one`);
+  }
+
+  #checkUpdates(nodeId: string, id: string, report: IssueReporter): void {
+    const name = this.#open.get(nodeId)?.name;
+    if (name !== undefined && name !== id)
+      report("updates-node-name", `the updates name \`${id}\`, but ${nodeId} is a run of \`${name}\``);
+  }
+
   #enter(nodeId: string | undefined, { id: name, parent }: NodeEnterEvent, report: IssueReporter): void {
     if (nodeId === undefined) {
       this.#unnamed.set(name, { open: (this.#unnamed.get(name)?.open ?? 0) + 1, number: this.count });
@@ -90,6 +133,7 @@ export class SpanChecker {
       this.#drop(before.name);
     }
     this.#open.set(nodeId, { name, number: this.count });
+    this.#entered.set(nodeId, true);
     this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
     if (parent === undefined || this.lenient || this.#open.evicted) return;
     if (this.#open.get(parent) === undefined) report("span-parent", `the parent node run ${parent} is not open`);

@@ -11,6 +11,8 @@ const MAX_THOUGHTS = 10_000;
 export class ThoughtChecker {
   /** Thoughts named by expansions, and their parents; undefined once an expansion has no IDs. */
   #thoughts: BoundedMap<true> | undefined = new BoundedMap(MAX_THOUGHTS);
+  /** Number of candidates of each expansion since the last evaluation. */
+  #expansions: number[] = [];
   readonly #graph = new ThoughtGraphChecker();
 
   /** `nodeId` is the frame's node_id; `spans` knows the open node runs. */
@@ -52,6 +54,7 @@ export class ThoughtChecker {
 
   #expand({ ids, candidates, parent }: TotExpandEvent, report: IssueReporter): void {
     reportLengthMismatch("ids", ids, "candidates", candidates.length, report);
+    if (this.#expansions.length < MAX_THOUGHTS) this.#expansions.push(candidates.length);
     if (ids === undefined || reportLongId([parent, ...ids], report)) {
       this.#thoughts = undefined;
       return;
@@ -65,6 +68,9 @@ export class ThoughtChecker {
   #evaluate({ chosen, scores, ids, kept }: TotEvaluateEvent, spans: SpanChecker, report: IssueReporter): void {
     if (chosen >= scores.length) report("tot-chosen", `chosen is ${chosen}, but there are ${scores.length} scores`);
     reportLengthMismatch("ids", ids, "scores", scores.length, report);
+    // With IDs, an evaluation may cover any thoughts.
+    if (ids === undefined) this.#checkScores(scores.length, spans, report);
+    this.#expansions = [];
     if (ids === undefined || reportLongId([...ids, ...(kept ?? [])], report)) return;
     for (const id of ids) if (!this.#checkKnown(id, spans, report)) break;
     const judged = new Set(ids);
@@ -73,6 +79,18 @@ export class ThoughtChecker {
     const best = ids[chosen];
     if (best !== undefined && kept !== undefined && kept.length > 0 && !kept.includes(best))
       report("tot-chosen-dropped", `thought ${shortenId(best)} is chosen but not kept`);
+  }
+
+  /**
+   * An evaluation covers one of the expansions before it, or all of them. A later one without a new expansion may cover
+   * what is left.
+   */
+  #checkScores(scores: number, { lenient }: SpanChecker, report: IssueReporter): void {
+    const counts = this.#expansions;
+    const all = counts.reduce((sum, count) => sum + count, 0);
+    if (lenient || counts.length === 0 || counts.length === MAX_THOUGHTS || scores === all || counts.includes(scores))
+      return;
+    report("tot-scores", `there are ${scores} scores, but ${all} candidates`);
   }
 
   /** Reports an unknown thought and returns false. Skipped if the stream is filtered or its start is missing. */

@@ -12,6 +12,7 @@ import {
   required,
   type Shape,
   string,
+  stringOrNumber,
 } from "../../protocol/schema.ts";
 import { declareShape } from "./declare-shape.ts";
 
@@ -63,11 +64,19 @@ const SESSION_FIELDS = {
 
 const CHECKPOINT_FIELDS = {
   checkpoint_id: required(string, "Id of the checkpoint", "检查点 ID"),
-  step: required(count, "Super-step; 0 for the input", "超步编号，0 表示输入"),
+  step: required(
+    stringOrNumber,
+    "Super-step; 0 for the input. Runs of other agents may use a text",
+    "超步编号，0 表示输入；其他智能体的运行可能使用文本",
+  ),
   checkpoint_ns: required(string, "Path of the subgraph; empty for the root graph", "子图路径；根图为空"),
   run_id: optional(string, "Id of the run it belongs to", "所属运行的 ID"),
   event_id: required(count, "Id of its record", "记录 ID"),
-  timestamp: required(string, "Creation time, ISO 8601", "创建时间（ISO 8601）"),
+  timestamp: required(
+    stringOrNumber,
+    "Creation time, ISO 8601. Runs of other agents may use another format",
+    "创建时间（ISO 8601）；其他智能体的运行可能使用其他格式",
+  ),
   next: optional(listOf(json), "Node runs of the next super-step", "下一超步的节点运行"),
 } satisfies Fields;
 

@@ -154,7 +154,7 @@ export interface ListPage {
 /** Checkpoints, newest first (HTTP). */
 export interface Checkpoints {
   /** Checkpoints */
-  readonly checkpoints: readonly { readonly checkpoint_id: string; readonly step: number; readonly checkpoint_ns: string; readonly run_id?: string; readonly event_id: number; readonly timestamp: string; readonly next?: readonly Json[] }[];
+  readonly checkpoints: readonly ({ readonly checkpoint_id: string; readonly step: string | number; readonly checkpoint_ns: string; readonly run_id?: string; readonly event_id: number; readonly timestamp: string | number; readonly next?: readonly Json[] })[];
   /** Value of `after` for the next page; absent on the last page */
   readonly next?: string;
 }
@@ -163,16 +163,16 @@ export interface Checkpoints {
 export interface Checkpoint {
   /** Id of the checkpoint */
   readonly checkpoint_id: string;
-  /** Super-step; 0 for the input */
-  readonly step: number;
+  /** Super-step; 0 for the input. Runs of other agents may use a text */
+  readonly step: string | number;
   /** Path of the subgraph; empty for the root graph */
   readonly checkpoint_ns: string;
   /** Id of the run it belongs to */
   readonly run_id?: string;
   /** Id of its record */
   readonly event_id: number;
-  /** Creation time, ISO 8601 */
-  readonly timestamp: string;
+  /** Creation time, ISO 8601. Runs of other agents may use another format */
+  readonly timestamp: string | number;
   /** Node runs of the next super-step */
   readonly next?: readonly Json[];
   /** Complete state */
@@ -658,8 +658,8 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ForkSession: parseForm("HTTP#checkpoint_id?s after_event?i0 before_run?s session_id?s title?s state?m"),
   ForkedSession: parseForm("HTTP#session_id:s title?s created_at:i0 updated_at:i0 first_event_id:i0 last_event_id:i0 bytes:i0 cursor:s checkpoint_id?s"),
   ListPage: parseForm("HTTP#limit?i0 after?s"),
-  Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:i0 checkpoint_ns:s run_id?s event_id:i0 timestamp:s next?[j} next?s"),
-  Checkpoint: parseForm("HTTP#checkpoint_id:s step:i0 checkpoint_ns:s run_id?s event_id:i0 timestamp:s next?[j state:j"),
+  Checkpoints: parseForm("HTTP#checkpoints:[{checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j} next?s"),
+  Checkpoint: parseForm("HTTP#checkpoint_id:s step:x checkpoint_ns:s run_id?s event_id:i0 timestamp:x next?[j state:j"),
   Runs: parseForm("HTTP#runs:[{run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s} next?s"),
   Run: parseForm("HTTP#run_id:s status:=live|completed|error|cancelled first_event_id:i0 last_event_id?i0 started_at:i0 ended_at?i0 code?s request_id?s agent?s"),
   StartRun: parseForm("HTTP#message:s agent?s run_id?s request_id?s context?m attachments?[{blob_id:s name?s} reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt"),

@@ -48,7 +48,7 @@ export function StateView({ recording, turn, receiver, frame, onSelect }: StateV
             return (
               <li key={`${id} ${i}`} data-ahead={checkpointFrame > frame}>
                 <button type="button" className="page-inspector-link" onClick={() => onSelect(checkpointFrame)}>
-                  {words.step(formatNumber(step, language))}
+                  {words.step(typeof step === "number" ? formatNumber(step, language) : step)}
                 </button>
                 {ns === "" ? null : <Badge>{ns}</Badge>}
                 <code className="page-inspector-soft page-inspector-cut">{id}</code>
