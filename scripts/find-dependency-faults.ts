@@ -34,6 +34,7 @@ const RUNTIME_DEPENDENCIES: ReadonlySet<string> = new Set([
   "entities",
   "hono",
   "jose",
+  "jsonrepair",
   "marked",
   "ws",
 ]);

@@ -10,6 +10,7 @@ import { describeError } from "../engine/node-run.ts";
 import type { PushResult } from "../engine/sequencer.ts";
 import type { Attachments } from "./attachments.ts";
 import type { Prompt } from "../context/compression/compressor.ts";
+import { hasStructuredOutput, recordRejectedFormat } from "./create-format.ts";
 import { callModel } from "../models/call-model.ts";
 import { joinUserMessages } from "../models/join-user-messages.ts";
 import type {
@@ -127,12 +128,22 @@ export async function think(
   try {
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
     const joined = model.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
+    const { responseFormat, ...unformatted } = request;
+    let format = responseFormat !== undefined && hasStructuredOutput(model) ? { responseFormat } : {};
     const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
-      callModel(model, { ...request, messages }, listener, options);
+      callModel(model, { ...unformatted, ...format, messages }, listener, options);
     const resolved = files?.resolve(joined) ?? joined;
     // Awaiting only a real promise keeps the order of parallel node runs the same with and without files.
     const attached = resolved instanceof Promise ? await resolved : resolved;
-    const result = await callWith(attached).catch(async (error: unknown) => {
+    const callWithoutFormat = async (error: unknown): Promise<ModelResult> => {
+      if (!("responseFormat" in format) || !isRefusal(error)) throw error;
+      format = {};
+      const result = await callWith(attached);
+      recordRejectedFormat(model);
+      return result;
+    };
+    const answered = callWith(attached).catch(callWithoutFormat);
+    const result = await answered.catch(async (error: unknown) => {
       if (files === undefined || !isRefusal(error) || !attached.some(hasFile)) throw error;
       // Otherwise the rejected file would be sent again with every later turn.
       files.omitFiles();

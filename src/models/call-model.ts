@@ -17,6 +17,7 @@ import type { LanguageModel, ModelCallOptions, ModelListener, ModelRequest, Mode
 import { classifyFault, type ModelFault } from "./model-fault.ts";
 import { learnRefusal } from "./request-reasoning.ts";
 import type { StreamPart } from "./stream-part.ts";
+import { splitPart, ThinkTags } from "./think-tags.ts";
 import { limitTimer } from "../protocol/limit-timer.ts";
 
 /**
@@ -71,6 +72,7 @@ async function runAttempt(
   monitor: AttemptMonitor,
 ): Promise<ModelResult> {
   let isDone = false;
+  const tags = new ThinkTags();
   let reader: ReadableStreamDefaultReader<StreamPart> | undefined;
   const cancel = (): void => void discard(reader);
   try {
@@ -88,8 +90,15 @@ async function runAttempt(
       }
       if (read.done) break;
       monitor.countPart();
-      const pending = answer.take(read.value);
-      if (pending !== undefined) await monitor.waitForListener(pending);
+      if (tags.isPassing) {
+        const pending = answer.take(read.value);
+        if (pending !== undefined) await monitor.waitForListener(pending);
+      } else {
+        for (const part of splitPart(tags, read.value)) {
+          const pending = answer.take(part);
+          if (pending !== undefined) await monitor.waitForListener(pending);
+        }
+      }
       if (answer.isFinished) monitor.drain(cancel);
     }
     if (monitor.stopError !== undefined) throw monitor.stopError;

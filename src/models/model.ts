@@ -133,6 +133,11 @@ export interface ModelTraits {
   readonly acceptsAllFiles?: boolean;
   /** False if the model cannot write summaries. Long conversations are then shortened by rule. Default: true. */
   readonly canSummarize?: boolean;
+  /**
+   * False if the model does not follow `responseFormat`. Agents then ask for values in the text. Default: true; a
+   * provider that rejects the format is asked without it.
+   */
+  readonly structuredOutput?: boolean;
 }
 
 /**

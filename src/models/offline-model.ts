@@ -45,7 +45,12 @@ export class OfflineModel implements LanguageModel {
   readonly specificationVersion = "v4";
   readonly provider = "offline";
   readonly modelId = "offline";
-  readonly traits: ModelTraits = { readsLastMessageOnly: true, acceptsAllFiles: true, canSummarize: false };
+  readonly traits: ModelTraits = {
+    readsLastMessageOnly: true,
+    acceptsAllFiles: true,
+    canSummarize: false,
+    structuredOutput: false,
+  };
   readonly #delayMs: number;
   readonly #seed: number;
 

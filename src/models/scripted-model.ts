@@ -1,6 +1,14 @@
 /** A model for tests. It streams scripted answers, fails where the script says so, and records its requests. */
 import { type JsonObject, LoomError } from "../protocol/index.ts";
-import type { FinishReason, LanguageModel, ModelMessage, ModelSettings, ModelTool, ModelUsage } from "./model.ts";
+import type {
+  FinishReason,
+  LanguageModel,
+  ModelMessage,
+  ModelSettings,
+  ModelTool,
+  ModelUsage,
+  ModelTraits,
+} from "./model.ts";
 import { createPartStream, type PartSource, waitForAbort } from "./part-stream.ts";
 import {
   countUsage,
@@ -77,6 +85,8 @@ export interface ScriptedModelOptions {
   readonly chunk?: number;
   /** How many requests are kept; the oldest are dropped. Default: 1,000. */
   readonly maxRequests?: number;
+  /** Default: no structured output, so that the script answers in text. */
+  readonly traits?: ModelTraits;
 }
 
 const CHUNK = 4;
@@ -94,6 +104,7 @@ export class ScriptedModel implements LanguageModel {
   readonly specificationVersion: SpecificationVersion;
   readonly provider: string;
   readonly modelId: string;
+  readonly traits: ModelTraits;
   /** The requests so far, in order. */
   readonly requests: ScriptedRequest[] = [];
   readonly #script: Script;
@@ -106,6 +117,7 @@ export class ScriptedModel implements LanguageModel {
     this.specificationVersion = options.specificationVersion ?? "v4";
     this.provider = options.provider ?? "scripted";
     this.modelId = options.modelId ?? "scripted";
+    this.traits = options.traits ?? { structuredOutput: false };
     this.#chunk = options.chunk ?? CHUNK;
     this.#maxRequests = options.maxRequests ?? MAX_REQUESTS;
   }

@@ -2,6 +2,7 @@
  * Reasoning that a model writes into its text, between `<think>` and `</think>`. Several open models do this when their
  * server does not separate the two.
  */
+import type { StreamPart } from "./stream-part.ts";
 
 const OPENING = /^<(think|thinking|reasoning)>/i;
 const TAGS = ["think", "thinking", "reasoning"] as const;
@@ -110,4 +111,22 @@ export class ThinkTags {
 function isPrefixOfTag(text: string): boolean {
   const lower = text.toLowerCase();
   return TAGS.some((name) => `<${name}>`.startsWith(lower));
+}
+
+/** Parts before which held text must be written. */
+const ENDS: ReadonlySet<string> = new Set(["text-end", "tool-input-start", "tool-call", "finish"]);
+
+/** Returns the parts to process instead of this one, with reasoning separated from text. */
+export function splitPart(tags: ThinkTags, part: StreamPart): readonly StreamPart[] {
+  // A malformed part is reported by the answer.
+  const { type, id, delta, providerMetadata } = (part ?? {}) as Partial<StreamPart>;
+  const toPart = (piece: TaggedPiece): StreamPart =>
+    piece.type === "text"
+      ? { type: "text-delta", ...(id === undefined ? {} : { id }), delta: piece.delta }
+      : { type: "reasoning-delta", id: "think-tags", delta: piece.delta };
+  // Reasoning comes before the text block, so the block begins with its first delta.
+  if (type === "text-start" && providerMetadata === undefined) return [];
+  if (type === "text-delta" && typeof delta === "string" && providerMetadata === undefined)
+    return tags.split(delta).map(toPart);
+  return type !== undefined && ENDS.has(type) ? [...tags.end().map(toPart), part] : [part];
 }

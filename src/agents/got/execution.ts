@@ -77,13 +77,13 @@ export function askModel(
   span: PartContext["span"],
   label: string,
   messages: readonly ModelMessage[],
-  tools: Pick<ModelRequest, "tools" | "toolChoice"> = {},
+  further: Pick<ModelRequest, "tools" | "toolChoice" | "responseFormat"> = {},
 ): Promise<ThinkResult> {
   const { maxOutputCharacters = Infinity } = callOptions;
   return think(
     span,
     model,
-    { messages, ...tools, settings },
+    { messages, ...further, settings },
     {
       ...callOptions,
       // The output is stored in one record.

@@ -12,7 +12,7 @@ import { findField, listObjectsIn, removeFences } from "../read-json.ts";
 import { findLast, readTruth, TRUTH } from "../read-score.ts";
 import { askForJson, createWarning, type Execution } from "./execution.ts";
 import { describeExpansion, type Plan, type PlanNode } from "./plan.ts";
-import { askForExpansion, askIfComplex, type KnownResult } from "./prompts.ts";
+import { askForExpansion, askIfComplex, COMPLEX_FORMAT, type KnownResult } from "./prompts.ts";
 import { recallPlan, requestPlan } from "./request-plan.ts";
 
 /** A graph of one node would be the node itself. */
@@ -47,7 +47,9 @@ export async function expandNode(
   // An earlier process with other options may have started the node without expanding it.
   if (findRoom() < MIN_ROOM || part.has("think-1")) return undefined;
   const isComplex = await part.once("complex", async (inner): Promise<boolean> => {
-    const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known));
+    const { text } = await askForJson(context, signal, inner.span, "complex", askIfComplex(context, node, known), {
+      responseFormat: COMPLEX_FORMAT,
+    });
     const complex = readComplex(text);
     if (complex === undefined)
       inner.emitWithResult(complain(`The model did not say whether ${node.id} is complex; it is not expanded`));

@@ -4,6 +4,7 @@
  */
 import type { ModelMessage } from "../../models/model.ts";
 import type { QuestionContext } from "../agent-kind.ts";
+import { type AnswerFormat, createReasonedFormat, describeObject } from "../create-format.ts";
 import type { ThoughtOperation, PlanNode } from "./plan.ts";
 
 /** The result of another node. */
@@ -18,6 +19,24 @@ const PLAN_FORM = [
   '{"nodes": [{"id": "short_name", "task": "what to work out", "needs": ["id of a node whose result it needs"], "operation": "generate"}]}',
   "Operations: generate (work something out), aggregate (combine the results it needs into one), refine (improve the one result it needs), score (compare the results it needs and keep the best).",
 ];
+
+export const PLAN_FORMAT = createReasonedFormat("plan", {
+  nodes: {
+    type: "array",
+    items: describeObject({
+      id: { type: "string" },
+      task: { type: "string" },
+      needs: { type: "array", items: { type: "string" } },
+      operation: { type: "string", enum: ["generate", "aggregate", "refine", "score"] },
+    }),
+  },
+});
+export const COMPLEX_FORMAT = createReasonedFormat("complexity", { complex: { type: "boolean" } });
+
+export function createScoresFormat(known: readonly KnownResult[]): AnswerFormat {
+  const scores = known.map(({ id }) => [id, { type: "number", description: "From 0 to 1" }] as const);
+  return createReasonedFormat("scores", { scores: describeObject(Object.fromEntries(scores)) });
+}
 
 function listRules(maxNodes: number): string {
   return `Rules: at most ${maxNodes} nodes; ids of letters, digits, "_" and "-"; no cycles; all nodes connected; end in one node that the others lead to. Use a single node for simple work.`;

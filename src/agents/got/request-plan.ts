@@ -7,7 +7,7 @@ import type { ModelMessage } from "../../models/model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { askForJson, type GotContext } from "./execution.ts";
 import type { Plan } from "./plan.ts";
-import { askForPlanAgain } from "./prompts.ts";
+import { askForPlanAgain, PLAN_FORMAT } from "./prompts.ts";
 import { type PlanOutcome, readPlan } from "./read-plan.ts";
 
 /** The remembered result of a call: a plan, or its fault and what the model said. */
@@ -36,7 +36,9 @@ export async function requestPlan(
 ): Promise<PlanOutcome> {
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<PlanAnswer> =>
     part.once(`${key}-${call}`, async (inner): Promise<PlanAnswer> => {
-      const { text, fault, said } = await askForJson(context, signal, span, `${key}-${call}`, messages);
+      const { text, fault, said } = await askForJson(context, signal, span, `${key}-${call}`, messages, {
+        responseFormat: PLAN_FORMAT,
+      });
       const outcome: PlanOutcome = fault === undefined ? readPlan(text, findRoom(), inside) : { ok: false, fault };
       if (outcome.ok || call === 2) onOutcome?.(outcome, inner);
       if (outcome.ok) return { plan: outcome.plan };

@@ -10,7 +10,7 @@ import { findField, listJson } from "../read-json.ts";
 import { readScores } from "../read-score.ts";
 import { askForJson, createWarning, type Execution, type ThoughtOutcome } from "./execution.ts";
 import { type PlanNode, toLabel } from "./plan.ts";
-import { askForScores, askForScoresAgain, type KnownResult } from "./prompts.ts";
+import { askForScores, askForScoresAgain, createScoresFormat, type KnownResult } from "./prompts.ts";
 
 /** Scores in the order of the results. */
 type Scores = { readonly scores: readonly number[] } | { readonly fault: string; readonly said: string };
@@ -24,7 +24,9 @@ export async function scoreResults(
   const asked = askForScores(context, node, known);
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<Scores> =>
     part.once(`score-${call}`, async (inner): Promise<Scores> => {
-      const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages);
+      const { text, fault, said } = await askForJson(context, around.signal, inner.span, `score-${call}`, messages, {
+        responseFormat: createScoresFormat(known),
+      });
       const scores = fault ?? readResultScores(text, known);
       if (typeof scores !== "string") return { scores };
       if (call === 2) {

@@ -4,6 +4,7 @@ import type { ModelMessage, ModelUsage } from "../../models/model.ts";
 import { type ErrorCode, isLoomError } from "../../protocol/index.ts";
 import type { ErrorEvent } from "../../protocol/events.generated.ts";
 import type { AgentContext } from "../agent-kind.ts";
+import type { AnswerFormat } from "../create-format.ts";
 import { think, type ThinkResult } from "../think.ts";
 import type { TotSettings } from "./tot-settings.ts";
 
@@ -19,6 +20,8 @@ export interface TotCallOptions {
   readonly label?: string;
   readonly channel?: "answer" | "thought";
   readonly withTools?: boolean;
+  /** Requests structured output, if the model has it. */
+  readonly format?: AnswerFormat;
   /** Number of this sample; becomes part of the seed, so that samples of one prompt differ. */
   readonly sample?: number;
 }
@@ -32,7 +35,7 @@ export interface TotReply {
 export async function askModel(
   context: TotContext,
   messages: readonly ModelMessage[],
-  { span, signal, label, channel = "thought", withTools = false, sample }: TotCallOptions,
+  { span, signal, label, channel = "thought", withTools = false, format, sample }: TotCallOptions,
 ): Promise<TotReply> {
   const { model, toolbox, settings, callOptions, stage, run } = context;
   const seed = sample === undefined ? {} : { seed: (settings.seed ?? 0) + sample };
@@ -43,6 +46,7 @@ export async function askModel(
       {
         messages,
         ...(withTools && toolbox.names.length > 0 ? { tools: toolbox.describe() } : {}),
+        ...(format === undefined ? {} : { responseFormat: format }),
         settings: { ...settings, ...seed },
       },
       { ...callOptions, channel, stage, signal, run, ...(label === undefined ? {} : { label }) },

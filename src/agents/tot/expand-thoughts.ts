@@ -4,10 +4,11 @@
  * Invariant: each answer is a part of the node and is never requested again; `tot_expand` is written together with it.
  */
 import type { NodeContext, PartContext } from "../../graph/index.ts";
+import { hasStructuredOutput } from "../create-format.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext } from "./ask-model.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForProposals, askForSample } from "./prompts.ts";
+import { askForProposals, askForSample, PROPOSALS_FORMAT } from "./prompts.ts";
 import {
   type CandidateThought,
   joinParsed,
@@ -149,12 +150,14 @@ async function ask(
 ): Promise<ExpansionAnswer> {
   const isSample = context.search.generate === "sample";
   const steps = listSteps(state, parent);
-  const messages = isSample ? askForSample(context, steps) : askForProposals(context, steps, limits.max);
+  const isStructured = !isSample && hasStructuredOutput(context.model);
+  const messages = isSample ? askForSample(context, steps) : askForProposals(context, steps, limits.max, isStructured);
   const { thought, tokens } = await askModel(context, messages, {
     span,
     signal,
     withTools: true,
     ...(isSample ? { sample: index } : {}),
+    ...(isStructured ? { format: PROPOSALS_FORMAT } : {}),
   });
   if (thought === undefined) return { ...NOTHING, cut: 1, tokens, isUnread: true };
   const { left, ...result } = isSample ? readSample(thought, limits) : readProposals(thought, limits);

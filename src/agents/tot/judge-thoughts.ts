@@ -8,11 +8,12 @@
 import type { NodeContext, PartContext } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
 import type { Json } from "../../protocol/index.ts";
+import type { AnswerFormat } from "../create-format.ts";
 import { runConcurrently } from "../run-concurrently.ts";
 import { askModel, closeCalls, createWarning, findSpentBudget, type TotContext, type TotReply } from "./ask-model.ts";
 import { chooseThoughts, type JudgedThought, NEUTRAL_SCORE } from "./choose-thoughts.ts";
 import { type CallFailure, FailedCalls } from "./failed-calls.ts";
-import { askForRatingAgain, askForValue, askForVote } from "./prompts.ts";
+import { askForRatingAgain, askForValue, askForVote, VALUE_FORMAT, VOTE_FORMAT } from "./prompts.ts";
 import { readValue, readVote, type ValueVerdict, type VoteVerdict } from "./read-verdict.ts";
 import {
   findParent,
@@ -39,6 +40,12 @@ type StoredVerdict<T extends Json> = {
   /** Why the second answer could not be read. */
   readonly fault?: string;
 };
+
+/** Reads a rating, or returns its fault. */
+interface RatingReader<T extends Json> {
+  readonly read: (text: string) => T | string;
+  readonly format: AnswerFormat;
+}
 
 interface LevelVerdicts {
   /** Thoughts rated before a budget was used up. */
@@ -151,7 +158,10 @@ class ThoughtJudge {
     const sums = new Map(ids.map((id) => [id, { score: 0, solved: 0, given: 0, asked: 0 }]));
     await runConcurrently(asked, concurrency, async ({ id, sample }) => {
       const prompt = (): readonly ModelMessage[] => askForValue(this.#context, listSteps(this.#state, id));
-      const value = await this.#ask<ValueVerdict>(`${id}/${sample}`, name, prompt, sample, readValue);
+      const value = await this.#ask<ValueVerdict>(`${id}/${sample}`, name, prompt, sample, {
+        read: readValue,
+        format: VALUE_FORMAT,
+      });
       const sum = sums.get(id);
       if (value === undefined || sum === undefined) return;
       sum.asked++;
@@ -184,7 +194,7 @@ class ThoughtJudge {
       );
     const read = (text: string): VoteVerdict | string => readVote(text, ids.length);
     await runConcurrently(Array.from({ length: evaluations }), concurrency, async (_, sample) => {
-      const vote = await this.#ask<VoteVerdict>(String(sample), name, prompt, sample, read);
+      const vote = await this.#ask<VoteVerdict>(String(sample), name, prompt, sample, { read, format: VOTE_FORMAT });
       if (vote === undefined) return;
       wasAsked = true;
       const count = vote === null ? undefined : votes[vote.best];
@@ -212,12 +222,13 @@ class ThoughtJudge {
     name: string | undefined,
     prompt: () => readonly ModelMessage[],
     sample: number,
-    read: (text: string) => T | string,
+    { read, format }: RatingReader<T>,
   ): Promise<T | null | undefined> {
     // Remembered ratings count even if a budget is used up.
     const isSpent = findSpentBudget(this.#context, this.#state.startedAt, this.#tokens) !== undefined;
     if ((isSpent || this.#failed.shouldStop) && !this.#node.has(key)) return undefined;
-    const work = (part: PartContext): Promise<StoredVerdict<T>> => this.#judge(part, prompt(), sample, read);
+    const work = (part: PartContext): Promise<StoredVerdict<T>> =>
+      this.#judge(part, prompt(), sample, { read, format });
     const recover = (error: unknown): StoredVerdict<T> | undefined => {
       const failure = this.#failed.recover(error);
       return failure === undefined ? undefined : { verdict: null, tokens: 0, failure };
@@ -237,11 +248,11 @@ class ThoughtJudge {
     { span }: PartContext,
     messages: readonly ModelMessage[],
     sample: number,
-    read: (text: string) => T | string,
+    { read, format }: RatingReader<T>,
   ): Promise<StoredVerdict<T>> {
     const { signal } = this.#node;
     const { evaluations } = this.#context.search;
-    const options = { span, signal, ...(evaluations === 1 ? {} : { sample }) };
+    const options = { span, signal, format, ...(evaluations === 1 ? {} : { sample }) };
     const first = await askModel(this.#context, messages, options);
     const verdict = readReply(first, read);
     if (typeof verdict !== "string") return { verdict, tokens: first.tokens };

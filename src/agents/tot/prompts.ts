@@ -4,6 +4,7 @@
  */
 import type { QuestionContext } from "../agent-kind.ts";
 import type { ModelMessage } from "../../models/model.ts";
+import { createFormat, createReasonedFormat } from "../create-format.ts";
 import { shorten } from "../../protocol/cut-text.ts";
 
 /** A thought on the path, its tool calls and their results. */
@@ -19,16 +20,32 @@ export interface PathStep {
 const MAX_OBSERVED = 60_000;
 const MAX_AGAIN = 200;
 
+/** `isStructured` if the answer is requested with `PROPOSALS_FORMAT`. */
 export function askForProposals(
   context: QuestionContext,
   path: readonly PathStep[],
   max: number,
+  isStructured = false,
 ): readonly ModelMessage[] {
   return compose(context, path, [
     `List different possible next steps, at most ${max}, the most promising first.`,
-    "One step per line, each short and complete in itself; no other text.",
+    isStructured
+      ? 'Each short and complete in itself, as JSON: {"steps": ["one step", "another step"]}'
+      : "One step per line, each short and complete in itself; no other text.",
   ]);
 }
+
+export const PROPOSALS_FORMAT = createFormat("next_steps", {
+  steps: { type: "array", items: { type: "string" } },
+});
+export const VALUE_FORMAT = createReasonedFormat("rating", {
+  score: { type: "number", description: "From 0 to 1" },
+  solved: { type: "boolean" },
+});
+export const VOTE_FORMAT = createReasonedFormat("vote", {
+  best: { type: "integer", description: "Number of the best candidate, from 1" },
+  solved: { type: "boolean" },
+});
 
 export function askForSample(context: QuestionContext, path: readonly PathStep[]): readonly ModelMessage[] {
   return compose(context, path, ["Write the next step only: one short thought that goes on from the steps so far."]);

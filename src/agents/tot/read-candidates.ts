@@ -22,12 +22,13 @@ const TEXTS = ["step", "text", "thought", "content", "description", "candidate",
 
 /** Reads JSON. Undefined if the text has none, or if its JSON is part of a step. */
 function readListed(text: string): readonly string[] | undefined {
-  if (!/(?:^|\n)[\s>]*(?:```\w*\s*)?[{[]/.test(text)) return undefined;
+  if (!/[{[]/.test(text)) return undefined;
+  const startsLine = /(?:^|\n)[\s>]*(?:```\w*\s*)?\[/.test(text);
   for (const value of listJson(text)) {
-    const list = isJsonObject(value) ? findField(value, ...LISTS) : value;
-    if (!Array.isArray(list)) continue;
-    const steps = (list as readonly Json[]).map(readStep);
     const isNamed = isJsonObject(value);
+    const list = isNamed ? findField(value, ...LISTS) : value;
+    if (!Array.isArray(list) || !(isNamed || startsLine)) continue;
+    const steps = (list as readonly Json[]).map(readStep);
     if (steps.every((step) => step !== undefined) && (isNamed || steps.length > 0)) return steps;
   }
   return undefined;

@@ -68,6 +68,8 @@ export function readProposals(said: ModelOutput, limits: ThoughtLimits): ParsedT
   for (const part of said.content) {
     if (part.type === "text") {
       for (const step of readCandidates(part.text, isHalf && part === last)) list.add(step);
+      // A line has its own call, but a JSON list is complete in itself.
+      if (/^\s*(?:```\w*\s*)?[{[]/.test(part.text)) list.separate();
     } else if (part.type === "tool-call") list.call(readCall(part, said.calls));
   }
   return list.finish(isHalf);
@@ -174,6 +176,11 @@ class CandidateList {
     if (!this.#isFresh) this.add(formatCall(call));
     if (this.#isFresh) this.attach(call);
     else this.#left.push(call.id);
+    this.#isFresh = false;
+  }
+
+  /** Makes the next call a thought of its own. */
+  separate(): void {
     this.#isFresh = false;
   }
 

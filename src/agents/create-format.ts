@@ -1,0 +1,31 @@
+/** Creates the format of a structured answer: an object whose fields are all required, as strict providers demand. */
+import type { LanguageModel, ModelRequest } from "../models/model.ts";
+import type { JsonObject } from "../protocol/index.ts";
+
+export type AnswerFormat = NonNullable<ModelRequest["responseFormat"]>;
+
+/** Models whose provider rejected a format. Not asked again while the process runs. */
+const rejecting = new WeakSet<LanguageModel>();
+
+export function createFormat(name: string, properties: { readonly [field: string]: JsonObject }): AnswerFormat {
+  return { name, schema: describeObject(properties) };
+}
+
+/** Like `createFormat`, with a first field for the reasoning that leads to the values. */
+export function createReasonedFormat(name: string, properties: { readonly [field: string]: JsonObject }): AnswerFormat {
+  return createFormat(name, { why: { type: "string", description: "Brief reasoning" }, ...properties });
+}
+
+export function describeObject(properties: { readonly [field: string]: JsonObject }): JsonObject {
+  return { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
+}
+
+/** False if the model declares that it has no structured output, or its provider has rejected a format. */
+export function hasStructuredOutput(model: LanguageModel): boolean {
+  return model.traits?.structuredOutput !== false && !rejecting.has(model);
+}
+
+/** Records that the provider rejected a format and accepted the same request without one. */
+export function recordRejectedFormat(model: LanguageModel): void {
+  rejecting.add(model);
+}
