@@ -17,6 +17,7 @@ const TOOLS = [
   tool("delete_file"),
   tool("read_file"),
   tool("list_files"),
+  tool("search_files"),
 ];
 
 const user = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });
@@ -101,6 +102,9 @@ describe("the offline model calls tools for", () => {
     ],
     ["show me notes/a.txt", ["read_file", { path: "notes/a.txt" }]],
     ["列出文件", ["list_files", {}]],
+    ["Search the files for hello world.", ["search_files", { query: "hello world" }]],
+    ['grep my files for "a and b"', ["search_files", { query: "a and b" }]],
+    ["在文件中搜索“你好”", ["search_files", { query: "你好" }]],
   ])("%s", async (text, ...made) => {
     expect((await ask([user(text)])).made).toEqual(made);
   });

@@ -60,10 +60,17 @@ describe("createBuiltinTools", () => {
       createBuiltinTools(options)
         .map(({ name }) => name)
         .slice(8);
-    expect(namesOf({ workspace: "." })).toEqual(["read_file", "list_files", "write_file", "delete_file"]);
+    expect(namesOf({ workspace: "." })).toEqual([
+      "read_file",
+      "list_files",
+      "search_files",
+      "write_file",
+      "delete_file",
+    ]);
     expect(namesOf({ workspace: ".", files: { readOnly: true }, fetch: true })).toEqual([
       "read_file",
       "list_files",
+      "search_files",
       "http_fetch",
     ]);
     expect(namesOf({ fetch: { allow: ["intranet"] } })).toEqual(["http_fetch"]);

@@ -107,7 +107,7 @@ const PLACEHOLDERS = { kb: " FILE", workspace: " DIR", mcp: " FILE", "allow-fetc
 function findOptionForTool(tool: string): keyof typeof PLACEHOLDERS {
   if (tool === "http_fetch") return "allow-fetch";
   if (tool === "search_knowledge_base") return "kb";
-  return /^(?:read|write|delete|list)_files?$/.test(tool) ? "workspace" : "mcp";
+  return /^(?:read|write|delete|list|search)_files?$/.test(tool) ? "workspace" : "mcp";
 }
 
 /** Quotes a value for a shell. A value that starts with `-` needs `=`. */

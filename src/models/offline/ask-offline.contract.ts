@@ -15,6 +15,7 @@ export const TOOLS: readonly ModelTool[] = [
   "write_file",
   "delete_file",
   "list_files",
+  "search_files",
 ].map((name) => ({ name, description: name, inputSchema: { type: "object", properties: {} } }));
 
 export const user = (text: string): ModelMessage => ({ role: "user", content: [{ type: "text", text }] });

@@ -1,5 +1,5 @@
 /**
- * Files: write, delete, read and list, for the tools of a workspace. Only clear requests count; a file that is merely
+ * Files: write, delete, read, list and search, for the tools of a workspace. Only clear requests count; a file that is merely
  * mentioned, or must not be touched, is left alone. Patterns bound white space so that matching stays fast.
  */
 import type { FoundTask, BilingualText, Skill } from "./offline-task.ts";
@@ -16,6 +16,7 @@ export const files: Skill = {
     },
     { tool: "delete_file", can: { en: "delete a file", zh: "删除文件" } },
     { tool: "read_file", can: { en: "read a file", zh: "读取文件" } },
+    { tool: "search_files", can: { en: "search files", zh: "搜索文件" } },
     { tool: "list_files", can: { en: "list files", zh: "列出文件" } },
   ],
   find(text) {
@@ -71,9 +72,9 @@ function readMore(text: string, from: number): { readonly paths: readonly string
   }
 }
 
-/** "Read a.txt and delete it": "it" is the last file mentioned. Listing needs no path. */
+/** "Read a.txt and delete it": "it" is the last file mentioned. Listing and searching need no path. */
 function findPaths({ rule, paths }: FileMatch, found: readonly FoundTask[]): readonly string[] {
-  if (rule.tool === "list_files") return [""];
+  if (isOverview(rule.tool)) return [""];
   const last = found.findLast(({ fileAccess }) => fileAccess?.path !== undefined)?.fileAccess?.path;
   return paths.length > 0 || last === undefined ? paths : [last];
 }
@@ -85,10 +86,15 @@ function isTaken(content: string | undefined): boolean {
 
 /** Files are read and changed only on a clear request. */
 function isMeant({ rule: { tool }, at, end, content = "" }: FileMatch, text: string, words: string): boolean {
-  if (tool === "list_files") return !isOnlyMentioned(text, at);
+  if (isOverview(tool)) return !isOnlyMentioned(text, at);
   // "Create a.txt with hello if there is none": the condition is not content.
   if (text.slice(at, end).endsWith(content) && /\s(?:if|unless)\s|如果|除非/i.test(content)) return false;
   return isRequested(words, at) && (tool === "read_file" || isUnconditional(text, { at, end }));
+}
+
+/** Concerns the workspace, not one file. */
+function isOverview(tool: string): boolean {
+  return tool === "list_files" || tool === "search_files";
 }
 
 /** A name with an extension; after the word "file" any name. */
@@ -105,6 +111,7 @@ interface FileRule {
 const aboutWriting = (path: string): BilingualText => ({ en: `write ${path}`, zh: `写入 ${path}` });
 const aboutDeleting = (path: string): BilingualText => ({ en: `delete ${path}`, zh: `删除 ${path}` });
 const aboutReading = (path: string): BilingualText => ({ en: `read ${path}`, zh: `读取 ${path}` });
+const aboutSearching = (): BilingualText => ({ en: "search files", zh: "搜索文件" });
 const aboutListing = (): BilingualText => ({ en: "list files", zh: "列出文件" });
 
 const RULES: readonly FileRule[] = [
@@ -134,6 +141,16 @@ const RULES: readonly FileRule[] = [
   rule("read_file", aboutReading, String.raw`(?:读取|读|打开|查看|显示)\s{0,4}(?:文件 ?)?${PATH}`),
   rule("delete_file", aboutDeleting, String.raw`\b(?:delete|remove|erase) it\b|(?:删除|删掉|移除)它`),
   rule("read_file", aboutReading, String.raw`\b(?:read|show|open|print)(?: me)? it\b|(?:读取|读|打开|查看|显示)它`),
+  rule(
+    "search_files",
+    aboutSearching,
+    String.raw`\b(?:search|grep|look through) (?:all )?(?:the |my )?(?:files|workspace) for ${CONTENT}(?=[.!?]?\s{0,9}$|[,;] | and )`,
+  ),
+  rule(
+    "search_files",
+    aboutSearching,
+    String.raw`(?:在|从)(?:所有)?文件(?:中|里)(?:搜索|查找|找)\s{0,4}${CONTENT}(?=[。！？.!?]?\s{0,9}$|[，；,;])|搜索文件(?:中的|里的|[:：])?\s{0,4}${CONTENT}(?=[。！？.!?]?\s{0,9}$|[，；,;])`,
+  ),
   rule(
     "list_files",
     aboutListing,
@@ -170,7 +187,7 @@ function createTask({ tool, about }: FileRule, { at, end, path, content = "" }: 
   const { of, time, what } = DESCRIBED.exec(words)?.groups ?? {};
   const sourceText =
     of ?? what ?? (time === undefined ? undefined : /[时间日期]/.test(time) ? "现在几点" : "current time");
-  const isPronoun = sourceText !== undefined || PRONOUN.test(words);
+  const isPronoun = tool === "write_file" && (sourceText !== undefined || PRONOUN.test(words));
   const text = words.replaceAll(/^["'“「]|["'”」]$/g, "");
   return {
     tool,
@@ -179,10 +196,11 @@ function createTask({ tool, about }: FileRule, { at, end, path, content = "" }: 
     about: about(path),
     fileAccess: { path: path === "" ? undefined : path, isChange: tool === "write_file" || tool === "delete_file" },
     ...(isPronoun ? { needsResults: true } : {}),
-    ...(sourceText === undefined ? {} : { sourceText }),
-    ...(!isPronoun && COMPOSED.test(words) ? { refusal: refuseComposing(path, words) } : {}),
+    ...(isPronoun && sourceText !== undefined ? { sourceText } : {}),
+    ...(tool === "write_file" && !isPronoun && COMPOSED.test(words) ? { refusal: refuseComposing(path, words) } : {}),
     createInput: (_tool, results) => {
       if (tool === "list_files") return {};
+      if (tool === "search_files") return { query: text };
       return tool === "write_file" ? { path, content: results.length > 0 ? results.join("\n") : text } : { path };
     },
     describeResult: (result) => describeFileResult(tool, path, result.trim()),
@@ -201,5 +219,6 @@ function describeFileResult(tool: string, path: string, result: string): Bilingu
   if (tool === "write_file") return { en: `Wrote ${path}.`, zh: `已写入 ${path}。` };
   if (tool === "delete_file") return { en: `Deleted ${path}.`, zh: `已删除 ${path}。` };
   if (tool === "read_file") return { en: `Contents of ${path}:\n${result}\n`, zh: `${path} 的内容：\n${result}\n` };
+  if (tool === "search_files") return { en: `Matches:\n${result}\n`, zh: `匹配结果：\n${result}\n` };
   return { en: `Files:\n${result}\n`, zh: `文件：\n${result}\n` };
 }

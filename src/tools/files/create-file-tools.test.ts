@@ -82,10 +82,15 @@ describe("the file tools", () => {
     expect(asks).toEqual([
       ["read_file", false],
       ["list_files", false],
+      ["search_files", false],
       ["write_file", true],
       ["delete_file", true],
     ]);
-    expect(createFileTools(root, { readOnly: true }).map(({ name }) => name)).toEqual(["read_file", "list_files"]);
+    expect(createFileTools(root, { readOnly: true }).map(({ name }) => name)).toEqual([
+      "read_file",
+      "list_files",
+      "search_files",
+    ]);
   });
 
   it("write, list, read and delete, and report what they did", async () => {

@@ -1,5 +1,5 @@
 /**
- * The file tools: read, list, write and delete files of one folder. This module defines arguments, limits, approval and
+ * The file tools: read, list, search, write and delete files of one folder. This module defines arguments, limits, approval and
  * messages; `Workspace` keeps paths inside the folder.
  */
 import { Buffer } from "node:buffer";
@@ -14,6 +14,7 @@ import { toolResult } from "../tool-result.ts";
 import { listEntries } from "./list-entries.ts";
 import { quotePath, refusePath } from "./parse-path.ts";
 import { readText } from "./read-text.ts";
+import { searchFiles } from "./search-files.ts";
 import { pathNotFound, type WorkspaceLocation, Workspace } from "./workspace.ts";
 import { writeFile } from "./write-file.ts";
 
@@ -31,7 +32,11 @@ export interface FileToolOptions {
   readonly maxWriteBytes?: number;
   /** Maximum entries returned by one `list_files` call; the result says if there are more. Default: 1,000. */
   readonly maxEntries?: number;
-  /** Maximum folder depth of one listing. Default: 8. */
+  /** Maximum matches returned by one `search_files` call; the result says if there are more. Default: 200. */
+  readonly maxMatches?: number;
+  /** Maximum bytes of a file that `search_files` reads; larger files are left out. Default: 1,048,576. */
+  readonly maxSearchedBytes?: number;
+  /** Maximum folder depth of one listing or search. Default: 8. */
   readonly maxDepth?: number;
   /** Time limit of a call, in milliseconds. Default: 30,000. Code `tool_timeout`. */
   readonly timeoutMs?: number;
@@ -42,9 +47,14 @@ const DEFAULTS = {
   maxScanBytes: 64 * 1024 * 1024,
   maxWriteBytes: 1024 * 1024,
   maxEntries: 1000,
+  maxMatches: 200,
+  maxSearchedBytes: 1024 * 1024,
   maxDepth: 8,
   timeoutMs: 30_000,
 };
+
+/** Files and folders that one search looks at. */
+const MAX_SEARCHED_ENTRIES = 10_000;
 
 /** Characters reserved for the note after the text of a file. */
 const NOTE_CHARACTERS = 1024;
@@ -52,7 +62,7 @@ const NOTE_CHARACTERS = 1024;
 type FileToolSettings = typeof DEFAULTS & { readonly approval: ApprovalPolicy<{ readonly path: string }> };
 
 /**
- * Creates the tools `read_file`, `list_files`, `write_file` and `delete_file` for the files below `root`. Paths and
+ * Creates the tools `read_file`, `list_files`, `search_files`, `write_file` and `delete_file` for the files below `root`. Paths and
  * links that lead out of `root` are rejected with `path_refused`.
  *
  * Throws `tool_invalid` if `root` is empty.
@@ -64,7 +74,7 @@ export function createFileTools(root: string, options: FileToolOptions = {}): To
   if (typeof root !== "string" || root.trim() === "")
     throw new LoomError("tool_invalid", "The workspace must be the path of a folder");
   const workspace = new Workspace(root);
-  const reading = [defineReadFile(workspace, settings), defineListFiles(workspace, settings)];
+  const reading = [defineReadFile, defineListFiles, defineSearchFiles].map((define) => define(workspace, settings));
   const writing = readOnly ? [] : [defineWriteFile(workspace, settings), defineDeleteFile(workspace, settings)];
   return [...reading, ...writing].map((tool) =>
     refineInput<{ readonly path?: string }>(tool, async (input) =>
@@ -159,6 +169,60 @@ function defineListFiles(workspace: Workspace, { maxEntries, maxDepth, timeoutMs
           return toolResult({
             text: lines.length === 0 ? "[The folder is empty.]" : lines.join("\n"),
             output: { path, entries, is_cut: isCut },
+          });
+        } finally {
+          if (top !== folder) await top.handle.close();
+        }
+      }),
+  });
+}
+
+function defineSearchFiles(
+  workspace: Workspace,
+  { maxDepth: depth, maxMatches, maxSearchedBytes: maxFileBytes, timeoutMs }: FileToolSettings,
+): Tool {
+  return defineTool({
+    name: "search_files",
+    description:
+      "Finds the lines that contain a text in the text files of the workspace, or of one of its folders. Upper and lower case are the same.",
+    idempotent: true,
+    timeoutMs,
+    input: describeInput<{ readonly query: string; readonly path?: string }>({
+      type: "object",
+      properties: {
+        query: { type: "string", minLength: 1, maxLength: 1000, description: "Text to find, within one line" },
+        path: { ...PATH, description: "Folder, relative to the workspace. Default: the workspace itself" },
+      },
+      required: ["query"],
+      additionalProperties: false,
+    }),
+    execute: async ({ query, path = "." }, { signal, print, ready, show }) =>
+      workspace.withLocation(path, {}, async ({ folder, name, stats }) => {
+        if (stats === undefined) throw pathNotFound(path);
+        if (!stats.isDirectory()) throw new LoomError("tool_failed", `${quotePath(path)} is not a folder`);
+        const top = name === undefined ? folder : await workspace.openFolder(folder.at(name), path);
+        try {
+          const prefix = path === "." ? "" : `${path}/`;
+          const limits = { depth, maxEntries: MAX_SEARCHED_ENTRIES, maxMatches, maxFileBytes, signal };
+          const lines: string[] = [];
+          const { files, matches, isCut } = await searchFiles(
+            workspace,
+            { top, prefix },
+            query,
+            limits,
+            async (match) => {
+              const line = `${match.path}:${match.line}: ${match.text}`;
+              lines.push(line);
+              print(`${line}\n`);
+              await ready();
+            },
+          );
+          const summary = { query, files, matches: matches.length, is_cut: isCut };
+          show({ type: "custom", value: { search_files: summary } });
+          if (isCut) lines.push("[Truncated: some files or matches are left out.]");
+          return toolResult({
+            text: matches.length === 0 ? `[No match in ${files} files.]` : lines.join("\n"),
+            output: { ...summary, path, matches },
           });
         } finally {
           if (top !== folder) await top.handle.close();

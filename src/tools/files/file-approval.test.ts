@@ -88,6 +88,7 @@ describe("file safety", () => {
     expect(isRepeated).toEqual([
       ["read_file", true],
       ["list_files", true],
+      ["search_files", true],
       ["write_file", false],
       ["delete_file", false],
     ]);

@@ -19,6 +19,8 @@ export interface FileEntry {
 export interface ListLimits {
   readonly depth: number;
   readonly maxEntries: number;
+  /** Leaves out entries with this name, and what they contain. */
+  readonly isSkipped?: (name: string) => boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -53,6 +55,7 @@ async function listFolder(
   const names: string[] = [];
   let isCut = false;
   for await (const { name } of await opendir(folder.at("."))) {
+    if (limits.isSkipped?.(name) === true) continue;
     isCut = entries.length + names.length >= limits.maxEntries;
     if (isCut) break;
     names.push(name);

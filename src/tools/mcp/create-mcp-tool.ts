@@ -4,7 +4,8 @@
  */
 import { isJsonObject, type JsonObject } from "../../protocol/index.ts";
 import { isDeeperThan } from "../../protocol/json.ts";
-import type { Tool } from "../tool.ts";
+import type { Tool, ToolContext } from "../tool.ts";
+import type { McpLog } from "./mcp-connection.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { readMcpResult } from "./read-mcp-result.ts";
 import { showImages } from "./show-images.ts";
@@ -48,6 +49,9 @@ const MAX_BLOB_CHARACTERS = 45_000_000;
 const MAX_DATA_PREFIX = 100;
 /** Progress reports of one call; a server can send any number. */
 const MAX_REPORTS = 500;
+/** Log messages shown for one call, and their length. */
+const MAX_LOGS = 100;
+const MAX_LOG_CHARACTERS = 2000;
 
 /** Returns undefined if no model could call the declared tool. */
 export function createMcpTool(
@@ -83,8 +87,10 @@ export function createMcpTool(
     validate: async (input) => ({ ok: true, value: input }),
     needsApproval: (input) => decide(settings.approval, hints, input as JsonObject),
     execute: async (input, { signal, report, show, ready, saveBlob }) => {
-      const reportProgress = limitReports(report);
-      const answer = await server.call({ name: tool, arguments: input as JsonObject }, signal, reportProgress);
+      const answer = await server.call({ name: tool, arguments: input as JsonObject }, signal, {
+        onProgress: limitReports(report),
+        onLog: limitLogs(server, show),
+      });
       const { maxImageCharacters } = settings;
       // With a blob store, only the size of the response limits an image.
       const limits = { maxImageCharacters: saveBlob === undefined ? maxImageCharacters : MAX_BLOB_CHARACTERS };
@@ -111,6 +117,19 @@ function readSchema(value: unknown, maxCharacters: number): JsonObject | undefin
   if (JSON.stringify(value).length > maxCharacters) return undefined;
   const { $schema: _, ...schema } = value;
   return { ...schema, type: "object" };
+}
+
+/** Shows log messages of the server as `custom` events. */
+function limitLogs(server: McpServer, show: ToolContext["show"]): (log: McpLog) => void {
+  let left = MAX_LOGS;
+  return ({ level, logger, data }) => {
+    if (left === 0) return;
+    left -= 1;
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    const about = logger === undefined ? {} : { logger: shorten(logger.toWellFormed(), 100) };
+    const message = shorten(server.redact(text).toWellFormed(), MAX_LOG_CHARACTERS);
+    show({ type: "custom", value: { mcp_log: { server: server.name, level, ...about, message } } });
+  };
 }
 
 /** Reports progress in percent if the server sends a total, and messages in any case. */

@@ -28,6 +28,15 @@ export interface McpRequestSettings {
   /** Aborting it cancels the request on the server. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: number, total: number | undefined, message: string | undefined) => void;
+  /** Receives the log messages of the server while the request is open. They do not name a request. */
+  readonly onLog?: (log: McpLog) => void;
+}
+
+/** A log message of a server. */
+export interface McpLog {
+  readonly level: string;
+  readonly logger?: string | undefined;
+  readonly data: unknown;
 }
 
 export interface McpConnection {
@@ -51,6 +60,10 @@ export async function openMcpConnection(
   signal.throwIfAborted();
   const client = new sdk.Client({ name: "loom-agent", version: "1" }, { capabilities: {} });
   const progress = listenToProgress(client, sdk);
+  const logListeners = new Set<(log: McpLog) => void>();
+  client.setNotificationHandler(sdk.LoggingMessageNotificationSchema, ({ params }) => {
+    for (const listener of logListeners) listener(params);
+  });
   const opened = "command" in config ? openChild(config, options, sdk) : openHttp(config, options, sdk);
   let state: "opening" | "open" | "closed" = "opening";
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other API
@@ -72,14 +85,19 @@ export async function openMcpConnection(
     throw failure;
   }
   state = "open";
+  // Some servers send no log without a level.
+  if (client.getServerCapabilities()?.logging !== undefined) client.setLoggingLevel("info").catch(() => undefined);
   return {
     get ignoredLines() {
       return opened.countIgnored();
     },
-    async request(method, params, { timeoutMs, signal: outer, onProgress }) {
+    async request(method, params, { timeoutMs, signal: outer, onProgress, onLog }) {
       return withTimeout(timeoutMs, outer, async (inner) => {
         try {
           const token = onProgress === undefined ? undefined : progress.add(onProgress);
+          // A new function, because two requests may have the same listener.
+          const listener = (log: McpLog): void => onLog?.(log);
+          logListeners.add(listener);
           try {
             const sent = token === undefined ? params : { ...params, _meta: { progressToken: token } };
             const answer: unknown = await client.request({ method, params: sent }, sdk.ResultSchema, {
@@ -89,6 +107,7 @@ export async function openMcpConnection(
             });
             return isJsonObject(answer) ? answer : {};
           } finally {
+            logListeners.delete(listener);
             if (token !== undefined) progress.remove(token);
           }
         } catch (error) {
@@ -221,8 +240,15 @@ async function importSdk() {
     import("@modelcontextprotocol/sdk/types.js"),
     import("@modelcontextprotocol/sdk/shared/stdio.js"),
   ]);
-  const { ProgressNotificationSchema, ResultSchema } = types;
-  return { Client, StreamableHTTPClientTransport, ProgressNotificationSchema, ResultSchema, deserializeMessage };
+  const { LoggingMessageNotificationSchema, ProgressNotificationSchema, ResultSchema } = types;
+  return {
+    Client,
+    StreamableHTTPClientTransport,
+    LoggingMessageNotificationSchema,
+    ProgressNotificationSchema,
+    ResultSchema,
+    deserializeMessage,
+  };
 }
 
 /** Throws `missing_package` if the MCP SDK is not installed. */

@@ -40,7 +40,7 @@ const TOOLS = {
     tool("words", { description: "w".repeat(10000) }), tool("reads", { title: "Read it", description: "Reads, and says so.", annotations: { readOnlyHint: true, title: "R" } }), tool("kind", { title: 7, annotations: { destructiveHint: false, title: "Be kind" } }),
     tool("later", { execution: { taskSupport: "required" } })],
 };
-const usual = [tool("say"), tool("die"), tool("hang"), tool("wait"), tool("parts"), tool("fail"), tool("progress"), tool("silent"), tool("told"), tool("stack"), tool("env")];
+const usual = [tool("say"), tool("die"), tool("hang"), tool("wait"), tool("parts"), tool("fail"), tool("progress"), tool("silent"), tool("told"), tool("stack"), tool("env"), tool("log")];
 const tools = TOOLS[mode] ?? usual;
 let buffer = "";
 process.stdin.on("data", (chunk) => {
@@ -84,6 +84,10 @@ function take({ id, method, params = {} }) {
       { type: "image", data: "A".repeat(2000), mimeType: "image/png" }, { type: "image", data: "AAAA", mimeType: "text/html" }, { type: "audio", data: "AAAA", mimeType: "audio/wav" },
       { type: "resource", resource: { uri: "file:///a", text: "of a file" } }, { type: "resource", resource: { uri: "file:///b", blob: "AAAA" } },
       { type: "resource_link", uri: "file:///c", name: "c" }, { type: "text" }, null, 7, "x", {} ] } });
+    case "log":
+      send({ method: "notifications/message", params: { level: "info", logger: "disk", data: "key " + process.env.TOKEN } });
+      for (let n = 0; n < 300; n++) send({ method: "notifications/message", params: { level: "warning", data: { n } } });
+      return text(id, "logged");
     case "progress":
       for (let n = 0; n < 3000; n++) send({ method: "notifications/progress", params: { progressToken: token, progress: n, total: 1000, message: "step " + n } });
       send({ method: "notifications/progress", params: { progressToken: token, progress: -5 } });

@@ -50,6 +50,25 @@ describe("calls", () => {
     expect(recorded.reports.every(([progress]) => progress >= 0 && progress <= 100)).toBe(true);
   });
 
+  it("show log messages of the server during a call, without its secrets", async () => {
+    const mcp = await open({ s: serve("good", { env: { TOKEN: "very-secret" } }) });
+    const recorded: RecordedOutput = { shown: [], reports: [] };
+    expect((await call(mcp, "s__log", {}, { recorded })).text).toBe("logged");
+    expect(recorded.shown).toHaveLength(100);
+    expect(recorded.shown.slice(0, 2)).toEqual([
+      {
+        type: "custom",
+        value: {
+          mcp_log: { server: "s", level: "info", logger: "disk", message: expect.stringContaining("key ") as string },
+        },
+      },
+      { type: "custom", value: { mcp_log: { server: "s", level: "warning", message: '{"n":0}' } } },
+    ]);
+    expect(JSON.stringify(recorded.shown)).not.toContain("very-secret");
+    await call(mcp, "s__say", {}, { recorded });
+    expect(recorded.shown).toHaveLength(100);
+  });
+
   it("report errors without secrets of the server", async () => {
     const mcp = await open({ s: serve("good", { env: { TOKEN: "very-secret" } }) });
     const error = await failure(call(mcp, "s__fail"));

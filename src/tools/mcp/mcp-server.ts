@@ -161,13 +161,9 @@ export class McpServer {
   async call(
     params: JsonObject,
     signal: AbortSignal,
-    onProgress?: McpRequestSettings["onProgress"],
+    listeners: Pick<McpRequestSettings, "onProgress" | "onLog"> = {},
   ): Promise<JsonObject> {
-    const settings = {
-      timeoutMs: this.#limits.callTimeoutMs,
-      signal,
-      ...(onProgress === undefined ? {} : { onProgress }),
-    };
+    const settings = { timeoutMs: this.#limits.callTimeoutMs, signal, ...listeners };
     for (let attempt = 0; ; attempt += 1) {
       const connection = await this.#connect(signal);
       try {
