@@ -71,6 +71,7 @@ export const RUN: CliCommand = {
   options: {
     agent: { value: "KIND", about: "kind of agent: react, tot or got (default: react)" },
     model: { value: "P/M", about: "provider and model, such as openai/gpt-5 (default: $LOOM_MODEL, or offline)" },
+    "list-models": { about: "print the models that the provider of --model, or each provider with a key, reports" },
     "base-url": { value: "URL", about: "base URL of an OpenAI-compatible provider" },
     reasoning: {
       value: "LEVEL",

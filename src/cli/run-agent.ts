@@ -13,6 +13,7 @@ import { CliError, type ParsedCommand } from "./command.ts";
 import { cutColumns } from "./fit-text.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
+import { printModels } from "./run/print-models.ts";
 import { toFlagNames } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
@@ -23,6 +24,7 @@ import type { Terminal } from "./terminal.ts";
 const LIMITS = { maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * MAX_MESSAGE_BYTES) };
 
 export async function runAgent(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  if (parsed.options["list-models"] === true) return printModels(parsed, terminal);
   const options = await readRunOptions(parsed, terminal);
   try {
     return await runInStore(options, terminal);

@@ -25,5 +25,6 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from "./model.ts";
+export { listModels, type ListModelsOptions } from "./list-models.ts";
 export { OfflineModel, type OfflineModelOptions } from "./offline-model.ts";
 export { resolveModel, type ResolveOptions } from "./resolve-model.ts";

@@ -30,6 +30,8 @@ export interface Provider {
   readonly isOffline?: boolean;
   /** Default model. */
   readonly model?: string;
+  /** How the names of its models begin, to suggest the provider for a name without one. */
+  readonly ownNames?: RegExp;
   /** Loads the package and creates the model. */
   open(connection: ProviderConnection): Promise<LanguageModel>;
 }
@@ -44,6 +46,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       baseURL: "https://api.openai.com/v1",
       needsKey: true,
       model: "gpt-5",
+      ownNames: /^(?:gpt-|chatgpt-|o\d)/i,
       async open({ api, ...settings }) {
         const { model, ...connection } = settings;
         // Servers that imitate OpenAI support chat completions, with additional fields for reasoning. Few support the
@@ -68,6 +71,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       baseURL: "https://api.anthropic.com/v1",
       needsKey: true,
       model: "claude-sonnet-4-5",
+      ownNames: /^claude/i,
       async open({ model, baseURL = "", api: _api, ...connection }) {
         const { createAnthropic } = await loadPackage(
           "@ai-sdk/anthropic",
@@ -86,6 +90,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
       keyVariable: "OLLAMA_API_KEY",
       urlVariable: "OLLAMA_BASE_URL",
       baseURL: "http://127.0.0.1:11434/v1",
+      ownNames: /^(?:llama|qwen|mistral|mixtral|gemma|phi|deepseek)/i,
       needsKey: false,
       open: (connection) => openCompatible("ollama", connection),
     },

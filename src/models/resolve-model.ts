@@ -1,7 +1,7 @@
 /** Resolves a model name to a model. Keys come from the choice or the environment and are never part of an error. */
 import { LoomError } from "../protocol/index.ts";
 import type { LanguageModel, ModelChoice, ModelName } from "./model.ts";
-import { describeCompatible, type Provider, PROVIDERS } from "./providers.ts";
+import { describeCompatible, type Provider, type ProviderConnection, PROVIDERS } from "./providers.ts";
 import { registerSecrets } from "./redact-secrets.ts";
 
 /** Options of `resolveModel`. */
@@ -24,22 +24,38 @@ export async function resolveModel(choice: ModelChoice, options: ResolveOptions 
   if (isModel(choice)) return choice;
   const name = typeof choice === "string" ? parseModelName(choice) : choice;
   checkName(name);
-  const env = options.env ?? process.env;
-  const known = PROVIDERS.get(name.provider);
-  const provider = known ?? describeCompatible(name.provider);
-  const baseURL = name.baseURL ?? readVariable(env, provider.urlVariable) ?? provider.baseURL;
-  if (known === undefined && baseURL === undefined) throw createUnknown(name.provider, provider);
-  const model = name.model ?? provider.model ?? "";
+  const { entry, apiKey, baseURL, headers, api } = resolveProvider(name, options);
+  const model = name.model ?? entry.model ?? "";
   if (model === "")
     throw new LoomError("unknown_model", `Name a model of ${name.provider}, such as "${name.provider}/MODEL"`);
-  const given = name.apiKey === "" ? undefined : name.apiKey;
-  const apiKey = given ?? readVariable(env, provider.keyVariable);
-  if (provider.needsKey && apiKey === undefined) throw createMissingKey(name.provider, provider);
-  const headers = { ...name.headers };
-  const api = checkApi(name.api ?? readVariable(env, provider.apiVariable));
-  const opened = await provider.open({ model, apiKey, baseURL: checkAddress(baseURL), headers, api });
+  const opened = await entry.open({ model, apiKey, baseURL, headers, api });
   registerSecrets(opened, [apiKey, ...Object.values(headers)]);
   return opened;
+}
+
+/** A provider with its address and key. */
+export interface ResolvedProvider extends Omit<ProviderConnection, "model"> {
+  readonly name: string;
+  readonly entry: Provider;
+}
+
+/** Finds the address and the key of a provider. Throws `unknown_model` or `missing_key`. */
+export function resolveProvider(name: ModelName, { env = process.env }: ResolveOptions): ResolvedProvider {
+  const known = PROVIDERS.get(name.provider);
+  const entry = known ?? describeCompatible(name.provider);
+  const baseURL = name.baseURL ?? readVariable(env, entry.urlVariable) ?? entry.baseURL;
+  if (known === undefined && baseURL === undefined) throw createUnknown(name, entry);
+  const given = name.apiKey === "" ? undefined : name.apiKey;
+  const apiKey = given ?? readVariable(env, entry.keyVariable);
+  if (entry.needsKey && apiKey === undefined) throw createMissingKey(name.provider, entry);
+  return {
+    name: name.provider,
+    entry,
+    apiKey,
+    baseURL: checkAddress(baseURL),
+    headers: { ...name.headers },
+    api: checkApi(name.api ?? readVariable(env, entry.apiVariable)),
+  };
 }
 
 /** Parses `openai/gpt-5` into provider and model. The model name may contain slashes, and it may be missing. */
@@ -109,7 +125,17 @@ function checkApi(api: string | undefined): string | undefined {
   throw new LoomError("unknown_model", `The API of a model must be "responses" or "chat", not ${JSON.stringify(api)}`);
 }
 
-function createUnknown(provider: string, { urlVariable = "" }: Provider): LoomError {
+function createUnknown({ provider, model }: ModelName, { urlVariable = "" }: Provider): LoomError {
+  // "gpt-5" is a model without its provider.
+  const owner = [...PROVIDERS].find(
+    ([, { ownNames }]) => model === undefined && ownNames?.test(provider) === true,
+  )?.[0];
+  if (owner !== undefined)
+    return new LoomError(
+      "unknown_model",
+      `"${provider}" is a model without its provider. Did you mean "${owner}/${provider}"?`,
+      { provider, suggestion: `${owner}/${provider}` },
+    );
   const names = [...PROVIDERS.keys()].join(", ");
   return new LoomError(
     "unknown_model",

@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   model_failed: "execution",
   model_timeout: "timeout",
   model_stream_cut: "execution",
+  model_empty: "execution",
   iteration_limit: "execution",
   approval_expired: "timeout",
   approval_failed: "execution",

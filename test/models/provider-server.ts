@@ -29,6 +29,8 @@ export interface ProviderServer {
   readonly requests: ServerRequest[];
   /** One turn per accepted request, in order, or a function of the request. */
   script: ServerTurn[] | ((request: ServerRequest) => ServerTurn);
+  /** What `GET /v1/models` reports; undefined if there is no such endpoint. */
+  models: readonly string[] | undefined;
   /** Resolves with the next request that the server leaves waiting (`silent` or `stall`). */
   waitUntilStuck(): Promise<ServerRequest>;
   close(): Promise<void>;
@@ -57,6 +59,7 @@ export async function startProviderServer(options: { readonly key?: string } = {
     const wire = WIRES.find(({ path }) => path === incoming.url);
     const request = await readRequest(incoming, response);
     server.requests.push(request);
+    if (request.path.startsWith("/v1/models?") && server.models !== undefined) return listModels(request, response);
     if (wire === undefined) return refuse(response, chatWire, 404, `no such path: ${request.path}`);
     const [header, prefix] = wire.keyHeader;
     const given = String(request.headers[header] ?? "");
@@ -68,6 +71,13 @@ export async function startProviderServer(options: { readonly key?: string } = {
     const turn = typeof script === "function" ? script(request) : script.shift();
     if (turn === undefined) return refuse(response, wire, 400, "The script has ended.");
     await play(turn, wire, request, response);
+  }
+
+  function listModels({ headers }: ServerRequest, response: ServerResponse): void {
+    if (headers.authorization !== `Bearer ${key}` && headers["x-api-key"] !== key)
+      return refuse(response, chatWire, 401, `Incorrect API key provided: ${headers.authorization}.`);
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ object: "list", data: server.models?.map((id) => ({ id, object: "model" })) }));
   }
 
   async function play(turn: ServerTurn, wire: Wire, request: ServerRequest, response: ServerResponse): Promise<void> {
@@ -98,6 +108,7 @@ export async function startProviderServer(options: { readonly key?: string } = {
     key,
     requests: [],
     script: [],
+    models: undefined,
     waitUntilStuck: () => new Promise((resolve) => waiting.push(resolve)),
     async close() {
       for (const socket of sockets) socket.destroy();

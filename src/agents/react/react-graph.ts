@@ -4,8 +4,9 @@
  */
 import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import type { ModelMessage } from "../../models/model.ts";
-import type { Json } from "../../protocol/index.ts";
+import { type Json, LoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
+import { isBlank } from "../compose-question.ts";
 import { describeCut } from "../describe-cut.ts";
 import { fitResults } from "../fit-results.ts";
 import { runCalls } from "../run-calls.ts";
@@ -71,6 +72,8 @@ export function createReactGraph(context: ReactContext) {
         );
         const cut = describeCut(result.finishReason, context.stage);
         if (cut !== undefined) void node.span.emit(cut);
+        if (calls.length === 0 && isBlank(result.text) && context.answerTool === undefined)
+          reportEmpty(node, context, state.messages, result.finishReason);
         const malformed = calls.flatMap(({ callId, input, rawInput }) =>
           input === undefined ? [[callId, rawInput]] : [],
         );
@@ -154,6 +157,22 @@ function chooseTool({ answerTool, toolbox }: ReactContext, { messages }: ReactSt
 function closeOrphanedCalls(run: ReactContext["run"]): void {
   const callIds = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
   if (callIds.length > 0) run.closeCalls(callIds, { reason: "interrupted" });
+}
+
+/**
+ * Reports an answer without text and calls. The run fails, unless the user has already seen text or the result of a
+ * tool.
+ */
+function reportEmpty(
+  node: NodeContext,
+  { model: { provider, modelId }, stage }: ReactContext,
+  messages: readonly ModelMessage[],
+  finishReason: string,
+): void {
+  const message = `${provider}/${modelId} returned an empty answer (finish reason: ${finishReason})`;
+  if (messages.every(({ role }) => role === "user"))
+    throw new LoomError("model_empty", message, { provider, model: modelId, stage });
+  void node.span.emit({ type: "error", message, code: "model_empty", stage, recoverable: true });
 }
 
 function reportLimit(node: NodeContext, maxIterations: number): void {

@@ -1,14 +1,15 @@
 // Models to choose in addition to the first, and the agents created with them.
-import { describe, expect, it } from "vitest";
-import { OfflineModel } from "../../models/index.ts";
+import { describe, expect, it, vi } from "vitest";
+import { type ModelName, OfflineModel } from "../../models/index.ts";
+import { LoomError } from "../../protocol/index.ts";
 import { createAgents } from "./create-agents.ts";
 import { type AdditionalModelsOptions, openAdditionalModels } from "./additional-models.ts";
 
 async function open(options: Partial<AdditionalModelsOptions>) {
   const warnings: string[] = [];
-  const opened = await openAdditionalModels({ model: "offline", models: undefined, env: {}, ...options }, (warning) =>
-    warnings.push(warning),
-  );
+  const list = async () => [];
+  const given = { model: "offline", models: undefined, env: {}, list, ...options };
+  const opened = await openAdditionalModels(given, (warning) => warnings.push(warning));
   return { names: opened.map(({ name }) => name), models: opened.map(({ model }) => model), warnings };
 }
 
@@ -42,11 +43,34 @@ describe("additional models", () => {
     expect(warnings.join("")).not.toContain("secret");
   });
 
-  it("are limited to twenty", async () => {
-    const models = Array.from({ length: 30 }, (_, index) => `ollama/${index}`);
+  it("include what each provider with a key reports, and the provider of the first model", async () => {
+    const list = async (choice: string | ModelName) => {
+      const { provider } = choice as ModelName;
+      if (provider === "anthropic") throw new LoomError("model_failed", "The models of anthropic could not be listed");
+      return [`${provider}/a`, `${provider}/b`];
+    };
+    const env = { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "k" };
+    vi.stubEnv("OPENAI_API_KEY", "k");
+    vi.stubEnv("ANTHROPIC_API_KEY", "k");
+    const { names, warnings } = await open({ model: "ollama/b", env, list });
+    expect(names).toEqual([
+      "offline",
+      "openai/gpt-5",
+      "openai/a",
+      "openai/b",
+      "anthropic/claude-sonnet-4-5",
+      "ollama/a",
+    ]);
+    expect(warnings).toEqual(["The models of anthropic could not be listed"]);
+    expect((await open({ models: ["ollama/*"], list })).names).toEqual(["ollama/a", "ollama/b"]);
+    vi.unstubAllEnvs();
+  });
+
+  it("are limited to a hundred", async () => {
+    const models = Array.from({ length: 130 }, (_, index) => `ollama/${index}`);
     const { names, warnings } = await open({ models });
-    expect(names).toHaveLength(20);
-    expect(warnings).toEqual(["30 additional models configured; only the first 20 are served"]);
+    expect(names).toHaveLength(100);
+    expect(warnings).toEqual(["130 additional models configured; only the first 100 are served"]);
   });
 });
 

@@ -1,10 +1,10 @@
 /**
- * Lists the models available without configuration: the offline model, and one for each provider key in the
- * environment.
+ * Lists the models available without configuration: the offline model, and for each provider key in the environment
+ * its default model and all models that the provider reports.
  */
-import { listKeyedModels } from "../../models/resolve-model.ts";
+import { listKeyedModels, parseModelName } from "../../models/resolve-model.ts";
 import type { Environment } from "../find-store.ts";
 
 export function listDefaultModels(env: Environment): readonly string[] {
-  return ["offline", ...listKeyedModels(env)];
+  return ["offline", ...listKeyedModels(env).flatMap((model) => [model, `${parseModelName(model).provider}/*`])];
 }

@@ -164,7 +164,7 @@ describe("readSettings", () => {
     expect(rejection(["--models", "/x"])).toContain("is not a comma-separated list of models");
     const env = { ANTHROPIC_API_KEY: "sk-secret" };
     const printed = describeSettings(read([], env), 120, env);
-    expect(printed).toMatch(/^ {2}models +offline,anthropic\/claude-sonnet-4-5 {2}\(default\)$/m);
+    expect(printed).toMatch(/^ {2}models +offline,anthropic\/claude-sonnet-4-5,anthropic\/\* {2}\(default\)$/m);
     expect(printed).not.toContain("secret");
   });
 

@@ -212,9 +212,9 @@ export const SETTINGS = {
     ...defineOptional(
       AGENTS,
       listOf("models", isModel),
-      "additional models that users can choose, such as offline,openai/gpt-5, or none",
+      "additional models that users can choose, such as offline,openai/gpt-5, all of a provider, such as openai/*, or none",
     ),
-    defaultLabel: "`offline`, and the default model of each provider with a key",
+    defaultLabel: "`offline`, and the models that each provider with a key reports",
     findDefault: listDefaultModels,
   },
   "base-url": defineOptional(AGENTS, url, "base URL of an OpenAI-compatible provider"),
