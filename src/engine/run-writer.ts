@@ -50,6 +50,8 @@ export interface WriterOwner {
 export const FATAL: readonly ErrorCode[] = ["backlog_full", "event_too_large", "batch_too_large"];
 
 export class RunWriter {
+  /** False if the summary of `run_end` has only the counts of the caller. */
+  hasTotals = true;
   readonly #host: RunHost;
   readonly #owner: WriterOwner;
   readonly #work: OpenWork;
@@ -170,7 +172,9 @@ export class RunWriter {
     const runEnd = this.check({
       ...end,
       type: "run_end",
-      summary: { ...totals, duration_ms: Math.max(0, ts - (startedAt ?? ts)), ...end.summary },
+      ...(this.hasTotals
+        ? { summary: { ...totals, duration_ms: Math.max(0, ts - (startedAt ?? ts)), ...end.summary } }
+        : {}),
       first_event_id: firstId,
       last_event_id: sequencer.nextId + records - 1,
       frame_count: frames + records,

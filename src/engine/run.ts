@@ -387,6 +387,11 @@ export class Run {
     );
   }
 
+  /** Leaves out the totals that the run counted from the summary of its end. @internal */
+  omitTotals(): void {
+    this.#writer.hasTotals = false;
+  }
+
   /** Closes the open work of a dead process before the run continues; see `OpenWork.listClosings`. @internal */
   close(options: Omit<ClosingOptions, "now">): void {
     this.#writer.close(options);

@@ -95,7 +95,7 @@ describe("StreamingEngine", () => {
         type: "session_end",
         data: {
           status: "completed",
-          summary: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 1500, tool_calls: 1, duration_ms: 3000 },
+          summary: { total_tokens: 1500 },
         },
         metadata: metadata(8),
       },
@@ -121,7 +121,7 @@ describe("StreamingEngine", () => {
     await engine.emitToolCallEnd("t", "failed", undefined, { message: "no", code: "E1" });
     await engine.emitContent("Hello ");
     await engine.emitContent("there", "text", true);
-    await engine.emitSessionEnd("completed");
+    expect(parse(await engine.emitSessionEnd("completed"))).toMatchObject({ data: { status: "completed" } });
     const records = await expectValid(log);
     expect(typesOf(records)).toEqual([
       "run_start",
@@ -200,6 +200,8 @@ describe("StreamingEngine", () => {
     ["progress", (engine) => engine.emitToolCallProgress("t", 101), "progress"],
     ["arguments", (engine) => engine.emitToolCallStart("u", "x", "", null as never), "arguments"],
     ["content", (engine) => engine.emitContent(7 as never), "content"],
+    ["format", (engine) => engine.emitContent("x", "md" as never), "format"],
+    ["stage", (engine) => engine.emitThinking("x", "dreaming" as never), "stage"],
     ["data type", (engine) => engine.emitData("table" as never, {}), "data_type"],
     ["data", (engine) => engine.emitData("chart", [] as never), "data"],
     ["error type", (engine) => engine.emitError("bad luck" as never, "x"), "error_type"],

@@ -13,6 +13,7 @@ import { MemoryLog } from "../log/memory-log.ts";
 import type { Log, LogEntry } from "../log/log.ts";
 import { type AnyEvent, isJsonObject, type JsonObject, LoomError, type StampedRecord } from "../protocol/index.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
+import { describeValue } from "../protocol/fault.ts";
 import { checkEvent } from "./check-event.ts";
 import type { NodeRun } from "./node-run.ts";
 import type { Run } from "./run.ts";
@@ -50,6 +51,10 @@ export interface StreamingEngineOptions {
 
 /** Maximum calls that wait for the request to start; code `backlog_full`. */
 const MAX_EARLY_CALLS = 10_000;
+
+/** The values of 003 §1.3. */
+const STAGES = ["reasoning", "planning", "analyzing"] as const;
+const FORMATS = ["markdown", "text", "html"] as const;
 
 const readRecord = createRecordReader();
 
@@ -165,8 +170,10 @@ export class StreamingEngine {
   }
 
   /** Sends a piece of reasoning, which is not part of the reply. */
-  emitThinking(content: string, stage?: string): Promise<string> {
-    return this.#emit({ type: "reasoning_chunk", ...dropUndefined({ content, id: DEFAULT_NODE_NAME, stage }) });
+  emitThinking(content: string, stage?: (typeof STAGES)[number]): Promise<string> {
+    return this.#emit({ type: "reasoning_chunk", ...dropUndefined({ content, id: DEFAULT_NODE_NAME, stage }) }, () =>
+      assertOneOf("stage", STAGES, stage ?? undefined),
+    );
   }
 
   /** Starts a tool call. `toolId` must be unique within the request. */
@@ -208,8 +215,9 @@ export class StreamingEngine {
   }
 
   /** Sends a piece of the answer. */
-  emitContent(content: string, format = "markdown", isComplete = false): Promise<string> {
-    return this.#emit({ type: "message_chunk", content, id: DEFAULT_NODE_NAME, format, is_complete: isComplete });
+  emitContent(content: string, format: (typeof FORMATS)[number] = "markdown", isComplete = false): Promise<string> {
+    const event = { type: "message_chunk", content, id: DEFAULT_NODE_NAME, format, is_complete: isComplete };
+    return this.#emit(event, () => assertOneOf("format", FORMATS, format));
   }
 
   /** Sends structured data, such as a table or a chart. */
@@ -236,7 +244,10 @@ export class StreamingEngine {
     });
   }
 
-  /** Ends the request. The reply of a completed request is the content sent so far. */
+  /**
+   * Ends the request. The reply of a completed request is the content sent so far. The frame has the given summary, and
+   * nothing that the engine counted itself.
+   */
   emitSessionEnd(status: RunEndEvent["status"], summary?: RunEndEvent["summary"]): Promise<string> {
     return this.#inOrder(() => this.#end(status, summary));
   }
@@ -249,6 +260,7 @@ export class StreamingEngine {
       run.reportRejection(error);
       throw error;
     }
+    run.omitTotals();
     const totals = summary == null ? {} : { summary };
     if (status === "completed") void node.done();
     const ended =
@@ -287,8 +299,11 @@ export class StreamingEngine {
     return { run, node };
   }
 
-  #emit(event: AnyEvent): Promise<string> {
-    return this.#post(({ run, node }) => run.post(event, { nodeId: node.nodeId }));
+  #emit(event: AnyEvent, assert?: () => void): Promise<string> {
+    return this.#post(({ run, node }) => {
+      assert?.();
+      return run.post(event, { nodeId: node.nodeId });
+    });
   }
 
   #post(push: (live: { readonly run: Run; readonly node: NodeRun }) => PushResult): Promise<string> {
@@ -364,6 +379,12 @@ export class StreamingEngine {
       showWarning(error);
     }
   }
+}
+
+/** 003 defines all values. Receivers accept others, but this sender does not send them. */
+function assertOneOf(path: string, values: readonly string[], given: unknown): void {
+  if (given !== undefined && !values.includes(given as string))
+    throw invalid(path, `\`${path}\` must be ${values.join(", ")}, not ${describeValue(given)}`);
 }
 
 function invalid(path: string, message: string): LoomError {

@@ -27,6 +27,13 @@ interface EngineFold {
   readonly requestId: string;
   readonly startedAt: number;
   readonly debug: boolean;
+  /**
+   * The run has an agent, whose events leave out `stage`, `format` and `is_complete`; the frames have them. Other senders
+   * decide for themselves.
+   */
+  readonly isAgentRun: boolean;
+  /** Answer text was sent, and none of it was marked as the last piece. */
+  isAnswerOpen: boolean;
   opened: boolean;
   sequence: number;
   ts: number;
@@ -47,6 +54,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
         requestId: named?.request_id ?? envelope.run_id ?? named?.run_id ?? `req-${envelope.event_id}`,
         startedAt: envelope.ts ?? 0,
         debug,
+        isAgentRun: named?.agent !== undefined,
+        isAnswerOpen: false,
         opened: false,
         sequence: 0,
         ts: 0,
@@ -108,6 +117,14 @@ function endRun(fold: EngineFold, status: EventOf<"run_end">["status"], envelope
   return frameText(fold, "session_end", dropUndefined({ status, summary }), envelope);
 }
 
+const DEFAULT_FORMAT = "markdown";
+
+/** The stage of 003 for the thoughts of a node. */
+function findStage(node: string): "planning" | "analyzing" | "reasoning" {
+  if (/plan|expand/.test(node)) return "planning";
+  return /evaluate|judge|score/.test(node) ? "analyzing" : "reasoning";
+}
+
 /** Sends an event without a frame in 003 as application data; our decoder unwraps it. */
 function asCustomData(fold: EngineFold, event: AnyEvent, { envelope }: StampedRecord): readonly string[] {
   return [frameText(fold, "data", { data_type: "custom", data: wrapEvent(event) }, envelope)];
@@ -139,30 +156,38 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     "session_end",
     (fold, { reply }, { envelope }) => {
       const missing = fold.answered.missing(envelope.node_id, reply);
-      const text = missing === "" ? [] : [frameText(fold, "content", { content: missing }, {})];
+      const isMarked = fold.isAgentRun && (fold.isAnswerOpen || missing !== "");
+      const data = isMarked
+        ? { content: missing, format: DEFAULT_FORMAT, is_complete: true }
+        : missing === ""
+          ? undefined
+          : { content: missing };
+      const text = data === undefined ? [] : [frameText(fold, "content", data, {})];
       return [...text, endRun(fold, "completed", envelope)];
     },
     {
-      note: "the reply is the text of all `content` frames; the part that was not streamed is sent first as one frame",
+      note: "the reply is the text of all `content` frames; the part that was not streamed is sent first as one frame, which an agent's run always has, with `is_complete`",
     },
   ),
   message_chunk: carried(
     "content",
     (fold, event, { envelope }) => {
-      if (event.channel === "thought") return [frameText(fold, "thinking", { content: event.content }, envelope)];
-      fold.answered.add(envelope.node_id, event.content);
-      return [
-        frameText(
-          fold,
-          "content",
-          dropUndefined({ content: event.content, format: event.format, is_complete: event.is_complete }),
-          envelope,
-        ),
-      ];
+      const { content, channel, id, format, is_complete } = event;
+      const { isAgentRun } = fold;
+      if (channel === "thought") {
+        const stage = isAgentRun ? findStage(id) : undefined;
+        return [frameText(fold, "thinking", dropUndefined({ content, stage }), envelope)];
+      }
+      fold.answered.add(envelope.node_id, content);
+      fold.isAnswerOpen = is_complete !== true;
+      const about = isAgentRun
+        ? { format: format ?? DEFAULT_FORMAT, is_complete: is_complete ?? false }
+        : dropUndefined({ format, is_complete });
+      return [frameText(fold, "content", { content, ...about }, envelope)];
     },
     {
       lostFields: ["id", "channel"],
-      note: "sent as `thinking` on the channel `thought`",
+      note: "sent as `thinking` on the channel `thought`; in an agent's run with `stage`, or `format` and `is_complete`",
       roundTrip: ({ content, channel, format, is_complete }) =>
         channel === "thought"
           ? { type: "reasoning_chunk", content }
@@ -174,10 +199,10 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   ),
   reasoning_chunk: carried(
     "thinking",
-    (fold, { content, stage }, { envelope }) => [
+    (fold, { content, stage = fold.isAgentRun ? "reasoning" : undefined }, { envelope }) => [
       frameText(fold, "thinking", dropUndefined({ content, stage }), envelope),
     ],
-    { lostFields: ["id"] },
+    { lostFields: ["id"], note: "with the stage `reasoning` if an agent's run states none" },
   ),
   reasoning_end: omitted("003 does not mark the end of reasoning"),
   tool_call: carried(

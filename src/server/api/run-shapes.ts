@@ -238,6 +238,11 @@ export const RUN_SHAPES = {
       "Text of the message; not needed to resume with `Last-Event-ID`",
       "消息内容；使用 Last-Event-ID 续传时可省略",
     ),
+    request_id: optional(
+      string,
+      "Id chosen by the caller, on every message of the stream; default: the header `x-request-id`, or the id of the run",
+      "调用方指定的请求 ID，出现在流的每条消息中；默认为请求头 `x-request-id`，否则为运行 ID",
+    ),
     agent,
   }),
   ResumeChat: declareShape("Chat to resume", "要续传的聊天", {

@@ -353,6 +353,8 @@ export interface Chat {
   readonly session_id?: string;
   /** Text of the message; not needed to resume with `Last-Event-ID` */
   readonly content?: string;
+  /** Id chosen by the caller, on every message of the stream; default: the header `x-request-id`, or the id of the run */
+  readonly request_id?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
 }
@@ -674,7 +676,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s agent?s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),

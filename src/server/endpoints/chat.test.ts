@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
+import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { openStream } from "../../log/index.ts";
 
 interface Message {
@@ -43,6 +44,45 @@ describe("POST /api/chat", () => {
     const session = String(messages[0]?.data["session_id"]);
     const frames = (await gather(openStream(log, session, { dialect: "engine" }))).flat();
     expect(events).toEqual(frames.map(({ text, cursor }) => ({ id: cursor, data: text })));
+  });
+
+  it("sends the stage of thinking, the format of content and its last piece", async () => {
+    const script = [
+      { reasoning: "They greet me.", text: "Hm. ", calls: [{ name: "add", input: { a: 1, b: 2 }, id: "t1" }] },
+      { text: "Hello, world." },
+    ];
+    const { fetch } = await createServerFixture({ script });
+    const messages = (await readSse(await fetch("/api/chat", say({ content: "Hi" })))).map(parse);
+    const thinking = messages.filter(({ type }) => type === "thinking");
+    expect(thinking.length).toBeGreaterThan(0);
+    for (const { data } of thinking) expect(data["stage"]).toBe("reasoning");
+    const contents = messages.filter(({ type }) => type === "content").map(({ data }) => data);
+    expect(contents.map(({ content }) => content).join("")).toBe("Hm. Hello, world.");
+    for (const { format } of contents) expect(format).toBe("markdown");
+    expect(contents.map(({ is_complete }) => is_complete)).toEqual(contents.map((_, at) => at === contents.length - 1));
+    expect(messages.slice(-2).map(({ type }) => type)).toEqual(["content", "session_end"]);
+  });
+
+  it("does not mark the last piece of a run that failed", async () => {
+    const script = [{ text: "Half an", fault: { kind: "throw", after: 1 } }] as const;
+    const { fetch } = await createServerFixture({ script });
+    const messages = (await readSse(await fetch("/api/chat", say({ content: "Hi" })))).map(parse);
+    expect(messages.at(-1)).toMatchObject({ type: "session_end", data: { status: "error" } });
+    for (const { data } of messages.filter(({ type }) => type === "content")) expect(data["is_complete"]).toBe(false);
+  });
+
+  it("uses the caller's request id on every message", async () => {
+    const { fetch } = await createServerFixture({ script: () => ({ text: "Hello." }) });
+    const idsOf = async (body: object, headers: { readonly [name: string]: string } = {}) => {
+      const messages = (await readSse(await fetch("/api/chat", say({ content: "Hi", ...body }, headers)))).map(parse);
+      expect(messages[0]?.data["request_id"]).toBe(messages[0]?.metadata.request_id);
+      return [...new Set(messages.map(({ metadata }) => metadata.request_id))];
+    };
+    expect(await idsOf({ request_id: "req-1" })).toEqual(["req-1"]);
+    expect(await idsOf({}, { "x-request-id": "req-2" })).toEqual(["req-2"]);
+    expect(await idsOf({ request_id: "req-3" }, { "x-request-id": "req-4" })).toEqual(["req-3"]);
+    const [made] = await idsOf({}, { "x-request-id": "not an id" });
+    expect(made).not.toBe("not an id");
   });
 
   it("continues a session with a separate stream per message", async () => {

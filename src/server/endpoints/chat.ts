@@ -9,6 +9,7 @@ import { assertCursorOf, parseCursor } from "../../log/cursor.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, type ApiCall, defineOperation } from "../api/operation.ts";
 import type { ServerCore } from "../api/server-core.ts";
+import { isRequestId } from "../guard/is-request-id.ts";
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { deriveSessionId } from "./derive-session-id.ts";
 import { findSession } from "./find-session.ts";
@@ -34,7 +35,7 @@ const chat = defineOperation<"Empty", "Chat">({
   action: "runs.start",
   responses: { 200: ANSWER },
   async handle(core, call) {
-    const { session_id, content, agent } = call.body;
+    const { session_id, content, agent, request_id = readGivenRequestId(call.request) } = call.body;
     const cursor = readLastEventId(call.request);
     if (cursor !== undefined) {
       if (session_id === undefined)
@@ -49,7 +50,7 @@ const chat = defineOperation<"Empty", "Chat">({
     await core.authorize({ caller: call.caller, action: "runs.start", session });
     // The session may not exist yet, so check the read permission without it.
     await core.authorize({ caller: call.caller, action: "sessions.read" });
-    const named = agent === undefined ? {} : { agent };
+    const named = { ...(agent === undefined ? {} : { agent }), ...(request_id === undefined ? {} : { request_id }) };
     const run = await startRun(core, call.caller, { session, key, message: content, ...named });
     return sendRun(core, call, run, { dialect: DIALECT }, "sse");
   },
@@ -79,6 +80,12 @@ const resumeChat = defineOperation<"ResumeChat">({
     return run === undefined ? new Response(null, { status: 204 }) : sendRemaining(core, call, session, run, undefined);
   },
 });
+
+/** The caller's ID in the header. The server sends the same one back in the response. */
+function readGivenRequestId({ headers }: Request): string | undefined {
+  const given = headers.get("x-request-id");
+  return given !== null && isRequestId(given) ? given : undefined;
+}
 
 async function resumeRun(core: ServerCore, call: ApiCall<"Empty", "Chat">, session: string, cursor: string) {
   const run = await findRunAt(core, session, cursor);

@@ -1,5 +1,6 @@
 /** Headers of every response. Headers set by an endpoint take precedence. */
 import { randomUUID } from "node:crypto";
+import { isRequestId } from "../guard/is-request-id.ts";
 import type { NodeBindings } from "../api/operation.ts";
 import { SECURITY_HEADERS } from "../guard/security-headers.ts";
 
@@ -67,7 +68,7 @@ export function describePreflight(methods: string): ResponseHeaders {
 
 /** Returns the client's ID if it is short and safe for headers and logs; otherwise a new one. */
 export function readRequestId(given: string | null): string {
-  return given !== null && /^[\w.:-]{1,64}$/.test(given) ? given : randomUUID();
+  return given !== null && isRequestId(given) ? given : randomUUID();
 }
 
 function joinVary(first: string, second: string): string {
