@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Command } from "../log/log.ts";
-import type { JsonObject } from "../protocol/index.ts";
+import type { Json, JsonObject } from "../protocol/index.ts";
 import { createFaultyLog, createLog, expectValid, SESSION, typesOf } from "./sender.contract.ts";
 import { sendCommand } from "./send-command.ts";
 import { openSession } from "./session.ts";
@@ -47,6 +47,37 @@ describe("approvals", () => {
       envelope: { node_id: "run-act-1" },
       event: { type: "tool_approval_result", call_id: "c", name: "rm", decision: "approved", actor: "user:mei" },
     });
+  });
+
+  it("is refused at once, without a request, if the client that started the run cannot answer", async () => {
+    const log = await createLog();
+    const session = await openSession(log, SESSION);
+    const run = await session.startRun({ runId: "r", capabilities: ["todo"] });
+    await expect(run.requestApproval(request)).rejects.toMatchObject({ code: "approval_unavailable" });
+    expect(run.status).toBe("live");
+    await run.finish({ reply: "" });
+    const records = await expectValid(log);
+    expect(records[0]?.event).toMatchObject({ type: "run_start", capabilities: ["todo"] });
+    expect(records.map(({ event }) => event.type)).not.toContain("tool_approval");
+  });
+
+  it("reads the capabilities of a queued message, and refuses others than a list of strings", async () => {
+    const log = await createLog();
+    const unavailable = Promise.withResolvers<unknown>();
+    await openSession(log, SESSION, {
+      onRun: async (run) => {
+        await run.requestApproval(request).catch(unavailable.resolve);
+      },
+    });
+    const enqueue = (commandId: string, capabilities: Json): Command => ({
+      commandId,
+      sessionId: SESSION,
+      kind: "enqueue",
+      body: { run_id: commandId, message: "go", capabilities },
+    });
+    expect(await sendCommand(log, enqueue("bad", "approval"))).toMatchObject({ outcome: { code: "invalid_command" } });
+    await sendCommand(log, enqueue("good", []));
+    expect(await unavailable.promise).toMatchObject({ code: "approval_unavailable" });
   });
 
   it("rejects a question that is too large for a record, and the run continues", async () => {

@@ -295,6 +295,7 @@ export function readOrigin(body: JsonObject): Partial<RunOrigin> {
     reasoning: readReasoning(body),
     actor: readName(body, "actor"),
     toolRules: readRules(body),
+    capabilities: readCapabilities(body),
   } as Partial<RunOrigin>;
 }
 
@@ -302,6 +303,13 @@ function readReasoning({ reasoning }: JsonObject): ReasoningLevel | undefined {
   if (reasoning == null) return undefined;
   if (!isReasoningLevel(reasoning)) throw invalid(`\`reasoning\` must be one of ${REASONING_LEVELS.join(", ")}`);
   return reasoning;
+}
+
+function readCapabilities({ capabilities }: JsonObject): readonly string[] | undefined {
+  if (capabilities == null) return undefined;
+  if (findEventFault({ type: "run_start", capabilities }) !== undefined)
+    throw invalid("`capabilities` must be a list of strings");
+  return capabilities as readonly string[];
 }
 
 /** The tool rules of the caller, which the server sets. */

@@ -12,7 +12,7 @@ import { openSession } from "./session.ts";
 /** Runs work in a process that then dies. */
 async function die(log: Log, work: (run: Run) => Promise<unknown>, sessionId = SESSION): Promise<void> {
   const session = await openSession(log, sessionId);
-  const run = await session.startRun({ runId: "dead", message: "Hi", agent: "react" });
+  const run = await session.startRun({ runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] });
   await work(run);
   // The takeover keeps the records as they are: nothing is closed.
   await log.release(await log.acquire(sessionId, { holder: "other", ttlMs: 1, takeover: true }));
@@ -119,7 +119,7 @@ describe("a run whose process died", () => {
     await session.idle();
     expect(seen).toMatchObject({
       checkpoint: { checkpointId: "cp", step: 0 },
-      run: { runId: "dead", message: "Hi", agent: "react" },
+      run: { runId: "dead", message: "Hi", agent: "react", capabilities: ["approval"] },
     });
     expect(seen?.calls.map(({ callId, state }) => [callId, state])).toEqual([
       ["again", "started"],

@@ -89,6 +89,7 @@ export async function restoreRun(
   let attachments: EventOf<"run_start">["attachments"];
   let actor: string | undefined;
   let reasoning: ReasoningLevel | undefined;
+  let capabilities: readonly string[] | undefined;
   // Without a readable `run_start`, the run must not use any tool.
   let toolRules: ToolRules | undefined = DENY_ALL;
   for await (const page of followRecords(log, host.sessionId, { after: firstId - 1 })) {
@@ -96,7 +97,7 @@ export async function restoreRun(
       if (record.envelope.run_id !== runId) continue;
       if (record.event.type === "run_start") {
         const start = record.event as EventOf<"run_start">;
-        ({ message, attachments, actor } = start);
+        ({ message, attachments, actor, capabilities } = start);
         reasoning = isReasoningLevel(start.reasoning) ? start.reasoning : undefined;
         toolRules = readToolRules(start.tool_rules);
       }
@@ -104,7 +105,8 @@ export async function restoreRun(
       answer.add(record);
     }
   }
-  return new Run(host, { runId, requestId, agent, message, attachments, reasoning, actor, toolRules }, work, answer);
+  const origin = { runId, requestId, agent, message, attachments, reasoning, actor, toolRules, capabilities };
+  return new Run(host, origin, work, answer);
 }
 
 /** Ends a run that cannot be continued. */

@@ -42,6 +42,11 @@ export interface RunOrigin {
   readonly actor?: string | undefined;
   /** Tool rules of the run. They also apply when another process resumes it. */
   readonly toolRules?: ToolRules | undefined;
+  /**
+   * What the client that requested the run can do: `approval` if it can answer approvals. A list without it makes
+   * `requestApproval` reject with `approval_unavailable`. Default: unknown, and approvals wait for an answer.
+   */
+  readonly capabilities?: readonly string[] | undefined;
 }
 
 /** Options of `Run.emit` and `Run.post`. */

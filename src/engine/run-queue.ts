@@ -37,7 +37,8 @@ export class RunQueue {
 
   /** Adds a message to the durable queue. `turn` resolves to its run. Throws `queue_full`. */
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
-    const { runId, requestId, message, agent, source, context, attachments, reasoning, actor, toolRules } = origin;
+    const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
+    const { toolRules, capabilities } = origin;
     const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
     if (inbox.queue.length >= maxQueuedRuns)
       throw new LoomError("queue_full", `The queue is full: ${maxQueuedRuns} messages are waiting`, {
@@ -54,6 +55,7 @@ export class RunQueue {
       ...(reasoning === undefined ? {} : { reasoning }),
       ...(actor === undefined ? {} : { actor }),
       ...(toolRules === undefined ? {} : { tools: toolRules }),
+      ...(capabilities === undefined ? {} : { capabilities }),
     };
     const commandId = randomUUID();
     await log.submit({ commandId, sessionId, kind: "enqueue", body });

@@ -37,6 +37,9 @@ interface RunEnding extends Pick<ClosingOptions, "reason" | "code"> {
   readonly settle?: Settle | undefined;
 }
 
+const APPROVAL_UNAVAILABLE =
+  "This call needs the user's approval, but the user's client cannot answer approvals; it was not run";
+
 /** Event types that only the engine writes. */
 const STAMPED: ReadonlySet<string> = new Set(["run_start", "node_enter", "node_exit", "run_end", "reply"]);
 
@@ -68,6 +71,8 @@ export class Run {
   readonly actor: string | undefined;
   /** Tool rules of the run, fixed at its start. */
   readonly toolRules: ToolRules | undefined;
+  /** What the client that requested the run can do. Undefined if it is unknown. */
+  readonly capabilities: readonly string[] | undefined;
   readonly #host: RunHost;
   readonly #work: OpenWork;
   readonly #answer: AnswerText;
@@ -100,6 +105,7 @@ export class Run {
     this.reasoning = origin.reasoning;
     this.actor = origin.actor;
     this.toolRules = origin.toolRules === undefined ? undefined : copyJson(origin.toolRules);
+    this.capabilities = origin.capabilities === undefined ? undefined : [...origin.capabilities];
     this.#work = work;
     this.#answer = answer;
     const owner = {
@@ -130,6 +136,7 @@ export class Run {
         reasoning,
         actor,
         tool_rules: this.toolRules,
+        capabilities: this.capabilities,
       }),
     });
     return this.#writer.write([{ event }], {
@@ -282,11 +289,14 @@ export class Run {
 
   /**
    * Asks the user to approve a tool call. Resolves to the answer when it is durable. When called again for the same
-   * call, for example after a restart, it returns the answer that was given meanwhile or keeps waiting.
+   * call, for example after a restart, it returns the answer that was given meanwhile or keeps waiting. Rejects with
+   * `approval_unavailable`, and asks no one, if the client that requested the run cannot answer.
    */
   requestApproval(request: ApprovalRequest, { nodeId }: EmitOptions = {}): Promise<ApprovalAnswer> {
     try {
       this.#assertLive();
+      if (this.capabilities?.includes("approval") === false)
+        throw new LoomError("approval_unavailable", APPROVAL_UNAVAILABLE, { call_id: request.callId });
       return this.#approvals.request(request, nodeId);
     } catch (error) {
       return rejectHandled(error);

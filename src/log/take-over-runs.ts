@@ -46,8 +46,9 @@ export function takeOverRuns(entries: readonly LogEntry[], options: TakeOverOpti
   return entries.map((entry) => {
     const { envelope, event } = entry.record;
     if (event.type !== "run_start" || !live.has(envelope.run_id)) return entry;
-    const { actor: before, tool_rules: own, ...start } = event as RunStartEvent;
-    if (before === actor && toolRules === undefined) return entry;
+    // The capabilities are those of the client that started the run, not of the one that takes it over.
+    const { actor: before, tool_rules: own, capabilities, ...start } = event as RunStartEvent;
+    if (before === actor && toolRules === undefined && capabilities === undefined) return entry;
     const tool_rules = joinToolRules(readToolRules(own), toolRules);
     const given = { ...(actor === undefined ? {} : { actor }), ...(tool_rules === undefined ? {} : { tool_rules }) };
     return createEntry({ envelope, event: { ...start, ...given } });

@@ -32,6 +32,8 @@ export interface RunStartEvent {
   readonly actor?: string;
   /** Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied */
   readonly tool_rules?: JsonObject;
+  /** What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait */
+  readonly capabilities?: readonly string[];
 }
 
 /** A node run started (001 §4.2). */
@@ -645,7 +647,7 @@ export interface LoomEventMap {
 
 /** Forms by type, as strings. */
 export const LOOM_EVENT_FORMS = {
-  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m",
+  "run_start": "001 §4.2>#run_id?s message?s agent?s contiguous?b source?=execute|stream request_id?s context?m attachments?[{blob_id:s name?s media_type:s bytes:i0} reasoning?~auto|off|low|medium|high actor?s tool_rules?m capabilities?[s",
   "node_enter": "001 §4.2>TaskStart#id:s parent?s",
   "node_exit": "001 §4.2>TaskEnd#id:s result:/Ok{Err:s}",
   "message_chunk": "001 §4.2>Messages#content:s id:s channel?=answer|thought format?~markdown|text|html is_complete?b",

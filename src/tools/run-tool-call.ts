@@ -19,7 +19,7 @@ import { describeFailure } from "./describe-failure.ts";
 import { reserveBytes } from "./write-budget.ts";
 import { readArguments } from "./read-arguments.ts";
 import { DEFAULT_LIMITS } from "./tool-limits.ts";
-import type { ToolHost } from "./tool-host.ts";
+import type { ToolApprovalAnswer, ToolHost } from "./tool-host.ts";
 import { ToolOutput } from "./tool-output.ts";
 import { asToolResult } from "./tool-result.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -107,17 +107,15 @@ async function checkAndApprove(
   }
   // The caller has stopped waiting, so do not ask the user.
   host.signal.throwIfAborted();
-  const {
-    decision,
-    arguments: approved,
-    reason,
-    code,
-  } = await host.requestApproval({
-    callId,
-    name,
-    arguments: requested,
-    ...(tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs }),
-  });
+  const expiry = tool.approvalMs === undefined ? {} : { expiresInMs: tool.approvalMs };
+  let answer: ToolApprovalAnswer;
+  try {
+    answer = await host.requestApproval({ callId, name, arguments: requested, ...expiry });
+  } catch (error) {
+    if (!isLoomError(error, "approval_unavailable")) throw error;
+    return { ok: false, ending: refuse("approval_unavailable", `${error.message}. Continue without it.`) };
+  }
+  const { decision, arguments: approved, reason, code } = answer;
   const why = reason === undefined || reason.trim() === "" ? "" : ` Reason: ${shorten(reason.toWellFormed(), 2000)}`;
   if (decision === "expired")
     return {

@@ -19,7 +19,10 @@ export interface ToolHost {
   emit(event: LoomEvent): void | PromiseLike<unknown>;
   /** Resolves when the log has room. */
   ready(): Promise<void>;
-  /** Asks the user for approval, or returns the answer given before a restart. */
+  /**
+   * Asks the user for approval, or returns the answer given before a restart. Rejects with `approval_unavailable` if the
+   * user cannot be asked; the call then ends with that code.
+   */
   requestApproval(request: ToolApprovalRequest): Promise<ToolApprovalAnswer>;
   /** Returns what the log knows about a call of a run that resumes after its process died. */
   recall?(callId: string): RecalledCall | undefined;

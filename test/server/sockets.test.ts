@@ -4,7 +4,10 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Run } from "../../src/engine/index.ts";
 import { MemoryLog, openStream } from "../../src/log/index.ts";
 import { createEntry } from "../../src/log/entry.ts";
+import { agent } from "../../src/agents/index.ts";
+import { ScriptedModel } from "../../src/models/scripted-model.ts";
 import { LoomError } from "../../src/protocol/index.ts";
+import { defineTool, describeInput } from "../../src/tools/index.ts";
 import { gather, makeRun, overrideLog, writeRecords } from "../log-sessions.ts";
 import { checkLumine, isDoneFrame, echoMessage, createSocketFixture } from "./socket-fixture.ts";
 
@@ -471,7 +474,7 @@ describe("the Lumine socket", () => {
     });
     const client = fixture.connect(`${LUMINE}?session_id=s`);
     await client.opened();
-    client.send({ content: "remove it" });
+    client.send({ content: "remove it", capabilities: ["approval"] });
     await client.until(({ status }) => status === "awaiting_approval");
     client.send({ type: "tool_approval", tool_use_id: "none", decision: "approved" });
     await client.until(({ code }) => code === "unknown_call");
@@ -485,6 +488,36 @@ describe("the Lumine socket", () => {
     expect(checkLumine(client.texts)).toEqual([]);
     const ours = client.texts.filter((text) => !text.includes('"status":"refused"')).slice(0, -2);
     expect(ours).toEqual(await fixture.list("s"));
+  });
+
+  it("refuses a call that needs approval at once if the message does not declare that its client can answer", async () => {
+    const call = { name: "remove", input: {}, id: "call-1" };
+    const remove = defineTool({
+      name: "remove",
+      description: "Removes.",
+      input: describeInput<object>({ type: "object", properties: {} }),
+      approval: "always",
+      execute: () => "removed",
+    });
+    const remover = agent({
+      model: new ScriptedModel([{ calls: [call] }, { text: "没有删除。" }]),
+      tools: [remove],
+    });
+    const fixture = await createSocketFixture({
+      play: async (run) => {
+        await remover.executeRun(fixture.log, run);
+      },
+    });
+    const client = fixture.connect(LUMINE);
+    await client.opened();
+    client.send({ content: "删除文件" });
+    await client.done();
+    const [used, refused, ...rest] = client.frames().slice(1);
+    expect(used).toMatchObject({ type: "tool_use", status: "running" });
+    expect(refused).toMatchObject({ type: "tool_result", status: "error", code: "approval_unavailable" });
+    expect(refused?.["error"]).toBe("该工具需要审批，但当前应用无法答复审批，工具未执行");
+    expect(rest.map(({ type }) => type)).not.toContain("error");
+    expect(rest.at(-1)).toMatchObject({ content: "[DONE]", status: null });
   });
 
   it("authorizes the session of every socket and request", async () => {

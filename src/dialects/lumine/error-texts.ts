@@ -47,6 +47,10 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   unknown_tool: { zh: "没有该工具，未执行" },
   invalid_arguments: { zh: "工具参数无效，未执行" },
   approval_expired: { zh: "审批已过期，工具未执行" },
+  approval_unavailable: {
+    en: "This tool needs your approval, but this application cannot answer approvals; the tool was not run",
+    zh: "该工具需要审批，但当前应用无法答复审批，工具未执行",
+  },
   approval_mismatch: { zh: "审批与调用不符，工具未执行" },
   path_refused: { zh: "不允许访问该路径" },
   url_refused: { zh: "不允许访问该网址" },

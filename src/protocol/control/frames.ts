@@ -131,6 +131,11 @@ export const UP_FRAMES = {
       "Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist",
       "消息附带的文件，最多 20 个；文件不存在时命令被拒绝，错误码为 `unknown_blob`",
     ),
+    capabilities: optional(
+      listOf(string),
+      "What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once (default: they wait for an answer)",
+      "客户端的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会立即被拒绝（默认等待答复）",
+    ),
   }),
   cancel: frame("Cancels a run, even if it has not started yet", "取消运行，包括尚未开始的运行", {
     id: commandId,

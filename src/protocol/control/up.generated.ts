@@ -66,6 +66,8 @@ export interface RunControl {
   readonly context?: JsonObject;
   /** Files attached to the message, at most 20; fails with `unknown_blob` if one does not exist */
   readonly attachments?: readonly { readonly blob_id: string; readonly name?: string }[];
+  /** What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once (default: they wait for an answer) */
+  readonly capabilities?: readonly string[];
 }
 
 /** Cancels a run, even if it has not started yet (`WS /v1/ws`). */
@@ -151,7 +153,7 @@ export interface UpFrameMap {
 export const UP_FRAME_FORMS = {
   "subscribe": "`WS /v1/ws`#session:s dialect?s modes?[s strict?b after?s skip?i0 of?s follow?b limit?i0",
   "unsubscribe": "`WS /v1/ws`#session:s dialect?s",
-  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s}",
+  "run": "`WS /v1/ws`#session:s message:s agent?s run_id?s reasoning?=auto|off|low|medium|high when_busy?=enqueue|reject|interrupt request_id?s context?m attachments?[{blob_id:s name?s} capabilities?[s",
   "cancel": "`WS /v1/ws`#session:s run_id:s reason?s",
   "approve": "`WS /v1/ws`#session:s call_id:s run_id?s decision:=approved|rejected arguments?m digest?s reason?s",
   "todo": "`WS /v1/ws`#session:s list_id:s item_id:s completed?b text?s",

@@ -70,6 +70,11 @@ export const run_start = defineEvent({
       "Permissions by tool name, with `*` for all other tools: `allow`, `ask` or `deny`; if a value is invalid, all tools are denied",
       "按工具名设置的权限，`*` 表示其余工具：`allow`、`ask` 或 `deny`；只要有一个值无效，所有工具都会被拒绝",
     ),
+    capabilities: additional(
+      listOf(string),
+      "What the client that started the run declared: `approval` if it can answer tool approvals. Calls that need one are refused if the list lacks it; without the list they wait",
+      "启动运行的客户端所声明的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会被拒绝；没有列表时，调用会等待",
+    ),
   },
 });
 

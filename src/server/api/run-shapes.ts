@@ -244,6 +244,11 @@ export const RUN_SHAPES = {
       "调用方指定的请求 ID，出现在流的每条消息中；默认为请求头 `x-request-id`，否则为运行 ID",
     ),
     agent,
+    capabilities: optional(
+      listOf(string),
+      "What the client can do: `approval` if it can answer tool approvals. Without it, calls that need one are refused at once",
+      "客户端的能力：`approval` 表示可以答复工具审批。未声明时，需要审批的调用会立即被拒绝",
+    ),
   }),
   ResumeChat: declareShape("Chat to resume", "要续传的聊天", {
     session_id: required(string, "Id of the session", "会话 ID"),

@@ -357,6 +357,8 @@ export interface Chat {
   readonly request_id?: string;
   /** Name of the agent; default: the server's default agent */
   readonly agent?: string;
+  /** What the client can do: `approval` if it can answer tool approvals. Without it, calls that need one are refused at once */
+  readonly capabilities?: readonly string[];
 }
 
 /** Chat to resume (HTTP). */
@@ -676,7 +678,7 @@ export const API_FORMS: { readonly [N in ApiShapeName]: Form } = {
   ChangeTodo: parseForm("HTTP#completed?b text?s"),
   Agents: parseForm("HTTP#agents:[{name:s kind:s is_adaptive?b description?s model?s tools:[s is_default:b}"),
   Models: parseForm("HTTP#providers:[{name:s model?s needs_key:b key_variable?s has_key:b is_offline:b in_use:b} models:[s"),
-  Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s"),
+  Chat: parseForm("HTTP#session_id?s content?s request_id?s agent?s capabilities?[s"),
   ResumeChat: parseForm("HTTP#session_id:s run?s"),
   IngestQuery: parseForm("HTTP#dialect?=auto|loom|export|engine|lumine|stream-event framing?=auto|ndjson|sse when_taken?=rename|refuse"),
   IngestResult: parseForm("HTTP#session_id:s dialect:s frames:i0 runs:[{run_id:s status:=live|completed|error|cancelled code?s first_event_id:i0 last_event_id:i0} warnings:[{line:i0 rule:s message:s} warning_count:i0"),

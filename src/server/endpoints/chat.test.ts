@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { followSse, readSse, createServerFixture, type SseEvent } from "../../../test/server/server-fixture.ts";
 import { gather } from "../../../test/log-sessions.ts";
-import { ENCODER_VERSION } from "../../log/cursor.ts";
 import { openStream } from "../../log/index.ts";
 
 interface Message {
@@ -92,6 +91,29 @@ describe("POST /api/chat", () => {
     expect(second[0]).toMatchObject({ type: "session_start", data: { session_id: "s" }, metadata: { sequence: 0 } });
     expect(second.filter(({ type }) => type === "session_end")).toHaveLength(1);
     expect(await ask("GET", "/v1/sessions/s/runs")).toHaveProperty("runs.length", 2);
+  });
+
+  it("refuses a call that needs approval at once, unless the request declares that its client can answer", async () => {
+    const turns = [{ calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] }, { text: "Done." }];
+    const { fetch, ask } = await createServerFixture({ script: [...turns, ...turns] });
+    const silent = (await readSse(await fetch("/api/chat", say({ session_id: "a", content: "Remove x" })))).map(parse);
+    expect(silent.filter(({ type }) => type === "data")).toEqual([]);
+    expect(silent.find(({ type }) => type === "tool_call_end")?.data).toMatchObject({
+      status: "failed",
+      error: { code: "approval_unavailable", message: expect.stringContaining("cannot answer approvals") as unknown },
+    });
+    expect(silent.at(-1)?.data["status"]).toBe("completed");
+
+    const capable = { session_id: "b", content: "Remove x", capabilities: ["approval"] };
+    const types: unknown[] = [];
+    for await (const event of followSse(await fetch("/api/chat", say(capable)))) {
+      const { type, data } = parse(event);
+      // The answer is sent as `data` too.
+      const isRequest = type === "data" && !types.includes("data");
+      types.push(type, data["status"]);
+      if (isRequest) await ask("POST", "/v1/sessions/b/approvals/t1", { decision: "approved" });
+    }
+    expect(types).toEqual(expect.arrayContaining(["data", "tool_call_end", "success", "completed"]));
   });
 
   it("resumes after any message without starting a run", async () => {

@@ -35,7 +35,7 @@ const chat = defineOperation<"Empty", "Chat">({
   action: "runs.start",
   responses: { 200: ANSWER },
   async handle(core, call) {
-    const { session_id, content, agent, request_id = readGivenRequestId(call.request) } = call.body;
+    const { session_id, content, agent, request_id = readGivenRequestId(call.request), capabilities = [] } = call.body;
     const cursor = readLastEventId(call.request);
     if (cursor !== undefined) {
       if (session_id === undefined)
@@ -51,7 +51,7 @@ const chat = defineOperation<"Empty", "Chat">({
     // The session may not exist yet, so check the read permission without it.
     await core.authorize({ caller: call.caller, action: "sessions.read" });
     const named = { ...(agent === undefined ? {} : { agent }), ...(request_id === undefined ? {} : { request_id }) };
-    const run = await startRun(core, call.caller, { session, key, message: content, ...named });
+    const run = await startRun(core, call.caller, { session, key, message: content, capabilities, ...named });
     return sendRun(core, call, run, { dialect: DIALECT }, "sse");
   },
 });

@@ -181,6 +181,7 @@ export class LumineConnection {
     content,
     session = this.#latestSession,
     agent,
+    capabilities,
   }: Extract<LumineInput, { readonly kind: "message" }>): void {
     try {
       assertName("session", session);
@@ -203,7 +204,7 @@ export class LumineConnection {
     }
     this.#latestSession = session;
     const commandId = randomUUID();
-    const run = { type: "run", id: commandId, session, message: content } as const;
+    const run = { type: "run", id: commandId, session, message: content, capabilities } as const;
     // Submitted in the order they arrived, even when authorization is slow.
     const response = this.#submitted.then(() =>
       this.#runCommand("runs.start", { ...run, ...(agent === undefined ? {} : { agent }) }),

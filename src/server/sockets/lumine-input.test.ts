@@ -6,14 +6,14 @@ const read = (frame: unknown) => readLumineInput(JSON.stringify(frame), 1000);
 
 describe("the input of a Lumine client", () => {
   it.each([
-    [{ content: "Hi" }, { kind: "message", content: "Hi" }],
+    [{ content: "Hi" }, { kind: "message", content: "Hi", capabilities: [] }],
     [
-      { content: " Hi\n", session_id: "s", agent: "tot", more: 1 },
-      { kind: "message", content: " Hi\n", session: "s", agent: "tot" },
+      { content: " Hi\n", session_id: "s", agent: "tot", capabilities: ["approval"], more: 1 },
+      { kind: "message", content: " Hi\n", session: "s", agent: "tot", capabilities: ["approval"] },
     ],
     [
-      { type: "message", content: "Hi", session_id: null, agent: "" },
-      { kind: "message", content: "Hi" },
+      { type: "message", content: "Hi", session_id: null, agent: "", capabilities: null },
+      { kind: "message", content: "Hi", capabilities: [] },
     ],
     [
       { type: "todo_update", list_id: "l", item_id: "i", completed: true, text: null },
@@ -50,6 +50,8 @@ describe("the input of a Lumine client", () => {
     [{ type: "todo_update", list_id: "l", completed: true }, false],
     [{ type: "todo_update", list_id: "l", item_id: "i", completed: "yes" }, false],
     [{ type: "todo_update", list_id: "l", item_id: "i", text: 1 }, false],
+    [{ content: "Hi", capabilities: "approval" }, true],
+    [{ content: "Hi", capabilities: [1] }, true],
     [{ type: "tool_approval", tool_use_id: "c", decision: "maybe" }, false],
     [{ type: "tool_approval", tool_use_id: "c", decision: "approved", args: [] }, false],
     [{ type: "tool_approval", decision: "approved" }, false],

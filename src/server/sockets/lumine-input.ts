@@ -1,6 +1,6 @@
 /** Parses what a Lumine (004) client sends: a message, a to-do update, a tool approval or a cancel. */
 import type { ControlCommand } from "../../protocol/control/index.ts";
-import { isJsonObject, type JsonObject, LoomError } from "../../protocol/index.ts";
+import { isJsonObject, type Json, type JsonObject, LoomError } from "../../protocol/index.ts";
 
 type WithoutAddress<C> = C extends { readonly id: string; readonly session: string }
   ? Omit<C, "id" | "session">
@@ -10,7 +10,14 @@ type WithoutAddress<C> = C extends { readonly id: string; readonly session: stri
 export type LumineCommand = WithoutAddress<Extract<ControlCommand, { readonly type: "todo" | "approve" }>>;
 
 export type LumineInput =
-  | { readonly kind: "message"; readonly content: string; readonly session?: string; readonly agent?: string }
+  | {
+      readonly kind: "message";
+      readonly content: string;
+      readonly session?: string;
+      readonly agent?: string;
+      /** What the client can do: `approval` if it can answer tool approvals. */
+      readonly capabilities: readonly string[];
+    }
   | { readonly kind: "command"; readonly command: LumineCommand; readonly session?: string }
   | { readonly kind: "cancel"; readonly reason?: string }
   /** `isRequest`: the client waits for `[DONE]`. */
@@ -88,9 +95,15 @@ function read(frame: JsonObject): LumineInput {
       if (typeof content !== "string") throw invalid("`content` must be a string");
       if (content.trim() === "") throw invalid("`content` must not be empty");
       const agent = readText(frame, "agent");
-      return { kind: "message", content, ...about, ...(agent === undefined ? {} : { agent }) };
+      const capabilities = frame["capabilities"] ?? [];
+      if (!isTextList(capabilities)) throw invalid("`capabilities` must be a list of strings");
+      return { kind: "message", content, ...about, ...(agent === undefined ? {} : { agent }), capabilities };
     }
   }
+}
+
+function isTextList(value: Json): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
 }
 
 function parse(text: string): JsonObject {
