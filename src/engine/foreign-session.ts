@@ -18,6 +18,7 @@ import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
 import { assertName } from "../log/rules.ts";
 import {
   type AnyEvent,
+  type Envelope,
   type EventOf,
   type EventRecord,
   isKnownEvent,
@@ -25,6 +26,7 @@ import {
   LoomError,
 } from "../protocol/index.ts";
 import { repairJson } from "../protocol/json.ts";
+import { matchRun, runKey, type RunSource } from "../protocol/match-run.ts";
 import { isTerminal, mayLackRun } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
@@ -75,6 +77,8 @@ export interface ForeignRun {
 }
 
 interface OpenForeignRun extends ForeignRun {
+  /** Session and run ID in the incoming records, which may be absent. */
+  readonly source: RunSource;
   readonly requestId: string | undefined;
   readonly work: OpenWork;
   readonly texts: TextJoiner;
@@ -102,8 +106,8 @@ export class ForeignSession {
   readonly #host: RunHost;
   readonly #now: () => number;
   readonly #stop = new AbortController();
-  /** Keyed by the run ID in the incoming records, which may be absent. */
-  readonly #open = new Map<string | undefined, OpenForeignRun>();
+  /** Keyed by session and run ID in the incoming records; see `runKey`. */
+  readonly #open = new Map<string, OpenForeignRun>();
   readonly #runs: ForeignRun[] = [];
   readonly #names = new Set<string>();
   #lastTs: number;
@@ -194,21 +198,32 @@ export class ForeignSession {
       event: checked,
       ...(isPlain ? {} : { extras }),
     };
-    let run = this.#open.get(name);
+    let run = this.#find(envelope, checked);
     // Without run IDs, a second `run_start` begins another run.
     if (run !== undefined && name === undefined && checked.type === "run_start") {
       this.#failRun(run, { message: "The next run started before this one ended", code: "stream_cut" });
       run = undefined;
     }
-    if (run === undefined && name === undefined && (mayLackRun(checked) || !isKnownEvent(checked)))
-      this.#sequencer.push([draft], { ts });
-    else this.#writeToRun(name, run ?? (await this.#begin(name, checked)), draft, ts);
+    if (run === undefined && mayBeRunless(name, checked)) this.#sequencer.push([draft], { ts });
+    else
+      this.#writeToRun(run ?? (await this.#begin({ sessionId: envelope.session_id, runId: name }, checked)), draft, ts);
   }
 
-  #writeToRun(name: string | undefined, run: OpenForeignRun, draft: EventDraft, ts: number): void {
+  /** Finds the open run of a record. Throws `invalid_event` if it may belong to several. */
+  #find(envelope: Envelope, event: AnyEvent): OpenForeignRun | undefined {
+    const run = this.#open.get(runKey(envelope.session_id, envelope.run_id));
+    if (run !== undefined || event.type === "run_start" || mayBeRunless(envelope.run_id, event)) return run;
+    const sources = [...this.#open.values()].map((open) => ({ ...open.source, open }));
+    const match = matchRun(envelope, sources);
+    if (match === "several")
+      throw new LoomError("invalid_event", `\`${event.type}\` may belong to several runs; it needs a session_id`);
+    return match?.open;
+  }
+
+  #writeToRun(run: OpenForeignRun, draft: EventDraft, ts: number): void {
     this.#stop.signal.throwIfAborted();
     const { nodeId } = draft;
-    for (const rest of run.texts.endedBy(draft.event, nodeId)) this.#writeToRun(name, run, rest, ts);
+    for (const rest of run.texts.endedBy(draft.event, nodeId)) this.#writeToRun(run, rest, ts);
     const joined = run.texts.join(draft.event, nodeId);
     const named = { ...draft, runId: run.runId, event: this.#setActor(renameRun(joined, run.runId)) };
     const isFirst = run.work.frames === 0 && run.ending === undefined;
@@ -219,7 +234,7 @@ export class ForeignSession {
     }
     const drafts = run.ending === undefined ? [own] : [run.ending, own];
     const counted = drafts.map((each) => ({ ...each, event: this.#setCounts(each.event, run, drafts.length) }));
-    const { lastId } = this.#push(name, run, counted, ts);
+    const { lastId } = this.#push(run, counted, ts);
     run.ending = undefined;
     run.lastId = lastId;
     for (const [index, { event, nodeId: node_id }] of counted.entries()) {
@@ -230,7 +245,7 @@ export class ForeignSession {
     const end = own.event.type === "run_end" ? (own.event as EventOf<"run_end">) : undefined;
     run.status = end?.status ?? "completed";
     if (end?.code !== undefined) run.code = end.code;
-    this.#open.delete(name);
+    this.#open.delete(keyOf(run));
   }
 
   #setActor(event: AnyEvent): AnyEvent {
@@ -239,12 +254,12 @@ export class ForeignSession {
   }
 
   /** Removes a run whose first record cannot be written. */
-  #push(name: string | undefined, run: OpenForeignRun, drafts: readonly EventDraft[], ts: number): PushResult {
+  #push(run: OpenForeignRun, drafts: readonly EventDraft[], ts: number): PushResult {
     try {
       return this.#sequencer.push(drafts, { ts });
     } catch (error) {
       if (run.work.frames === 0) {
-        this.#open.delete(name);
+        this.#open.delete(keyOf(run));
         this.#runs.splice(this.#runs.indexOf(run), 1);
       }
       throw error;
@@ -263,12 +278,12 @@ export class ForeignSession {
     };
   }
 
-  async #begin(name: string | undefined, event: AnyEvent): Promise<OpenForeignRun> {
+  async #begin(source: RunSource, event: AnyEvent): Promise<OpenForeignRun> {
     if (this.#runs.length >= MAX_RUNS)
       throw new LoomError("too_many_open", `The request has more than ${MAX_RUNS} runs`);
     // A dialect without an envelope may name the run only in its `run_start`.
     const runId = await this.#findName(
-      name ?? (event.type === "run_start" ? (event as EventOf<"run_start">).run_id : undefined),
+      source.runId ?? (event.type === "run_start" ? (event as EventOf<"run_start">).run_id : undefined),
     );
     // This session is the only writer, so the run ID is still free.
     const firstId = this.#sequencer.nextId;
@@ -278,12 +293,13 @@ export class ForeignSession {
       status: "live",
       firstId,
       lastId: firstId,
+      source,
       requestId,
       work: new OpenWork(),
       texts: new TextJoiner(),
       ending: undefined,
     };
-    this.#open.set(name, run);
+    this.#open.set(keyOf(run), run);
     this.#runs.push(run);
     this.#names.add(runId);
     this.#cancels.check();
@@ -339,11 +355,7 @@ export class ForeignSession {
     run.status = status;
     if (code !== undefined) run.code = code;
     run.lastId = this.#sequencer.nextId - 1;
-    for (const [name, open] of this.#open) {
-      if (open !== run) continue;
-      this.#open.delete(name);
-      return;
-    }
+    this.#open.delete(keyOf(run));
   }
 
   #asRun({ runId, requestId, work }: OpenForeignRun): Run {
@@ -404,6 +416,15 @@ async function acquireIdle(log: Log, sessionId: string, options: ForeignSessionO
 
 function runLiveError(run_id: string): LoomError {
   return new LoomError("run_live", "Another run is live", { run_id });
+}
+
+function keyOf({ source }: OpenForeignRun): string {
+  return runKey(source.sessionId, source.runId);
+}
+
+/** True for a record without run ID that can happen outside a run. */
+function mayBeRunless(runId: string | undefined, event: AnyEvent): boolean {
+  return runId === undefined && (mayLackRun(event) || !isKnownEvent(event));
 }
 
 function renameRun(event: AnyEvent, runId: string): AnyEvent {

@@ -26,6 +26,14 @@ export const LIFECYCLE_RULES = {
     section: "001 §4.2",
     about: { en: "A run has no `run_start`", zh: "运行没有 `run_start`" },
   },
+  "session-unmatched": {
+    level: "error",
+    section: "001 §2",
+    about: {
+      en: "A frame without `session_id` may belong to several runs",
+      zh: "没有 `session_id` 的帧可能属于多个运行",
+    },
+  },
   "run-start-node-id": {
     level: "warning",
     section: "001 §2",

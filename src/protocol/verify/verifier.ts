@@ -3,6 +3,7 @@
  * reports every broken rule. Memory is bounded, regardless of the length of the stream.
  */
 import { BoundedMap } from "../bounded-map.ts";
+import { matchRun, runKey, type RunSource } from "../match-run.ts";
 import type { EventOf, EventRecord } from "../record.ts";
 import { isKnownEvent, isTerminal, mayLackRun } from "../record.ts";
 import { createIssueFactory, type Issue } from "../rules.ts";
@@ -43,14 +44,8 @@ interface SessionState {
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-interface CheckedRun {
-  readonly sessionId: string | undefined;
+interface CheckedRun extends RunSource {
   readonly run: RunChecker;
-}
-
-/** Different pairs have different keys. */
-function liveKey(session: string | undefined, run: string | undefined): string {
-  return `${session?.length ?? "-"}:${session ?? ""}${run === undefined ? "-" : `:${run}`}`;
 }
 
 /** Per session. */
@@ -86,24 +81,26 @@ export class Verifier {
     const session = this.#sessions.getOrCreate(record.envelope.session_id ?? "", () => this.#openSession());
     checkIds(session, record, report);
     checkTodos(session, record, report);
-    const run = this.#runOf(session, record, report);
-    if (run === undefined) return issues;
+    const checked = this.#runOf(session, record, report);
+    if (checked === undefined) return issues;
+    const { run, sessionId } = checked;
     const before = { spans: run.spans.count, calls: run.tools.count, tokens: run.tokens };
     run.check(record, report);
     this.totals.spans += run.spans.count - before.spans;
     this.totals.toolCalls += run.tools.count - before.calls;
     this.totals.tokens += run.tokens - before.tokens;
     if (isTerminal(record.event)) {
-      this.#live.delete(liveKey(record.envelope.session_id, run.id));
-      if (run.id !== undefined) session.ended.set(run.id, true);
-      session.sealed = run.started;
+      this.#live.delete(runKey(sessionId, run.id));
+      const own = this.#sessions.getOrCreate(sessionId ?? "", () => this.#openSession());
+      if (run.id !== undefined) own.ended.set(run.id, true);
+      own.sealed = run.started;
     }
     return issues;
   }
 
   /** Runs that have not ended. At the end of a stream, these were cut off. */
   *liveRuns(): Generator<{ readonly sessionId: string | undefined; readonly runId: string | undefined }> {
-    for (const { sessionId, run } of this.#live.values()) yield { sessionId, runId: run.id };
+    for (const { sessionId, runId } of this.#live.values()) yield { sessionId, runId };
   }
 
   #openSession(): SessionState {
@@ -118,20 +115,27 @@ export class Verifier {
     };
   }
 
-  #runOf(session: SessionState, { envelope, event }: EventRecord, report: IssueReporter): RunChecker | undefined {
+  #runOf(session: SessionState, { envelope, event }: EventRecord, report: IssueReporter): CheckedRun | undefined {
     const id = envelope.run_id;
-    const key = liveKey(envelope.session_id, id);
-    const live = this.#live.get(key)?.run;
+    const key = runKey(envelope.session_id, id);
+    const live = this.#live.get(key);
     const starts = event.type === "run_start";
+    const mayBeRunless = id === undefined && (mayLackRun(event) || !isKnownEvent(event));
+    const match = live !== undefined || starts || mayBeRunless ? undefined : matchRun(envelope, this.#live.values());
+    if (match === "several") {
+      report("session-unmatched", `\`${event.type}\` may belong to several runs; it needs a session_id`);
+      return undefined;
+    }
+    if (match !== undefined) return match;
     if (live !== undefined) {
       // A second `run_start` without a run ID starts another run; the previous one never ended.
-      if (!(starts && id === undefined && live.started)) return live;
+      if (!(starts && id === undefined && live.run.started)) return live;
       report("run-unended", "the previous run has no reply");
     } else if (id !== undefined && session.ended.get(id) !== undefined && !starts) {
       report("after-reply", `run ${id} has ended`);
       return undefined;
     } else if (id === undefined && !starts) {
-      if (mayLackRun(event) || !isKnownEvent(event)) return undefined;
+      if (mayBeRunless) return undefined;
       if (session.sealed) {
         report("after-reply", `\`${event.type}\` follows the end of the run without a new run_start`);
         return undefined;
@@ -141,8 +145,9 @@ export class Verifier {
     if (starts) session.sealed = false;
     const run = new RunChecker(id, starts, this.#options.expectsToolStart);
     this.totals.runs++;
-    this.#live.set(key, { sessionId: envelope.session_id, run });
-    return run;
+    const checked = { sessionId: envelope.session_id, runId: id, run };
+    this.#live.set(key, checked);
+    return checked;
   }
 }
 

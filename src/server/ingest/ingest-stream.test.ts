@@ -5,7 +5,7 @@ import { overrideLog } from "../../../test/log-sessions.ts";
 import { createStreamCheck, DIALECTS } from "../../dialects/index.ts";
 import { openSession } from "../../engine/index.ts";
 import { ForeignSession } from "../../engine/foreign-session.ts";
-import { forkSession, type Log, MemoryLog } from "../../log/index.ts";
+import { forkSession, listCheckpoints, type Log, MemoryLog } from "../../log/index.ts";
 import { ingestStream, type IngestOptions } from "./ingest-stream.ts";
 
 const utf8 = new TextEncoder();
@@ -191,4 +191,107 @@ test("a failing log ends the ingest and releases the session", async () => {
   });
   await expect(ingest(log, [], { body, report })).rejects.toMatchObject({ code: "store_failed" });
   expect((await log.getSession("s"))?.holder).toBeUndefined();
+});
+
+const lines = (...frames: readonly object[]) => frames.map((frame) => `${JSON.stringify(frame)}\n`);
+
+/** The texts of the stored runs, by run ID. */
+async function readTexts(log: Log): Promise<{ readonly [runId: string]: readonly unknown[] }> {
+  const { records } = await log.read("s", { after: 0 });
+  const texts: { [runId: string]: unknown[] } = {};
+  for (const { envelope, event } of records) {
+    const { message, content, reply } = event as unknown as { readonly [field: string]: unknown };
+    (texts[envelope.run_id ?? ""] ??= []).push(message ?? content ?? reply);
+  }
+  return texts;
+}
+
+test("assigns records without run IDs to the runs of their sessions", async () => {
+  const log = new MemoryLog();
+  const { runs } = await ingest(
+    log,
+    lines(
+      { session_id: "a", type: "run_start", message: "A?" },
+      { session_id: "b", type: "run_start", message: "B?" },
+      { session_id: "a", type: "message_chunk", content: "A", id: "think" },
+      { session_id: "b", type: "message_chunk", content: "B", id: "think" },
+      { session_id: "b", reply: "B" },
+      { session_id: "a", reply: "A" },
+    ),
+  );
+  expect(runs.map(({ status }) => status)).toEqual(["completed", "completed"]);
+  expect(Object.values(await readTexts(log))).toEqual([
+    ["A?", "A", "A"],
+    ["B?", "B", "B"],
+  ]);
+});
+
+test("keeps runs of two sessions apart that have the same ID", async () => {
+  const log = new MemoryLog();
+  await ingest(
+    log,
+    lines(
+      { session_id: "a", run_id: "r", type: "run_start", message: "A?" },
+      { session_id: "b", run_id: "r", type: "run_start", message: "B?" },
+      { session_id: "a", run_id: "r", reply: "A" },
+      { session_id: "b", reply: "B" },
+    ),
+  );
+  expect(Object.values(await readTexts(log))).toEqual([
+    ["A?", "A"],
+    ["B?", "B"],
+  ]);
+});
+
+test("assigns a record without session to the only run that matches", async () => {
+  const log = new MemoryLog();
+  const { runs } = await ingest(
+    log,
+    lines(
+      { session_id: "a", type: "run_start", message: "A?" },
+      { type: "message_chunk", content: "A", id: "think" },
+      { reply: "A" },
+      { session_id: "a", run_id: "r1", type: "run_start", message: "1?" },
+      { session_id: "b", run_id: "r2", type: "run_start", message: "2?" },
+      { run_id: "r2", reply: "2" },
+      { run_id: "r1", reply: "1" },
+    ),
+  );
+  expect(runs.map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
+  expect(Object.values(await readTexts(log))).toEqual([
+    ["A?", "A", "A"],
+    ["1?", "1"],
+    ["2?", "2"],
+  ]);
+});
+
+test("refuses a record that may belong to several runs, with its line and rule", async () => {
+  const log = new MemoryLog();
+  const going = ingest(
+    log,
+    lines(
+      { session_id: "a", type: "run_start", message: "A?" },
+      { session_id: "b", type: "run_start", message: "B?" },
+      { reply: "A" },
+    ),
+  );
+  const details = { line: 3, rule: "session-unmatched", accepted: 2 };
+  await expect(going).rejects.toMatchObject({ code: "ingest_invalid", details });
+  const runs = await log.listRuns("s");
+  expect(runs.map(({ status }) => status)).toEqual(["error", "error"]);
+});
+
+test("accepts a checkpoint with a numeric time and a step that is a text", async () => {
+  const log = new MemoryLog();
+  const checkpoint = { checkpoint_id: "c", timestamp: 1718000000, step: "plan", state: {} };
+  const { warningCount } = await ingest(
+    log,
+    lines(
+      { session_id: "a", event_id: 1, type: "run_start" },
+      { session_id: "a", event_id: 2, type: "checkpoint", ...checkpoint, thread_id: "a", checkpoint_ns: "" },
+      { session_id: "a", event_id: 3, reply: "A" },
+    ),
+  );
+  expect(warningCount).toBe(0);
+  expect(await listCheckpoints(log, "s")).toMatchObject([{ timestamp: 1718000000, step: "plan" }]);
 });
