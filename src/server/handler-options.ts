@@ -38,6 +38,11 @@ export interface LoomHandlerOptions {
    */
   readonly origins?: readonly string[] | undefined;
   /**
+   * Allow pages of this machine (localhost, 127.0.0.1, [::1]) on any port, such as a development server. Any program on
+   * this machine can serve such a page. Default: false.
+   */
+  readonly devOrigins?: boolean | undefined;
+  /**
    * `Host` headers that are accepted, with the port unless it is the default one. Default: any host.
    * `startLoomServer` accepts loopback names and its own host in addition, and by default only those.
    */
@@ -63,7 +68,7 @@ export interface LoomHandlerOptions {
   readonly onError?: ((error: unknown, errorId: string) => void) | undefined;
   /**
    * Receives a notice when a request is rejected for its host or origin, with the option that would allow it; the same
-   * notice at most once a minute. Default: none.
+   * notice at most once a minute. Default: a process warning.
    */
   readonly notify?: Notify | undefined;
   /** Include stack traces in the dialect `engine`. For development only. Default: false. */
@@ -103,6 +108,7 @@ const CHECKS: { readonly [name in keyof Required<LoomHandlerOptions>]: Check } =
   knowledge: [(value) => hasMethods(value, "list", "search", "addBytes", "removeDocument"), "a knowledge base"],
   limits: [isObject, "an object of limits by name"],
   origins: [(value) => isListOf(value, isOrigin), 'a list of exact origins like "https://app.example.com"'],
+  devOrigins: [isBoolean, "true or false"],
   hosts: [(value) => isListOf(value, isHost), 'a list of hosts like "example.com" or "example.com:8080"'],
   trustedProxies: [(value) => isListOf(value, isText), "a list of IP addresses and CIDR ranges"],
   auth: [isAuth, "an object with `credentials` or `jwt`"],

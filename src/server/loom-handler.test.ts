@@ -166,6 +166,22 @@ describe("requests", () => {
     );
   });
 
+  it("from pages of this machine are accepted with `devOrigins`, and otherwise refused with a warning", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    onTestFinished(() => warn.mockRestore());
+    const headers = { origin: "http://localhost:5173", host: "localhost:10338" };
+    const url = "http://localhost:10338/version";
+    const good = await createHandler({ devOrigins: true }).fetch(new Request(url, { headers }));
+    expect(good.headers.get("access-control-allow-origin")).toBe("http://localhost:5173");
+    expect(warn).not.toHaveBeenCalled();
+    const bad = await createHandler({}).fetch(new Request(url, { headers }));
+    expect(bad.status).toBe(403);
+    expect(await bad.json()).toMatchObject({ code: "forbidden", detail: expect.stringContaining("--dev-origins") });
+    expect(warn.mock.calls.map(([message]) => message)).toEqual([
+      'Rejected a request: origin "http://localhost:5173" is not allowed; to allow it, add "http://localhost:5173" to the option `origins`',
+    ]);
+  });
+
   it("from other origins are accepted only if allowed", async () => {
     const handler = createHandler({ origins: ["https://app.example.com"] });
     const good = await ask(handler, "/version", { headers: { origin: "https://app.example.com" } });

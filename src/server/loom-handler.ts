@@ -14,6 +14,7 @@ import { createAccess } from "./auth/create-access.ts";
 import { OPEN_ACCESS } from "./auth/open-access.ts";
 import type { Authorize } from "./auth/authorize.ts";
 import { createGuard } from "./guard/create-guard.ts";
+import { warnOfNotice } from "./guard/notice.ts";
 import { readHost } from "./guard/read-request-info.ts";
 import { readProxies } from "./guard/read-proxies.ts";
 import { checkHandlerOptions, type LoomHandlerOptions } from "./handler-options.ts";
@@ -96,7 +97,7 @@ export function readHosts(hosts: readonly string[]): Set<string> {
  * `startLoomServer` knows them only after it listens.
  */
 export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<string> | undefined): LoomHandler {
-  const { origins = [], trustedProxies = [], page, images = true } = options;
+  const { origins = [], devOrigins = false, notify = warnOfNotice, trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
   const state = { isReady: false };
   const reporter = new ErrorReporter(options.onError);
@@ -109,9 +110,9 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const pipeline: RequestPipeline = {
     core,
     app: createApp(core, { operations, page, socketPaths: SOCKET_PATHS }),
-    guard: createGuard({ hosts, origins: new Set(origins), notify: options.notify }),
+    guard: createGuard({ hosts, origins: new Set(origins), devOrigins, notify }),
     proxies: readProxies(trustedProxies),
-    variesByOrigin: origins.length > 0,
+    variesByOrigin: devOrigins || origins.length > 0,
   };
   const sockets = createSockets(core);
   const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(pipeline, request, env);

@@ -462,6 +462,29 @@ describe("the Lumine socket", () => {
     expect(await fixture.log.listRuns("s")).toHaveLength(1);
   });
 
+  it("shows a live run to a client that reconnects with only the session, and then answers its message", async () => {
+    const gate = createGate();
+    const fixture = await createSocketFixture({ play: gate.play });
+    const first = fixture.connect(`${LUMINE}?session_id=s`);
+    await first.opened();
+    first.send({ content: "wait" });
+    await first.until(({ content }) => content === "first ");
+    first.ws.terminate();
+    const again = fixture.connect(`${LUMINE}?session_id=s`);
+    await again.until(({ content }) => content === "first ");
+    again.send({ content: "next" });
+    gate.open();
+    await again.done(2);
+    expect(again.texts.slice(1)).toEqual(await fixture.list("s"));
+    expect(checkLumine(again.texts)).toEqual([]);
+    // Nothing is repeated when no run is live.
+    const late = fixture.connect(`${LUMINE}?session_id=s`);
+    await late.count(1);
+    late.send({ content: "third" });
+    await late.done();
+    expect(late.frames().filter(({ type }) => type === "session_id")).toHaveLength(2);
+  });
+
   it("handles tool approvals and refuses unknown calls", async () => {
     const fixture = await createSocketFixture({
       play: async (run, message) => {

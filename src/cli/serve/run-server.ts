@@ -97,6 +97,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
     ...(resources.knowledge === undefined ? {} : { knowledge: resources.knowledge }),
     limits,
     origins: values.origins,
+    devOrigins: values["dev-origins"],
     hosts: values.hosts,
     trustedProxies: values["trusted-proxies"],
     ...(auth.options === undefined ? {} : { auth: auth.options }),

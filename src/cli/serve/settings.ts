@@ -135,6 +135,12 @@ export const SETTINGS = {
     [],
     "web origins that may call the API, such as https://app.example.com",
   ),
+  "dev-origins": define(
+    ADDRESS,
+    toggle,
+    false,
+    "allow pages of this machine on any port, such as a development server",
+  ),
   "trusted-proxies": define(
     ADDRESS,
     listOf("IP addresses, CIDR ranges or the word loopback", isProxy),

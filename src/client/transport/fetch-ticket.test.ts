@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { RecordingSink } from "../../../test/client/recording-sink.ts";
 import type { StreamOutcome } from "../transport.ts";
 import { fetchTicket } from "./fetch-ticket.ts";
@@ -148,9 +148,10 @@ describe("a socket with a token", () => {
   ])("checks the sign-in of a page with a cookie when it does not open: %s", async (_what, body, expected) => {
     sockets = [];
     const asked: string[] = [];
-    const fetch = async ({ url }: Request): Promise<Response> => {
-      asked.push(url);
+    const fetch = async ({ url, method }: Request): Promise<Response> => {
+      asked.push(`${method} ${url}`);
       if (body instanceof Error) throw body;
+      if (method === "OPTIONS") return new Response(null, { status: 204 });
       return Response.json(body);
     };
     const options = { url: "ws://host/v1/ws", WebSocket: FakeSocket, usesCookie: true, fetch };
@@ -163,7 +164,50 @@ describe("a socket with a token", () => {
     await settle();
     sockets[0]?.end(1006, "");
     expect(await outcome).toMatchObject(expected);
-    expect(asked).toEqual(["http://host/v1/auth"]);
+    const get = body instanceof Error ? [] : ["GET http://host/v1/auth"];
+    expect(asked).toEqual(["OPTIONS http://host/v1/auth", ...get]);
+    transport.close();
+  });
+
+  it("is refused at once with the server's text if the server rejects the page's origin", async () => {
+    sockets = [];
+    const detail = "Requests from pages of this origin are not allowed; add it to --origins";
+    const fetch = async ({ method }: Request): Promise<Response> =>
+      method === "OPTIONS" ? Response.json({ code: "forbidden", detail }, { status: 403 }) : Response.json({});
+    const transport = createWebSocketTransport({
+      url: "ws://host/v1/ws",
+      WebSocket: FakeSocket,
+      usesCookie: true,
+      fetch,
+    });
+    const outcome = transport.open(
+      { session: "a", dialect: "loom", from: {}, follow: true },
+      new RecordingSink(),
+      NEVER,
+    );
+    await settle();
+    sockets[0]?.end(1006, "");
+    expect(await outcome).toMatchObject({ kind: "refused", code: "forbidden", message: detail });
+    transport.close();
+  });
+
+  it.each([
+    ["http://localhost:5173", true],
+    ["http://host", false],
+  ])("names the settings if it does not open for a page of %s: %s", async (origin, isNamed) => {
+    sockets = [];
+    vi.stubGlobal("location", new URL(`${origin}/`));
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const transport = createWebSocketTransport({ url: "ws://host/v1/ws", WebSocket: FakeSocket });
+    const outcome = transport.open(
+      { session: "a", dialect: "loom", from: {}, follow: true },
+      new RecordingSink(),
+      NEVER,
+    );
+    await settle();
+    sockets[0]?.end(1006, "");
+    const { kind, message } = (await outcome) as { readonly kind: string; readonly message: string };
+    expect([kind, message.includes("--dev-origins")]).toEqual(["lost", isNamed]);
     transport.close();
   });
 

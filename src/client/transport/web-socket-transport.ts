@@ -127,7 +127,8 @@ class SocketLink implements ControlLink {
       // The error event has no details; the close event that follows has.
       socket.addEventListener("error", () => undefined);
       socket.addEventListener("close", ({ code, reason }) => {
-        const what = `The socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}`;
+        const isOtherSite = this.#queued !== undefined && isOtherOrigin(address);
+        const what = `The socket was closed with code ${code}${reason === "" ? "" : `: ${reason}`}${isOtherSite ? OTHER_ORIGIN : ""}`;
         // With a token the refusal may be outdated; fetching the next ticket shows whether the token is valid.
         const isFinal = code === POLICY_VIOLATION && token === undefined;
         if (isFinal) this.#fail(readRefusal({ code: reason.split(" ", 1)[0], message: what }, what));
@@ -180,4 +181,14 @@ class SocketLink implements ControlLink {
     this.close();
     this.#events.lost(why);
   }
+}
+
+const OTHER_ORIGIN =
+  "; the server is not running, or does not allow pages of this origin: see its settings --origins and --dev-origins";
+
+/** Whether this page and the server have different origins. Browsers do not tell such a page why a socket failed. */
+function isOtherOrigin(socketUrl: string): boolean {
+  const { location } = globalThis;
+  const url = location === undefined ? null : URL.parse(socketUrl, location.href);
+  return url !== null && url.origin.replace(/^ws/, "http") !== location?.origin;
 }

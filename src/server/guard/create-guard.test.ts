@@ -14,15 +14,16 @@ interface Case {
   readonly proxies?: readonly string[];
   readonly context?: Partial<GuardContext>;
   readonly hosts?: ReadonlySet<string> | undefined;
+  readonly devOrigins?: boolean;
 }
 
 /** Returns the origin for CORS, "" if there is none, or the error code. */
-function check({ headers, peer, proxies = [], context, ...rest }: Case): string {
+function check({ headers, peer, proxies = [], context, devOrigins, ...rest }: Case): string {
   const hosts = "hosts" in rest ? rest.hosts : HOSTS;
   const url = new URL("http://10.1.1.1/v1/sessions");
   const caller = readRequestInfo({ headers: new Headers(headers), url, peer }, readProxies(proxies));
   try {
-    return createGuard({ hosts, origins: ORIGINS }).admit(caller, { isPage: false, ...context }) ?? "";
+    return createGuard({ hosts, origins: ORIGINS, devOrigins }).admit(caller, { isPage: false, ...context }) ?? "";
   } catch (error) {
     return isLoomError(error) ? error.code : "thrown";
   }
@@ -219,6 +220,26 @@ describe("the guard", () => {
   });
 });
 
+describe("devOrigins", () => {
+  it.each([
+    ["http://localhost:5173", "localhost:10338", "http://localhost:5173"],
+    ["http://127.0.0.1:5173", "localhost:10338", "http://127.0.0.1:5173"],
+    ["https://[::1]:8443", "[::1]:10338", "https://[::1]:8443"],
+    ["http://localhost", "127.0.0.1:10338", "http://localhost"],
+    ["https://app.example.com", "localhost:10338", "https://app.example.com"],
+    ["http://localhost.evil.example:5173", "localhost:10338", "forbidden"],
+    ["http://evil.example", "localhost:10338", "forbidden"],
+    ["http://127.0.0.1.evil.example", "localhost:10338", "forbidden"],
+    ["http://localhost:5173/", "localhost:10338", "forbidden"],
+    ["null", "localhost:10338", "forbidden"],
+    // Under its public name, the server is not a development server of this machine.
+    ["http://localhost:5173", "loom.example.com", "forbidden"],
+  ])("a page of %s calls %s: %j", (origin, host, answer) => {
+    expect(check({ headers: { host, origin }, devOrigins: true })).toBe(answer);
+    if (origin !== "https://app.example.com") expect(check({ headers: { host, origin } })).toBe("forbidden");
+  });
+});
+
 describe("notices", () => {
   const rejectAll = (callers: readonly { readonly [name: string]: string }[], hosts: ReadonlySet<string> = HOSTS) => {
     const notices: Notice[] = [];
@@ -235,7 +256,20 @@ describe("notices", () => {
     return { notices, messages };
   };
 
-  it("name the missing option to the operator only", () => {
+  it("name the setting to the client, but no allowed name", () => {
+    const { messages } = rejectAll([
+      { ...ownHost, origin: "http://localhost:5173" },
+      { ...ownHost, origin: "https://new.example.com" },
+    ]);
+    expect(messages).toEqual([
+      expect.stringMatching(/--dev-origins.*`devOrigins`.*--origins/),
+      expect.stringMatching(/--origins.*`origins`/),
+    ]);
+    expect(messages[1]).not.toContain("dev-origins");
+    expect(messages.join(" ")).not.toContain("example.com");
+  });
+
+  it("name the value to allow to the operator only", () => {
     const { notices, messages } = rejectAll([
       { host: "loom.lan:10338" },
       { ...ownHost, origin: "https://new.example.com" },

@@ -2,8 +2,8 @@
  * Checks the `Host` and `Origin` of every request before authentication, against cross-site requests and DNS rebinding.
  * Names are compared exactly, as browsers write them.
  *
- * Invariant: a rejected request reaches no endpoint and opens no socket. The client does not learn which names are
- * allowed; the operator receives a notice.
+ * Invariant: a rejected request reaches no endpoint and opens no socket. The client learns which option decides, but not
+ * which names are allowed; the operator receives a notice.
  */
 import { LoomError } from "../../protocol/index.ts";
 import { limitNotices, type Notice, type Notify } from "./notice.ts";
@@ -14,6 +14,8 @@ export interface GuardOptions {
   readonly hosts: ReadonlySet<string> | undefined;
   /** Other origins whose pages may call the server. */
   readonly origins: ReadonlySet<string>;
+  /** Whether pages of this machine, on any port, may call the server under its loopback names. For development. */
+  readonly devOrigins?: boolean | undefined;
   /** Receives a notice for each rejected name, at most once per minute. */
   readonly notify?: Notify | undefined;
 }
@@ -34,7 +36,7 @@ export interface Guard {
 
 const MAX_SHOWN = 200;
 
-export function createGuard({ hosts, origins, notify }: GuardOptions): Guard {
+export function createGuard({ hosts, origins, devOrigins = false, notify }: GuardOptions): Guard {
   const report = notify === undefined ? undefined : limitNotices(notify);
   const isKnown = (host: string, local: string | undefined): boolean =>
     hosts === undefined ? isValidHost(host) : hosts.has(host) || host === local;
@@ -52,8 +54,14 @@ export function createGuard({ hosts, origins, notify }: GuardOptions): Guard {
       }
       if (origins.has(origin)) return origin;
       if (origin === caller.origin) return undefined;
+      const isLocal = isLoopbackUrl(origin) && isLoopbackUrl(caller.origin);
+      if (isLocal && devOrigins) return origin;
       report?.(describeOrigin(origin));
-      throw refuse("Requests from pages of this origin are not allowed; the server's log says how to allow it");
+      throw refuse(
+        isLocal
+          ? "Requests from pages of this origin are not allowed; set --dev-origins (option `devOrigins`) to allow pages of this machine, or add the origin to --origins (option `origins`)"
+          : "Requests from pages of this origin are not allowed; add it to --origins (option `origins`) to allow it",
+      );
     },
   };
 }
@@ -63,6 +71,13 @@ function listHosts({ directHost, host, url }: CheckedRequestInfo, { target }: Gu
   const names = new Set([directHost, host]);
   if (target !== undefined) names.add(readHost(target, url.protocol.slice(0, -1)));
   return names;
+}
+
+/** Whether this is an http origin of this machine, with any port. */
+function isLoopbackUrl(origin: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null || url.origin !== origin || !/^https?:$/.test(url.protocol)) return false;
+  return ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
 }
 
 /** Browsers send `Sec-Fetch-Site` even if they omit the origin. */

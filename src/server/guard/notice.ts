@@ -14,6 +14,13 @@ export interface Notice {
 /** Receives notices of rejected requests. */
 export type Notify = (notice: Notice) => void;
 
+/** Shows a notice as a process warning: the default of a handler. */
+export function warnOfNotice({ kind, name, option, allow }: Notice): void {
+  const header = kind === "host_refused" ? "host" : "origin";
+  const hint = allow === undefined ? "" : `; to allow it, add ${JSON.stringify(allow)} to the option \`${option}\``;
+  process.emitWarning(`Rejected a request: ${header} ${JSON.stringify(name)} is not allowed${hint}`, { type: "loom" });
+}
+
 export interface NotifyLimits {
   /** Time between two notices for one name, in milliseconds. Default: 60,000. */
   readonly everyMs?: number;

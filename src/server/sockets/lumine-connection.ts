@@ -5,7 +5,7 @@
  *
  *     open ──▶ greeted ──▶ message ──▶ message ──▶ …    each message: session_id, the frames of one run, [DONE]
  *                │
- *                └─(after, skip, follow)─▶ relay ──▶ message ──▶ …
+ *                └─(after, skip, follow, live run)─▶ relay ──▶ message ──▶ …
  *
  * Invariants:
  * - The frames of a run are sent byte for byte as in the stream of the session, in order, each once. The greeting of a
@@ -112,7 +112,8 @@ export class LumineConnection {
       isGreeted = true;
       if (start.error !== undefined) throw start.error;
       if (info === undefined && isResumed) throw unknownSession(session);
-      if (info !== undefined && (isResumed || follow))
+      // A client that only names the session sees a run that is live or waiting.
+      if (info !== undefined && (isResumed || follow || !(await isSessionIdle(log, session))))
         await this.#startRelay(await resolveLumineStart(log, session, start));
     } catch (error) {
       if (!isGreeted) this.#sender.greet(session, true);
