@@ -67,16 +67,21 @@ export interface FrameNumber {
 export const PLAIN_FRAMES: FrameTraits = { readSession: () => undefined, unnamed: "current" };
 
 /**
- * Computes a cheap fingerprint from the time and from the length and first character of the content. Equal frames
- * always have equal fingerprints; different frames nearly always have different ones.
+ * Computes a cheap fingerprint from the time and the beginning of the content. Equal frames always have equal
+ * fingerprints; different frames nearly always have different ones, even without a time, which 001 does not have.
  */
 export function computeFingerprint(ts: unknown, payload: JsonObject): number {
-  const text =
-    payload["content"] ?? payload["arguments_delta"] ?? payload["reply"] ?? payload["run_id"] ?? payload["id"];
+  // Only `run_start` has the run ID in its payload. Elsewhere it is in the envelope, which a record has separately.
+  const name = payload["type"] === "run_start" ? (payload["run_id"] ?? payload["message"]) : payload["id"];
+  const text = payload["content"] ?? payload["arguments_delta"] ?? payload["reply"] ?? name;
   const time = typeof ts === "number" ? ts % 1e9 : 0;
-  return typeof text === "string"
-    ? time * 1e6 + (text.length % 1e4) * 100 + (text.charCodeAt(0) % 100 || 0)
-    : time * 1e6;
+  let hash = 0;
+  if (typeof text === "string") {
+    hash = text.length;
+    for (let at = Math.min(hash, 64); at-- > 0;) hash = Math.imul(hash, 31) + text.charCodeAt(at);
+  }
+  // 30 bits of time and 22 bits of content, an integer that a number represents exactly.
+  return time * 2 ** 22 + (hash & 0x3fffff);
 }
 
 /** Returns the number of an event, its event ID, or undefined if it has none. */

@@ -73,6 +73,25 @@ describe("reused names", () => {
     });
   });
 
+  // 001 has no times, so only the content tells two frames with one number apart.
+  it("two runs with the same numbers are a conflict, even if they look alike and have no times", () => {
+    const makeTimeless = (run: string, answer: string): string[] =>
+      [
+        { event_id: 1, type: "run_start", run_id: run, message: "Hi" },
+        { node_id: "run-think-1", event_id: 2, type: "node_enter", id: "think" },
+        { node_id: "run-think-1", event_id: 3, type: "message_chunk", content: answer, id: "think" },
+        { node_id: "run-think-1", event_id: 4, type: "node_exit", id: "think", result: "Ok" },
+        { node_id: "run-think-1", event_id: 5, reply: answer },
+      ].map((frame) => JSON.stringify({ session_id: "s", ...frame }));
+    const first = makeTimeless("run-1", "Yes");
+    for (const [index, text] of [...makeTimeless("run-2", "Yes"), ...makeTimeless("run-1", "Yet")].entries()) {
+      const isSame = first.includes(text);
+      expect(receive([...first, text])[0]?.state, String(index)).toMatchObject(
+        isSame ? { status: "complete" } : { status: "gap", reason: { code: "id_conflict" } },
+      );
+    }
+  });
+
   it("a request ID may be reused after a long request", () => {
     const long = makeRequest(
       "s",
