@@ -109,6 +109,26 @@ describe("StreamingEngine", () => {
     expect(frames.flatMap((frame) => check.check(frame).issues)).toEqual([]);
   });
 
+  it("uses the defaults of the specification", async () => {
+    const { engine } = await start();
+    const frames = [
+      await engine.emitThinking("a"),
+      await engine.emitContent("b"),
+      await engine.emitData("chart", { a: 1 }),
+      await engine.emitError("system", "c"),
+      await engine.emitToolCallStart("t", "tool", "d", {}),
+      await engine.emitToolCallEnd("t", "success"),
+    ];
+    expect(frames.map((frame) => parse(frame)["data"])).toEqual([
+      { content: "a" },
+      { content: "b", format: "markdown", is_complete: false },
+      { data_type: "chart", data: { a: 1 } },
+      { error_type: "system", message: "c", recoverable: false },
+      { tool_id: "t", tool_name: "tool", description: "d", arguments: {} },
+      { tool_id: "t", status: "success" },
+    ]);
+  });
+
   it("writes the records of an agent", async () => {
     const log = await createFaultyLog();
     const { engine } = await start({ log });
