@@ -53,6 +53,8 @@ const UNTYPED: { readonly [field: string]: unknown } = {
   checkpoint_id: "c",
   timestamp: "2026-01-01T00:00:00Z",
   step: 0,
+  thread_id: "s",
+  checkpoint_ns: "",
   node_count: 1,
   edge_count: 0,
   node_ids: ["a"],
@@ -119,14 +121,40 @@ describe("001", () => {
   test("every frame has session_id and event_id, and event_id increases from 1 (§7.1)", () => {
     for (const { name, encodings } of RUNS.filter(({ name }) => name.startsWith("agent-"))) {
       const frames = (encodings["loom"] ?? []).flat() as readonly JsonObject[];
-      expect(
-        frames.map(({ event_id }) => event_id),
-        name,
-      ).toEqual(frames.map((_, index) => index + 1));
+      let last = 0;
+      for (const { event_id, prev_event_id = (event_id as number) - 1 } of frames) {
+        // A frame names its predecessor if frames between them are not sent.
+        expect(prev_event_id, name).toBe(last);
+        last = event_id as number;
+      }
       expect(new Set(frames.map(({ session_id }) => session_id)).size, name).toBe(1);
       expect(frames[0]?.["session_id"], name).toBeTypeOf("string");
     }
   });
+});
+
+test("001: a checkpoint has all six fields, and checkpoint_ns is empty at the root", () => {
+  const checkpoints = RUNS.filter(({ name }) => name.startsWith("agent-"))
+    .flatMap(({ encodings }) => (encodings["loom"] ?? []).flat() as readonly JsonObject[])
+    .filter(({ type }) => type === "checkpoint");
+  const table = 'checkpoint_id: any, timestamp: any, step: any, state: any, thread_id: any, checkpoint_ns: ""';
+  for (const checkpoint of checkpoints) expect(findDifference(table, checkpoint)).toBeUndefined();
+  expect(checkpoints.length).toBeGreaterThan(5);
+});
+
+test("001: updates has the whole state after the merge, as the snapshot of the step shows", () => {
+  let compared = 0;
+  for (const { name, encodings } of RUNS.filter((run) => run.name.startsWith("agent-"))) {
+    let merged: unknown[] = [];
+    for (const { type, state } of (encodings["loom"] ?? []).flat() as readonly JsonObject[]) {
+      if (type === "updates") merged.push(state);
+      if (type !== "values" && type !== "checkpoint") continue;
+      if (merged.length === 1) expect(merged[0], name).toEqual(state);
+      compared += merged.length === 1 ? 1 : 0;
+      merged = [];
+    }
+  }
+  expect(compared).toBeGreaterThan(5);
 });
 
 describe("002", () => {
