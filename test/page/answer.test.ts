@@ -52,6 +52,16 @@ describe.skipIf(!hasChromium)("an answer on the page (skipped without Chromium)"
     await findAnswer(page, language).getByText("Of another model.").waitFor();
     const calls = (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "llm_start");
     expect(calls).toMatchObject([{ model: "openai/gpt-test" }]);
+    // A language model can reason; the offline model has no such setting.
+    const [reasoning, auto, high] = language === "en" ? ["Reasoning: ", "Auto", "High"] : ["推理：", "自动", "高"];
+    await page.getByRole("button", { name: `${reasoning}${auto}` }).click();
+    await page.getByRole("menuitemradio", { name: high, exact: true }).click();
+    await page.getByRole("button", { name: `${reasoning}${high}` }).waitFor();
+    await sendMessage(page, "And now?", language);
+    await page.getByText("Of another model.").nth(1).waitFor();
+    const starts = (await readEvents(fixture, readSessionId(page))).filter(({ type }) => type === "run_start");
+    expect(starts.map((start) => (start as { readonly reasoning?: string }).reasoning)).toEqual([undefined, "high"]);
+    expect(other.requests.at(-1)).toMatchObject({ reasoning: "high" });
     // The choice is kept, and the model has no note.
     await page.getByRole("button", { name: `${label}openai/gpt-test` }).click();
     await page.getByRole("menuitemradio", { name: offline, checked: false }).waitFor();

@@ -1,15 +1,17 @@
-/** Menus that choose the agent kind and the model. */
+/** Menus that choose the agent kind, the model and how much it reasons. */
 import { type ReactNode, useMemo } from "react";
 import { Badge, Icon, useWords } from "loom-agent/react";
 import { Menu } from "../shell/menu.tsx";
 import { usePage, usePageState } from "../shell/page-context.tsx";
 import { findAgent, listAgentOptions } from "../store/agents.ts";
 import type { PageState } from "../store/page-state.ts";
+import { type PageSettings, REASONING_LEVELS } from "../store/settings.ts";
 import { COMPOSER_WORDS, describeKind } from "./composer-words.ts";
 
 const selectAgents = ({ agents }: PageState): PageState["agents"] => agents;
 const selectModels = ({ models }: PageState): PageState["models"] => models;
 const selectKind = ({ settings }: PageState): string | undefined => settings.kind;
+const selectReasoning = ({ settings }: PageState): PageSettings["reasoning"] => settings.reasoning;
 const selectModel = ({ settings }: PageState): string | undefined => settings.model;
 
 export function Pickers(): ReactNode {
@@ -41,6 +43,7 @@ export function Pickers(): ReactNode {
         models={chosen.option.agents.flatMap((agent) => (agent.model === undefined ? [] : [agent.model]))}
         chosen={chosen.agent.model}
       />
+      <ReasoningPicker model={chosen.agent.model} />
     </>
   );
 }
@@ -77,6 +80,31 @@ function ModelPicker({
       ) : (
         <span className="page-picker-name">{chosen.replace(/^[^/]+\//, "")}</span>
       )}
+    </Menu>
+  );
+}
+
+/** Not for the offline model, which does not reason. */
+function ReasoningPicker({ model }: { readonly model: string | undefined }): ReactNode {
+  const words = useWords(COMPOSER_WORDS);
+  const page = usePage();
+  const known = usePageState(selectModels);
+  const chosen = usePageState(selectReasoning);
+  if (model === undefined || isOfflineModel(model, known)) return null;
+  const name = words[chosen ?? "auto"];
+  return (
+    <Menu
+      label={words.reasoning(name)}
+      side="above"
+      items={REASONING_LEVELS.map((reasoning) => ({
+        key: reasoning,
+        label: words[reasoning],
+        isChosen: reasoning === (chosen ?? "auto"),
+        onSelect: () => page.dispatch({ type: "reasoning/chosen", reasoning }),
+      }))}
+    >
+      <Icon name="think" />
+      <span className="page-picker-name">{name}</span>
     </Menu>
   );
 }

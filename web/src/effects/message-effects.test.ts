@@ -34,6 +34,17 @@ describe("a message", () => {
     expect(context.store.getSnapshot().composing.drafts.size).toBe(0);
   });
 
+  it("is sent with the chosen reasoning", async () => {
+    const { context, effects } = setUp();
+    context.store.dispatch({ type: "reasoning/chosen", reasoning: "high" });
+    context.store.dispatch({ type: "draft/typed", session: "", text: "hello" });
+    effects.sendDraft();
+    await settle();
+    expect(context.calls).toMatchObject([
+      ["run", expect.any(String) as string, { message: "hello", reasoning: "high" }],
+    ]);
+  });
+
   it("is not sent if it is empty or an upload is running", () => {
     const { context, effects } = setUp();
     context.store.dispatch({ type: "draft/typed", session: "", text: " \n" });

@@ -40,13 +40,14 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
   const { store } = context;
 
   const deliver = async (session: string, message: WaitingMessage): Promise<void> => {
-    const { commandId, runId, text, agent, files } = message;
+    const { commandId, runId, text, agent, reasoning, files } = message;
     const outcome = await context.connectionTo(session).run({
       id: commandId,
       message: text,
       run_id: runId,
       when_busy: "enqueue",
       ...(agent === undefined ? {} : { agent }),
+      ...(reasoning === undefined ? {} : { reasoning }),
       ...(files.length === 0 ? {} : { attachments: files }),
     });
     if (outcome.kind === "accepted") store.dispatch({ type: "message/updated", session, runId, status: "queued" });
@@ -68,11 +69,13 @@ export function createMessageEffects(context: EffectContext): MessageEffects {
     { text, files, agent }: { readonly text: string; readonly files: readonly MessageFile[]; readonly agent?: string },
     { clearsDraft = false }: { readonly clearsDraft?: boolean } = {},
   ): void => {
+    const { reasoning } = store.getSnapshot().settings;
     const message: WaitingMessage = {
       commandId: context.createId(),
       runId: context.createId(),
       text,
       ...(agent === undefined ? {} : { agent }),
+      ...(reasoning === undefined ? {} : { reasoning }),
       files,
       status: "sending",
     };

@@ -3,6 +3,7 @@
  * session without an ID uses the empty key.
  */
 import type { Blob as BlobInfo, SessionDetails } from "loom-agent/server";
+import type { PageSettings } from "./settings.ts";
 
 export interface Attachment {
   readonly id: string;
@@ -31,6 +32,7 @@ export interface WaitingMessage {
   readonly runId: string;
   readonly text: string;
   readonly agent?: string;
+  readonly reasoning?: PageSettings["reasoning"];
   readonly files: readonly MessageFile[];
   /** `sending`: not confirmed; `queued`: waits for a run to end; `failed`: not delivered or refused. */
   readonly status: "sending" | "queued" | "withdrawing" | "failed";

@@ -77,6 +77,7 @@ export type PageAction =
   | { readonly type: "models/loaded"; readonly models: Models }
   | { readonly type: "agent/chosen"; readonly kind: string }
   | { readonly type: "model/chosen"; readonly model: string }
+  | { readonly type: "reasoning/chosen"; readonly reasoning: Required<PageSettings>["reasoning"] }
   | { readonly type: "language/chosen"; readonly language: UiLanguage }
   | { readonly type: "theme/chosen"; readonly theme: Theme }
   | { readonly type: "sidebar/toggled" }
@@ -129,6 +130,8 @@ export function reducePage(before: PageState, action: PageAction): PageState {
       return setSettings(state, { kind: action.kind });
     case "model/chosen":
       return setSettings(state, { model: action.model });
+    case "reasoning/chosen":
+      return setSettings(state, { reasoning: action.reasoning });
     case "language/chosen":
       return setSettings(state, { language: action.language });
     case "theme/chosen":

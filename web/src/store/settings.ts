@@ -1,4 +1,5 @@
 /** User settings in browser storage. Stored values are validated: they may come from another version. */
+import type { ReasoningLevel } from "loom-agent/protocol";
 import type { UiLanguage } from "loom-agent/react";
 
 export type Theme = "system" | "light" | "dark";
@@ -11,7 +12,11 @@ export interface PageSettings {
   /** Kind and model of the chosen agent; undefined: the server's default. */
   readonly kind?: string;
   readonly model?: string;
+  /** How much the model reasons; undefined: the server's default. */
+  readonly reasoning?: ReasoningLevel;
 }
+
+export const REASONING_LEVELS = ["auto", "off", "low", "medium", "high"] as const satisfies readonly ReasoningLevel[];
 
 /** `theme.js` reads this key too, before the first paint. */
 export const SETTINGS_KEY = "loom.settings";
@@ -21,13 +26,15 @@ export type KeyValueStorage = Pick<Storage, "getItem" | "setItem">;
 /** Returns the stored settings. `preferred` is the language of the browser. */
 export function readSettings(storage: KeyValueStorage | undefined, preferred: UiLanguage): PageSettings {
   const stored = readStored(storage);
-  const { language, theme, hasSidebar, kind, model } = stored;
+  const { language, theme, hasSidebar, kind, model, reasoning } = stored;
+  const level = REASONING_LEVELS.find((one) => one === reasoning);
   return {
     language: language === "en" || language === "zh" ? language : preferred,
     theme: theme === "light" || theme === "dark" ? theme : "system",
     hasSidebar: hasSidebar !== false,
     ...(typeof kind === "string" ? { kind } : {}),
     ...(typeof model === "string" ? { model } : {}),
+    ...(level === undefined ? {} : { reasoning: level }),
   };
 }
 
