@@ -16,7 +16,7 @@ export const EVENTS_OF_001: Tables = {
   values: "state: any",
   updates: "id: string, state: any",
   custom: "value: any",
-  checkpoint: "checkpoint_id: any, timestamp: any, step: any, state: any, thread_id?: any, checkpoint_ns?: any",
+  checkpoint: "checkpoint_id: any, timestamp: any, step: any, state: any, thread_id: any, checkpoint_ns: any",
   tot_expand: "candidates: string[]",
   tot_evaluate: "chosen: number, scores: number[]",
   tot_backtrack: "reason: string, to_depth: number",

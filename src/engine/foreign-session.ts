@@ -26,7 +26,7 @@ import {
   LoomError,
 } from "../protocol/index.ts";
 import { repairJson } from "../protocol/json.ts";
-import { matchRun, runKey, type RunSource } from "../protocol/match-run.ts";
+import { matchRun, runKey, type NamedRun } from "../protocol/match-run.ts";
 import { isTerminal, mayLackRun } from "../protocol/record.ts";
 import { TextJoiner } from "../protocol/text-joiner.ts";
 import { AnswerText } from "./answer-text.ts";
@@ -78,7 +78,7 @@ export interface ForeignRun {
 
 interface OpenForeignRun extends ForeignRun {
   /** Session and run ID in the incoming records, which may be absent. */
-  readonly source: RunSource;
+  readonly source: NamedRun;
   readonly requestId: string | undefined;
   readonly work: OpenWork;
   readonly texts: TextJoiner;
@@ -278,7 +278,7 @@ export class ForeignSession {
     };
   }
 
-  async #begin(source: RunSource, event: AnyEvent): Promise<OpenForeignRun> {
+  async #begin(source: NamedRun, event: AnyEvent): Promise<OpenForeignRun> {
     if (this.#runs.length >= MAX_RUNS)
       throw new LoomError("too_many_open", `The request has more than ${MAX_RUNS} runs`);
     // A dialect without an envelope may name the run only in its `run_start`.

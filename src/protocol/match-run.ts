@@ -2,7 +2,7 @@
 import type { Envelope } from "./events.generated.ts";
 
 /** The session and run ID that the first record of a run names. */
-export interface RunSource {
+export interface NamedRun {
   readonly sessionId: string | undefined;
   readonly runId: string | undefined;
 }
@@ -17,7 +17,7 @@ export function runKey(session: string | undefined, run: string | undefined): st
  * the run ID decides. A record that names neither belongs to the only live run. Returns "several" if more than one run
  * matches.
  */
-export function matchRun<R extends RunSource>(
+export function matchRun<R extends NamedRun>(
   { session_id, run_id }: Envelope,
   live: Iterable<R>,
 ): R | "several" | undefined {

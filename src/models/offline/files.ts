@@ -39,7 +39,7 @@ export function mentionsFiles(text: string): boolean {
   return listMatches(text).some(({ rule, paths }) => paths.length > 0 || rule.tool === "delete_file");
 }
 
-interface FileMatch {
+interface FileTaskMatch {
   readonly rule: FileRule;
   readonly at: number;
   readonly end: number;
@@ -48,9 +48,9 @@ interface FileMatch {
 }
 
 /** Lists matches in order of position; at the same position, the first rule wins. */
-function listMatches(text: string): readonly FileMatch[] {
+function listMatches(text: string): readonly FileTaskMatch[] {
   const matches = RULES.flatMap((rule) =>
-    matchSome(text, rule.pattern).map((match): FileMatch => {
+    matchSome(text, rule.pattern).map((match): FileTaskMatch => {
       const { path, content } = match.groups ?? {};
       const end = match.index + match[0].length;
       const more = path === undefined || rule.tool === "write_file" ? { paths: [], end } : readMore(text, end);
@@ -73,7 +73,7 @@ function readMore(text: string, from: number): { readonly paths: readonly string
 }
 
 /** "Read a.txt and delete it": "it" is the last file mentioned. Listing and searching need no path. */
-function findPaths({ rule, paths }: FileMatch, found: readonly FoundTask[]): readonly string[] {
+function findPaths({ rule, paths }: FileTaskMatch, found: readonly FoundTask[]): readonly string[] {
   if (isOverview(rule.tool)) return [""];
   const last = found.findLast(({ fileAccess }) => fileAccess?.path !== undefined)?.fileAccess?.path;
   return paths.length > 0 || last === undefined ? paths : [last];
@@ -85,7 +85,7 @@ function isTaken(content: string | undefined): boolean {
 }
 
 /** Files are read and changed only on a clear request. */
-function isMeant({ rule: { tool }, at, end, content = "" }: FileMatch, text: string, words: string): boolean {
+function isMeant({ rule: { tool }, at, end, content = "" }: FileTaskMatch, text: string, words: string): boolean {
   if (isOverview(tool)) return !isOnlyMentioned(text, at);
   // "Create a.txt with hello if there is none": the condition is not content.
   if (text.slice(at, end).endsWith(content) && /\s(?:if|unless)\s|如果|除非/i.test(content)) return false;

@@ -3,7 +3,7 @@
  * reports every broken rule. Memory is bounded, regardless of the length of the stream.
  */
 import { BoundedMap } from "../bounded-map.ts";
-import { matchRun, runKey, type RunSource } from "../match-run.ts";
+import { matchRun, runKey, type NamedRun } from "../match-run.ts";
 import type { EventOf, EventRecord } from "../record.ts";
 import { isKnownEvent, isTerminal, mayLackRun } from "../record.ts";
 import { createIssueFactory, type Issue } from "../rules.ts";
@@ -44,7 +44,7 @@ interface SessionState {
   readonly todos: BoundedMap<ReadonlySet<string>>;
 }
 
-interface CheckedRun extends RunSource {
+interface CheckedRun extends NamedRun {
   readonly run: RunChecker;
 }
 
