@@ -90,6 +90,21 @@ describe("the strict form", () => {
     },
   );
 
+  test("adds the thread and the namespace to a checkpoint of another sender", () => {
+    const event = {
+      type: "checkpoint",
+      checkpoint_id: "c",
+      timestamp: "2025-01-01T00:00:00Z",
+      step: 0,
+      state: {},
+    } as const;
+    const record: StampedRecord = { envelope: { session_id: "s", event_id: 1 }, event };
+    const expected = { thread_id: "s", checkpoint_ns: "" };
+    const encode = (dialect: "loom" | "export") => DIALECTS[dialect].createEncoder({ strict: true }).encode(record);
+    expect(parse(encode("loom"))).toMatchObject([expected]);
+    expect(parse(encode("export"))).toMatchObject([{ Checkpoint: expected }]);
+  });
+
   test("ends a failed and a cancelled run with the text that was produced", () => {
     const encoder = DIALECTS.loom.createEncoder({ strict: true });
     const records = RUNS.filter(({ name }) => name === "cancel").flatMap((vector) => vector.records.flat());
