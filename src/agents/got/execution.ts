@@ -17,6 +17,11 @@ import type { Scheduler } from "./scheduler.ts";
 /** The options with their defaults. */
 export interface GotLimits {
   readonly adaptive: boolean;
+  readonly branches: number;
+  readonly keepBest: number;
+  readonly improvements: number;
+  readonly goodScore: number;
+  readonly maxLayers: number;
   readonly maxNodes: number;
   readonly maxTotalNodes: number;
   readonly maxDepth: number;
@@ -38,6 +43,10 @@ export interface Execution {
   readonly scheduler: Scheduler;
   /** Results by node ID, expansions included. */
   readonly results: Map<string, string>;
+  /** The best score of each node that scored results. */
+  readonly scores: Map<string, number>;
+  /** All nodes that were run, by ID. */
+  readonly planned: Map<string, PlanNode>;
   /** Nodes without a result, by the ID of the node they belong to: itself and nodes inside it. */
   readonly missing: Map<string, MissingNodes>;
   /** Expansions by node ID, remembered or new. */
@@ -49,7 +58,7 @@ export interface Execution {
 }
 
 /** The text of a thought and further fields of its event. */
-export type ThoughtOutcome = { readonly text: string } & Partial<
+export type ThoughtOutcome = { readonly text: string; readonly score?: number } & Partial<
   Pick<GotNodeCompleteEvent, "result_summary" | "scored" | "scores">
 >;
 

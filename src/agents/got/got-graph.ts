@@ -14,7 +14,8 @@ import { joinMissing } from "./missing-nodes.ts";
 import { describeMissing } from "./describe-missing.ts";
 import { describePlan, listFinalNodes, type Plan, type PlanNode } from "./plan.ts";
 import { askForAnswer, askForPlan, type MissingNode } from "./prompts.ts";
-import { validatePlan, MAX_PLAN_NODES } from "./read-plan.ts";
+import { growLayers } from "./grow-layers.ts";
+import { type LayerContext, validatePlan, MAX_PLAN_NODES } from "./read-plan.ts";
 import { requestPlan } from "./request-plan.ts";
 import { runThoughts } from "./run-thoughts.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -49,20 +50,27 @@ export function createGotGraph(context: GotContext) {
         return { plan };
       },
       execute_graph: async ({ plan: kept }, node) => {
-        const plan = isNew ? kept : checkPlan(kept);
+        const plan = isNew ? kept : checkPlan(context, kept);
         const execution: Execution = {
           context,
           node,
           scheduler: new Scheduler(context.limits.concurrency),
           results: new Map(),
+          scores: new Map(),
+          planned: new Map(),
           missing: new Map(),
           expansions: new Map(),
           firstFault: undefined,
           total: plan.nodes.length,
         };
-        if (!isNew) await recallExpansions(execution, plan.nodes);
-        await runThoughts(execution, plan.nodes, { around: node, given: [], depth: 0 });
-        return describeResults(execution, plan);
+        const runLayer = async (nodes: readonly PlanNode[]): Promise<void> => {
+          if (!isNew) await recallExpansions(execution, nodes);
+          await runThoughts(execution, nodes, { around: node, given: [], depth: 0 });
+        };
+        await runLayer(plan.nodes);
+        const whole = await growLayers(execution, plan, runLayer);
+        const isGrown = whole.nodes.length > plan.nodes.length;
+        return { ...(isGrown ? { plan: whole } : {}), ...describeResults(execution, whole) };
       },
       answer: async (state, node) => {
         await giveAnswer(context, node, state);
@@ -79,8 +87,9 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
   const outcome = await requestPlan(context, node, {
     signal: node.signal,
     key: "plan",
-    asked: askForPlan(context, maxNodes),
+    asked: askForPlan(context, maxNodes, limits.maxLayers > 1),
     findRoom: () => maxNodes,
+    ...(limits.maxLayers > 1 ? { layer: FIRST_LAYER } : {}),
   });
   if (outcome.ok) return outcome.plan;
   const message = `The model gave no valid plan (${outcome.fault}); the question is answered as one task`;
@@ -89,9 +98,12 @@ async function makePlan(context: GotContext, node: NodeContext): Promise<Plan> {
   return { nodes: [{ id: "whole", task, needs: [], operation: "generate" }] };
 }
 
+/** The tasks of a first layer need nothing and are not connected. */
+const FIRST_LAYER: LayerContext = { done: new Set(), all: new Set() };
+
 /** A fork may contain an edited plan. */
-function checkPlan(kept: Plan): Plan {
-  const outcome = validatePlan(kept, MAX_PLAN_NODES);
+function checkPlan(context: GotContext, kept: Plan): Plan {
+  const outcome = validatePlan(kept, MAX_PLAN_NODES, { layer: context.limits.maxLayers > 1 ? FIRST_LAYER : undefined });
   if (outcome.ok) return outcome.plan;
   throw new LoomError("graph_invalid", `The plan is invalid: ${outcome.fault}`);
 }

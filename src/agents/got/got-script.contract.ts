@@ -7,7 +7,7 @@ import type { ScriptedRequest, ScriptedTurn } from "../../models/scripted-model.
 import { type AnyEvent, isKnownEvent, type Json, type StampedRecord } from "../../protocol/index.ts";
 
 export interface GotPrompt {
-  readonly kind: "plan" | "complex" | "expand" | "score" | "work" | "answer";
+  readonly kind: "plan" | "layer" | "complex" | "expand" | "score" | "work" | "answer";
   /** Id of the node it is about; empty for the plan and the answer. */
   readonly id: string;
   /** Ids of the results in the prompt. */
@@ -36,6 +36,7 @@ export function readGotPrompt(prompt: readonly ModelMessage[]): GotPrompt {
 function findKind(text: string, id: string): GotPrompt["kind"] {
   if (text.includes('{"complex"')) return "complex";
   if (text.includes('{"scores"')) return "score";
+  if (text.includes("Plan the next layer")) return "layer";
   if (text.includes('{"nodes"')) return id === "" ? "plan" : "expand";
   return text.includes("Write the final answer") ? "answer" : "work";
 }
@@ -45,6 +46,8 @@ export interface GotScript {
   readonly plan: Json;
   /** Subgraphs of complex nodes, by node ID. */
   readonly expansions?: { readonly [id: string]: Json };
+  /** Layers after the first; then the results are enough. */
+  readonly layers?: readonly Json[];
   readonly scores?: (asked: GotPrompt) => Json;
   readonly work?: (asked: GotPrompt, request: ScriptedRequest) => ScriptedTurn | Promise<ScriptedTurn>;
   readonly answer?: (asked: GotPrompt) => ScriptedTurn;
@@ -62,6 +65,11 @@ function play(world: GotScript, request: ScriptedRequest): ScriptedTurn | Promis
   switch (asked.kind) {
     case "plan":
       return { text: say(world.plan) };
+    case "layer": {
+      const { layers = [] } = world;
+      const next = layers.find((layer) => !asked.known.some((id) => JSON.stringify(layer).includes(`"id":"${id}"`)));
+      return { text: say(next ?? { nodes: [] }) };
+    }
     case "complex":
       return { text: `Hm. {"complex": ${Object.hasOwn(expansions, asked.id)}}` };
     case "expand":

@@ -11,6 +11,16 @@ import { MAX_PLAN_NODES } from "./read-plan.ts";
 export interface GotOptions {
   /** Lets the model expand complex tasks into subgraphs. Default: false. */
   readonly adaptive?: boolean;
+  /** Results generated for each task. With more than 1, they are scored and the best are kept. Default: 1. */
+  readonly branches?: number;
+  /** Results that are kept after scoring. Default: 1. */
+  readonly keepBest?: number;
+  /** Maximum rounds in which the result of a task is improved, until its score reaches `goodScore`. Default: 0. */
+  readonly improvements?: number;
+  /** Score from 0 to 1 at which a result is good enough; only with `improvements`. Default: 0.8. */
+  readonly goodScore?: number;
+  /** Maximum layers. With more than 1, the model plans one layer, sees its results, and plans the next. Default: 1. */
+  readonly maxLayers?: number;
   /** Maximum nodes of one plan; larger plans are rejected. Default: 50. */
   readonly maxNodes?: number;
   /** Maximum nodes of a run, expansions included; then nothing more is expanded. Default: 200. */
@@ -32,9 +42,13 @@ export interface GotOptions {
   readonly maxCharacters?: number;
 }
 
-type Numbers = { -readonly [K in Exclude<keyof GotLimits, "adaptive">]: number };
+type Numbers = { -readonly [K in Exclude<keyof GotLimits, "adaptive" | "goodScore">]: number };
 
 const DEFAULTS: Readonly<Numbers> = {
+  branches: 1,
+  keepBest: 1,
+  improvements: 0,
+  maxLayers: 1,
   maxNodes: 50,
   maxTotalNodes: 200,
   maxDepth: 2,
@@ -47,6 +61,10 @@ const DEFAULTS: Readonly<Numbers> = {
 
 /** Allowed values. A plan or a thought must fit into one record of 1 MiB, and IDs grow with the depth. */
 const RANGES: { readonly [K in keyof Numbers]: readonly [from: number, to: number] } = {
+  branches: [1, 20],
+  keepBest: [1, 20],
+  improvements: [0, 20],
+  maxLayers: [1, 50],
   maxNodes: [1, MAX_PLAN_NODES],
   maxTotalNodes: [1, 10_000],
   maxDepth: [0, 5],
@@ -81,7 +99,9 @@ function readLimits(options: GotOptions): GotLimits {
       throw new LoomError("graph_invalid", `\`${name}\` must be an integer from ${from} to ${to}, not ${given}`);
     numbers[name] = given;
   }
-  const { adaptive = false } = options;
+  const { adaptive = false, goodScore = 0.8 } = options;
   if (typeof adaptive !== "boolean") throw new LoomError("graph_invalid", "`adaptive` must be true or false");
-  return { ...numbers, adaptive };
+  if (typeof goodScore !== "number" || !(goodScore >= 0 && goodScore <= 1))
+    throw new LoomError("graph_invalid", `\`goodScore\` must be a number from 0 to 1, not ${String(goodScore)}`);
+  return { ...numbers, adaptive, goodScore };
 }

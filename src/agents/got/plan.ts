@@ -12,6 +12,8 @@ export type PlanNode = {
   /** Ids of the nodes whose results this node needs. */
   readonly needs: readonly string[];
   readonly operation: ThoughtOperation;
+  /** For `score`: how many results to keep. Default: the option `keepBest`. */
+  readonly keep?: number;
 };
 
 /** Acyclic, connected and within the limits. Every node comes after the nodes it needs. */

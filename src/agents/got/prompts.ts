@@ -42,11 +42,27 @@ function listRules(maxNodes: number): string {
   return `Rules: at most ${maxNodes} nodes; ids of letters, digits, "_" and "-"; no cycles; all nodes connected; end in one node that the others lead to. Use a single node for simple work.`;
 }
 
-export function askForPlan(context: QuestionContext, maxNodes: number): readonly ModelMessage[] {
+/** With `isLayered`, only the first layer is requested. */
+export function askForPlan(context: QuestionContext, maxNodes: number, isLayered = false): readonly ModelMessage[] {
   return compose(context, [
     "Split the work on this question into a graph of small tasks, so that those which do not need each other can be worked on at the same time.",
     ...PLAN_FORM,
-    listRules(maxNodes),
+    isLayered
+      ? `Rules: at most ${maxNodes} nodes; ids of letters, digits, "_" and "-". Plan only the first layer: tasks that need no other result. Further layers are planned from their results.`
+      : listRules(maxNodes),
+  ]);
+}
+
+export function askForLayer(
+  context: QuestionContext,
+  known: readonly KnownResult[],
+  maxNodes: number,
+): readonly ModelMessage[] {
+  return compose(context, [
+    ...describeKnown(known),
+    "Plan the next layer of the work on this question: tasks that go on from the results above.",
+    ...PLAN_FORM,
+    `Rules: at most ${maxNodes} nodes; new ids of letters, digits, "_" and "-"; "needs" names results above. If the results above are enough for the final answer, give {"nodes": []}.`,
   ]);
 }
 

@@ -52,7 +52,7 @@ describe("readPlan", () => {
   });
 
   it("prefixes the ids of a plan inside a node", () => {
-    const outcome = readPlan(say([node("a"), node("b", ["a"])]), 50, "x.y");
+    const outcome = readPlan(say([node("a"), node("b", ["a"])]), 50, { inside: "x.y" });
     expect(outcome.ok && outcome.plan.nodes.map(({ id, needs }) => [id, needs])).toEqual([
       ["x.y.a", []],
       ["x.y.b", ["x.y.a"]],

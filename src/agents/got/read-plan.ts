@@ -28,12 +28,26 @@ export const MAX_PLAN_NODES = 2000;
 const MAX_PLAN_BYTES = 512 * 1024;
 const MAX_QUOTE = 60;
 
-/** With `inside`, the IDs of the plan are prefixed with the ID of the node it expands. */
-export function readPlan(text: string, maxNodes: number, inside?: string): PlanOutcome {
+/** Nodes of the layers before a layer. */
+export interface LayerContext {
+  /** IDs of nodes with a result, which the layer may need. */
+  readonly done: ReadonlySet<string>;
+  /** IDs of all nodes, which the layer may not use again. */
+  readonly all: ReadonlySet<string>;
+}
+
+export interface PlanReading {
+  /** The node that the plan expands; the IDs of the plan are prefixed with its ID. */
+  readonly inside?: string | undefined;
+  /** Set for one of several layers: it need not be connected, and all after the first may be empty. */
+  readonly layer?: LayerContext | undefined;
+}
+
+export function readPlan(text: string, maxNodes: number, reading: PlanReading = {}): PlanOutcome {
   let fault: PlanOutcome | undefined;
   for (const found of listJson(removeThinking(text))) {
     const plan = normalizePlan(found as Json);
-    const outcome = validatePlan(plan ?? (found as Json), maxNodes, inside);
+    const outcome = validatePlan(plan ?? (found as Json), maxNodes, reading);
     if (outcome.ok) return outcome;
     // The fault of a plan says more than that of another object.
     if (plan !== undefined) return outcome;
@@ -43,19 +57,21 @@ export function readPlan(text: string, maxNodes: number, inside?: string): PlanO
 }
 
 /** Validates a plan in the form that was asked for. */
-export function validatePlan(given: Json, maxNodes: number, inside?: string): PlanOutcome {
+export function validatePlan(given: Json, maxNodes: number, { inside, layer }: PlanReading = {}): PlanOutcome {
   const listed = isJsonObject(given) ? given["nodes"] : undefined;
   if (!Array.isArray(listed)) return fail('the object has no array "nodes"');
-  if (listed.length === 0) return fail("it has no nodes");
+  if (listed.length === 0)
+    return (layer?.done.size ?? 0) > 0 ? { ok: true, plan: { nodes: [] } } : fail("it has no nodes");
   if (listed.length > maxNodes) return fail(`it has ${listed.length} nodes, but at most ${maxNodes} are allowed`);
   const nodes = new Map<string, PlanNode>();
   for (const [index, item] of (listed as readonly Json[]).entries()) {
-    const node = readNode(item, listed.length);
+    const node = readNode(item, listed.length + (layer?.done.size ?? 0));
     if (typeof node === "string") return fail(`node ${index + 1} ${node}`);
+    if (layer?.all.has(node.id) === true) return fail(`the id ${quote(node.id)} is that of an earlier node`);
     if (nodes.has(node.id)) return fail(`two nodes have the id ${quote(node.id)}`);
     nodes.set(node.id, node);
   }
-  return validateGraph(nodes, inside);
+  return validateGraph(nodes, inside, layer);
 }
 
 /** Returns the node, or the fault. */
@@ -84,10 +100,15 @@ function readOperation({ operation }: JsonObject): ThoughtOperation | undefined 
   return OPERATIONS.has(name) ? (name as ThoughtOperation) : undefined;
 }
 
-function validateGraph(nodes: ReadonlyMap<string, PlanNode>, inside: string | undefined): PlanOutcome {
+function validateGraph(
+  nodes: ReadonlyMap<string, PlanNode>,
+  inside: string | undefined,
+  layer: LayerContext | undefined,
+): PlanOutcome {
   const dependants = new Map<string, PlanNode[]>([...nodes.keys()].map((id) => [id, []]));
   for (const node of nodes.values()) {
     for (const need of node.needs) {
+      if (layer?.done.has(need) === true) continue;
       const known = dependants.get(need);
       if (known === undefined) return fail(`node ${quote(node.id)} needs ${quote(need)}, which does not exist`);
       known.push(node);
@@ -95,7 +116,7 @@ function validateGraph(nodes: ReadonlyMap<string, PlanNode>, inside: string | un
   }
   const ordered = order(nodes);
   if (typeof ordered === "string") return fail(`it has a cycle through node ${quote(ordered)}`);
-  const apart = findDisconnected(nodes, dependants);
+  const apart = layer === undefined ? findDisconnected(nodes, dependants) : undefined;
   if (apart !== undefined)
     return fail(`it is not connected: no edges join ${quote([...nodes.keys()][0])} and ${quote(apart)}`);
   const plan: Plan = inside === undefined ? { nodes: ordered } : nestPlan(inside, { nodes: ordered });

@@ -8,7 +8,7 @@ import { LoomError } from "../../protocol/index.ts";
 import { askForJson, type GotContext } from "./execution.ts";
 import type { Plan } from "./plan.ts";
 import { askForPlanAgain, PLAN_FORMAT } from "./prompts.ts";
-import { type PlanOutcome, readPlan } from "./read-plan.ts";
+import { type LayerContext, type PlanOutcome, readPlan } from "./read-plan.ts";
 
 /** The remembered result of a call: a plan, or its fault and what the model said. */
 type PlanAnswer = { readonly plan: Plan } | { readonly fault: string; readonly said: string };
@@ -24,6 +24,8 @@ export interface PlanRequest {
   readonly findRoom: () => number;
   /** Id of the node that the plan expands. Undefined for the plan of the question. */
   readonly inside?: string;
+  /** The layers before, if the plan is one of several layers. */
+  readonly layer?: LayerContext;
   /** Called with the valid plan, or with the fault of the second answer, in the part that records it. */
   readonly onOutcome?: (outcome: PlanOutcome, part: PartContext) => void;
 }
@@ -32,14 +34,15 @@ export interface PlanRequest {
 export async function requestPlan(
   context: GotContext,
   part: PartContext,
-  { signal, span = part.span, key, asked, findRoom, inside, onOutcome }: PlanRequest,
+  { signal, span = part.span, key, asked, findRoom, inside, layer, onOutcome }: PlanRequest,
 ): Promise<PlanOutcome> {
   const ask = (call: number, messages: readonly ModelMessage[]): Promise<PlanAnswer> =>
     part.once(`${key}-${call}`, async (inner): Promise<PlanAnswer> => {
       const { text, fault, said } = await askForJson(context, signal, span, `${key}-${call}`, messages, {
         responseFormat: PLAN_FORMAT,
       });
-      const outcome: PlanOutcome = fault === undefined ? readPlan(text, findRoom(), inside) : { ok: false, fault };
+      const outcome: PlanOutcome =
+        fault === undefined ? readPlan(text, findRoom(), { inside, layer }) : { ok: false, fault };
       if (outcome.ok || call === 2) onOutcome?.(outcome, inner);
       if (outcome.ok) return { plan: outcome.plan };
       return { fault: outcome.fault, said };

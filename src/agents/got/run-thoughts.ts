@@ -12,6 +12,7 @@ import type { PartContext, RetryPolicy } from "../../graph/index.ts";
 import { findRetryDelay } from "../../graph/retry.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type Execution, fitKnownResults, type GotLimits, listKnownResults, type ThoughtOutcome } from "./execution.ts";
+import { draftNode } from "./draft-node.ts";
 import { expandNode } from "./expand-node.ts";
 import { joinMissing, type MissingNodes, NONE_MISSING } from "./missing-nodes.ts";
 import { listFinalNodes, type PlanNode, toLabel } from "./plan.ts";
@@ -22,6 +23,8 @@ import { closeCallsOf, thinkWithTools } from "./think-with-tools.ts";
 /** The remembered end of a thought. */
 type ThoughtEnd = {
   readonly text?: string;
+  /** The best score, of a thought that scored results. */
+  readonly score?: number;
   readonly error?: string;
   /** Nodes without a result inside an expanded thought. */
   readonly lost?: MissingNodes;
@@ -36,16 +39,18 @@ interface PlanScope {
   readonly given: readonly KnownResult[];
   /** Number of enclosing expansions. */
   readonly depth: number;
+  /** True for the drafts of a node, which are neither expanded nor drafted themselves. */
+  readonly isDraft?: boolean;
 }
 
 /** Resolves when every node has ended or was skipped. Rejects when the run is over. */
 export async function runThoughts(execution: Execution, nodes: readonly PlanNode[], scope: PlanScope): Promise<void> {
   const { scheduler, results, missing } = execution;
   const skipped = new Set<string>();
-  const byId = new Map(nodes.map((node) => [node.id, node]));
+  for (const node of nodes) execution.planned.set(node.id, node);
   await scheduler.run(nodes, {
     work: async (node) => {
-      const needed = node.needs.flatMap((id) => byId.get(id) ?? []);
+      const needed = node.needs.flatMap((id) => execution.planned.get(id) ?? []);
       const known = needed.length === 0 ? scope.given : listKnownResults(needed, results);
       const ended = await runThought(execution, node, fitKnownResults(known), scope);
       recordEnd(execution, node, ended);
@@ -66,8 +71,10 @@ export async function runThoughts(execution: Execution, nodes: readonly PlanNode
 }
 
 /** Records how a thought ended, whether it ran now or is remembered. */
-function recordEnd(execution: Execution, node: PlanNode, { text, error, lost = NONE_MISSING }: ThoughtEnd): void {
+function recordEnd(execution: Execution, node: PlanNode, end: ThoughtEnd): void {
   const { id } = node;
+  const { text, score, error, lost = NONE_MISSING } = end;
+  if (score !== undefined) execution.scores.set(id, score);
   if (text !== undefined) execution.results.set(id, text);
   if (error !== undefined) execution.firstFault ??= `${id}: ${error}`;
   const all = error === undefined ? lost : joinMissing([createMissing(node, error), lost]);
@@ -94,7 +101,7 @@ async function runThought(
   execution: Execution,
   node: PlanNode,
   known: readonly KnownResult[],
-  { around, depth }: PlanScope,
+  { around, depth, isDraft = false }: PlanScope,
 ): Promise<ThoughtEnd> {
   const { context, scheduler } = execution;
   const policy = createRetryPolicy(context.limits);
@@ -109,13 +116,18 @@ async function runThought(
         async (part) => {
           void part.span.emit({ type: "got_node_start", id });
           if (refusal !== undefined) throw refusal;
-          const { text, ...details } = await workOn(execution, part, node, known, {
+          const { text, score, ...details } = await workOn(execution, part, node, known, {
             depth,
+            isDraft,
             onMissing: (found) => (missing = found),
           });
           closeCallsOf(context.run, id);
           part.emitWithResult({ type: "got_node_complete", id, result_summary: toLabel(text), ...details });
-          return { text, ...(missing === undefined ? {} : { lost: missing }) };
+          return {
+            text,
+            ...(score === undefined ? {} : { score }),
+            ...(missing === undefined ? {} : { lost: missing }),
+          };
         },
         {
           name: id,
@@ -148,6 +160,7 @@ async function runThought(
 
 interface WorkOptions {
   readonly depth: number;
+  readonly isDraft: boolean;
   /** Called with the missing nodes of an expansion. */
   readonly onMissing: (missing: MissingNodes) => void;
 }
@@ -157,12 +170,21 @@ async function workOn(
   part: PartContext,
   node: PlanNode,
   known: readonly KnownResult[],
-  { depth, onMissing }: WorkOptions,
+  { depth, isDraft, onMissing }: WorkOptions,
 ): Promise<ThoughtOutcome> {
   const { context, scheduler, results, missing } = execution;
   if (node.operation === "score") return scoreResults(execution, part, node, known);
-  const plan = await expandNode(execution, part, node, known, depth);
-  if (plan === undefined) return { text: await thinkWithTools(execution, part, askForWork(context, node, known)) };
+  const plan = isDraft ? undefined : await expandNode(execution, part, node, known, depth);
+  if (plan === undefined) {
+    const drafted = isDraft
+      ? undefined
+      : await draftNode(execution, node, (nodes) =>
+          scheduler.releaseSlotWhile(() =>
+            runThoughts(execution, nodes, { around: part, given: known, depth, isDraft: true }),
+          ),
+        );
+    return { text: drafted ?? (await thinkWithTools(execution, part, askForWork(context, node, known))) };
+  }
   await scheduler.releaseSlotWhile(() =>
     runThoughts(execution, plan.nodes, { around: part, given: known, depth: depth + 1 }),
   );

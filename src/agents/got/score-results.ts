@@ -1,5 +1,5 @@
 /**
- * The operation `score`: the model rates the results that a node needs, and the best becomes the node's result. Invalid
+ * The operation `score`: the model rates the results that a node needs, and the best become the node's result. Invalid
  * scores are requested once more; then the first result is kept with a warning.
  */
 import type { PartContext } from "../../graph/index.ts";
@@ -40,11 +40,15 @@ export async function scoreResults(
   const [first] = known;
   if ("fault" in answered) return { text: first?.text ?? "" };
   const { scores } = answered;
-  const best = scores.indexOf(Math.max(...scores));
+  const ranked = known
+    .map((one, index) => ({ ...one, score: scores[index] ?? 0 }))
+    .toSorted((a, b) => b.score - a.score);
+  const kept = ranked.slice(0, node.keep ?? context.limits.keepBest);
   const rated = known.map(({ id }, index) => `${id} ${scores[index]}`).join(", ");
   return {
-    text: known[best]?.text ?? "",
-    result_summary: toLabel(`kept ${known[best]?.id} (${rated})`),
+    text: kept.map(({ text }) => text).join("\n\n"),
+    score: kept[0]?.score ?? 0,
+    result_summary: toLabel(`kept ${kept.map(({ id }) => id).join(", ")} (${rated})`),
     scored: known.map(({ id }) => id),
     scores,
   };

@@ -31,7 +31,8 @@ export function answerGraph(request: GraphRequest, options: WholeAnswerOptions):
   switch (request.kind) {
     case "plan": {
       const plan = task === undefined ? planQuestion : planTask;
-      const nodes = plan(text, request.maxNodes, language);
+      const whole = plan(text, request.layer === undefined ? request.maxNodes : MAX_NODES, language);
+      const nodes = request.layer === undefined ? whole : chooseLayer(whole, known, request.maxNodes);
       return createAnswer(`${describeCount(nodes.length, language)}\n${JSON.stringify({ nodes })}`);
     }
     case "complexity": {
@@ -59,6 +60,19 @@ export function answerGraph(request: GraphRequest, options: WholeAnswerOptions):
     case "report":
       return createAnswer(report(question, known, request.missing.length > 0, options));
   }
+}
+
+/** Nodes of the whole plan, which is the same for every layer. */
+const MAX_NODES = 50;
+
+/** The nodes that come next: they have no result, and all they need has one. */
+function chooseLayer<T extends { readonly id: string; readonly needs: readonly string[] }>(
+  nodes: readonly T[],
+  known: readonly ThoughtResult[],
+  max: number,
+): readonly T[] {
+  const done = new Set(known.map(({ id }) => id));
+  return nodes.filter(({ id, needs }) => !done.has(id) && needs.every((need) => done.has(need))).slice(0, max);
 }
 
 /** A requested error: "Compare tea, coffee and fail on purpose" has one task that fails. */

@@ -51,7 +51,7 @@ interface GraphRequestPart {
 
 export type GraphRequest = GraphRequestPart &
   (
-    | { readonly kind: "plan"; readonly maxNodes: number }
+    | { readonly kind: "plan"; readonly maxNodes: number; readonly layer?: "first" | "next" }
     | { readonly kind: "complexity" }
     | { readonly kind: "score"; readonly ids: readonly string[] }
     | { readonly kind: "work"; readonly work: WorkKind }
@@ -71,6 +71,7 @@ const FORMS: readonly (readonly [kind: FormKind, end: RegExp])[] = [
 /** Endings of several paragraphs: the opening, and the marker with its paragraph counted from the end. */
 const LONG_FORMS: readonly (readonly [kind: FormKind, opening: string, mark: string, paragraphs: number])[] = [
   ["plan", "Split the work on this ", '{"nodes":', 3],
+  ["plan", "Plan the next layer ", '{"nodes":', 3],
   ["complexity", "Would this task ", '{"complex":', 1],
   ["score", "Rate each ", '{"scores":', 1],
 ];
@@ -110,6 +111,7 @@ export function readThought(message: string): TreeRequest | GraphRequest | undef
         kind: "plan",
         ...readGraph(message, form.start, /\bon this task\b/.test(asked)),
         maxNodes: readLimit(asked) ?? MAX_NODES,
+        ...readLayer(asked),
       };
     case "complexity":
       return { kind: "complexity", ...readGraph(message, form.start, true) };
@@ -240,6 +242,11 @@ function readIds(asked: string): readonly string[] {
 function readLimit(asked: string): number | undefined {
   const [, limit] = /\bat most (\d{1,6})\b/.exec(asked) ?? [];
   return limit === undefined ? undefined : Number(limit);
+}
+
+function readLayer(asked: string): { readonly layer?: "first" | "next" } {
+  if (/^\s*Plan the next layer /.test(asked)) return { layer: "next" };
+  return /\bonly the first layer\b/.test(asked) ? { layer: "first" } : {};
 }
 
 function readOutcome(asked: string): TreeOutcome {
