@@ -100,6 +100,8 @@ it.each([
 });
 
 it("has a description in both languages for every bundled tool", () => {
-  for (const { name, title } of createBuiltinTools())
-    expect(title, name).toMatchObject({ en: expect.any(String), zh: expect.stringMatching(/\p{Script=Han}/u) });
+  for (const { name, title } of createBuiltinTools({ workspace: import.meta.dirname, fetch: true })) {
+    const { en, zh } = title as { readonly en: string; readonly zh: string };
+    expect([typeof en, zh], name).toEqual(["string", expect.stringMatching(/\p{Script=Han}/u)]);
+  }
 });

@@ -176,7 +176,10 @@ describe("requests", () => {
     expect(warn).not.toHaveBeenCalled();
     const bad = await createHandler({}).fetch(new Request(url, { headers }));
     expect(bad.status).toBe(403);
-    expect(await bad.json()).toMatchObject({ code: "forbidden", detail: expect.stringContaining("--dev-origins") });
+    expect(await bad.json()).toMatchObject({
+      code: "forbidden",
+      detail: expect.stringContaining("--dev-origins") as unknown,
+    });
     expect(warn.mock.calls.map(([message]) => message)).toEqual([
       'Rejected a request: origin "http://localhost:5173" is not allowed; to allow it, add "http://localhost:5173" to the option `origins`',
     ]);

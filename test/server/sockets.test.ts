@@ -543,6 +543,19 @@ describe("the Lumine socket", () => {
     expect(rest.at(-1)).toMatchObject({ content: "[DONE]", status: null });
   });
 
+  it("refuses a message in its language", async () => {
+    const fixture = await createSocketFixture();
+    const client = fixture.connect(LUMINE);
+    await client.opened();
+    client.send({ content: "你好", agent: "nobody" });
+    await client.until(({ status }) => status === "refused");
+    expect(client.frames().find(({ status }) => status === "refused")).toMatchObject({
+      code: "unknown_agent",
+      error: "智能体不存在",
+      detail: expect.stringContaining("nobody") as unknown,
+    });
+  });
+
   it("authorizes the session of every socket and request", async () => {
     const actions: string[] = [];
     const fixture = await createSocketFixture({

@@ -5,7 +5,7 @@
 import { parseObject } from "../../protocol/json.ts";
 import type { Refusal } from "../transport.ts";
 import { readText } from "./http-response.ts";
-import { refuse } from "./refusal.ts";
+import { readRefusal, refuse } from "./refusal.ts";
 
 const MAX_ANSWER_BYTES = 65_536;
 
@@ -26,7 +26,7 @@ export async function findAccessRefusal(
     const options = await ask(new Request(endpoint, { method: "OPTIONS", cache: "no-store", signal }));
     const problem = parseObject((await readText(options, MAX_ANSWER_BYTES, signal)) ?? "");
     if (options.status === 403 && problem?.["code"] === "forbidden")
-      return refuse("forbidden", String(problem["detail"] ?? "The server rejects this page"));
+      return readRefusal(problem, "The server does not allow pages of this origin");
     const response = await ask(new Request(endpoint, { cache: "no-store", signal }));
     const body = parseObject((await readText(response, MAX_ANSWER_BYTES, signal)) ?? "");
     if (body?.["mode"] !== "required" || body["signed_in"] === true) return undefined;

@@ -16,6 +16,7 @@
 import { randomUUID } from "node:crypto";
 import { parseCursor } from "../../log/cursor.ts";
 import { assertName, unknownSession } from "../../log/rules.ts";
+import { detectLanguage } from "../../protocol/detect-language.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
 import { type CommandResponse, executeCommand, toRefusal } from "../commands/execute-command.ts";
@@ -184,6 +185,7 @@ export class LumineConnection {
     agent,
     capabilities,
   }: Extract<LumineInput, { readonly kind: "message" }>): void {
+    this.#sender.language = detectLanguage(content);
     try {
       assertName("session", session);
       if (this.#isFollowing && session !== this.#latestSession)

@@ -4,6 +4,8 @@
  */
 import { randomUUID } from "node:crypto";
 import { DIALECTS } from "../../dialects/index.ts";
+import { describeErrorFor } from "../../dialects/lumine/error-texts.ts";
+import type { Language } from "../../protocol/detect-language.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 
 const DONE = "[DONE]";
@@ -35,13 +37,18 @@ export function encodeGreeting(sessionId: string, isNew: boolean): string {
   return JSON.stringify(createBaseFrame(sessionId, isNew));
 }
 
-/** An error frame for a refused input. */
-export function encodeRefusal(sessionId: string, isNew: boolean, { code, message }: LumineRefusal): string {
+/** An error frame for a refused input, in the language of the user. */
+export function encodeRefusal(
+  sessionId: string,
+  isNew: boolean,
+  { code, message }: LumineRefusal,
+  language: Language,
+): string {
   return JSON.stringify({
     ...createBaseFrame(sessionId, isNew),
     type: "error",
     status: "refused",
-    error: message,
+    ...describeErrorFor(language, { code, message }),
     code,
   });
 }

@@ -3,6 +3,7 @@
  * `[DONE]` after it, and refusals either inside a request or as a separate one. It knows neither runs nor commands.
  */
 import type { StreamFrame } from "../../log/index.ts";
+import type { Language } from "../../protocol/detect-language.ts";
 import type { Chunk } from "../streams/chunk.ts";
 import {
   encodeGreeting,
@@ -25,6 +26,8 @@ const MAX_HELD = 300;
 
 export class LumineSender {
   readonly #options: LumineSenderOptions;
+  /** Language of the latest message, for refusals. */
+  language: Language = "en";
   /** The session of the current request. */
   #session = "";
   /** The session has no records as far as this connection knows. */
@@ -92,7 +95,7 @@ export class LumineSender {
     const isOpened = this.#greeting !== undefined || (isBroken && this.#isInRequest);
     const texts = [
       ...(isOpened ? [] : [encodeGreeting(this.#session, this.#isNew)]),
-      encodeRefusal(this.#session, this.#isNew, refusal),
+      encodeRefusal(this.#session, this.#isNew, refusal, this.language),
       encodeDone(this.#session, this.#isNew),
     ];
     if (this.#isInRequest && !isBroken) {
@@ -108,7 +111,7 @@ export class LumineSender {
   /** Refuses an input that is not a request: inside the current request, or as a separate one. */
   refuseAside(refusal: LumineRefusal): void {
     if (this.#isInRequest || this.#greeting !== undefined)
-      this.#options.send(encodeRefusal(this.#session, this.#isNew, refusal));
+      this.#options.send(encodeRefusal(this.#session, this.#isNew, refusal, this.language));
     else this.refuse(refusal);
   }
 

@@ -183,6 +183,7 @@ function defineSearchFiles(
 ): Tool {
   return defineTool({
     name: "search_files",
+    title: { en: "Search files", zh: "搜索文件" },
     description:
       "Finds the lines that contain a text in the text files of the workspace, or of one of its folders. Upper and lower case are the same.",
     idempotent: true,
