@@ -174,7 +174,7 @@ const part: fc.Arbitrary<NodeRunPart> = fc.oneof(
   always(event("custom", { value: json })),
   always(event("custom", { value: map })),
   always(event("values", { state: json })),
-  always(event("updates", { id: word, state: json })),
+  json.map((state) => (_n: number, node: string): AnyEvent[] => [{ type: "updates", id: node, state }]),
   always(event("x_unknown", { anything: json })),
 );
 

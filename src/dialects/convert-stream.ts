@@ -1,8 +1,8 @@
 /**
  * Converts a stream from one dialect to another, frame by frame: decode, stamp, encode. Events that the target cannot
- * carry are counted by type. Unpaired surrogates are joined or replaced with U+FFFD. State deltas are
- * expanded to full states if receivers of the target do not know deltas; states that cannot be expanded, and stored
- * results of parts of a node, are omitted.
+ * carry are counted by type. A run of a dialect without node runs gets one if the target has them. Unpaired surrogates
+ * are joined or replaced with U+FFFD. State deltas are expanded to full states if receivers of the target do not know
+ * deltas; states that cannot be expanded, and stored results of parts of a node, are omitted.
  */
 import { type EventRecord, isKnownEvent, type Issue, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
@@ -11,6 +11,7 @@ import { mayHaveUnpairedSurrogate, repairJson } from "../protocol/json.ts";
 import { RunStates } from "../protocol/run-states.ts";
 import { repairEvent, TextJoiner } from "../protocol/text-joiner.ts";
 import { type Dialect, type EncoderOptions, NO_FRAMES } from "./dialect.ts";
+import { createNodeEntry } from "./enter-node.ts";
 import { createStamper } from "./stamp.ts";
 
 const MAX_RUNS = 1000;
@@ -56,6 +57,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
   const lost = new Map<string, number>();
   /** By run, from the first unpaired surrogate on. */
   let texts: BoundedMap<TextJoiner> | undefined;
+  const hasNodes = ({ ledger }: Dialect) => ledger.node_enter.support !== "omitted";
+  const enterNode = hasNodes(to) && !hasNodes(from) ? createNodeEntry() : undefined;
   return {
     lost,
     get dropped() {
@@ -67,7 +70,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
     convert(text) {
       const { records, issues } = decoder.decode(text);
       if (mayHaveUnpairedSurrogate(text)) texts ??= new BoundedMap<TextJoiner>(MAX_RUNS);
-      const whole = texts === undefined ? records : records.map(repair);
+      const repaired = texts === undefined ? records : records.map(repair);
+      const whole = enterNode === undefined ? repaired : repaired.flatMap(enterNode);
       if (whole.length === 1) return { frames: write(whole[0] as EventRecord), issues };
       return { frames: whole.flatMap(write), issues };
     },
