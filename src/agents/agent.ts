@@ -136,6 +136,11 @@ export class Agent {
     return this.#isAdaptive;
   }
 
+  /** The agent of its runs, in `run_start`. */
+  get #runName(): string {
+    return this.#isAdaptive ? ADAPTIVE : this.kind;
+  }
+
   /** Names of the tools this agent may call. */
   get toolNames(): readonly string[] {
     return this.#limitTools(undefined).names;
@@ -248,7 +253,7 @@ export class Agent {
     return {
       // A run that another agent starts in this session is observed by that agent.
       ...this.#observation.tap(log, { includeWatchedRuns: false }),
-      agent: this.kind,
+      agent: this.#runName,
       resume: (dead) => (this.#canResume(dead) ? this.#resume(log, dead, blobs) : undefined),
       isIdempotent: (name) => this.#toolbox.isIdempotent(name),
     };
@@ -268,7 +273,7 @@ export class Agent {
     let run: Run;
     try {
       run = await session.startRun({
-        agent: this.kind,
+        agent: this.#runName,
         ...request,
         ...inheritRules(request.toolRules),
         runId,
@@ -315,7 +320,8 @@ export class Agent {
    */
   #canResume({ run, calls }: DeadRun): boolean {
     // A name that is not a kind is a custom agent name.
-    if (KINDS.has(run.agent ?? "") && run.agent !== this.kind) return false;
+    const kind = run.agent === ADAPTIVE ? "got" : run.agent;
+    if (KINDS.has(kind ?? "") && kind !== this.kind) return false;
     return calls.every(
       ({ approvalArguments, name = "" }) => approvalArguments === undefined || this.#toolbox.find(name) !== undefined,
     );
@@ -454,7 +460,7 @@ export class Agent {
       onDiscarded: (sessionId) => this.#conversations.forget(sessionId),
     });
     const host = {
-      agent: this.kind,
+      agent: this.#runName,
       acquire: (sessionId: string, isNamed: boolean) => sessions.acquire(sessionId, isNamed),
       expectRun: (run: { readonly sessionId: string; readonly runId: string }) => this.#observation.expectRun(run),
       executeRun: (into: Log, run: Run, runOptions: ExecuteRunOptions) => this.executeRun(into, run, runOptions),
@@ -496,3 +502,5 @@ function callBoth<T>(own: (what: T) => void, callers: ((what: T) => unknown) | u
 }
 
 const KINDS: ReadonlySet<string> = new Set(AGENT_KINDS);
+/** Name of adaptive `got` agents in `run_start`. */
+const ADAPTIVE = "agot";

@@ -8,11 +8,10 @@
 import type { AssistantPart, ModelMessage, ToolResultPart } from "../models/model.ts";
 import { type EventRecord, isJsonObject, isKnownEvent, type Json } from "../protocol/index.ts";
 import type { CheckpointEvent, RunStartEvent, ToolCallEvent, ToolEndEvent } from "../protocol/events.generated.ts";
-import type { AgentKindName } from "./agent-kind.ts";
 import { composeQuestion, isBlank } from "./compose-question.ts";
 
 /** Kinds whose tool calls are part of the search. Only the question and the answer enter the conversation. */
-const SEARCHES: ReadonlySet<string> = new Set<AgentKindName>(["tot", "got"]);
+const SEARCHES: ReadonlySet<string> = new Set(["tot", "got", "agot"]);
 const NO_RESULT = "The run ended before this call had a result.";
 
 /** Folds the records of one run into messages for a model. */
@@ -31,7 +30,7 @@ export class RunMessages {
     if (!isKnownEvent(event)) return;
     switch (event.type) {
       case "run_start":
-        this.#isSearch = SEARCHES.has(event.agent ?? "");
+        this.#isSearch = SEARCHES.has(event.agent?.split(":", 1)[0] ?? "");
         this.#ask(event);
         return;
       case "message_chunk":

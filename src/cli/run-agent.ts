@@ -6,7 +6,6 @@
  * other.
  */
 import { randomUUID } from "node:crypto";
-import type { AgentKindName } from "../agents/index.ts";
 import { LOG_LIMITS, type Log } from "../log/index.ts";
 import { isLoomError } from "../protocol/index.ts";
 import { CliError, type ParsedCommand } from "./command.ts";
@@ -14,7 +13,7 @@ import { cutColumns } from "./fit-text.ts";
 import { openStore } from "./open-store.ts";
 import { assembleAgent } from "./run/assemble-agent.ts";
 import { printModels } from "./run/print-models.ts";
-import { toFlagNames } from "./run/read-agent-options.ts";
+import { nameAgent, toFlagNames } from "./run/read-agent-options.ts";
 import { MAX_MESSAGE_BYTES, readRunOptions, type RunOptions } from "./run/read-run-options.ts";
 import { SessionHolder } from "./run/session-holder.ts";
 import { type WatchTarget, WatchedRun } from "./run/watched-run.ts";
@@ -63,18 +62,18 @@ function createReporter(terminal: Terminal): (error: unknown, errorId: string) =
 
 /** Sends the message, or finds the run to resume. */
 async function findTarget(log: Log, { sessionId, message, agent }: RunOptions): Promise<WatchTarget> {
-  if (message === undefined) return findUnfinishedRun(log, sessionId, agent.kind);
+  if (message === undefined) return findUnfinishedRun(log, sessionId, nameAgent(agent));
   const { lastId } = await log.createSession(sessionId);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
   // A live run may need an approval first.
   const after = latest?.status === "live" ? latest.firstId - 1 : lastId;
   const [runId, commandId] = [randomUUID(), randomUUID()];
-  const body = { run_id: runId, message, agent: agent.kind };
+  const body = { run_id: runId, message, agent: nameAgent(agent) };
   await log.submit({ commandId, sessionId, kind: "enqueue", body });
   return { runId, after, commandId };
 }
 
-async function findUnfinishedRun(log: Log, sessionId: string, choice: AgentKindName): Promise<WatchTarget> {
+async function findUnfinishedRun(log: Log, sessionId: string, choice: string): Promise<WatchTarget> {
   const info = await log.getSession(sessionId);
   if (info === undefined) throw new CliError(`no session \`${sessionId}\` in this store`);
   const [latest] = await log.listRuns(sessionId, { limit: 1 });
@@ -93,7 +92,7 @@ async function findUnfinishedRun(log: Log, sessionId: string, choice: AgentKindN
 }
 
 /** A run can only be resumed by an agent of the same kind. */
-function assertSameAgent(agent: string | undefined, kind: AgentKindName): void {
+function assertSameAgent(agent: string | undefined, kind: string): void {
   if (agent === undefined || agent === kind) return;
   const shown = cutColumns(agent, 40);
   throw new CliError(`the run to resume uses the agent \`${shown}\`, not \`${kind}\``, `add \`--agent ${shown}\``);

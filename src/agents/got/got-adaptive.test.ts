@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { eventsOf, createAgentFixture, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
+import { eventsOf, createAgentFixture, SESSION, type AgentFixture } from "../../../test/agents/agent-fixture.ts";
 import type { Json, StampedRecord } from "../../protocol/index.ts";
 import type { GotOptions } from "./got.ts";
 import {
@@ -38,6 +38,14 @@ async function runFixture(fixture: AgentFixture): Promise<readonly StampedRecord
 function shownTo(fixture: AgentFixture, id: string): readonly string[] | undefined {
   return fixture.model.prompts.map(readGotPrompt).find((asked) => asked.kind === "work" && asked.id === id)?.known;
 }
+
+it("names its runs agot", async () => {
+  const world = { plan: listNodes([{ id: "a" }]) };
+  const fixture = await createAgentFixture(playGot(world), { kind: "got", adaptive: true, tools: [] });
+  expect((await (await fixture.ask("Why?")).ended).status).toBe("completed");
+  expect(eventsOf(await fixture.read(), "run_start")[0]?.agent).toBe("agot");
+  expect((await fixture.log.listRuns(SESSION, { limit: 1 }))[0]?.agent).toBe("agot");
+});
 
 describe("an adaptive graph of thoughts", () => {
   it("expands a complex node and combines its final results", async () => {

@@ -1,70 +1,84 @@
 /** Reads the options of `loom run` that choose and configure the agent. Rejects options of another kind of agent. */
-import { AGENT_KINDS } from "../../agents/agent-kind.ts";
-import type { AgentKindName, GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
+import type { GotOptions, ReactOptions, TotOptions } from "../../agents/index.ts";
 import { CliError, type ParsedCommand, textOption } from "../command.ts";
 
 /** Options given by the user; the agent has defaults for the others. */
 export type RunAgentOptions =
   | ({ readonly kind: "react" } & Pick<ReactOptions, "maxIterations">)
-  | ({ readonly kind: "tot" } & Pick<TotOptions, "strategy" | "beam" | "candidates" | "maxThoughts">)
-  | ({ readonly kind: "got" } & Pick<GotOptions, "adaptive" | "maxIterations">);
+  | ({ readonly kind: "tot" } & TotOptions)
+  | ({ readonly kind: "got" } & GotOptions);
 
-const STRATEGIES: readonly string[] = ["breadth", "depth"];
+/** `agot` is a `got` agent with the option `adaptive`. */
+const AGENTS = ["react", "tot", "got", "agot"] as const;
+type RunAgentName = (typeof AGENTS)[number];
 
-/** Kinds of agents that accept each option. */
-const KINDS_BY_OPTION: { readonly [option: string]: readonly AgentKindName[] } = {
-  "max-iterations": ["react", "got"],
-  search: ["tot"],
-  beam: ["tot"],
-  candidates: ["tot"],
-  "max-thoughts": ["tot"],
-  adaptive: ["got"],
+interface AgentOption {
+  /** Name in the options of the agent. */
+  readonly key: string;
+  readonly agents: readonly RunAgentName[];
+  /** Accepted words. */
+  readonly words?: readonly string[];
+  /** Range of numbers; integers unless `isFraction`. */
+  readonly range?: readonly [least: number, most: number];
+  readonly isFraction?: boolean;
+}
+
+const TOT = ["tot"] as const;
+const GOT = ["got", "agot"] as const;
+
+const OPTIONS: { readonly [flag: string]: AgentOption } = {
+  "max-iterations": { key: "maxIterations", agents: ["react", ...GOT], range: [1, 1000] },
+  search: { key: "strategy", agents: TOT, words: ["breadth", "depth"] },
+  beam: { key: "beam", agents: TOT, range: [1, 2000] },
+  generator: { key: "generate", agents: TOT, words: ["propose", "sample"] },
+  candidates: { key: "candidates", agents: TOT, range: [1, 2000] },
+  evaluator: { key: "evaluate", agents: TOT, words: ["value", "vote"] },
+  samples: { key: "evaluations", agents: TOT, range: [1, 100] },
+  threshold: { key: "threshold", agents: TOT, range: [0, 1], isFraction: true },
+  "max-depth": { key: "maxDepth", agents: ["tot", ...GOT], range: [0, 100] },
+  "max-backtracks": { key: "maxBacktracks", agents: TOT, range: [0, 100_000] },
+  "max-thoughts": { key: "maxThoughts", agents: TOT, range: [1, 100_000] },
+  adaptive: { key: "adaptive", agents: GOT },
+  branches: { key: "branches", agents: GOT, range: [1, 20] },
+  "keep-best": { key: "keepBest", agents: GOT, range: [1, 20] },
+  improvements: { key: "improvements", agents: GOT, range: [0, 20] },
+  "good-score": { key: "goodScore", agents: GOT, range: [0, 1], isFraction: true },
+  "max-layers": { key: "maxLayers", agents: GOT, range: [1, 50] },
 };
 /** Options to repeat when a run is resumed. */
-export const AGENT_OPTIONS: readonly string[] = ["agent", ...Object.keys(KINDS_BY_OPTION)];
-
-const MAX_ITERATIONS = 1000;
-const MAX_LEVEL_THOUGHTS = 2000;
-const MAX_THOUGHTS = 100_000;
+export const AGENT_OPTIONS: readonly string[] = ["agent", ...Object.keys(OPTIONS)];
 
 export function readAgentOptions(parsed: ParsedCommand): RunAgentOptions {
-  const kind = readChoice("agent", textOption(parsed, "agent") ?? "react", AGENT_KINDS) as AgentKindName;
-  for (const [option, kinds] of Object.entries(KINDS_BY_OPTION))
-    if (parsed.options[option] !== undefined && !kinds.includes(kind))
+  const name = readChoice("agent", textOption(parsed, "agent") ?? "react", AGENTS) as RunAgentName;
+  const options: { [key: string]: unknown } = name === "agot" ? { kind: "got", adaptive: true } : { kind: name };
+  for (const [flag, option] of Object.entries(OPTIONS)) {
+    const given = parsed.options[flag];
+    if (given === undefined || given === false) continue;
+    if (!option.agents.includes(name))
       throw new CliError(
-        `\`--${option}\` does not apply to \`--agent ${kind}\``,
-        `it applies to ${kinds.join(" and ")}`,
+        `\`--${flag}\` does not apply to \`--agent ${name}\``,
+        `it applies to ${option.agents.join(" and ")}`,
       );
-  const count = <K extends string>(key: K, option: string, most: number): { readonly [P in K]?: number } => {
-    const given = textOption(parsed, option);
-    return given === undefined ? {} : ({ [key]: readCount(option, given, most) } as { readonly [P in K]: number });
-  };
-  if (kind === "react") return { kind, ...count("maxIterations", "max-iterations", MAX_ITERATIONS) };
-  if (kind === "got") {
-    const adaptive = parsed.options["adaptive"] === true;
-    return { kind, ...(adaptive ? { adaptive } : {}), ...count("maxIterations", "max-iterations", MAX_ITERATIONS) };
+    options[option.key] = given === true ? true : readValue(flag, given, option);
   }
-  const search = textOption(parsed, "search");
-  const strategy = search === undefined ? undefined : readChoice("search", search, STRATEGIES);
-  if (strategy === "depth" && parsed.options["beam"] !== undefined)
+  if (options["strategy"] === "depth" && options["beam"] !== undefined)
     throw new CliError(
       "`--beam` does not apply to `--search depth`",
       "a depth-first search follows one thought at a time",
     );
-  return {
-    kind,
-    ...(strategy === undefined ? {} : { strategy: strategy as "breadth" | "depth" }),
-    ...count("beam", "beam", MAX_LEVEL_THOUGHTS),
-    ...count("candidates", "candidates", MAX_LEVEL_THOUGHTS),
-    ...count("maxThoughts", "max-thoughts", MAX_THOUGHTS),
-  };
+  return options as unknown as RunAgentOptions;
+}
+
+/** The name of the agent in `run_start`. */
+export function nameAgent(options: RunAgentOptions): string {
+  return options.kind === "got" && options.adaptive === true ? "agot" : options.kind;
 }
 
 /** Replaces option names of the agent API in an error message with flag names. */
 export function toFlagNames(message: string): string {
   return message.replaceAll(/`(\w+)`/g, (quoted, word: string) => {
-    const option = word === "strategy" ? "search" : word.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    return KINDS_BY_OPTION[option] === undefined ? quoted : `\`--${option}\``;
+    const flag = Object.entries(OPTIONS).find(([, { key }]) => key === word)?.[0];
+    return flag === undefined ? quoted : `\`--${flag}\``;
   });
 }
 
@@ -73,8 +87,11 @@ export function readChoice(option: string, value: string, known: readonly string
   throw new CliError(`\`--${option}\` does not accept \`${value}\``, `choose one of ${known.join(", ")}`);
 }
 
-function readCount(option: string, given: string, most: number): number {
-  const count = /^\d+$/.test(given) ? Number(given) : 0;
-  if (count >= 1 && count <= most) return count;
-  throw new CliError(`\`--${option} ${given}\` is not a number from 1 to ${most}`);
+function readValue(flag: string, given: string, { words, range, isFraction = false }: AgentOption): string | number {
+  if (words !== undefined) return readChoice(flag, given, words);
+  const [least, most] = range ?? [0, Number.MAX_SAFE_INTEGER];
+  const pattern = isFraction ? /^(?:\d+(?:\.\d+)?|\.\d+)$/ : /^\d+$/;
+  const value = pattern.test(given) ? Number(given) : Number.NaN;
+  if (value >= least && value <= most) return value;
+  throw new CliError(`\`--${flag} ${given}\` is not a number from ${least} to ${most}`);
 }

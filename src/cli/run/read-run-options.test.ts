@@ -74,6 +74,42 @@ describe("readRunOptions", () => {
     expect((await read(["--agent", "got", "hi"])).agent).toEqual({ kind: "got" });
     const got = ["--agent", "got", "--adaptive", "--max-iterations", "4", "hi"];
     expect((await read(got)).agent).toEqual({ kind: "got", adaptive: true, maxIterations: 4 });
+    expect((await read(["--agent", "agot", "hi"])).agent).toEqual({ kind: "got", adaptive: true });
+    const all = [
+      ...["--search", "depth", "--generator", "sample", "--evaluator", "vote", "--samples", "5", "--threshold", "0.4"],
+      ...["--max-depth", "3", "--max-backtracks", "0"],
+    ];
+    expect((await read(["--agent", "tot", ...all, "hi"])).agent).toEqual({
+      kind: "tot",
+      strategy: "depth",
+      generate: "sample",
+      evaluate: "vote",
+      evaluations: 5,
+      threshold: 0.4,
+      maxDepth: 3,
+      maxBacktracks: 0,
+    });
+    const papers = [
+      "--branches",
+      "3",
+      "--keep-best",
+      "2",
+      "--improvements",
+      "4",
+      "--good-score",
+      ".9",
+      "--max-layers",
+      "5",
+    ];
+    expect((await read(["--agent", "agot", ...papers, "hi"])).agent).toEqual({
+      kind: "got",
+      adaptive: true,
+      branches: 3,
+      keepBest: 2,
+      improvements: 4,
+      goodScore: 0.9,
+      maxLayers: 5,
+    });
   });
 
   test("repeats agent options in the resume command", async () => {
@@ -108,6 +144,9 @@ describe("readRunOptions", () => {
     ["`--search` does not apply to `--agent react`", ["--search", "depth", "hi"]],
     ["`--adaptive` does not apply to `--agent tot`", ["--agent", "tot", "--adaptive", "hi"]],
     ["`--max-iterations` does not apply to `--agent tot`", ["--agent", "tot", "--max-iterations", "2", "hi"]],
+    ["`--threshold 2` is not a number from 0 to 1", ["--agent", "tot", "--threshold", "2", "hi"]],
+    ["`--evaluator` does not accept `best`", ["--agent", "tot", "--evaluator", "best", "hi"]],
+    ["`--samples` does not apply to `--agent agot`", ["--agent", "agot", "--samples", "2", "hi"]],
     ["`--beam` does not apply to `--agent got`", ["--agent", "got", "--beam", "2", "hi"]],
     ["`--modes` needs `--json`", ["--modes", "tools", "hi"]],
     ["`--strict` needs `--json`", ["--strict", "hi"]],

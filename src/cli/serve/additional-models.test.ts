@@ -1,6 +1,7 @@
 // Models to choose in addition to the first, and the agents created with them.
 import { describe, expect, it, vi } from "vitest";
 import { type ModelName, OfflineModel } from "../../models/index.ts";
+import { ScriptedModel } from "../../models/scripted-model.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { createAgents } from "./create-agents.ts";
 import { type AdditionalModelsOptions, openAdditionalModels } from "./additional-models.ts";
@@ -98,5 +99,25 @@ describe("createAgents", () => {
     ]);
     const known = Object.values(agents).map(({ agent, model: of }) => `${agent.kind} ${agent.isAdaptive} ${of}`);
     expect(new Set(known).size).toBe(8);
+  });
+
+  it("passes the options of a tree search to tot", async () => {
+    const model = new ScriptedModel(({ prompt }) => {
+      const asked = JSON.stringify(prompt.at(-1));
+      return {
+        text: asked.includes("One step per line") ? "one\ntwo" : asked.includes("best") ? '{"best": 2}' : "Done.",
+      };
+    });
+    const settings = {
+      ...{ system: undefined, compression: false, "tool-rules": [] },
+      "tot-evaluator": "vote",
+      "tot-samples": 2,
+      "tot-max-depth": 1,
+    } as const;
+    const { tot } = createAgents({ tools: [] }, [{ name: "scripted", model }], settings, () => undefined);
+    expect((await tot?.agent.run("Which way?"))?.reply).toBe("Done.");
+    // One level: a list, two votes and the answer.
+    expect(model.requests).toHaveLength(4);
+    await tot?.agent.close();
   });
 });

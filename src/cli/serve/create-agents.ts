@@ -2,7 +2,7 @@
  * Creates the agents of `loom serve`: one of each kind for each model, with shared tools. Agents of the first model are
  * named after their kind (`react`), the others after kind and model (`react:openai/gpt-5`).
  */
-import { agent, type CommonOptions } from "../../agents/index.ts";
+import { agent, type CommonOptions, type TotOptions } from "../../agents/index.ts";
 import type { ServedAgent } from "../../server/runs/run-dispatcher.ts";
 import type { AgentResources } from "../agent-resources.ts";
 import { collectToolRules } from "./collect-tool-rules.ts";
@@ -25,13 +25,30 @@ const DESCRIPTIONS: { readonly [name in AgentName]: string } = {
   agot: "Like got, and splits complex tasks into their own graphs",
 };
 
+type AgentSettings = Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules" | "expose-tool-errors"> &
+  Partial<Pick<Settings, TotSetting>>;
+type TotSetting = Extract<keyof Settings, `tot-${string}`>;
+
+function readTotOptions(settings: Partial<Pick<Settings, TotSetting>>): TotOptions {
+  const options = {
+    strategy: settings["tot-search"],
+    evaluate: settings["tot-evaluator"],
+    evaluations: settings["tot-samples"],
+    threshold: settings["tot-threshold"],
+    maxDepth: settings["tot-max-depth"],
+    maxBacktracks: settings["tot-max-backtracks"],
+  };
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as TotOptions;
+}
+
 export function createAgents(
   { tools }: Pick<AgentResources, "tools">,
   models: readonly [first: NamedModel, ...further: readonly NamedModel[]],
-  settings: Pick<Settings, "system" | "reasoning" | "compression" | "tool-rules" | "expose-tool-errors">,
+  settings: AgentSettings,
   onError: (error: unknown, errorId: string) => void,
 ): { readonly [name: string]: ServedAgent } {
   const { system, reasoning, compression, "tool-rules": toolRuleItems } = settings;
+  const totOptions = readTotOptions(settings);
   const names = tools.map(({ name }) => name);
   const common: CommonOptions = {
     tools,
@@ -49,7 +66,11 @@ export function createAgents(
       const rules = toolRules === undefined ? {} : { toolRules };
       return [
         index === 0 ? name : `${name}:${model}`,
-        { agent: agent({ ...common, ...rules, model: own, ...KINDS[name] }), description: DESCRIPTIONS[name], model },
+        {
+          agent: agent({ ...common, ...rules, model: own, ...KINDS[name], ...(name === "tot" ? totOptions : {}) }),
+          description: DESCRIPTIONS[name],
+          model,
+        },
       ];
     }),
   );

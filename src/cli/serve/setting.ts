@@ -104,6 +104,17 @@ export function wholeNumber(noun: string, least: number, most = Number.MAX_SAFE_
   };
 }
 
+/** A number from 0 to 1. */
+export const fraction: SettingKind<number> = {
+  placeholder: "SCORE",
+  expected: "a number from 0 to 1",
+  read: (given) => {
+    const value = typeof given === "string" && /^(?:\d+(?:\.\d+)?|\.\d+)$/.test(given) ? Number(given) : given;
+    return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
+  },
+  show: String,
+};
+
 const BYTES: readonly (readonly [unit: string, size: number])[] = [
   ["GB", 1024 ** 3],
   ["MB", 1024 ** 2],

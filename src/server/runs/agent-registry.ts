@@ -103,6 +103,9 @@ export class AgentRegistry {
 
   /** Finds the agent for a dead run. A run started outside a server names the kind of its agent. */
   #findForRun({ agent = this.#default }: Run): RegisteredAgent | undefined {
-    return this.#agents.get(agent) ?? [...this.#agents.values()].find(({ info }) => info.kind === agent);
+    return (
+      this.#agents.get(agent) ??
+      [...this.#agents.values()].find(({ info }) => (info.isAdaptive ? "agot" : info.kind) === agent)
+    );
   }
 }
