@@ -1,9 +1,12 @@
 // Models to choose in addition to the first, and the agents created with them.
 import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { type ModelName, OfflineModel } from "../../models/index.ts";
 import { ScriptedModel } from "../../models/scripted-model.ts";
 import { LoomError } from "../../protocol/index.ts";
+import { defineTool } from "../../tools/index.ts";
 import { createAgents } from "./create-agents.ts";
+import { SETTINGS } from "./settings.ts";
 import { type AdditionalModelsOptions, openAdditionalModels } from "./additional-models.ts";
 
 async function open(options: Partial<AdditionalModelsOptions>) {
@@ -75,18 +78,44 @@ describe("additional models", () => {
   });
 });
 
+const AGENT_SETTINGS = {
+  system: undefined,
+  reasoning: "auto",
+  compression: false,
+  "tool-rules": [],
+  "expose-tool-errors": false,
+} as const;
+
 describe("createAgents", () => {
+  it.each([
+    [false, false],
+    [true, true],
+  ])("shows exceptions of tools to the model only on request: %s", async (isExposed, isShown) => {
+    const look = defineTool({
+      name: "look",
+      description: "Looks",
+      input: z.object({}),
+      execute: () => Promise.reject(new Error("db at 10.0.0.5 refused")),
+    });
+    const model = new ScriptedModel([{ calls: [{ name: "look" }] }, { text: "Done" }]);
+    const logged: unknown[] = [];
+    const settings = { ...AGENT_SETTINGS, "expose-tool-errors": isExposed };
+    const agents = createAgents({ tools: [look] }, [{ name: "m", model }], settings, (error) => logged.push(error));
+    await agents["react"]?.agent.run("Look");
+    expect(JSON.stringify(model.prompts[1]).includes("10.0.0.5")).toBe(isShown);
+    expect(logged).toMatchObject([{ message: "db at 10.0.0.5 refused" }]);
+    expect(SETTINGS["expose-tool-errors"].defaultValue).toBe(false);
+  });
+
   it("creates an agent of each kind for each model", () => {
     const model = new OfflineModel();
     const named = (name: string) => ({ name, model });
-    const settings = {
-      system: undefined,
-      reasoning: "auto",
-      compression: false,
-      "tool-rules": [],
-      "expose-tool-errors": false,
-    } as const;
-    const agents = createAgents({ tools: [] }, [named("offline"), named("openai/gpt-5")], settings, () => undefined);
+    const agents = createAgents(
+      { tools: [] },
+      [named("offline"), named("openai/gpt-5")],
+      AGENT_SETTINGS,
+      () => undefined,
+    );
     expect(Object.keys(agents)).toEqual([
       "react",
       "tot",
@@ -109,7 +138,7 @@ describe("createAgents", () => {
       };
     });
     const settings = {
-      ...{ system: undefined, compression: false, "tool-rules": [] },
+      ...AGENT_SETTINGS,
       "tot-evaluator": "vote",
       "tot-samples": 2,
       "tot-max-depth": 1,

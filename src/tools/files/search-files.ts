@@ -9,7 +9,7 @@ import { readText } from "./read-text.ts";
 import type { OpenFolder, Workspace } from "./workspace.ts";
 
 /** A line that contains the searched text. */
-export interface FileMatch {
+export interface FoundLine {
   readonly [key: string]: Json;
   readonly path: string;
   /** Counted from 1. */
@@ -28,7 +28,7 @@ export interface SearchLimits {
 export interface SearchSummary {
   /** Number of files that were searched. */
   readonly files: number;
-  readonly matches: readonly FileMatch[];
+  readonly matches: readonly FoundLine[];
   /** True if files or matches were left out at a limit. */
   readonly isCut: boolean;
 }
@@ -43,12 +43,12 @@ export async function searchFiles(
   { top, prefix }: { readonly top: OpenFolder; readonly prefix: string },
   query: string,
   limits: SearchLimits,
-  onMatch: (match: FileMatch) => Promise<void>,
+  onMatch: (match: FoundLine) => Promise<void>,
 ): Promise<SearchSummary> {
   const { maxFileBytes, maxMatches, signal } = limits;
   const wanted = query.toLowerCase();
   const listing = await listEntries(workspace, top, { ...limits, isSkipped: (name) => SKIPPED.has(name) });
-  const matches: FileMatch[] = [];
+  const matches: FoundLine[] = [];
   let { isCut } = listing;
   let files = 0;
   for (const { path, kind, bytes } of listing.entries) {
