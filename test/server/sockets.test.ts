@@ -547,12 +547,12 @@ describe("the Lumine socket", () => {
     const fixture = await createSocketFixture();
     const client = fixture.connect(LUMINE);
     await client.opened();
-    client.send({ content: "你好", agent: "nobody" });
+    client.send({ content: "你好", agent: "missing-agent" });
     await client.until(({ status }) => status === "refused");
     expect(client.frames().find(({ status }) => status === "refused")).toMatchObject({
       code: "unknown_agent",
       error: "智能体不存在",
-      detail: expect.stringContaining("nobody") as unknown,
+      detail: expect.stringContaining("missing-agent") as unknown,
     });
   });
 
