@@ -4,10 +4,11 @@ import { FRAME_RULES } from "../protocol/frame-rules.ts";
 import { mayHaveUnpairedSurrogate, parseObject } from "../protocol/json.ts";
 import { createIssueFactory } from "../protocol/rules.ts";
 import type { Dialect } from "./dialect.ts";
+import { LOOM_RULE_INFO } from "./loom/rules.generated.ts";
 import { LOOM_RULES } from "./loom/rules.ts";
 
 const createIssue = createIssueFactory(FRAME_RULES);
-const createLoomIssue = createIssueFactory(LOOM_RULES);
+const createLoomIssue = createIssueFactory(LOOM_RULE_INFO);
 
 /** Options of `createStreamCheck`. */
 export interface CheckOptions {
