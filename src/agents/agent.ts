@@ -440,15 +440,8 @@ export class Agent {
   }
 
   #createCalls(): AgentCalls {
-    const {
-      log,
-      memory,
-      approve,
-      maxCalls,
-      maxContextBytes,
-      onError,
-      callbackWaitMs = CALLBACK_WAIT_MS,
-    } = this.#options;
+    const { log, memory, approve, maxCalls, maxContextBytes, onError } = this.#options;
+    const { callbackWaitMs = CALLBACK_WAIT_MS } = this.#options;
     const sessions = new AgentSessions({
       log,
       memory,

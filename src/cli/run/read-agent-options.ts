@@ -12,7 +12,7 @@ export type RunAgentOptions =
 const AGENTS = ["react", "tot", "got", "agot"] as const;
 type RunAgentName = (typeof AGENTS)[number];
 
-interface AgentOption {
+interface AgentFlag {
   /** Name in the options of the agent. */
   readonly key: string;
   readonly agents: readonly RunAgentName[];
@@ -26,7 +26,7 @@ interface AgentOption {
 const TOT = ["tot"] as const;
 const GOT = ["got", "agot"] as const;
 
-const OPTIONS: { readonly [flag: string]: AgentOption } = {
+const OPTIONS: { readonly [flag: string]: AgentFlag } = {
   "max-iterations": { key: "maxIterations", agents: ["react", ...GOT], range: [1, 1000] },
   search: { key: "strategy", agents: TOT, words: ["breadth", "depth"] },
   beam: { key: "beam", agents: TOT, range: [1, 2000] },
@@ -87,7 +87,7 @@ export function readChoice(option: string, value: string, known: readonly string
   throw new CliError(`\`--${option}\` does not accept \`${value}\``, `choose one of ${known.join(", ")}`);
 }
 
-function readValue(flag: string, given: string, { words, range, isFraction = false }: AgentOption): string | number {
+function readValue(flag: string, given: string, { words, range, isFraction = false }: AgentFlag): string | number {
   if (words !== undefined) return readChoice(flag, given, words);
   const [least, most] = range ?? [0, Number.MAX_SAFE_INTEGER];
   const pattern = isFraction ? /^(?:\d+(?:\.\d+)?|\.\d+)$/ : /^\d+$/;
