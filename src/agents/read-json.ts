@@ -49,7 +49,7 @@ export function findField(object: JsonObject, ...names: readonly string[]): Json
 /** Lists objects that may have the expected fields: those found, and those that are alone inside them. */
 export function* listObjectsIn(text: string): Generator<JsonObject> {
   for (const value of listJson(text)) {
-    let inner: Json | undefined = value as Json;
+    let inner: Json | undefined = value;
     for (let depth = 0; depth < 3 && inner !== undefined; depth++) {
       if (isJsonObject(inner)) yield inner;
       const inside: readonly Json[] = Array.isArray(inner) ? inner : isJsonObject(inner) ? Object.values(inner) : [];

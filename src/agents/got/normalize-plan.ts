@@ -47,7 +47,9 @@ function normalizeNode(node: JsonObject, index: number, edges: ReadonlyMap<strin
     findField(node, "needs", "dependson", "dependencies", "requires", "inputs", "parents", "prerequisites", "after"),
   );
   const added = typeof id === "string" ? (edges.get(id) ?? []) : [];
-  const needs = Array.isArray(own) ? [...own, ...added.filter((need) => !own.includes(need))] : own;
+  const needs: Json = Array.isArray(own)
+    ? [...(own as readonly Json[]), ...added.filter((need) => !own.includes(need))]
+    : own;
   return {
     id,
     ...(task === undefined ? {} : { task }),

@@ -46,8 +46,8 @@ export interface PlanReading {
 export function readPlan(text: string, maxNodes: number, reading: PlanReading = {}): PlanOutcome {
   let fault: PlanOutcome | undefined;
   for (const found of listJson(removeThinking(text))) {
-    const plan = normalizePlan(found as Json);
-    const outcome = validatePlan(plan ?? (found as Json), maxNodes, reading);
+    const plan = normalizePlan(found);
+    const outcome = validatePlan(plan ?? found, maxNodes, reading);
     if (outcome.ok) return outcome;
     // The fault of a plan says more than that of another object.
     if (plan !== undefined) return outcome;

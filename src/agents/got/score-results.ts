@@ -58,7 +58,7 @@ export async function scoreResults(
 export function readResultScores(text: string, known: readonly Pick<KnownResult, "id">[]): readonly number[] | string {
   let fault: string | undefined;
   for (const value of listJson(removeThinking(text))) {
-    const listed = listGiven(value as Json, known);
+    const listed = listGiven(value, known);
     if (listed === undefined) continue;
     const scores = readScores(listed);
     const missing = known.find((_, index) => scores[index] === undefined);
@@ -79,7 +79,7 @@ function listGiven(value: Json, known: readonly Pick<KnownResult, "id">[]): read
       findField(item, "score", "rating", "value"),
     ]);
     return known.map(
-      ({ id }) => pairs.find(([name]) => name === id || String(name).toLowerCase() === id.toLowerCase())?.[1],
+      ({ id }) => pairs.find(([name]) => typeof name === "string" && name.toLowerCase() === id.toLowerCase())?.[1],
     );
   }
   if (!isJsonObject(given)) return undefined;

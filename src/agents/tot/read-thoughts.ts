@@ -179,7 +179,7 @@ class CandidateList {
     this.#isFresh = false;
   }
 
-  /** Makes the next call a thought of its own. */
+  /** Makes the next call a separate thought. */
   separate(): void {
     this.#isFresh = false;
   }

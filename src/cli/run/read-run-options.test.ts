@@ -75,11 +75,9 @@ describe("readRunOptions", () => {
     const got = ["--agent", "got", "--adaptive", "--max-iterations", "4", "hi"];
     expect((await read(got)).agent).toEqual({ kind: "got", adaptive: true, maxIterations: 4 });
     expect((await read(["--agent", "agot", "hi"])).agent).toEqual({ kind: "got", adaptive: true });
-    const all = [
-      ...["--search", "depth", "--generator", "sample", "--evaluator", "vote", "--samples", "5", "--threshold", "0.4"],
-      ...["--max-depth", "3", "--max-backtracks", "0"],
-    ];
-    expect((await read(["--agent", "tot", ...all, "hi"])).agent).toEqual({
+    const all =
+      "--search depth --generator sample --evaluator vote --samples 5 --threshold 0.4 --max-depth 3 --max-backtracks 0";
+    expect((await read(["--agent", "tot", ...all.split(" "), "hi"])).agent).toEqual({
       kind: "tot",
       strategy: "depth",
       generate: "sample",

@@ -38,7 +38,7 @@ function readTotOptions(settings: Partial<Pick<Settings, TotSetting>>): TotOptio
     maxDepth: settings["tot-max-depth"],
     maxBacktracks: settings["tot-max-backtracks"],
   };
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as TotOptions;
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
 export function createAgents(
