@@ -31,10 +31,10 @@ const manifest = JSON.parse(readFileSync(join(packageRoot, "package.json"), "utf
 /** Packages that entry points need: runtime dependencies and an optional peer. */
 const READS_HTML = ["entities"];
 const NEEDED: { readonly [entryPoint: string]: readonly string[] } = {
-  ".": READS_HTML,
+  ".": [...READS_HTML, "jsonrepair"],
   "./context": READS_HTML,
   "./tools": READS_HTML,
-  "./agents": READS_HTML,
+  "./agents": [...READS_HTML, "jsonrepair"],
   "./react": ["react", "marked", "@tanstack/virtual-core"],
   "./server": Object.keys(manifest.dependencies),
 };

@@ -12,8 +12,8 @@ const MAX_CHARACTERS = 400_000;
 /** Maximum values to parse, and maximum characters to parse after an unclosed brace. */
 const MAX_TRIES = 100;
 const MAX_PARSED = 500_000;
-/** Maximum characters to repair. The time for hostile text grows with their square: 0.7 s for this many. */
-const MAX_REPAIRED = 32_000;
+/** Maximum characters to repair. The time for hostile text grows with their square: about 0.1 s for this many. */
+export const MAX_REPAIRED = 10_000;
 
 /** Lists the JSON objects and arrays of a text: the whole text or a code fence first, then the last one first. */
 export function* listJson(text: string): Generator<JsonObject | readonly Json[]> {

@@ -177,14 +177,17 @@ describe.skipIf(!hasChromium)("a frontend written from one specification (skippe
     });
   });
 
-  it.each(["lumine", "engine"] as const)("%s: shows an image, and a failed run as an error", async (name) => {
+  it.each([
+    ["lumine", "The model service is unavailable; try again later"],
+    ["engine", "offline/offline failed: The offline model failed on request."],
+  ] as const)("%s: shows an image, and a failed run as an error", async (name, error) => {
     await play(name, async ({ page, ask }) => {
       await ask("Draw a red circle");
       const image = page.getByAltText("a red circle");
       await expect.poll(() => image.evaluate((node) => (node as { naturalWidth?: number }).naturalWidth)).toBe(200);
       expect((await ask("Make an error")).slice(-2)).toEqual([
         "text: Here is the error you asked for.",
-        "error: offline/offline failed: The offline model failed on request.",
+        `error: ${error}`,
       ]);
       expect((await ask("What is 6*7?")).at(-1)).toContain("42");
     });

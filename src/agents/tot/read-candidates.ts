@@ -5,7 +5,7 @@
 import { isJsonObject, type Json } from "../../protocol/index.ts";
 import { jsonrepair } from "jsonrepair";
 import { removeThinking } from "../../models/think-tags.ts";
-import { findField, listJson } from "../read-json.ts";
+import { findField, listJson, MAX_REPAIRED } from "../read-json.ts";
 
 /** `isHalf` says that the text was cut off; its last step is then left out. */
 export function readCandidates(said: string, isHalf: boolean): readonly string[] {
@@ -53,9 +53,6 @@ function closeJson(text: string): string {
     return text;
   }
 }
-
-/** Repairing hostile text takes time with the square of its length. */
-const MAX_REPAIRED = 32_000;
 
 /**
  * Matches a list marker: a bullet, number or letter followed by a space. Chinese markers have no space, and the pattern

@@ -18,7 +18,7 @@ import type { RunStartEvent } from "../../protocol/events.generated.ts";
 import { cutLine, toPlainLine } from "../../tools/cut-line.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { toPublicError } from "../guard/to-public-error.ts";
-import { type CommandAuthor, findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
+import { findOwnSession, LOCAL_AUTHOR, canAccess } from "./command-author.ts";
 import { assertAgentAllowed } from "../auth/principal.ts";
 import type { CommandHost } from "./command-host.ts";
 import { runInSessionQueue } from "./command-queue.ts";
@@ -147,15 +147,15 @@ async function findCommand(log: Log, session: string, id: string): Promise<Comma
 }
 
 /**
- * The log entry of a message. A repeated message must be equal except for `when_busy`, which concerns only the moment
- * it was sent.
+ * The log entry of a message. A repeated message must be equal except for fields about the request, such as `when_busy`,
+ * which concerns only the moment it was sent.
  */
 async function toEnqueueCommand(
   { blobs, author = LOCAL_AUTHOR }: CommandHost,
   command: RunCommand,
   known: CommandState | undefined,
 ): Promise<Command> {
-  const { id, session, type: _type, when_busy: _whenBusy, ...given } = command;
+  const { id, session, type: _type, when_busy: _whenBusy, capabilities, request_id, ...given } = command;
   const { message, context, attachments = [], run_id = deriveRunId(session, id) } = given;
   // As in agents: a message may consist of attachments only.
   if (message.trim() === "" && attachments.length === 0) throw new LoomError("invalid_command", "The message is empty");
@@ -179,7 +179,7 @@ async function toEnqueueCommand(
     ...(attachments.length === 0 ? {} : { attachments: files }),
     run_id,
     source: "stream",
-    ...authorFields(author, known),
+    ...keepFirst({ actor: author.actor, tools: author.tools, capabilities, request_id }, known),
   } as unknown as JsonObject;
   return { commandId: id, sessionId: session, kind: "enqueue", body };
 }
@@ -220,12 +220,12 @@ export function deriveTitle(message: string): string | undefined {
 }
 
 /**
- * The author recorded with a command. A repeated command keeps the author of the first, even if another credential
- * sends it.
+ * Fields about the request rather than the command. A repeated command keeps those of the first request, whoever sends
+ * it and by whatever endpoint.
  */
-function authorFields({ actor, tools }: CommandAuthor, known: CommandState | undefined): JsonObject {
-  const signed = known === undefined ? { actor, tools } : { actor: known.body["actor"], tools: known.body["tools"] };
-  return Object.fromEntries(Object.entries(signed).filter(([, value]) => value !== undefined)) as JsonObject;
+function keepFirst(fields: { readonly [name: string]: unknown }, known: CommandState | undefined): JsonObject {
+  const kept = Object.entries(fields).map(([name, value]) => [name, known === undefined ? value : known.body[name]]);
+  return Object.fromEntries(kept.filter(([, value]) => value !== undefined)) as JsonObject;
 }
 
 function readRunId({ body }: Command): string {
@@ -270,7 +270,8 @@ async function toLogCommand(
   if (run_id === undefined)
     throw new LoomError("unknown_call", `No tool call ${command.call_id} is waiting for approval`);
   assertAgentAllowed(author, (await log.getRun(sessionId, run_id))?.agent);
-  return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...authorFields(author, known) } };
+  const fields = keepFirst({ actor: author.actor, tools: author.tools }, known);
+  return { commandId, sessionId, kind: "approve", body: { ...body, run_id, ...fields } };
 }
 
 /** The run an approval without `run_id` refers to: the live one, or for a repeated approval the same as before. */
