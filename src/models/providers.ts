@@ -53,7 +53,7 @@ export const PROVIDERS: ReadonlyMap<string, Provider> = new Map<string, Provider
         // Responses API.
         const { hostname } = new URL(connection.baseURL ?? "");
         const usual = /(?:^|\.)api\.openai\.com$/.test(hostname) ? "responses" : "chat";
-        if ((api ?? usual) === "chat") return openCompatible("openai", settings, { supportsStructuredOutputs: true });
+        if ((api ?? usual) === "chat") return openCompatible("openai", settings);
         const { createOpenAI } = await loadPackage(
           "@ai-sdk/openai",
           "to use this model",
@@ -124,7 +124,6 @@ export function describeCompatible(name: string): Provider {
 async function openCompatible(
   name: string,
   { model, baseURL = "", apiKey, headers }: Omit<ProviderConnection, "api">,
-  options: { readonly supportsStructuredOutputs?: boolean } = {},
 ): Promise<LanguageModel> {
   const { createOpenAICompatible } = await loadPackage(
     "@ai-sdk/openai-compatible",
@@ -135,9 +134,10 @@ async function openCompatible(
     name,
     baseURL,
     includeUsage: true,
+    // Without it the package leaves out the schema. Agents repeat a rejected request without the format.
+    supportsStructuredOutputs: true,
     transformRequestBody: nameTokenLimit,
     ...omitUndefined({ apiKey, headers }),
-    ...options,
   })(model);
 }
 
