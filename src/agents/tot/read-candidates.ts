@@ -26,9 +26,12 @@ function readListed(text: string): readonly string[] | undefined {
   const startsLine = /(?:^|\n)[\s>]*(?:```\w*\s*)?\[/.test(text);
   for (const value of listJson(text)) {
     const isNamed = isJsonObject(value);
-    const list = isNamed ? findField(value, ...LISTS) : value;
+    const found = isNamed ? findField(value, ...LISTS) : value;
+    if (isNamed && typeof found === "string") return readLines(found);
+    const list = isNamed && isJsonObject(found) ? Object.values(found) : found;
     if (!Array.isArray(list) || !(isNamed || startsLine)) continue;
-    const steps = (list as readonly Json[]).map(readStep);
+    const given = (list as readonly Json[]).filter((item) => item !== null && item !== "");
+    const steps = given.map(readStep);
     if (steps.every((step) => step !== undefined) && (isNamed || steps.length > 0)) return steps;
   }
   return undefined;
@@ -36,6 +39,7 @@ function readListed(text: string): readonly string[] | undefined {
 
 function readStep(item: Json): string | undefined {
   if (typeof item === "string") return isEmpty(item) ? undefined : item.replace(MARKER, "");
+  if (Array.isArray(item)) return item.length === 1 ? readStep(item[0] as Json) : undefined;
   if (!isJsonObject(item)) return undefined;
   const text = findField(item, ...TEXTS);
   return typeof text === "string" && !isEmpty(text) ? text : undefined;
@@ -169,6 +173,8 @@ function plainText(line: string): string {
   return line
     .replace(/^#{1,6}\s+/, "")
     .replaceAll(/(^|[\s(])\*\*(?=\S)([^*\n]{1,2000}?)\*\*(?=$|[\s.,:;!?)—–：，。-])/g, "$1$2")
+    // The opening marks were part of a marker such as "**Step 1:".
+    .replace(/^([^*]+)\*\*(?=:?$)/, "$1")
     .trim();
 }
 

@@ -50,6 +50,11 @@ describe("a list of next steps", () => {
     ["Here are some steps:\n1. one\n\nOr else:\n- two", ["one", "two"]],
     ["**可能的步骤：**\n1. one:\n2. two", ["one:", "two"]],
     ["Add them up:", ["Add them up:"]],
+    ["**Step 1: Boil**\nHeat water.\n\n**Step 2: Fry**\nFry it.", ["Boil", "Fry"]],
+    ['{"steps": ["one", "", "two"]}', ["one", "two"]],
+    ['{"steps": {"1": "one", "2": "two"}}', ["one", "two"]],
+    ['{"steps": [["one"], ["two"]]}', ["one", "two"]],
+    ['{"steps": "1. one\\n2. two"}', ["one", "two"]],
   ])("of %j", (text, expected) => {
     expect(texts(text)).toEqual(expected);
   });
