@@ -235,6 +235,18 @@ describe("MessageStreamHandler", () => {
     expect(handler.message).toMatchObject({ hasError: true, errorMessage: "model failed" });
   });
 
+  it("has no error if a tool failed and a sender of 003 reports that as recoverable", () => {
+    const event = createRequest();
+    const handler = new MessageStreamHandler();
+    handler.handleEvent(event("session_start", { session_id: "s", request_id: "req-1" }));
+    handler.handleEvent(event("tool_call_start", { tool_id: "t", tool_name: "add", description: "", arguments: {} }));
+    const error = { message: "db refused", code: "DB" };
+    handler.handleEvent(event("tool_call_end", { tool_id: "t", status: "failed", error }));
+    handler.handleEvent(event("error", { error_type: "execution", message: "db refused", recoverable: true }));
+    handler.handleEvent(event("session_end", { status: "completed" }));
+    expect(handler.message).toMatchObject({ hasError: false, toolCalls: [{ status: "failed" }] });
+  });
+
   it("accepts old types whose data is a text", () => {
     const handler = new MessageStreamHandler();
     handler.handleEvent({ type: "token", data: "Hel" });

@@ -49,6 +49,7 @@ export class TurnFold {
   #end: RunEndEvent | undefined;
   #startedAt: number | undefined;
   #usage = NO_USAGE;
+  #hasFailedTool = false;
   /** Something other than the message may have changed. */
   #areOtherFieldsStale = false;
   /** Fields changed since the last `show`. */
@@ -242,13 +243,14 @@ export class TurnFold {
       case "tool_progress":
       case "tool_output":
       case "tool_end":
+        if (event.type === "tool_end" && event.is_error) this.#hasFailedTool = true;
         this.#tools.apply(author, event, ts);
         return;
       case "data":
       case "image":
       case "error":
       case "retrieval_complete":
-        if (event.type === "error" && !isToolFailure(event)) this.#message.setError(event.message);
+        if (event.type === "error" && !isToolFailure(event, this.#hasFailedTool)) this.#message.setError(event.message);
         this.#message.add(author, createPartContent(event, this.#quota.maxItems));
         return;
       case "todo_list":
@@ -354,7 +356,11 @@ function showStart(
   return makeView({ runId: runId ?? run_id, requestId: request_id, agent, startedAt: ts });
 }
 
-/** True if only a tool failed and the run goes on. It is not an error of the message (003 §3.1). */
-function isToolFailure({ stage, call_id, recoverable }: ErrorEvent): boolean {
-  return recoverable === true && (call_id !== undefined || stage === "tool_execute");
+/**
+ * True if only a tool failed and the run goes on. It is not an error of the message (003 §3.1). Senders that know only
+ * the fields of 003 cannot name the tool, so the error has neither stage nor code, and a tool has failed before.
+ */
+function isToolFailure({ stage, call_id, code, recoverable }: ErrorEvent, hasFailedTool: boolean): boolean {
+  if (recoverable !== true) return false;
+  return call_id !== undefined || stage === "tool_execute" || (hasFailedTool && (stage ?? code) === undefined);
 }
