@@ -46,6 +46,16 @@ describe("with `exposeErrors: false`", () => {
     expect(JSON.stringify(host.events)).not.toContain("10.0.0.5");
   });
 
+  it.each(["model_failed", "model_stream_cut", "store_failed", "run_failed"] as const)(
+    "%s of a model or store that the tool used is hidden",
+    async (code) => {
+      const host = createToolRecorder({ exposeErrors: false });
+      const { result, errorCode } = await run(failing(new LoomError(code, SECRET)), host);
+      expect([result, errorCode]).toEqual([expect.stringContaining(`The tool tool failed (code ${code}, `), code]);
+      expect(JSON.stringify(host.events)).not.toContain("10.0.0.5");
+    },
+  );
+
   it("invalid arguments are shown", async () => {
     const host = createToolRecorder({ exposeErrors: false });
     const tool = { ...toolOf(() => ""), validate: async () => ({ ok: false, message: "n must be a number" }) as const };

@@ -334,14 +334,17 @@ function refuse(
   return { text, code, isError: true };
 }
 
+/** Errors of a model or a store that a tool used. They repeat messages of other systems. */
+const FOREIGN = /^(?:model_|store_|retrieval_failed|compression_failed|missing_key|run_failed)/;
+
 /**
- * Ends a call whose tool failed. A LoomError, such as a `ToolError`, is written for users; the message of any other
- * exception may name addresses or paths, and the host decides whether it is shown.
+ * Ends a call whose tool failed. A LoomError of a tool, such as a `ToolError`, is written for users; the message of any
+ * other exception may name addresses or paths, and the host decides whether it is shown.
  */
 function fail(error: unknown, { name }: Pick<Tool, "name">, { exposeErrors = true }: ToolHost): CallEnding {
   const code = isLoomError(error) ? error.code : "tool_failed";
   const errorId = randomUUID();
-  const isShown = exposeErrors || isLoomError(error);
+  const isShown = exposeErrors || (isLoomError(error) && !FOREIGN.test(error.code));
   const text = isShown ? describeFailure(error) : `The tool ${name} failed (code ${code}, error ID ${errorId})`;
   return { text, code, isError: true, thrown: { error, errorId } };
 }
