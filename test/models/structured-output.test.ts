@@ -13,7 +13,11 @@ type Body = { readonly [name: string]: JsonObject | undefined };
 /** The schema of a request in the form of each API, and what marks it as strict. */
 const WIRES: readonly (readonly [name: ModelName, read: (body: Body) => JsonObject | undefined, isStrict: boolean])[] =
   [
-    [{ provider: "openai", model: "gpt-5", api: "responses" }, (body) => body["text"]?.["format"] as JsonObject | undefined, true],
+    [
+      { provider: "openai", model: "gpt-5", api: "responses" },
+      (body) => body["text"]?.["format"] as JsonObject | undefined,
+      true,
+    ],
     [
       { provider: "openai", model: "gpt-oss" },
       (body) => body["response_format"]?.["json_schema"] as JsonObject | undefined,

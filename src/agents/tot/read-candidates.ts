@@ -170,12 +170,14 @@ function isTalk(line: string, index: number): boolean {
 
 /** Removes marks of bold text. */
 function plainText(line: string): string {
-  return line
-    .replace(/^#{1,6}\s+/, "")
-    .replaceAll(/(^|[\s(])\*\*(?=\S)([^*\n]{1,2000}?)\*\*(?=$|[\s.,:;!?)—–：，。-])/g, "$1$2")
-    // The opening marks were part of a marker such as "**Step 1:".
-    .replace(/^([^*]+)\*\*(?=:?$)/, "$1")
-    .trim();
+  return (
+    line
+      .replace(/^#{1,6}\s+/, "")
+      .replaceAll(/(^|[\s(])\*\*(?=\S)([^*\n]{1,2000}?)\*\*(?=$|[\s.,:;!?)—–：，。-])/g, "$1$2")
+      // The opening marks were part of a marker such as "**Step 1:".
+      .replace(/^([^*]+)\*\*(?=:?$)/, "$1")
+      .trim()
+  );
 }
 
 /** True if there are no letters or digits. */
