@@ -4,7 +4,7 @@
  */
 import { defineGraph, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
 import { LoomError } from "../../protocol/index.ts";
-import { describeCut } from "../describe-cut.ts";
+import { describeCut, describeEmpty } from "../describe-cut.ts";
 import { isBlank } from "../compose-question.ts";
 import { think } from "../think.ts";
 import { createWarning, type Execution, type GotContext, listKnownResults } from "./execution.ts";
@@ -150,7 +150,10 @@ async function giveAnswer(
   const cut = describeCut(result.finishReason, stage);
   if (cut !== undefined) node.emitWithResult(cut);
   // If the model returns nothing, answer with the results themselves.
-  if (isBlank(result.text)) await node.span.write(known.map(({ text }) => text).join("\n\n"));
+  if (isBlank(result.text)) {
+    node.emitWithResult(describeEmpty(model, result.finishReason, stage));
+    await node.span.write(known.map(({ text }) => text).join("\n\n"));
+  }
   const gaps = describeMissing(question, missing, missingCount);
   if (gaps !== "") await node.span.write(`\n\n${gaps}`);
 }

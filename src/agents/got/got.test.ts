@@ -321,7 +321,7 @@ describe("a graph of thoughts", () => {
     ]);
   });
 
-  it("answers with its results if the model returns nothing, and reports a cut text", async () => {
+  it("answers with its results if the model returns nothing, and reports that and a cut text", async () => {
     const fixture = await createGotFixture({
       plan: DIAMOND,
       answer: () => ({ text: "" }),
@@ -332,7 +332,10 @@ describe("a graph of thoughts", () => {
     ).ended;
     const records = await fixture.read();
     expect(replyOf(records)).toBe("end[right left]");
-    expect(eventsOf(records, "error")).toMatchObject([{ code: "model_output_cut", recoverable: true }]);
+    expect(eventsOf(records, "error")).toMatchObject([
+      { code: "model_output_cut", recoverable: true },
+      { code: "model_empty", recoverable: true },
+    ]);
   });
 
   it.each<readonly [GotOptions, string]>([

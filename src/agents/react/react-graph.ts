@@ -3,11 +3,11 @@
  * run; earlier messages come from the context.
  */
 import { append, defineGraph, END, merge, type NodeContext, replace, type StateOf } from "../../graph/index.ts";
-import type { ModelMessage } from "../../models/model.ts";
+import type { FinishReason, ModelMessage } from "../../models/model.ts";
 import { type Json, LoomError } from "../../protocol/index.ts";
 import type { AgentContext } from "../agent-kind.ts";
 import { isBlank } from "../compose-question.ts";
-import { describeCut } from "../describe-cut.ts";
+import { describeCut, describeEmpty } from "../describe-cut.ts";
 import { fitResults } from "../fit-results.ts";
 import { runCalls } from "../run-calls.ts";
 import { toResult } from "../run-messages.ts";
@@ -165,14 +165,15 @@ function closeOrphanedCalls(run: ReactContext["run"]): void {
  */
 function reportEmpty(
   node: NodeContext,
-  { model: { provider, modelId }, stage }: ReactContext,
+  { model, stage }: ReactContext,
   messages: readonly ModelMessage[],
-  finishReason: string,
+  finishReason: FinishReason,
 ): void {
-  const message = `${provider}/${modelId} returned an empty answer (finish reason: ${finishReason})`;
+  const event = describeEmpty(model, finishReason, stage);
+  const { provider, modelId } = model;
   if (messages.every(({ role }) => role === "user"))
-    throw new LoomError("model_empty", message, { provider, model: modelId, stage });
-  void node.span.emit({ type: "error", message, code: "model_empty", stage, recoverable: true });
+    throw new LoomError("model_empty", event.message, { provider, model: modelId, stage });
+  void node.span.emit(event);
 }
 
 function reportLimit(node: NodeContext, maxIterations: number): void {

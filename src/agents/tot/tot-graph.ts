@@ -1,6 +1,6 @@
 /** Tree of Thoughts as a graph: generate thoughts, rate them, run their tools, then continue, backtrack or answer. */
 import { defineGraph, END, type NodeContext } from "../../graph/index.ts";
-import { describeCut } from "../describe-cut.ts";
+import { describeCut, describeEmpty } from "../describe-cut.ts";
 import { isBlank } from "../compose-question.ts";
 import { actOnThoughts, listActing } from "./act-on-thoughts.ts";
 import { askModel, closeCalls, type TotContext } from "./ask-model.ts";
@@ -38,7 +38,7 @@ export function createTotGraph(context: TotContext) {
 }
 
 async function giveAnswer(context: TotContext, state: TotState, { span, signal }: NodeContext) {
-  const { run } = context;
+  const { run, model, stage } = context;
   context.answerNodeId = span.nodeId;
   // Calls of thoughts that were not continued, and of answers that a crash cut off.
   const open = [...run.work.calls].flatMap(({ callId }) => (callId === undefined ? [] : [callId]));
@@ -51,7 +51,11 @@ async function giveAnswer(context: TotContext, state: TotState, { span, signal }
     signal,
     channel: "answer",
   });
-  const cut = thought === undefined ? undefined : describeCut(thought.result.finishReason, context.stage);
+  const isAnswered = !isBlank(thought?.result.text ?? "");
+  if (thought === undefined) return { isAnswered };
+  const { finishReason } = thought.result;
+  const cut = describeCut(finishReason, stage);
   if (cut !== undefined) void span.emit(cut);
-  return { isAnswered: !isBlank(thought?.result.text ?? "") };
+  if (!isAnswered) void span.emit(describeEmpty(model, finishReason, stage));
+  return { isAnswered };
 }

@@ -249,8 +249,9 @@ describe("a model that fails", () => {
     }
   });
 
-  it("to answer gets a default reply", async () => {
-    const { end, records } = await search({ answer: () => " " });
+  it("to answer gets a default reply, and the empty answer is reported", async () => {
+    const { end, records, errors } = await search({ answer: () => " " });
+    expect(errors).toMatchObject([{ code: "model_empty", recoverable: true }]);
     expect(end.status).toBe("completed");
     expect(eventsOf(records, "reply")[0]?.reply).toBe("I have no answer.");
   });
