@@ -86,3 +86,46 @@ describe("converting state deltas", () => {
     ]);
   });
 });
+
+describe("converting the default stream, which has no states", () => {
+  const first = makeGraphRun("run-1", { steps: 2 });
+  const second = makeGraphRun("run-2", { steps: 2, after: first.length });
+  const STATES = new Set(["updates", "values", "checkpoint"]);
+  let last = 0;
+  const texts = textsOf(
+    [...first, ...second]
+      .filter(({ event }) => !STATES.has(event.type))
+      .map(({ envelope, event }) => {
+        const prev_event_id = last;
+        last = envelope.event_id;
+        return prev_event_id === last - 1 ? { envelope, event } : { envelope: { ...envelope, prev_event_id }, event };
+      }),
+  );
+  const issuesOf = (frames: readonly string[], name: "loom" | "export") => {
+    const check = createStreamCheck(DIALECTS[name]);
+    return [...frames.flatMap((text) => check.check(text).issues), ...check.end()].filter(
+      ({ rule }) => rule !== "envelope-missing",
+    );
+  };
+
+  it.each([
+    ["export", {}],
+    ["export", { strict: true }],
+    ["loom", { envelope: false }],
+    ["loom", { envelope: false, strict: true }],
+  ] as const)("counts its frames in %s, which has no event IDs, with %o", (name, options) => {
+    const converter = createStreamConverter(DIALECTS.loom, DIALECTS[name], options);
+    const frames = texts.flatMap((text) => converter.convert(text).frames);
+    expect(issuesOf(frames, name)).toEqual([]);
+    // A lost frame is still reported.
+    expect(issuesOf(frames.toSpliced(2, 1), name).map(({ rule }) => rule)).toContain("run-end-proof");
+
+    const back = createStreamConverter(DIALECTS[name], DIALECTS.loom);
+    expect(
+      issuesOf(
+        frames.flatMap((text) => back.convert(text).frames),
+        "loom",
+      ),
+    ).toEqual([]);
+  });
+});

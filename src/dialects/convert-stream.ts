@@ -96,7 +96,8 @@ export function createStreamConverter(from: Dialect, to: Dialect, options: Conve
       account.omit(record);
       return NO_FRAMES;
     }
-    return encoder.encode(account.correct(stamp(event === record.event ? record : { ...record, event })));
+    const stamped = stamp(event === record.event ? record : { ...record, event });
+    return encoder.encode(account.correct(stamped, record.envelope.event_id === undefined));
   }
 }
 
@@ -104,36 +105,60 @@ const DEFAULT_SESSION = "session";
 const MAX_TRACKED = 1000;
 
 /**
- * Keeps the proof of completeness true when states are omitted: the next frame names its predecessor, or, in a form
- * without event IDs, `run_end` counts the frames that were written.
+ * Keeps the proof of completeness true: if states are omitted, the next frame names its predecessor. In a form without
+ * event IDs, `run_end` counts the frames that were written; frames that the input declared as omitted are not among them.
+ * In a run whose frames were numbered here, `run_end` names these numbers.
  */
 function createAccount(to: Dialect, { envelope = true, session = DEFAULT_SESSION }: ConvertOptions) {
   const isChained = envelope && to.traits.numbering?.isEventId === true;
   const keyOf = ({ envelope: { session_id = session, run_id = "" } }: EventRecord) => (isChained ? session_id : run_id);
   const lastIds = new BoundedMap<number>(MAX_TRACKED);
   const omitted = new BoundedMap<number>(MAX_TRACKED);
+  const starts = new BoundedMap<number>(MAX_TRACKED);
+  const omit = (record: EventRecord, count: number) =>
+    omitted.set(keyOf(record), (omitted.get(keyOf(record)) ?? 0) + count);
   return {
     omit(record: EventRecord): void {
-      omitted.set(keyOf(record), (omitted.get(keyOf(record)) ?? 0) + 1);
+      omit(record, 1);
     },
-    correct(record: StampedRecord): StampedRecord {
-      const { session_id, event_id } = record.envelope;
-      const last = lastIds.get(session_id);
-      lastIds.set(session_id, event_id);
-      const missing = omitted.get(keyOf(record));
-      if (missing === undefined) return record;
-      if (isChained) {
-        omitted.delete(keyOf(record));
-        if (last === undefined || event_id === last + 1) return record;
-        return { ...record, envelope: { ...record.envelope, prev_event_id: last } };
-      }
-      if (record.event.type !== "run_end") return record;
-      omitted.delete(keyOf(record));
-      const { frame_count } = record.event as RunEndEvent;
-      if (frame_count === undefined) return record;
-      return { ...record, event: { ...record.event, frame_count: frame_count - missing } };
+    /** `isNew` is true if the event ID was assigned by this conversion. */
+    correct(record: StampedRecord, isNew: boolean): StampedRecord {
+      return isChained ? chain(isNew ? renumber(record) : record) : count(record);
     },
   };
+
+  function chain(record: StampedRecord): StampedRecord {
+    const { session_id, event_id } = record.envelope;
+    const last = lastIds.get(session_id);
+    lastIds.set(session_id, event_id);
+    if (!omitted.delete(session_id) || last === undefined || event_id === last + 1) return record;
+    return { ...record, envelope: { ...record.envelope, prev_event_id: last } };
+  }
+
+  function renumber({ envelope: stamped, event }: StampedRecord): StampedRecord {
+    const { event_id, run_id = "" } = stamped;
+    if (event.type === "run_start") starts.set(run_id, event_id);
+    if (event.type !== "run_end") return { envelope: stamped, event };
+    const { first_event_id: _, last_event_id: hasLast, ...rest } = event as RunEndEvent;
+    const first_event_id = starts.get(run_id);
+    starts.delete(run_id);
+    if (hasLast === undefined || first_event_id === undefined) return { envelope: stamped, event: rest };
+    // The reply follows the end of a completed run.
+    const last_event_id = rest.status === "completed" ? event_id + 1 : event_id;
+    return { envelope: stamped, event: { ...rest, first_event_id, last_event_id } };
+  }
+
+  function count(record: StampedRecord): StampedRecord {
+    const { event_id, prev_event_id } = record.envelope;
+    const { type } = record.event;
+    if (prev_event_id !== undefined && type !== "run_start") omit(record, Math.max(0, event_id - prev_event_id - 1));
+    const missing = omitted.get(keyOf(record)) ?? 0;
+    if (type !== "run_end" || missing === 0) return record;
+    omitted.delete(keyOf(record));
+    const { frame_count } = record.event as RunEndEvent;
+    if (frame_count === undefined) return record;
+    return { ...record, event: { ...record.event, frame_count: Math.max(0, frame_count - missing) } };
+  }
 }
 
 /** True if the dialect carries any part of the event. */
