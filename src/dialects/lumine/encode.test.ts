@@ -111,6 +111,14 @@ describe("errors", () => {
     expect(frame).toEqual({ type: "error", error, detail: failure.message, code: "model_failed" });
   });
 
+  it.each([
+    ["offline/offline failed: 离线模型按要求出错。", "model_failed", "模型服务暂时不可用，请稍后重试"],
+    ["openai/gpt-5 returned an empty answer (finish reason: stop)", "model_empty", "模型没有给出回答，请重试"],
+  ])("does not show %j, which is for developers", (message, code, error) => {
+    const [frame] = encode([{ type: "error", message, code }], "现在怎么办？");
+    expect(frame).toEqual({ type: "error", error, detail: message, code });
+  });
+
   it("keeps a message that is already in Chinese, and introduces one without a text for its code", () => {
     const [own, other] = encode(
       [

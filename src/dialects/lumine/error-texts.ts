@@ -18,6 +18,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
   model_timeout: { en: "The model did not answer in time; try again later", zh: "模型响应超时，请稍后重试" },
   model_stream_cut: { en: "The model's answer was cut off; try again", zh: "模型的回答中断，请重试" },
   model_output_cut: { zh: "模型的回答不完整" },
+  model_empty: { en: "The model gave no answer; try again", zh: "模型没有给出回答，请重试" },
   model_output_too_large: { en: "The model's answer is too long", zh: "模型的回答过长" },
   model_output_invalid: { en: "The model's answer could not be read; try again", zh: "无法解析模型的回答，请重试" },
   missing_key: { en: "The model is not set up: its API key is missing", zh: "模型尚未配置：缺少 API 密钥" },
@@ -86,14 +87,16 @@ export const TOOL_LEAD = "工具执行失败";
 
 /**
  * Returns the fields of an error: the text for users, and the original message as `detail` if it differs. A message in
- * Chinese was written for users and is kept.
+ * Chinese was written for users and is kept, but not one of a provider that follows a text for developers, such as
+ * `offline failed: 离线模型按要求出错。`.
  */
 export function describeErrorFor(
   language: Language,
   { code, message, lead = ERROR_LEAD }: { readonly code?: string; readonly message: string; readonly lead?: string },
 ): { readonly error: string; readonly detail?: string } {
-  if (detectLanguage(message) === "zh") return { error: message };
   const texts: ErrorText = code !== undefined && Object.hasOwn(TEXTS, code) ? (TEXTS[code as ErrorCode] ?? {}) : {};
+  const isForUsers = texts.en === undefined || /^\p{Script=Han}/u.test(message);
+  if (isForUsers && detectLanguage(message) === "zh") return { error: message };
   const text = texts[language] ?? (language === "en" ? message : `${lead}：${message}`);
   return text === message ? { error: text } : { error: text, detail: message };
 }
