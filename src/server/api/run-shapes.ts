@@ -78,6 +78,11 @@ const MESSAGE_FIELDS = {
     "How much the model reasons before it answers; default: the setting of the agent",
     "模型回答前的推理程度；默认采用智能体的设置",
   ),
+  capabilities: optional(
+    listOf(string),
+    "What the client can do: `approval` if it can answer tool approvals. If the list lacks it, calls that need one are refused at once; default: they wait for an answer",
+    "客户端的能力：`approval` 表示可以答复工具审批。列表中没有它时，需要审批的调用会立即被拒绝；默认等待答复",
+  ),
   when_busy: optional(
     oneOf("enqueue", "reject", "interrupt"),
     "If a run is live: wait for it (`enqueue`, default), reject the message with `run_live` (`reject`), or cancel the live run first (`interrupt`)",

@@ -33,6 +33,18 @@ describe("a message", () => {
     expect(after).toEqual(events);
   });
 
+  it("can declare what its client can do", async () => {
+    const { fetch } = await createServerFixture({
+      script: [{ calls: [{ name: "remove", input: { path: "x" }, id: "t1" }] }, { text: "Done." }],
+    });
+    const events = await readSse(await fetch("/v1/sessions/s/runs", post({ message: "Hi", capabilities: [] }, SSE)));
+    expect(events.map(parse).find(({ type }) => type === "tool_end")).toMatchObject({
+      error_code: "approval_unavailable",
+    });
+    const refused = await fetch("/v1/sessions/s/runs", post({ message: "Hi", capabilities: [1] }));
+    expect(await refused.json()).toMatchObject({ code: "invalid_request", details: { in: "body" } });
+  });
+
   it("is answered with the stream of its run on request", async () => {
     const { fetch, log } = await createServerFixture({
       script: [{ text: "One." }, { text: "Two." }, { text: "Three." }],

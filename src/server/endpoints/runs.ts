@@ -4,7 +4,6 @@ import { type AnyOperation, type ApiCall, defineOperation } from "../api/operati
 import type { ServerCore } from "../api/server-core.ts";
 import type { StartedRun, StartRun } from "../api/shapes.generated.ts";
 import type { Caller } from "../auth/authorize.ts";
-import type { RunCommand } from "../commands/execute-command.ts";
 import { runEventsPath, runPath } from "./resource-paths.ts";
 import { executeOrThrow, IDEMPOTENCY_HEADER, readIdempotencyKey } from "./command-endpoint.ts";
 import { cutPage, describeRun, readPageQuery } from "./describe-session.ts";
@@ -99,7 +98,7 @@ async function start(
 export async function startRun(
   core: ServerCore,
   caller: Caller,
-  { session, key, ...message }: StartRun & Pick<RunCommand, "capabilities"> & Pick<RequestedRun, "session" | "key">,
+  { session, key, ...message }: StartRun & Pick<RequestedRun, "session" | "key">,
 ): Promise<RequestedRun> {
   const { result } = await executeOrThrow(core, caller, { ...message, type: "run", id: key, session });
   // Every response to an accepted message names its run.
