@@ -97,6 +97,10 @@ export async function think(
     return id;
   };
   const spoken = channel === undefined ? undefined : { channel };
+  const { responseFormat, ...unformatted } = request;
+  let format = responseFormat !== undefined && hasStructuredOutput(model) ? { responseFormat } : {};
+  /** Structured thoughts are not text for users; the events of the search have their values. */
+  const isData = (): boolean => channel === "thought" && "responseFormat" in format;
   const calls: ModelToolCall[] = [];
   let attempts = 0;
   const listener: ModelListener = {
@@ -104,7 +108,8 @@ export async function think(
       if (run.isBehind) await waitForRoom();
       await call.start(attempts++);
     },
-    onText: (delta) => postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
+    onText: (delta) =>
+      isData() ? undefined : postPieces(delta, (content) => post({ type: "message_chunk", content, id, ...spoken })),
     onReasoning: (delta) => postPieces(delta, (content) => post({ type: "reasoning_chunk", content, id })),
     // Written immediately, because the next event must come after it.
     onReasoningEnd: () => void write({ type: "reasoning_end", id }),
@@ -128,8 +133,6 @@ export async function think(
   try {
     const fitted = fit === undefined ? request.messages : await fit(request, { span, signal: options.signal });
     const joined = model.traits?.readsLastMessageOnly === true ? fitted : joinUserMessages(fitted);
-    const { responseFormat, ...unformatted } = request;
-    let format = responseFormat !== undefined && hasStructuredOutput(model) ? { responseFormat } : {};
     const callWith = (messages: readonly ModelMessage[]): Promise<ModelResult> =>
       callModel(model, { ...unformatted, ...format, messages }, listener, options);
     const resolved = files?.resolve(joined) ?? joined;

@@ -178,8 +178,8 @@ describe("a manipulated model", () => {
         expectEffects(played);
         expect(played.questions).toHaveLength(1);
         expect(played.questions[0]?.arguments["path"]).toBe("owned.txt");
-        const whole = (typeof input === "string" ? JSON.parse(input) : input) as JsonObject;
-        expect(played.questions[0]?.arguments["content"]).toBe(String(whole["content"]).toWellFormed());
+        const { content } = (typeof input === "string" ? JSON.parse(input) : input) as { readonly content: string };
+        expect(played.questions[0]?.arguments["content"]).toBe(content.toWellFormed());
       });
   });
 });
