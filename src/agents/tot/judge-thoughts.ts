@@ -106,7 +106,10 @@ const MAX_NAMED = 5;
 
 /** Says which thoughts have no rating, because the search continues as if they were neither good nor bad. */
 function describeUnknown(faults: number, fault: string, unknown: readonly JudgedThought[]): string {
-  const why = faults === 0 ? "" : `${faults} ratings could not be read${fault === "" ? "" : ` (${fault})`}`;
+  const why =
+    faults === 0
+      ? ""
+      : `${faults === 1 ? "1 rating" : `${faults} ratings`} could not be read${fault === "" ? "" : ` (${fault})`}`;
   if (unknown.length === 0) return `${why}; the other ratings of these thoughts count`;
   const names = unknown.slice(0, MAX_NAMED).map(({ id }) => id);
   const more = unknown.length - names.length;

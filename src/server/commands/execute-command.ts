@@ -220,8 +220,8 @@ export function deriveTitle(message: string): string | undefined {
 }
 
 /**
- * Fields about the request rather than the command. A repeated command keeps those of the first request, whoever sends
- * it and by whatever endpoint.
+ * Fields about the request rather than the command. A repeated command keeps those of the first request, also if another
+ * credential or endpoint sends it.
  */
 function keepFirst(fields: { readonly [name: string]: unknown }, known: CommandState | undefined): JsonObject {
   const kept = Object.entries(fields).map(([name, value]) => [name, known === undefined ? value : known.body[name]]);
