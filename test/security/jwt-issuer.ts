@@ -32,7 +32,7 @@ const usual = (): JWTPayload => ({
   aud: AUDIENCE,
   sub: "alice",
   exp: secondsFromNow(600),
-  scope: "read run",
+  scope: "loom:read loom:run",
 });
 
 /** Signs a JWT. A claim that is undefined is omitted. */

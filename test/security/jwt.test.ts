@@ -77,10 +77,17 @@ testThreat("jwt-forgery", "enforces the subject and the scopes of a JWT", async 
     [{ sub: "jwt:alice" }, "/v1/sessions/s", 404],
     [{ sub: "Alice" }, "/v1/sessions/s", 404],
     [{ sub: "local" }, "/v1/sessions/s", 404],
-    [{ scope: "run" }, "/v1/sessions/s", 403],
+    [{ scope: "loom:run" }, "/v1/sessions/s", 403],
+    // Scopes of another service of the same issuer.
+    [{ scope: "read run admin" }, "/v1/sessions", 403],
+    [{ scope: undefined, scp: ["admin", "read"] }, "/v1/sessions", 403],
+    // `admin` is above the ceiling.
+    [{ sub: "bob", scope: "loom:read loom:admin" }, "/v1/sessions/s", 404],
+    [{ scope: "loom:admin" }, "/v1/sessions", 403],
+    [{ scope: "loom:read loom:metrics" }, "/metrics", 403],
     [{ scope: "openid" }, "/v1/sessions", 403],
     [{ scope: undefined }, "/v1/sessions", 403],
-    [{ sub: "bob", scope: "read loom:adminx administrator" }, "/v1/sessions/s", 404],
+    [{ sub: "bob", scope: "loom:read loom:adminx administrator" }, "/v1/sessions/s", 404],
   ];
   for (const [claims, path, status] of cases)
     await attempt(JSON.stringify(claims), async () => {

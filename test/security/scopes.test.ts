@@ -44,6 +44,18 @@ const askAs = (token: string | undefined, { path, ...asked }: Example) => fixtur
 const makeWith = (scopes: readonly Scope[], more: object = {}): string =>
   fixture.createToken({ name: `t-${Math.random()}`, owner: "alice", scopes, ...more });
 
+describe("a token with the usual scopes", () => {
+  testThreat("missing-scopes", "cannot change what the agents of other owners read", async ({ attempt }) => {
+    const usual = fixture.createToken({ name: "usual", owner: "alice" });
+    const changes = OPERATIONS.filter(({ action }) => action === "knowledge.write");
+    expect(changes.length).toBeGreaterThan(1);
+    for (const operation of changes)
+      await attempt(operation.id, async () => {
+        expect((await askAs(usual, exampleOf(operation))).status).toBe(403);
+      });
+  });
+});
+
 describe("a request without credentials", () => {
   testThreat("missing-scopes", "is refused with 401 by every endpoint that is not public", async ({ attempt }) => {
     const before = await fixture.dumpSession(ALICE_SESSION);

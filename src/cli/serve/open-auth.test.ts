@@ -133,7 +133,8 @@ describe("openAuth", () => {
     const store = newStore("none");
     expect(start(store, JWT.slice(0, 4)).messages).toMatch(/^jwt-audience missing: JWTs need/);
     expect(start(store, JWT.slice(2)).messages).toMatch(/^jwks missing: /);
-    expect(start(store, ["--jwt-scopes", "read"]).messages).toMatch(/^jwt-scopes: no JWT issuer/);
+    for (const name of ["jwt-scopes", "jwt-default-scopes", "jwt-scope-prefix"])
+      expect(start(store, [`--${name}`, "read"]).messages).toMatch(new RegExp(`^${name}: no JWT issuer`));
   });
 
   it("passes on limits and JWT settings", () => {
@@ -145,5 +146,21 @@ describe("openAuth", () => {
       jwt: { jwks: "https://id.example.com/keys", issuer: "i", audience: "a", scopes: ["read", "run"] },
       limits: { requestsPerMinute: 600, runsPerMinute: 3, maxRuns: 20, maxStreams: 100, tokensPerDay: 1000 },
     });
+  });
+
+  it("limits the scopes of JWTs to the usual ones by default, and reads the prefix", () => {
+    const jwtOf = (...argv: readonly string[]): unknown => {
+      const { values } = readSettings(parseCommand(SERVE, [...argv, ...JWT]), {});
+      const { options, close } = openAuth(values, newStore("none"), {});
+      close();
+      return options?.jwt;
+    };
+    const usual = ["read", "write", "run", "approve"];
+    expect(jwtOf()).toMatchObject({ scopes: usual, defaultScopes: [], scopePrefix: undefined });
+    expect(jwtOf("--jwt-default-scopes", "read")).toMatchObject({ scopes: usual, defaultScopes: ["read"] });
+    expect(jwtOf("--jwt-scope-prefix", "agents/")).toMatchObject({ scopePrefix: "agents/" });
+    expect(jwtOf("--jwt-scope-prefix", "none")).toMatchObject({ scopePrefix: "" });
+    const messages = start(newStore("none"), ["--jwt-scopes", "read", "--jwt-default-scopes", "run", ...JWT]).messages;
+    expect(messages).toMatch(/^jwt-default-scopes: `jwt-scopes` does not allow run/);
   });
 });

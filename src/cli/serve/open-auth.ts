@@ -5,12 +5,13 @@
  */
 import type { AuthOptions, JwtOptions } from "../../server/auth/auth-options.ts";
 import type { Credentials } from "../../server/auth/credentials/credentials.ts";
-import type { Scope } from "../../server/auth/scopes.ts";
+import { DEFAULT_SCOPES, type Scope } from "../../server/auth/scopes.ts";
 import { isLoopback } from "../../server/guard/read-proxies.ts";
 import { CliError } from "../command.ts";
 import { type Environment, findStore } from "../find-store.ts";
 import { isLive } from "../token/format-token.ts";
 import { findStoreCredentials, openStoreCredentials } from "../token/store-credentials.ts";
+import { NONE } from "./setting.ts";
 import type { Settings } from "./settings.ts";
 
 export interface ServerAuth {
@@ -97,24 +98,37 @@ function formatCreateCommand(store: string, env: Environment): string {
 }
 
 function readJwt(values: Settings): JwtOptions | undefined {
-  const { jwks, "jwt-issuer": issuer, "jwt-audience": audience, "jwt-scopes": scopes } = values;
+  const { jwks, "jwt-issuer": issuer, "jwt-audience": audience } = values;
   const given = { jwks, "jwt-issuer": issuer, "jwt-audience": audience };
   if (jwks === undefined && issuer === undefined && audience === undefined) {
-    if (scopes.length > 0)
-      throw new CliError(
-        "jwt-scopes: no JWT issuer is configured",
-        "set `--jwks`, `--jwt-issuer` and `--jwt-audience`",
-      );
+    const lone = (["jwt-scopes", "jwt-default-scopes", "jwt-scope-prefix"] as const).find(
+      (name) => values[name] !== undefined,
+    );
+    if (lone !== undefined)
+      throw new CliError(`${lone}: no JWT issuer is configured`, "set `--jwks`, `--jwt-issuer` and `--jwt-audience`");
     return undefined;
   }
   if (values.auth === "off") throw new CliError("jwks: authentication is off", "remove `auth` or `jwks`");
   if (jwks !== undefined && issuer !== undefined && audience !== undefined)
-    return { jwks, issuer, audience, scopes: scopes as readonly Scope[] };
+    return { jwks, issuer, audience, ...readJwtScopes(values) };
   const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
   throw new CliError(
     `${missing.join(", ")} missing: JWTs need jwks, jwt-issuer and jwt-audience`,
     "without all three, tokens issued for other services would be accepted",
   );
+}
+
+function readJwtScopes(values: Settings): Pick<JwtOptions, "scopes" | "defaultScopes" | "scopePrefix"> {
+  const scopes = (values["jwt-scopes"] ?? DEFAULT_SCOPES) as readonly Scope[];
+  const defaultScopes = (values["jwt-default-scopes"] ?? []) as readonly Scope[];
+  const excess = defaultScopes.filter((scope) => !scopes.includes(scope));
+  if (excess.length > 0)
+    throw new CliError(
+      `jwt-default-scopes: \`jwt-scopes\` does not allow ${excess.join(", ")}`,
+      `use only ${scopes.join(", ")}, or extend \`jwt-scopes\``,
+    );
+  const prefix = values["jwt-scope-prefix"];
+  return { scopes, defaultScopes, scopePrefix: prefix === NONE ? "" : prefix };
 }
 
 function readLimits(values: Settings): AuthOptions["limits"] {

@@ -8,7 +8,7 @@
 import { REASONING_LEVELS } from "../../protocol/reasoning-level.ts";
 import { isJwksUrl } from "../../server/auth/jwt/is-jwks-url.ts";
 import { DEFAULT_PRINCIPAL_LIMITS } from "../../server/auth/principal.ts";
-import { type Scope, SCOPES } from "../../server/auth/scopes.ts";
+import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../../server/auth/scopes.ts";
 import { readProxies } from "../../server/guard/read-proxies.ts";
 import { readBasePath } from "../../server/http/strip-base.ts";
 import { SERVER_LIMITS, type ServerLimits } from "../../server/guard/server-limits.ts";
@@ -162,11 +162,23 @@ export const SETTINGS = {
   ),
   "jwt-issuer": defineOptional(AUTHENTICATION, text, "expected `iss` claim of a JWT, matched exactly"),
   "jwt-audience": defineOptional(AUTHENTICATION, text, "expected `aud` claim of a JWT"),
-  "jwt-scopes": define(
+  "jwt-scopes": defineOptional(
     AUTHENTICATION,
     listOf(`scopes (${SCOPES.join(", ")})`, isScope),
-    [],
-    "scopes of a JWT that names none",
+    "the most scopes a JWT can have; others that it names are ignored",
+    DEFAULT_SCOPES.join(","),
+  ),
+  "jwt-default-scopes": defineOptional(
+    AUTHENTICATION,
+    listOf(`scopes (${SCOPES.join(", ")})`, isScope),
+    "scopes of a JWT that names no Loom scope, within `jwt-scopes`",
+    "none",
+  ),
+  "jwt-scope-prefix": defineOptional(
+    AUTHENTICATION,
+    textOf("PREFIX", "a prefix without spaces, or none", (prefix) => /^\S+$/.test(prefix)),
+    "prefix of Loom scopes in the claims of a JWT; with none, a plain `read` is a Loom scope",
+    DEFAULT_SCOPE_PREFIX,
   ),
   "requests-per-minute": define(
     AUTHENTICATION,

@@ -28,6 +28,10 @@ export interface JwtOptions {
   readonly issuer: string;
   /** Required value of the `aud` claim. */
   readonly audience: string;
-  /** Scopes of a JWT that names none. Default: none. */
+  /** The most scopes a JWT can have: its other scopes are ignored. Default: `read`, `write`, `run` and `approve`. */
   readonly scopes?: readonly Scope[] | undefined;
+  /** Scopes of a JWT that names no Loom scope, all of them within `scopes`. Default: none. */
+  readonly defaultScopes?: readonly Scope[] | undefined;
+  /** Text before the name of a scope in a claim. With an empty text, `read` counts as a scope. Default: `loom:`. */
+  readonly scopePrefix?: string | undefined;
 }

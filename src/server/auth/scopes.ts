@@ -27,8 +27,16 @@ export const SCOPES = ["read", "write", "run", "approve", "knowledge", "ingest",
 /** A permission of a credential. */
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes of a token that names none: what a person needs to work with agents. */
-export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "run", "approve", "knowledge"];
+/**
+ * Scopes of a token that names none: what a person needs to work with agents. `knowledge` is not included, because
+ * the agents of all owners read the knowledge base.
+ */
+export const DEFAULT_SCOPES: readonly Scope[] = ["read", "write", "run", "approve"];
+
+/**
+ * Prefix of scopes in the claims of a JWT. Without it, `admin` of another service of the issuer would be `admin` here.
+ */
+export const DEFAULT_SCOPE_PREFIX = "loom:";
 
 const SCOPE_OF: { readonly [action in Exclude<Action, "public">]: Scope } = {
   "sessions.list": "read",

@@ -134,7 +134,7 @@ describe("sign-in", () => {
       jwt: { jwks, issuer: "https://id.example.com", audience: "loom" },
     });
     const end = Math.floor(Date.now() / 1000) + 600;
-    const jwt = await new SignJWT({ scope: "read write" })
+    const jwt = await new SignJWT({ scope: "loom:read loom:write" })
       .setProtectedHeader({ alg: "ES256", kid: "k" })
       .setIssuer("https://id.example.com")
       .setAudience("loom")

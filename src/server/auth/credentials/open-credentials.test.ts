@@ -103,7 +103,7 @@ describe.each(SETTINGS)("credentials %s", (_, make) => {
     const [reader, writer] = make();
     const { secret } = writer.createToken({ name: "me" });
     const { owner, scopes, limits } = reader.find(secret) ?? ANONYMOUS;
-    expect([owner, [...scopes], limits]).toEqual(["local", ["read", "write", "run", "approve", "knowledge"], {}]);
+    expect([owner, [...scopes], limits]).toEqual(["local", ["read", "write", "run", "approve"], {}]);
   });
 
   it.each(["name", "id"] as const)("revokes a token by %s once", (by) => {

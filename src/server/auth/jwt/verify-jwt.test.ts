@@ -15,6 +15,7 @@ import {
 } from "../../../../test/security/jwt-issuer.ts";
 import { isLoomError } from "../../../protocol/index.ts";
 import type { JwtOptions } from "../auth-options.ts";
+import { SCOPES } from "../scopes.ts";
 import { createJwtVerifier, type JwtVerifier } from "./verify-jwt.ts";
 
 let first: KeyPair;
@@ -105,22 +106,45 @@ describe("a valid JWT", () => {
     expect(await codeOf(verify, await sign({ aud: "x" }, second, { kid: undefined }))).toBe("unauthorized");
   });
 
+  const scopesOf = async (claims: { readonly [claim: string]: unknown }, options: Partial<JwtOptions>) => [
+    ...(await createJwtVerifier(optionsOf({ jwks: { keys: [first.jwk] }, ...options }))(await sign(claims))).scopes,
+  ];
+
   it.each<[{ readonly [claim: string]: unknown }, readonly string[]]>([
-    [{ scope: "read openid loom:run" }, ["read", "run"]],
+    [{ scope: "loom:read openid loom:run" }, ["read", "run"]],
     [{ scope: undefined, scp: ["loom:admin", "x", 5, null] }, ["admin"]],
-    [{ scope: undefined, scp: "write  read" }, ["read", "write"]],
-    [{ scope: undefined, scopes: ["approve"] }, ["approve"]],
-    [{ scope: "read", scopes: ["run"] }, ["read", "run"]],
+    [{ scope: undefined, scp: "loom:write  loom:read" }, ["read", "write"]],
+    [{ scope: undefined, scopes: ["loom:approve"] }, ["approve"]],
+    [{ scope: "loom:read", scopes: ["loom:run"] }, ["read", "run"]],
+    // Scopes without the prefix may be those of another service.
+    [{ scope: "loom:read run", scp: ["admin"] }, ["read"]],
+    [{ scope: "admin read" }, ["metrics"]],
     // Without a Loom scope it gets the default scopes of the server.
     [{ scope: undefined }, ["metrics"]],
     [{ scope: "openid profile" }, ["metrics"]],
+    [{ scope: { read: true } }, ["metrics"]],
     // With only unknown Loom scopes it gets none.
     [{ scope: "loom:none" }, []],
     [{ scope: "Read readx xread loom:" }, []],
-    [{ scope: { read: true } }, ["metrics"]],
   ])("with %j gets the scopes %j", async (claims, scopes) => {
-    const verify = createJwtVerifier(optionsOf({ jwks: { keys: [first.jwk] }, scopes: ["metrics"] }));
-    expect([...(await verify(await sign(claims))).scopes]).toEqual(scopes);
+    expect(await scopesOf(claims, { scopes: SCOPES, defaultScopes: ["metrics"] })).toEqual(scopes);
+  });
+
+  it.each<[string, Partial<JwtOptions>, readonly string[]]>([
+    ["loom:read loom:run loom:admin", { scopes: ["read"] }, ["read"]],
+    // Excessive scopes are not replaced by the default scopes.
+    ["loom:admin", { scopes: ["read"], defaultScopes: ["read"] }, []],
+    ["loom:read", { scopes: [] }, []],
+    // The ceiling grants nothing.
+    ["openid", { scopes: ["read", "admin"] }, []],
+    // Without a ceiling: the usual scopes.
+    [SCOPES.map((scope) => `loom:${scope}`).join(" "), {}, ["read", "write", "run", "approve"]],
+    ["agents/read loom:run run", { scopePrefix: "agents/" }, ["read"]],
+    ["read loom:run admin", { scopePrefix: "" }, ["read"]],
+    ["openid", { scopePrefix: "", defaultScopes: ["read"] }, ["read"]],
+    ["admin", { scopePrefix: "", defaultScopes: ["read"] }, []],
+  ])("with the scope %j and the options %j gets the scopes %j", async (scope, options, scopes) => {
+    expect(await scopesOf({ scope }, options)).toEqual(scopes);
   });
 });
 
@@ -204,6 +228,9 @@ it.each<[string, Partial<JwtOptions>]>([
   ["jwks", { jwks: "keys.json" }],
   ["jwks", { jwks: {} as { keys: [] } }],
   ["scopes", { scopes: ["root" as "admin"] }],
+  ["defaultScopes", { defaultScopes: ["admin"] }],
+  ["defaultScopes", { scopes: ["read"], defaultScopes: ["run"] }],
+  ["scopePrefix", { scopePrefix: "loom " }],
 ])("rejects an invalid %s option", (name, wrong) => {
   const make = (): unknown => createJwtVerifier(optionsOf(wrong));
   expect(make).toThrow(expect.objectContaining({ code: "invalid_arguments" }) as Error);

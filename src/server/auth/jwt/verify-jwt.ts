@@ -12,7 +12,7 @@ import { isJsonObject, LoomError } from "../../../protocol/index.ts";
 import type { JwtOptions } from "../auth-options.ts";
 import { isJwksUrl } from "./is-jwks-url.ts";
 import type { Principal } from "../principal.ts";
-import { type Scope, SCOPES } from "../scopes.ts";
+import { DEFAULT_SCOPE_PREFIX, DEFAULT_SCOPES, type Scope, SCOPES } from "../scopes.ts";
 
 /** Returns the principal of a JWT. Throws `unauthorized` or `keys_unavailable`. */
 export type JwtVerifier = (jwt: string) => Promise<Principal>;
@@ -45,7 +45,6 @@ const RETRY_MS = 1000;
 const MAX_JWT_LENGTH = 16_384;
 /** Keys to try for a token that does not name its key. */
 const MAX_TRIED_KEYS = 10;
-const PREFIX = "loom:";
 const SCOPE_CLAIMS = ["scope", "scp", "scopes"] as const;
 
 /** Timings that tests shorten. */
@@ -58,7 +57,7 @@ export interface JwtVerifierTimings {
 /** Throws `invalid_arguments` for options that would accept every token or none. */
 export function createJwtVerifier(options: JwtOptions, timings: JwtVerifierTimings = {}): JwtVerifier {
   assertOptions(options);
-  const { issuer, audience, scopes = [] } = options;
+  const { issuer, audience } = options;
   const rules: JWTVerifyOptions = {
     algorithms: ALGORITHMS,
     issuer,
@@ -75,7 +74,7 @@ export function createJwtVerifier(options: JwtOptions, timings: JwtVerifierTimin
   return async (jwt) => {
     if (jwt.length > MAX_JWT_LENGTH || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(jwt)) throw refuse("not a JWT");
     const [jose, keys] = await (loaded ??= load());
-    return toPrincipal(await verify(jose, jwt, keys, rules), scopes);
+    return toPrincipal(await verify(jose, jwt, keys, rules), options);
   };
 }
 
@@ -152,7 +151,7 @@ async function fetchBounded(url: string, init: RequestInit): Promise<Response> {
   return new Response(new Blob(chunks), { status: 200 });
 }
 
-function toPrincipal(claims: JWTPayload, fallback: readonly Scope[]): Principal {
+function toPrincipal(claims: JWTPayload, options: JwtOptions): Principal {
   const { sub, exp = 0 } = claims as { readonly sub?: unknown; readonly exp?: number };
   if (typeof sub !== "string" || !isName(sub)) throw refuse("`sub` is not a valid name");
   const id = `jwt:${sub}`;
@@ -161,7 +160,7 @@ function toPrincipal(claims: JWTPayload, fallback: readonly Scope[]): Principal 
     id,
     name: sub,
     owner: id,
-    scopes: new Set(readScopes(claims) ?? fallback),
+    scopes: new Set(readScopes(claims, options)),
     limits: {},
     expiresAt: Math.min((exp + TOLERANCE_S) * 1000, Number.MAX_SAFE_INTEGER),
   };
@@ -173,18 +172,25 @@ function isName(sub: string): boolean {
   return !/[\p{Cc}\u2028\u2029]/u.test(sub);
 }
 
-/** Undefined if the token names no Loom scope. */
-function readScopes(claims: JWTPayload): readonly Scope[] | undefined {
+/** A token that names only unknown or excessive Loom scopes gets none, not the default scopes. */
+function readScopes(
+  claims: JWTPayload,
+  { scopes = DEFAULT_SCOPES, defaultScopes = [], scopePrefix = DEFAULT_SCOPE_PREFIX }: JwtOptions,
+): readonly Scope[] {
   const words = SCOPE_CLAIMS.flatMap((name) => {
     const claim = claims[name];
     return typeof claim === "string" ? claim.split(/\s+/) : Array.isArray(claim) ? (claim as readonly unknown[]) : [];
   });
-  const named = SCOPES.filter((scope) => words.includes(scope) || words.includes(PREFIX + scope));
-  const hasLoomScope = words.some((word) => typeof word === "string" && word.startsWith(PREFIX));
-  return named.length > 0 || hasLoomScope ? named : undefined;
+  const named = SCOPES.filter((scope) => words.includes(scopePrefix + scope));
+  const hasLoomScope =
+    scopePrefix === ""
+      ? named.length > 0
+      : words.some((word) => typeof word === "string" && word.startsWith(scopePrefix));
+  return hasLoomScope ? named.filter((scope) => scopes.includes(scope)) : defaultScopes;
 }
 
-function assertOptions({ jwks, issuer, audience, scopes = [] }: JwtOptions): void {
+function assertOptions(options: JwtOptions): void {
+  const { jwks, issuer, audience, scopes = DEFAULT_SCOPES, defaultScopes = [], scopePrefix = "" } = options;
   for (const [name, value] of Object.entries({ issuer, audience }))
     if (typeof value !== "string" || value === "")
       throw new LoomError(
@@ -197,6 +203,14 @@ function assertOptions({ jwks, issuer, audience, scopes = [] }: JwtOptions): voi
       "invalid_arguments",
       `\`jwt.scopes\` contains the unknown scope "${unknown.slice(0, 60)}"; use ${SCOPES.join(", ")}`,
     );
+  const excess = defaultScopes.find((scope) => !scopes.includes(scope));
+  if (excess !== undefined)
+    throw new LoomError(
+      "invalid_arguments",
+      `\`jwt.defaultScopes\` contains "${excess.slice(0, 60)}", which \`jwt.scopes\` does not allow`,
+    );
+  if (typeof scopePrefix !== "string" || /\s/.test(scopePrefix))
+    throw new LoomError("invalid_arguments", "`jwt.scopePrefix` must be a text without spaces");
   const isValid = typeof jwks === "string" ? isJwksUrl(jwks) : isJsonObject(jwks) && Array.isArray(jwks["keys"]);
   if (!isValid)
     throw new LoomError(
