@@ -15,7 +15,7 @@ import { setTimeout } from "node:timers/promises";
 import { markForeign } from "../log/foreign-mark.ts";
 import { describeHolder } from "../log/holder.ts";
 import type { AcquiredLease, Log, RunStatus } from "../log/log.ts";
-import { assertName } from "../log/rules.ts";
+import { assertName, assertSessionId } from "../log/rules.ts";
 import {
   type AnyEvent,
   type Envelope,
@@ -159,7 +159,7 @@ export class ForeignSession {
    * live, or `lease_held` if another writer holds the session.
    */
   static async open(log: Log, sessionId: string, options: ForeignSessionOptions = {}): Promise<ForeignSession> {
-    assertName("session", sessionId);
+    assertSessionId(sessionId);
     await endDeadRuns(log, sessionId);
     const lease = await acquireIdle(log, sessionId, options);
     try {

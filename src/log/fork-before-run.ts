@@ -11,7 +11,7 @@ import { LoomError } from "../protocol/index.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { findIndexChanges } from "./index-changes.ts";
 import type { Log, LogEntry, SessionInfo } from "./log.ts";
-import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /** Options of `forkBeforeRun`. */
 export interface ForkBeforeRunOptions {
@@ -39,7 +39,7 @@ const RUNS_PER_PAGE = 100;
  */
 export async function forkBeforeRun(log: Log, options: ForkBeforeRunOptions): Promise<SessionInfo> {
   const { from, runId, to, moveImage } = options;
-  assertName("session", to);
+  assertSessionId(to);
   assertTitle(options.title);
   assertOwner(options.owner);
   const info = await log.getSession(from);

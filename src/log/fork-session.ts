@@ -15,7 +15,7 @@ import { type CheckpointRecord, findCheckpoint } from "./checkpoints.ts";
 import { copyEntries } from "./copy-entries.ts";
 import { createEntry } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
-import { assertName, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 import { takeOverRuns, type TakeOverOptions } from "./take-over-runs.ts";
 
 /** Options of `forkSession`. */
@@ -65,7 +65,7 @@ export interface ForkedSession extends SessionInfo {
  */
 export async function forkSession(log: Log, options: ForkOptions): Promise<ForkedSession> {
   const { from, checkpointId, to, state, moveImage, graceMs = GRACE_MS, now = Date.now } = options;
-  assertName("session", to);
+  assertSessionId(to);
   const info = await log.getSession(from);
   if (info === undefined) throw unknownSession(from);
   const { title = info.title, owner = info.owner } = options;

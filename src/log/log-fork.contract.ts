@@ -295,7 +295,7 @@ export function describeForks(store: LogStore): void {
           await expectRefusal(fork({ checkpointId: "none" }), "unknown_checkpoint");
           await expectRefusal(fork({ to: "taken" }), "session_exists");
           await expectRefusal(fork({ to: "s" }), "session_exists");
-          await expectRefusal(fork({ to: "" }), "invalid_name");
+          for (const to of ["", "..", "a\nb"]) await expectRefusal(fork({ to }), "invalid_name");
           await expectRefusal(fork({ checkpointId: "sub" }), "unsupported");
           await expectRefusal(fork({ checkpointId: "run-1-3" }), "batch_too_large");
           await expectRefusal(fork({ state: { n: "x".repeat(3000) } }), "batch_too_large");
@@ -487,7 +487,7 @@ export function describeForks(store: LogStore): void {
           await expectRefusal(fork("s", "none"), "unknown_run");
           await expectRefusal(fork("s", "late"), "unsupported");
           await expectRefusal(fork("s", "late", "t"), "session_exists");
-          await expectRefusal(fork("s", "late", ""), "invalid_name");
+          for (const to of ["", "..", "a\nb"]) await expectRefusal(fork("s", "late", to), "invalid_name");
           await expectRefusal(fork("t", "next"), "batch_too_large");
           expect(await other.getSession("fork")).toBeUndefined();
         },

@@ -25,14 +25,16 @@ const ODD_NAMES: readonly string[] = [
   "a_b",
   "a/b",
   "../a",
+  "...",
+  ".a",
+  "%2e%2e",
   "'; DROP TABLE sessions; --",
   "__proto__",
   "constructor",
   "1",
   "01",
   "null",
-  "a\nb",
-  "\u2028",
+  "a\u2028b",
   "👍".repeat(128),
   "n".repeat(256),
 ];
@@ -65,10 +67,26 @@ export function describeSessions(store: LogStore): void {
         expect(new Set(made.map(({ incarnation }) => incarnation)).size).toBe(1);
       }));
 
-    test.each(["", "n".repeat(257), "\ud800", "a\udc00b", "a\0b"])("cannot have the ID %j", (name) =>
+    test.each([
+      "",
+      "n".repeat(257),
+      "\ud800",
+      "a\udc00b",
+      "a\0b",
+      ".",
+      "..",
+      " ",
+      "\u3000",
+      "\u2028",
+      "a\nb",
+      "\u007f",
+      "\u0085",
+    ])("cannot have the ID %j", (name) =>
       withLog(store, async ({ log }) => {
         await expectRefusal(log.createSession(name), "invalid_name");
         await expectRefusal(log.acquire(name, { holder: "h", ttlMs: 1 }), "invalid_name");
+        const message = { commandId: "c", sessionId: name, kind: "enqueue", body: {} } as const;
+        await expectRefusal(log.submit(message, { create: {} }), "invalid_name");
         expect(await log.getSession(name)).toBeUndefined();
         expect(await log.deleteSession(name)).toBe(false);
         await expectRefusal(log.read(name, { after: 0 }), "unknown_session");

@@ -47,6 +47,7 @@ import {
   assertCommand,
   assertFirstId,
   assertName,
+  assertSessionId,
   assertOwner,
   assertPosition,
   assertDuration,
@@ -407,7 +408,7 @@ export class MemoryLog implements Log {
 
   #open(sessionId: string, { title, owner, firstId = 1, graceMs = 0 }: CreateOptions = {}): MemorySession {
     this.#assertOpen();
-    assertName("session", sessionId);
+    assertSessionId(sessionId);
     assertFirstId(firstId);
     assertTitle(title);
     assertOwner(owner);

@@ -82,6 +82,20 @@ export function assertName(what: string, name: unknown): asserts name is string 
   );
 }
 
+/**
+ * Throws `invalid_name` unless a session can be created with this ID. Clients resolve the path segments `.` and `..`,
+ * even if encoded, so a request for such a session would reach another resource. Proxies reject or change control
+ * characters.
+ */
+export function assertSessionId(sessionId: unknown): asserts sessionId is string {
+  assertName("session", sessionId);
+  if (!/^\.{1,2}$/.test(sessionId) && sessionId.trim() !== "" && !/\p{Cc}/u.test(sessionId)) return;
+  throw new LoomError(
+    "invalid_name",
+    'The ID of a session must fit into a URL: it cannot be ".", ".." or blank, or contain control characters',
+  );
+}
+
 /** Throws `invalid_name` unless `owner` is undefined or a valid owner. */
 export function assertOwner(owner: unknown): asserts owner is string | undefined {
   if (owner === undefined) return;

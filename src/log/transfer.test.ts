@@ -285,6 +285,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
   test.each<[string, string, string, { sessionId?: string }]>([
     ["an empty session id", named({ session_id: "" }), "invalid_name", {}],
     ["a lone surrogate in the session id", named({ session_id: "\uD800" }), "invalid_name", {}],
+    ["the session id ..", named({ session_id: ".." }), "invalid_name", {}],
     ["an empty run id", named({ run_id: "" }), "invalid_name", { sessionId: "t" }],
     ["a long run id", named({ run_id: "y".repeat(300) }), "invalid_name", {}],
     ["a line over the limit", named({ ts: 0.5, x: "x".repeat(2000) }), "event_too_large", {}],
@@ -306,7 +307,7 @@ describe.each(LOGS)("export and import on a $name log", ({ open }) => {
 
   test("rejects an invalid ID, owner or title option before reading the source", async () => {
     const log = await open();
-    for (const options of [{ sessionId: "" }, { owner: "" }, { owner: "o".repeat(201) }, { title: "x".repeat(1001) }])
+    for (const options of [{ sessionId: "." }, { owner: "" }, { owner: "o".repeat(201) }, { title: "x".repeat(1001) }])
       await expect(importSession(log, untouched, options)).rejects.toMatchObject({ code: "invalid_name" });
     await log.close();
   });

@@ -15,7 +15,7 @@ import { assertBatch, STORED_DIALECT } from "./entry.ts";
 import { describeHolder } from "./holder.ts";
 import type { CreateOptions, Lease, Log, LogEntry, LogLimits, SessionInfo } from "./log.ts";
 import { readPages } from "./read-pages.ts";
-import { assertName, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
+import { assertSessionId, assertOwner, assertPosition, assertTitle, sessionExists, unknownSession } from "./rules.ts";
 
 /**
  * Yields the records the session has when it is called, as NDJSON, one page at a time. `after` skips the records up to
@@ -69,7 +69,7 @@ export async function importSession(
   assertOwner(owner);
   const fresh = { ...(title === undefined ? {} : { title }), ...(owner === undefined ? {} : { owner }) };
   if (sessionId !== undefined) {
-    assertName("session", sessionId);
+    assertSessionId(sessionId);
     assertImportable(await log.getSession(sessionId), owner);
   }
   let target: SessionTarget | undefined;
@@ -152,7 +152,7 @@ export function renameEntry(text: string, own: string, session_id: string): LogE
 function assertEntry(entry: LogEntry, line: number, limits: LogLimits): void {
   const { session_id: sessionId, event_id } = entry.record.envelope;
   try {
-    assertName("session", sessionId);
+    assertSessionId(sessionId);
     assertBatch({ sessionId, epoch: 0, expectedLastId: event_id - 1, entries: [entry] }, limits);
   } catch (error) {
     throw isLoomError(error) ? invalid(line, error.message, error.code) : error;

@@ -41,6 +41,7 @@ import {
   assertCommand,
   assertFirstId,
   assertName,
+  assertSessionId,
   assertOwner,
   assertDuration,
   assertText,
@@ -150,7 +151,7 @@ class SqliteLog implements Log {
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
     const { title, owner, firstId = 1, entries, graceMs = 0 } = options;
     assertDuration(graceMs);
-    assertName("session", sessionId);
+    assertSessionId(sessionId);
     assertFirstId(firstId);
     assertTitle(title);
     assertOwner(owner);
@@ -202,7 +203,8 @@ class SqliteLog implements Log {
 
   async acquire(sessionId: string, options: AcquireOptions): Promise<AcquiredLease> {
     const { holder, ttlMs, takeover = false, create = true } = options;
-    assertName("session", sessionId);
+    if (create) assertSessionId(sessionId);
+    else assertText("session", sessionId);
     assertName("holder", holder);
     assertDuration(ttlMs);
     const now = this.#now();
@@ -375,7 +377,7 @@ class SqliteLog implements Log {
     assertTitle(create?.title);
     assertOwner(create?.owner);
     const { commandId, sessionId, kind } = command;
-    if (create !== undefined) assertName("session", sessionId);
+    if (create !== undefined) assertSessionId(sessionId);
     const body = JSON.stringify(command.body);
     const { maxPendingCommands: maxPending } = this.limits;
     const row = await this.#write<CommandRow>({

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { exportSession, type SessionInfo } from "../../log/index.ts";
 import type { FoundSession } from "../../log/log.ts";
-import { assertName, unknownSession } from "../../log/rules.ts";
+import { assertSessionId, unknownSession } from "../../log/rules.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { type AnyOperation, defineOperation } from "../api/operation.ts";
 import type { ForkedSession, SessionDetails, SessionList } from "../api/shapes.generated.ts";
@@ -211,7 +211,7 @@ const fork = defineOperation<"Empty", "ForkSession">({
     const to =
       body.session_id ?? deriveSessionId(JSON.stringify([kind, id, readIdempotencyKey(request)]), author.owner);
     await core.authorize({ caller, action: "sessions.create", session: to });
-    assertName("session", to);
+    assertSessionId(to);
     if (resumesRun(body)) await authorizeResume(core, caller, id, to);
     const isKeyed = (request.headers.get("idempotency-key") ?? "") !== "";
     const [oldUrl, newUrl] = [id, to].map((sessionId) => blobUrl(core, { sessionId, blobId: "" })) as [string, string];

@@ -15,7 +15,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { parseCursor } from "../../log/cursor.ts";
-import { assertName, unknownSession } from "../../log/rules.ts";
+import { assertSessionId, unknownSession } from "../../log/rules.ts";
 import { detectLanguage } from "../../protocol/detect-language.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import type { CommandHost } from "../commands/command-host.ts";
@@ -187,7 +187,7 @@ export class LumineConnection {
   }: Extract<LumineInput, { readonly kind: "message" }>): void {
     this.#sender.language = detectLanguage(content);
     try {
-      assertName("session", session);
+      assertSessionId(session);
       if (this.#isFollowing && session !== this.#latestSession)
         throw new LoomError(
           "invalid_request",
