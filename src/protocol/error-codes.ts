@@ -115,6 +115,7 @@ export const ERROR_CODES = {
   unknown_blob: "validation",
   blob_too_large: "validation",
   blobs_full: "system",
+  blob_damaged: "system",
   image_refused: "validation",
   ingest_invalid: "validation",
   shutting_down: "system",

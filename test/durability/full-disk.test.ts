@@ -5,11 +5,14 @@ import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
+import { agent } from "../../src/agents/index.ts";
 import { expectValid, waitUntil } from "../../src/engine/sender.contract.ts";
 import { openSession } from "../../src/engine/session.ts";
+import { MemoryLog } from "../../src/log/index.ts";
 import type { Log } from "../../src/log/log.ts";
 import { openSqliteLog } from "../../src/log/sqlite/sqlite-log.ts";
 import { isLoomError, type LoomError } from "../../src/protocol/index.ts";
+import { createLoomHandler, openBlobStore, SERVER_LIMITS } from "../../src/server/index.ts";
 import { findHighestIds, startChild } from "./child.ts";
 import { verifyKnownRecords, createKnownEntries } from "./known-records.ts";
 
@@ -177,6 +180,31 @@ describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", ()
     }
     await log.close();
     rmSync(path);
+  });
+
+  it("answers 507 to uploads, keeps nothing of them, and continues when there is space", async () => {
+    const blobs = await openBlobStore(join(disk, "blobs"), SERVER_LIMITS);
+    const handler = createLoomHandler({
+      log: new MemoryLog(),
+      agents: { main: agent({ provider: "offline" }) },
+      blobs,
+    });
+    const upload = (size: number): Promise<Response> =>
+      handler.fetch(
+        new Request("http://127.0.0.1:10338/v1/sessions/s/blobs", { method: "POST", body: new Uint8Array(size) }),
+      );
+    expect((await upload(1000)).status).toBe(201);
+    for (const left of [64 * 1024, 0]) {
+      fillDisk(left);
+      const refused = await upload(500_000);
+      expect([refused.status, await refused.json()]).toEqual([507, expect.objectContaining({ code: "store_full" })]);
+      expect(readdirSync(join(disk, "blobs", "unfinished"))).toEqual([]);
+      expect(await blobs.list("s")).toHaveLength(1);
+      rmSync(filler);
+    }
+    expect((await upload(500_000)).status).toBe(201);
+    await handler.close({ graceMs: 0 });
+    rmSync(join(disk, "blobs"), { recursive: true });
   });
 
   it("reports a read-only disk, and continues when it is writable", async () => {

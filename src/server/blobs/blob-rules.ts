@@ -41,6 +41,12 @@ export function unknownBlob(sessionId: string, blobId: string): LoomError {
   return new LoomError("unknown_blob", `The session has no blob ${shown}`, { session_id: sessionId, blob_id: shown });
 }
 
+/** A blob whose bytes or description no longer match its ID. Uploading the same bytes again replaces it. */
+export function damagedBlob(sessionId: string, blobId: string): LoomError {
+  const details = { session_id: sessionId, blob_id: blobId };
+  return new LoomError("blob_damaged", `Blob ${blobId} is damaged; upload the file again to replace it`, details);
+}
+
 /** Throws `blobs_full` if one more blob of this size does not fit. */
 export function assertRoom(
   used: { readonly count: number; readonly bytes: number },

@@ -4,6 +4,7 @@
  *
  * Invariants:
  * - A blob is stored completely or not at all, even if the process is killed.
+ * - A damaged blob is never returned: reading it throws `blob_damaged`, and storing its bytes again replaces it.
  * - The same bytes are one blob per session, with the name and media type of the first upload.
  */
 
@@ -55,22 +56,26 @@ export interface BlobLimits {
 /** Stores the blobs of all sessions. */
 export interface BlobStore {
   /**
-   * Stores a blob. Throws `blob_too_large`, `blobs_full`, `too_many_open`, `invalid_name`, the reason of the signal,
-   * and any error of `bytes` and `confirm`.
+   * Stores a blob. Throws `blob_too_large`, `blobs_full`, `too_many_open`, `invalid_name`, `store_full` if the disk is
+   * full and other `store_` codes, the reason of the signal, and any error of `bytes` and `confirm`.
    */
   put(
     sessionId: string,
     bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     options: PutBlobOptions,
   ): Promise<BlobInfo>;
+  /** Returns undefined if there is no such blob. Throws `blob_damaged` if its description cannot be read. */
   get(sessionId: string, blobId: string): Promise<BlobInfo | undefined>;
-  /** Streams the blob, or a range that must be within it. Throws `unknown_blob`. */
+  /**
+   * Checks all bytes of the blob, then streams it, or a range that must be within it. Throws `unknown_blob` and
+   * `blob_damaged`.
+   */
   read(
     sessionId: string,
     blobId: string,
     range?: ByteRange,
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }>;
-  /** Oldest first. */
+  /** Oldest first. Throws `blob_damaged`. */
   list(sessionId: string): Promise<readonly BlobInfo[]>;
   /** Deletes all blobs of a session. */
   deleteSession(sessionId: string): Promise<void>;

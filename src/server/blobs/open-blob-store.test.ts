@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, stat, utimes } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -16,6 +16,12 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const nextFolder = (): string => join(folder, `store-${++count}`, "blobs");
+
+async function flipByte(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path);
+  bytes[at] = (bytes[at] ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
 
 describe("folder blob store", () => {
   testBlobStore((limits) => openBlobStore(nextFolder(), limits));
@@ -57,6 +63,31 @@ describe("folder blob store", () => {
     expect((await new Response(bytes as ReadableStream<Uint8Array<ArrayBuffer>>).arrayBuffer()).byteLength).toBe(
       500_000,
     );
+  });
+
+  it.each([
+    ["a changed byte", "bytes", (path: string) => flipByte(path, 300_000)],
+    ["missing bytes", "bytes", (path: string) => truncate(path, 399_999)],
+    ["no bytes", "bytes", (path: string) => rm(path)],
+    ["an unreadable description", "meta.json", (path: string) => writeFile(path, '{"mediaType"')],
+    ["no description", "meta.json", (path: string) => rm(path)],
+  ])("refuses a blob with %s, and accepts the same bytes again", async (_, name, damage) => {
+    const path = nextFolder();
+    const store = await openBlobStore(path, LIMITS);
+    const data = Buffer.alloc(400_000, "loom");
+    const { blobId } = await store.put("s", [data], { mediaType: "a/b" });
+    const [session = ""] = (await readdir(path)).filter((each) => each !== "unfinished");
+    await damage(join(path, session, blobId, name));
+    const refusal = { code: "blob_damaged", details: { session_id: "s", blob_id: blobId } };
+    // Also for a range outside the damage.
+    for (const range of [undefined, { start: 0, end: 10 }, { start: 5, end: 5 }])
+      await expect(store.read("s", blobId, range)).rejects.toMatchObject(refusal);
+    expect((await store.put("s", [data], { mediaType: "a/b" })).blobId).toBe(blobId);
+    const { bytes } = await store.read("s", blobId);
+    expect(Buffer.from(await new Response(bytes as ReadableStream<Uint8Array<ArrayBuffer>>).bytes()).equals(data)).toBe(
+      true,
+    );
+    expect(await readdir(join(path, "unfinished"))).toEqual([]);
   });
 
   it("keeps only complete blobs when the writer is killed", async () => {

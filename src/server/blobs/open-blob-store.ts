@@ -2,8 +2,9 @@
  * Blob store on disk. Each session has a folder named by the digest of its ID; each blob has a folder in it, named by
  * the digest of its bytes, with the files `bytes` and `meta.json`.
  *
- * Invariant: a blob is written to a temporary folder, synced, and then moved into the store in one step; a stored blob
- * is never changed. Unfinished uploads of killed processes are removed when the store is opened.
+ * Invariants: a blob is written to a temporary folder, synced, and then moved into the store in one step; a stored blob
+ * is never changed. Each read compares the bytes with their digest before it returns any of them. Unfinished uploads of
+ * killed processes are removed when the store is opened.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -11,12 +12,14 @@ import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } fro
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { describeHolder, isHolderGone } from "../../log/holder.ts";
-import { isJsonObject } from "../../protocol/index.ts";
+import { isJsonObject, isLoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
 import {
   assertRoom,
   BlobCounter,
   confirmPut,
+  damagedBlob,
   isBlobId,
   readBlobName,
   readMediaType,
@@ -33,6 +36,8 @@ const BYTES = "bytes";
 const META = "meta.json";
 /** Age at which unfinished uploads of another machine are removed. */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** Bytes hashed at once when a blob is checked. */
+const CHECK_BYTES = 256 * 1024;
 /** Sessions whose usage is cached. */
 const MAX_CACHED_USAGES = 1000;
 
@@ -78,21 +83,23 @@ class FolderBlobStore implements BlobStore {
     return this.#uploads.run(async () => {
       const unfinished = this.#nameUnfinished();
       try {
-        await mkdir(unfinished, PRIVATE);
+        await translateErrors(unfinished, () => mkdir(unfinished, PRIVATE));
         const counter = new BlobCounter(this.#limits);
         await writeFileDurably(join(unfinished, BYTES), async (file) => {
           for await (const chunk of readUntilAborted(bytes, options)) {
             counter.add(chunk);
-            await writeAll(file, chunk);
+            await translateErrors(unfinished, () => writeAll(file, chunk));
           }
         });
         const blobId = counter.finish();
         const info: BlobInfo = { blobId, sessionId, mediaType, name, bytes: counter.bytes, createdAt: Date.now() };
-        await writeFileDurably(join(unfinished, META), (file) => writeAll(file, Buffer.from(JSON.stringify(info))));
+        await writeFileDurably(join(unfinished, META), (file) =>
+          translateErrors(unfinished, () => writeAll(file, Buffer.from(JSON.stringify(info)))),
+        );
         await syncFolder(unfinished);
         return await this.#runInOrder(sessionId, async () => {
           await confirmPut(options);
-          return this.#publish(unfinished, info);
+          return translateErrors(this.#folder, () => this.#publish(unfinished, info));
         });
       } finally {
         await rm(unfinished, { recursive: true, force: true });
@@ -100,10 +107,10 @@ class FolderBlobStore implements BlobStore {
     });
   }
 
-  /** Keeps the existing blob if another process has just stored the same bytes. */
+  /** Keeps the existing blob if another process has just stored the same bytes. Replaces a damaged one. */
   async #publish(unfinished: string, info: BlobInfo): Promise<BlobInfo> {
     const { sessionId, blobId } = info;
-    const known = await this.get(sessionId, blobId);
+    const known = await this.#findOrRemove(sessionId, blobId);
     if (known !== undefined) return known;
     const folder = this.#folderOf(sessionId);
     await mkdir(folder, PRIVATE);
@@ -121,10 +128,35 @@ class FolderBlobStore implements BlobStore {
     return info;
   }
 
+  /** Returns a blob whose bytes are intact. Removes a damaged one, so that the same bytes can be stored again. */
+  async #findOrRemove(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
+    try {
+      const { info, bytes } = await this.read(sessionId, blobId);
+      await bytes.cancel();
+      return info;
+    } catch (error) {
+      if (isLoomError(error, "unknown_blob")) return undefined;
+      if (!isLoomError(error, "blob_damaged")) throw error;
+    }
+    const removed = this.#nameUnfinished();
+    // Another process may have removed it.
+    await rename(join(this.#folderOf(sessionId), blobId), removed).catch(ignoreMissing);
+    await rm(removed, { recursive: true, force: true });
+    return undefined;
+  }
+
   async get(sessionId: string, blobId: string): Promise<BlobInfo | undefined> {
     if (!isBlobId(blobId)) return undefined;
-    const text = await readFile(join(this.#folderOf(sessionId), blobId, META), "utf8").catch(ignoreMissing);
-    return text === undefined ? undefined : readInfo(text, sessionId, blobId);
+    const path = join(this.#folderOf(sessionId), blobId, META);
+    const text = await translateErrors(path, () => readFile(path, "utf8").catch(ignoreMissing));
+    if (text === undefined) {
+      // Deleting a session moves all of its folder, so a blob without this file is damaged.
+      if ((await stat(join(path, "..")).catch(ignoreMissing)) === undefined) return undefined;
+      throw damagedBlob(sessionId, blobId);
+    }
+    const info = readInfo(text, sessionId, blobId);
+    if (info === undefined) throw damagedBlob(sessionId, blobId);
+    return info;
   }
 
   async read(
@@ -134,13 +166,27 @@ class FolderBlobStore implements BlobStore {
   ): Promise<{ readonly info: BlobInfo; readonly bytes: ReadableStream<Uint8Array> }> {
     const info = await this.get(sessionId, blobId);
     if (info === undefined) throw unknownBlob(sessionId, blobId);
-    const { start, end } = range ?? { start: 0, end: info.bytes };
-    if (end <= start) return { info, bytes: new Blob([]).stream() };
-    // Open the file before returning: a blob deleted from now on can still be read to the end.
-    const file = await open(join(this.#folderOf(sessionId), blobId, BYTES)).catch(ignoreMissing);
-    if (file === undefined) throw unknownBlob(sessionId, blobId);
-    const stream = createReadStream("", { fd: file, start, end: end - 1 });
-    return { info, bytes: Readable.toWeb(stream) as ReadableStream<Uint8Array> };
+    const path = join(this.#folderOf(sessionId), blobId, BYTES);
+    return translateErrors(path, async () => {
+      // Open the file before returning: a blob deleted from now on can still be read to the end.
+      const file = await open(path).catch(ignoreMissing);
+      if (file === undefined)
+        throw (await this.get(sessionId, blobId)) === undefined
+          ? unknownBlob(sessionId, blobId)
+          : damagedBlob(sessionId, blobId);
+      const { start, end } = range ?? { start: 0, end: info.bytes };
+      let isIntact = false;
+      try {
+        // A range is checked too: only the digest of the whole blob is known.
+        isIntact = (await file.stat()).size === info.bytes && (await digestOf(file)) === blobId;
+        if (!isIntact) throw damagedBlob(sessionId, blobId);
+      } finally {
+        if (!isIntact || end <= start) await file.close();
+      }
+      if (end <= start) return { info, bytes: new Blob([]).stream() };
+      const stream = createReadStream("", { fd: file, start, end: end - 1 });
+      return { info, bytes: Readable.toWeb(stream) as ReadableStream<Uint8Array> };
+    });
   }
 
   async list(sessionId: string): Promise<readonly BlobInfo[]> {
@@ -216,10 +262,10 @@ async function removeUnfinished(folder: string): Promise<void> {
 }
 
 async function writeFileDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
-  const file = await open(path, "wx", 0o600);
+  const file = await translateErrors(path, () => open(path, "wx", 0o600));
   try {
     await write(file);
-    await file.sync();
+    await translateErrors(path, () => file.sync());
   } finally {
     await file.close();
   }
@@ -227,6 +273,26 @@ async function writeFileDurably(path: string, write: (file: FileHandle) => Promi
 
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let from = 0; from < bytes.length;) from += (await file.write(bytes, from)).bytesWritten;
+}
+
+async function digestOf(file: FileHandle): Promise<string> {
+  const hash = createHash("sha256");
+  const chunk = Buffer.allocUnsafe(CHECK_BYTES);
+  for (let at = 0; ;) {
+    const { bytesRead } = await file.read(chunk, 0, chunk.length, at);
+    if (bytesRead === 0) return hash.digest("hex");
+    hash.update(chunk.subarray(0, bytesRead));
+    at += bytesRead;
+  }
+}
+
+/** Translates errors of the file system, such as a full disk, but not those of the sender. */
+async function translateErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asStoreError(error, path);
+  }
 }
 
 /** Makes new directory entries durable. Ignores systems that cannot sync folders. */
@@ -245,9 +311,17 @@ function ignoreMissing(error: unknown): undefined {
 }
 
 function readInfo(text: string, sessionId: string, blobId: string): BlobInfo | undefined {
-  const read: unknown = JSON.parse(text);
+  const read = parseJson(text);
   if (!isJsonObject(read)) return undefined;
   const { mediaType, name, bytes, createdAt } = read;
   if (typeof mediaType !== "string" || typeof bytes !== "number" || typeof createdAt !== "number") return undefined;
   return { blobId, sessionId, mediaType, name: typeof name === "string" ? name : undefined, bytes, createdAt };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,12 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { agent } from "../../agents/index.ts";
 import { MemoryLog } from "../../log/index.ts";
 import { createMemoryBlobStore } from "../blobs/create-memory-blob-store.ts";
+import { openBlobStore } from "../blobs/open-blob-store.ts";
 import type { LoomHandlerOptions } from "../handler-options.ts";
 import { createLoomHandler } from "../loom-handler.ts";
 import { startLoomServer } from "../loom-server.ts";
@@ -134,6 +138,31 @@ describe("a blob", () => {
     const without = open({ blobs: undefined });
     expect(await codeOf(await without.put("x"))).toEqual([404, "not_found"]);
     expect(await codeOf(await without.ask(BLOBS))).toEqual([404, "not_found"]);
+  });
+
+  it("is refused by its ID when it is damaged, and reported to the operator", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "loom-blobs-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const blobs = await openBlobStore(folder, { maxBlobBytes: 100_000, maxSessionBlobBytes: 150_000 });
+    const reported: unknown[] = [];
+    const { ask, put, putJson } = open({ blobs, onError: (error) => void reported.push(error) });
+    const { url, blob_id } = await putJson("0123456789", { "content-type": "text/plain" });
+    const [path = ""] = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /bytes$/.test(name),
+    );
+    writeFileSync(join(folder, path), "0123456780");
+    for (const headers of [{}, { range: "bytes=0-3" }]) {
+      const response = await ask(url, { headers });
+      const problem = (await response.json()) as object;
+      expect([response.status, problem]).toEqual([500, expect.objectContaining({ code: "blob_damaged" })]);
+      expect(JSON.stringify(problem)).toContain(`Blob ${blob_id} is damaged`);
+      expect(JSON.stringify(problem)).not.toContain(folder);
+    }
+    expect(reported).toHaveLength(2);
+    const json = { method: "POST", headers: { "content-type": "application/json" }, body: "{}" };
+    expect(await codeOf(await ask("/v1/sessions/s%201/fork", json))).toEqual([500, "blob_damaged"]);
+    expect((await put("0123456789")).status).toBe(201);
+    expect(await (await ask(url)).text()).toBe("0123456789");
   });
 
   it("is not stored if its session is deleted or recreated during the upload", async () => {

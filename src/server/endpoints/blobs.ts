@@ -33,6 +33,7 @@ export const putBlob = defineOperation<"PutBlob">({
     201: { description: "Stored", shape: "Blob" },
     408: { description: "The sender was idle for too long: `request_timeout`", shape: "Problem" },
     413: { description: "The file is too large: `blob_too_large`", shape: "Problem" },
+    507: { description: "No space is left: `store_full` or `blobs_full`", shape: "Problem" },
   },
   async handle(core, { request, caller, params, query, signal }) {
     const { id = "" } = params;
@@ -92,6 +93,7 @@ export const getBlob = defineOperation({
     206: { description: "Requested range", mediaTypes: ["application/octet-stream"] },
     304: { description: "Not modified" },
     416: { description: "Range not satisfiable" },
+    500: { description: "The blob is damaged: `blob_damaged`", shape: "Problem" },
   },
   async handle(core, { request, caller, params: { id = "", blob = "" } }) {
     const blobs = storeOf(core);

@@ -3,7 +3,7 @@
  *
  * A `LoomError` about the request is sent as it is. Any other error, and a `LoomError` about the machine (a file path,
  * the output of a program), is reported to the operator under an ID; the client gets the code, a general message and
- * that ID.
+ * that ID. A damaged blob is reported too, and named to the client.
  */
 import { type ErrorCode, isLoomError, type JsonObject } from "../../protocol/index.ts";
 
@@ -31,7 +31,8 @@ export function toPublicError(report: (error: unknown) => string | undefined, er
   const { error_id: errorId, ...rest } = details;
   if (typeof errorId === "string") return { code, message, details: rest, errorId };
   const words = PUBLIC_MESSAGES[code];
-  if (words === undefined) return { code, message, details };
+  if (words === undefined)
+    return { code, message, details, ...(code === "blob_damaged" ? { errorId: report(error) } : {}) };
   return { code, message: words, details: {}, errorId: report(error) };
 }
 
