@@ -110,6 +110,7 @@ export const ERROR_CODES = {
   too_many_runs: "system",
   too_many_streams: "system",
   spend_exceeded: "system",
+  spend_unrecorded: "system",
   keys_unavailable: "system",
   unknown_agent: "validation",
   unknown_blob: "validation",

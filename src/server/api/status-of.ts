@@ -46,6 +46,7 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   too_many_sessions: 503,
   shutting_down: 503,
   keys_unavailable: 503,
+  spend_unrecorded: 503,
   store_busy: 503,
   store_closed: 503,
   store_full: 507,

@@ -34,11 +34,12 @@ export interface Access {
   countRequest(caller: Caller): void;
   /**
    * Checks that the caller may start a run. Throws `forbidden` for the agent, `rate_limited`, `too_many_runs`,
-   * `spend_exceeded`.
+   * `spend_exceeded`, `spend_unrecorded`.
    */
   admitRun(caller: Caller, run: RunAdmission): Promise<void>;
   /**
-   * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked.
+   * Checks again when a queued run is about to start. Throws `unauthorized` if the token that requested it was revoked,
+   * and `spend_unrecorded`.
    */
   admitTurn(run: { readonly actor?: string | undefined }): void;
   /** Must observe all runs of the server: they count model tokens per principal. */

@@ -99,12 +99,15 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
       await liveRuns.admit(principal, run);
     },
     admitTurn({ actor }) {
-      if (actor === undefined || credentials.isNotRevoked(actor)) return;
-      throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
+      if (actor === undefined) return;
+      if (!credentials.isNotRevoked(actor))
+        throw new LoomError("unauthorized", "The token that requested this run was revoked before the run started");
+      spend.assertRecorded(actor);
     },
     observers: [spend.observer],
     close() {
       grants.close();
+      spend.close();
       own?.close();
     },
   };

@@ -18,18 +18,26 @@ function createFixture(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens:
   const clock = { now: 10 * DAY_MS + 1000 };
   const submitted: Command[] = [];
   const keyOf = (id: string, now = 0): string => `${id} ${Math.floor(now / DAY_MS)}`;
+  const state = { isFull: false, isReadOnly: false, isUnreadable: false };
   const credentials: SpendOptions["credentials"] = {
-    addSpent: (id, count, now) => void spent.set(keyOf(id, now), (spent.get(keyOf(id, now)) ?? 0) + count),
-    readSpent: (id, now) => spent.get(keyOf(id, now)) ?? 0,
+    addSpent(id, count, now) {
+      if (state.isReadOnly) throw new Error("read-only");
+      spent.set(keyOf(id, now), (spent.get(keyOf(id, now)) ?? 0) + count);
+    },
+    readSpent(id, now) {
+      if (state.isUnreadable) throw new Error("unreadable");
+      return spent.get(keyOf(id, now)) ?? 0;
+    },
     listTokens: () => tokens as readonly TokenInfo[],
   };
-  const state = { isFull: false };
   const submit = async (command: Command): Promise<void> => {
     if (state.isFull) throw new Error("full");
     submitted.push(command);
   };
   const log = { submit } as unknown as SpendOptions["log"];
-  const make = () => createSpend({ ...options, credentials, log, now: () => clock.now });
+  const errors: unknown[] = [];
+  const onError = (error: unknown): void => void errors.push(error);
+  const make = () => createSpend({ ...options, credentials, log, now: () => clock.now, onError });
   const spend = make();
   const startRun = (actor: string | undefined, run = "r") => {
     const observed = spend.observer.openRun({ sessionId: "s", runId: run });
@@ -40,7 +48,7 @@ function createFixture(options: Pick<SpendOptions, "tokensPerDay"> = {}, tokens:
     return { use };
   };
   const read = (id: string): number => credentials.readSpent(id, clock.now);
-  return { spend, make, startRun, submitted, state, clock, read };
+  return { spend, make, startRun, submitted, state, clock, read, errors };
 }
 
 const EXCEEDED: unknown = expect.objectContaining({ code: "spend_exceeded" });
@@ -108,6 +116,55 @@ describe("spend limits", () => {
     spend.admit(LOCAL);
     clock.now += DAY_MS - 1000;
     spend.admit(token("a"));
+  });
+
+  it("stop further runs of a principal whose usage cannot be recorded, until it is", () => {
+    const { startRun, spend, state, read, clock, errors } = createFixture();
+    const run = startRun("token:a");
+    run.use(1, 0);
+    state.isReadOnly = true;
+    run.use(10, 0);
+    clock.now += DAY_MS;
+    run.use(5, 0);
+    expect(errors).toHaveLength(2);
+    for (const work of [() => spend.admit(token("a")), () => spend.assertRecorded("token:a")])
+      expect(work).toThrow(expect.objectContaining({ code: "spend_unrecorded", details: { retry_after_ms: 5000 } }));
+    spend.admit(token("b"));
+    spend.assertRecorded("token:b");
+    state.isReadOnly = false;
+    spend.admit(token("a"));
+    spend.admit(token("a"));
+    // Each call counts once, on its own day.
+    expect(read("token:a")).toBe(5);
+    clock.now -= DAY_MS;
+    expect(read("token:a")).toBe(11);
+  });
+
+  it("count usage that is not recorded, and record it at the end", () => {
+    const { startRun, spend, make, state, submitted, read } = createFixture({ tokensPerDay: 100 });
+    state.isReadOnly = true;
+    const run = startRun("token:a");
+    run.use(60, 0);
+    expect(submitted).toEqual([]);
+    run.use(60, 0);
+    expect(submitted.map(({ body }) => body)).toEqual([
+      { run_id: "r", reason: expect.stringMatching(/^spend_exceeded: /) as string },
+    ]);
+    state.isReadOnly = false;
+    spend.close();
+    expect(read("token:a")).toBe(120);
+    expect(() => make().admit(token("a"))).toThrow(EXCEEDED);
+  });
+
+  it("cancel a live run when the usage of its principal cannot be read", () => {
+    const { startRun, state, submitted } = createFixture({ tokensPerDay: 100 });
+    const run = startRun("token:a");
+    state.isUnreadable = true;
+    run.use(1, 0);
+    run.use(1, 0);
+    expect(submitted.map(({ body }) => body)).toEqual([
+      { run_id: "r", reason: expect.stringMatching(/^spend_unrecorded: /) as string },
+    ]);
   });
 
   it("ignore other event types", () => {

@@ -4,6 +4,9 @@
  *
  * A run counts for the principal that sent its message. A model call is counted when it ends, so each live run can
  * exceed the limit by one call. The usage is stored with the credentials and survives a restart.
+ *
+ * Usage that cannot be stored is kept in memory and counts. Until it is stored, new runs of its principal are rejected
+ * with `spend_unrecorded`; each attempt tries to store it again.
  */
 import { randomUUID } from "node:crypto";
 import type { Log } from "../../../log/index.ts";
@@ -19,20 +22,27 @@ export interface SpendOptions {
   /** Maximum model tokens per day of a principal that sets no limit. Default: unlimited. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
   readonly now?: (() => number) | undefined;
-  /** Receives errors of failed cancellations. */
+  /** Receives errors of failed cancellations, and of usage that could not be stored. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface Spend {
   /** Must observe all runs of the server. */
   readonly observer: Observer;
-  /** Checks the limit before a run starts. Throws `spend_exceeded`. */
+  /** Checks the limit before a run is accepted. Throws `spend_exceeded` and `spend_unrecorded`. */
   admit(principal: Principal): void;
+  /** Checks that the usage of the principal with this ID is stored. Throws `spend_unrecorded`. */
+  assertRecorded(principalId: string): void;
+  /** Tries to store all usage that is not stored yet. */
+  close(): void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Tokens whose limits are cached; a token's limits never change. */
 const MAX_KNOWN = 10_000;
+/** Time after which a client should try again when usage cannot be stored. */
+const UNRECORDED_RETRY_MS = 5000;
+const UNRECORDED = "The usage of earlier runs could not be recorded; try again later";
 const ignore = (): void => undefined;
 
 const HANDLED_TYPES: ReadonlySet<string> = new Set(["run_start", "usage"]);
@@ -40,6 +50,43 @@ const HANDLED_TYPES: ReadonlySet<string> = new Set(["run_start", "usage"]);
 export function createSpend(options: SpendOptions): Spend {
   const { credentials, log, tokensPerDay, now = Date.now, onError = ignore } = options;
   const known = new BoundedMap<{ readonly limit: number | undefined }>(MAX_KNOWN);
+  /** Tokens that could not be stored, by principal and by the start of their day. Never dropped: the limit would fail. */
+  const unrecorded = new Map<string, Map<number, number>>();
+
+  /** Returns whether all usage of the principal is stored. */
+  function record(principalId: string): boolean {
+    const days = unrecorded.get(principalId) ?? new Map<number, number>();
+    try {
+      for (const [day, tokens] of days) {
+        credentials.addSpent(principalId, tokens, day);
+        days.delete(day);
+      }
+    } catch (error) {
+      onError(error);
+      return false;
+    }
+    unrecorded.delete(principalId);
+    return true;
+  }
+
+  function assertRecorded(principalId: string): void {
+    if (record(principalId)) return;
+    throw new LoomError("spend_unrecorded", UNRECORDED, { retry_after_ms: UNRECORDED_RETRY_MS });
+  }
+
+  /** Returns why a live run of the principal must stop, or undefined if it may continue. */
+  function findStopReason(principalId: string, at: number): string | undefined {
+    try {
+      const limit = findLimit(principalId);
+      if (limit === undefined) return undefined;
+      const pending = unrecorded.get(principalId)?.get(startOfDay(at)) ?? 0;
+      const spent = credentials.readSpent(principalId, at) + pending;
+      return spent > limit ? `spend_exceeded: ${describeLimit(limit)}` : undefined;
+    } catch (error) {
+      onError(error);
+      return `spend_unrecorded: ${UNRECORDED}`;
+    }
+  }
 
   function findLimit(actor: string): number | undefined {
     return known.getOrCreate(actor, () => {
@@ -51,8 +98,8 @@ export function createSpend(options: SpendOptions): Spend {
   }
 
   /** Uses a random command ID, so no client can have used it before. */
-  async function cancel(sessionId: string, runId: string, limit: number): Promise<void> {
-    const body = { run_id: runId, reason: `spend_exceeded: ${describeLimit(limit)}` };
+  async function cancel(sessionId: string, runId: string, reason: string): Promise<void> {
+    const body = { run_id: runId, reason };
     await log.submit({ commandId: `spend:${randomUUID()}`, sessionId, kind: "cancel", body });
   }
 
@@ -68,11 +115,14 @@ export function createSpend(options: SpendOptions): Spend {
       const tokens = Math.max(total_tokens, prompt_tokens + completion_tokens);
       if (!(tokens > 0)) return;
       const at = now();
-      credentials.addSpent(actor, tokens, at);
-      const limit = findLimit(actor);
-      if (isCancelled || limit === undefined || credentials.readSpent(actor, at) <= limit) return;
+      const days = unrecorded.get(actor) ?? new Map<number, number>();
+      unrecorded.set(actor, days.set(startOfDay(at), (days.get(startOfDay(at)) ?? 0) + tokens));
+      record(actor);
+      if (isCancelled) return;
+      const reason = findStopReason(actor, at);
+      if (reason === undefined) return;
       isCancelled = true;
-      cancel(sessionId, runId, limit).catch((error: unknown) => {
+      cancel(sessionId, runId, reason).catch((error: unknown) => {
         // Retry after the next model call: the inbox may have space again.
         isCancelled = false;
         onError(error);
@@ -86,13 +136,23 @@ export function createSpend(options: SpendOptions): Spend {
     observer: { name: "spend", ignores: new Set(EVENT_TYPES.filter((type) => !HANDLED_TYPES.has(type))), openRun },
 
     admit({ kind, id, limits }) {
+      if (kind === "local") return;
+      assertRecorded(id);
       const limit = limits.tokensPerDay ?? tokensPerDay;
-      if (kind === "local" || limit === undefined) return;
+      if (limit === undefined) return;
       const at = now();
       if (credentials.readSpent(id, at) < limit) return;
       throw new LoomError("spend_exceeded", describeLimit(limit), { limit, retry_after_ms: DAY_MS - (at % DAY_MS) });
     },
+    assertRecorded,
+    close() {
+      for (const principalId of [...unrecorded.keys()]) record(principalId);
+    },
   };
+}
+
+function startOfDay(at: number): number {
+  return at - (at % DAY_MS);
 }
 
 function describeLimit(limit: number): string {
