@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished, vi } from "vitest";
 import type { Script } from "../../src/models/scripted-model.ts";
-import type { JsonObject } from "../../src/protocol/index.ts";
+import { type JsonObject, LoomError } from "../../src/protocol/index.ts";
 import { type AuthServerFixture, type RequestAuth, SESSION, createAuthServerFixture } from "./auth-server-fixture.ts";
 import { testThreat } from "./test-threat.ts";
 
@@ -20,7 +20,8 @@ async function readCode(response: Response): Promise<string | undefined> {
     return undefined;
   }
   const problem = (await response.json()) as JsonObject;
-  expect([problem["status"], response.headers.get("retry-after") !== null]).toEqual([429, true]);
+  const status = problem["code"] === "spend_unrecorded" ? 503 : 429;
+  expect([problem["status"], response.headers.get("retry-after") !== null]).toEqual([status, true]);
   return problem["code"] as string;
 }
 
@@ -186,6 +187,26 @@ testThreat("flooding", "limits model tokens per day", async ({ attempt }) => {
 });
 
 testThreat("flooding", "limits cannot be bypassed", async ({ attempt }) => {
+  await attempt("while usage cannot be recorded", async () => {
+    const usage = { promptTokens: 30, completionTokens: 10, totalTokens: 40 };
+    const fixture = await createAuthServerFixture({ script: async () => ({ text: "Done.", usage }) });
+    const { secret, info } = fixture.issue();
+    const auth = fixture.bearer(secret);
+    const broken = vi.spyOn(fixture.credentials, "addSpent").mockImplementation(() => {
+      throw new LoomError("store_full", "The disk is full");
+    });
+    const accept = { ...auth, headers: { ...auth.headers, accept: "text/event-stream" } };
+    await (await fixture.ask("POST", "/v1/sessions/a/runs", accept, { message: "go" })).text();
+    for (const startRun of Object.values(RUN_STARTERS))
+      expect(await startRun(fixture, auth, "b")).toBe("spend_unrecorded");
+    const refused = await fixture.ask("POST", "/v1/sessions/b/runs", auth, { message: "go" });
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+    const other = fixture.bearer(fixture.issue().secret);
+    expect(await RUN_STARTERS["POST commands"]?.(fixture, other, "c")).toBeUndefined();
+    broken.mockRestore();
+    expect(await RUN_STARTERS["POST commands"]?.(fixture, auth, "d")).toBeUndefined();
+    expect(fixture.credentials.readSpent(`token:${info.tokenId}`)).toBeGreaterThanOrEqual(40);
+  });
   await attempt("with share links in a browser", async () => {
     const fixture = await createAuthServerFixture({ limits: { requestsPerMinute: 5 } });
     const { secret, info } = await fixture.share();
