@@ -4,7 +4,6 @@
  */
 import {
   add,
-  bitLength,
   compare,
   divide,
   findWholeRoot,
@@ -129,11 +128,11 @@ function findRoot({ n, d }: Rational, degree: number): Rational | undefined {
 export function factorialOf(value: CalculatorValue, fail: FailExpression): CalculatorValue {
   if (!isExact(value) || !isWhole(value.exact) || value.exact.n < 0n) return fail("needs an integer of at least 0");
   const { n } = value.exact;
-  if (n > 10_000n) fail("gives a number with too many digits");
+  // The size is estimated first, so that a product that is too long is never computed.
+  let bits = 0;
+  for (let factor = 2; factor <= n && bits <= MAX_BITS; factor++) bits += Math.log2(factor);
+  if (bits > MAX_BITS) fail("gives a number with too many digits");
   let product = 1n;
-  for (let factor = 2n; factor <= n; factor++) {
-    product *= factor;
-    if (bitLength(product) > MAX_BITS) fail("gives a number with too many digits");
-  }
-  return { exact: makeRational(product) };
+  for (let factor = 2n; factor <= n; factor++) product *= factor;
+  return exactValue(makeRational(product), fail);
 }

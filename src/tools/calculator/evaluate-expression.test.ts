@@ -169,6 +169,8 @@ describe("evaluateExpression", () => {
   it.each([
     ["powers", "3^6300/2^9900/(3^6300/2^9900)*".repeat(66) + "1"],
     ["factorials", "1000!/999!*".repeat(180) + "1"],
+    ["powers of factorials", "999!^0+".repeat(280) + "1"],
+    ["roots of powers", "(2^9984)^(1/64)+".repeat(120) + "1"],
   ])("limits the work of an expression: %s", (_, text) => {
     expect(evaluateExpression(text)).toMatchObject({ ok: false, message: "the numbers are too long to continue" });
   });

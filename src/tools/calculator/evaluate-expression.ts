@@ -123,19 +123,21 @@ class ExpressionParser {
     const token = this.#take("+", "-", "√");
     if (token === undefined) return this.#readPower();
     const value = this.#nest(token, () => this.#readSign());
-    if (token.text === "√") return takeRoot(value, 2, this.#failAt(token));
-    return token.text === "-" ? negateValue(value) : value;
+    if (token.text === "-") return negateValue(value);
+    if (token.text === "+") return value;
+    this.#countWork(token, value);
+    return takeRoot(value, 2, this.#failAt(token));
   }
 
   #readPower(): CalculatorValue {
     const base = this.#readPostfix();
     const token = this.#take("^");
     if (token === undefined) return base;
-    return raise(
-      base,
-      this.#nest(token, () => this.#readSign()),
-      this.#failAt(token),
-    );
+    const exponent = this.#nest(token, () => this.#readSign());
+    this.#countWork(token, base, exponent);
+    const power = raise(base, exponent, this.#failAt(token));
+    this.#countWork(token, power);
+    return power;
   }
 
   #readPostfix(): CalculatorValue {
@@ -145,6 +147,8 @@ class ExpressionParser {
       if (token.text === "!") value = factorialOf(value, this.#failAt(token));
       else if (token.text === "%" && this.#isPercent()) value = divideValues(value, HUNDRED, this.#failAt(token));
       else return value;
+      // The result of a factorial shows its cost; its operand does not.
+      this.#countWork(token, value);
       this.#next++;
     }
   }
@@ -199,7 +203,7 @@ class ExpressionParser {
     return found.apply(values, this.#failAt(token));
   }
 
-  /** Limits the time spent on reducing long fractions. */
+  /** Limits the time spent on long numbers. */
   #countWork(token: ExpressionToken, ...values: readonly CalculatorValue[]): void {
     const bits = values.reduce((sum, value) => sum + (isExact(value) ? sizeOf(value.exact) : 0), 0);
     this.#work += bits * bits;
