@@ -46,8 +46,10 @@ const RUN_STARTERS: { readonly [endpoint: string]: StartRun } = {
     const socket = fixture.openSocket(`/agentOS/v1/ws_stream?session_id=${session}`, auth);
     await socket.started;
     socket.send({ content: "go" });
-    const answer = await socket.waitFor((text) => text.includes("Hey") || /"\w+_(limited|runs|exceeded)"/.test(text));
-    return /"(\w+_(?:limited|runs|exceeded))"/.exec(answer)?.[1];
+    const answer = await socket.waitFor(
+      (text) => text.includes("Hey") || /"\w+_(limited|runs|exceeded|unrecorded)"/.test(text),
+    );
+    return /"(\w+_(?:limited|runs|exceeded|unrecorded))"/.exec(answer)?.[1];
   },
 };
 

@@ -146,7 +146,7 @@ export function createSpend(options: SpendOptions): Spend {
     },
     assertRecorded,
     close() {
-      for (const principalId of [...unrecorded.keys()]) record(principalId);
+      for (const principalId of unrecorded.keys()) record(principalId);
     },
   };
 }
