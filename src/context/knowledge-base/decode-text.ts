@@ -29,12 +29,18 @@ function decode(bytes: Uint8Array, charset: string | undefined): string {
   const strict = tryDecode(bytes, "utf-8") ?? (charset === undefined ? undefined : tryDecode(bytes, charset));
   if (strict !== undefined) return strict;
   const loose = new TextDecoder().decode(bytes);
-  const wrong = loose.split("\ufffd").length - 1;
-  if (wrong * TOLERANCE <= loose.length) return loose;
+  if (isMostlyValid(loose)) return loose;
   const chinese = isChinese(bytes) ? tryDecode(bytes, "gb18030") : undefined;
   if (chinese !== undefined) return chinese;
   const what = isLatin(bytes) ? "seems to be Latin-1 (ISO 8859-1 or Windows-1252)" : "has an unknown text encoding";
   throw new LoomError("unreadable_document", `The file ${what}. Convert it to UTF-8.`);
+}
+
+/** Stops counting at the limit: a file can be invalid bytes alone. */
+function isMostlyValid(text: string): boolean {
+  let left = Math.floor(text.length / TOLERANCE);
+  for (let at = text.indexOf("\ufffd"); at >= 0; at = text.indexOf("\ufffd", at + 1)) if (left-- === 0) return false;
+  return true;
 }
 
 function tryDecode(bytes: Uint8Array, charset: string): string | undefined {

@@ -41,8 +41,10 @@ const MAX_TITLE = 200;
 /** Maximum lines of a front matter, and lines searched for a heading. */
 const MAX_HEAD_LINES = 200;
 
-/** Number of passages after which indexing yields to the event loop. */
-const YIELD_CHUNKS = 64;
+/** Milliseconds after which indexing yields to the event loop. */
+const YIELD_MS = 10;
+/** Characters that are split into lines before the reader yields to the event loop. */
+const YIELD_CHARACTERS = 65_536;
 
 /** File extensions of supported documents. */
 export const DOCUMENT_EXTENSIONS: readonly string[] = [...FORMATS.keys()];
@@ -63,7 +65,7 @@ export async function readDocument(
   if (format === "pdf") {
     const { title, pages } = await pdf.read(bytes, signal);
     const text = pages.map((page, index) => `# Page ${index + 1}\n\n${page}`).join("\n\n");
-    return { title: title ?? basename(path, extname(path)), format, lines: splitLines(text), from: 0 };
+    return { title: title ?? basename(path, extname(path)), format, lines: await splitLines(text, signal), from: 0 };
   }
   const head = format === "html" ? new TextDecoder("latin1").decode(bytes.subarray(0, HEAD_CHARACTERS)) : "";
   return readText(decodeText(bytes, META_CHARSET.exec(head)?.[1]), format, basename(path), signal);
@@ -79,11 +81,11 @@ export async function readText(
   const fallback = name.slice(0, name.length - extname(name).length) || name;
   if (format === "html") {
     const found = TITLE_TAG.exec(text.slice(0, HEAD_CHARACTERS))?.[1];
-    const lines = splitLines(await readHtmlAsync(text, signal));
+    const lines = await splitLines(await readHtmlAsync(text, signal), signal);
     const title = found === undefined ? undefined : readHtml(found);
     return { title: cutTitle(title) ?? findHeading(lines, 0) ?? fallback, format, lines, from: 0 };
   }
-  const lines = splitLines(text);
+  const lines = await splitLines(text, signal);
   if (format === "text") return { title: fallback, format, lines, from: 0 };
   const { title, from } = readFrontMatter(lines);
   return { title: title ?? findHeading(lines, from) ?? fallback, format, lines, from };
@@ -103,11 +105,15 @@ export async function indexDocument(
   });
   const titleTerms = writeTerms(title);
   const made: ChunkToWrite[] = [];
-  for (const { content, headings, firstLine, lastLine } of chunks) {
-    if (made.length % YIELD_CHUNKS === YIELD_CHUNKS - 1) {
+  let started = performance.now();
+  for (const chunk of chunks) {
+    if (performance.now() - started > YIELD_MS) {
       await yieldToLoop();
       signal?.throwIfAborted();
+      started = performance.now();
     }
+    if (chunk === undefined) continue;
+    const { content, headings, firstLine, lastLine } = chunk;
     // The title is often the first heading too and must count once.
     const path = headings.filter((heading, index) => index > 0 || heading !== title).join("\n");
     made.push({
@@ -124,11 +130,27 @@ export async function indexDocument(
   return made;
 }
 
-function splitLines(text: string): string[] {
-  // SQLite ends a text at a zero character.
-  const clean = text.replaceAll("\0", " ");
-  // A regular expression takes ten times as long.
-  return (clean.includes("\r") ? clean.replaceAll(/\r\n?/g, "\n") : clean).split("\n");
+/** Splits a text at line breaks of any kind. Yields to the event loop, because a file can be line breaks alone. */
+async function splitLines(text: string, signal: AbortSignal | undefined): Promise<string[]> {
+  const lines: string[] = [];
+  let rest = "";
+  for (let at = 0; at < text.length;) {
+    let end = Math.min(text.length, at + YIELD_CHARACTERS);
+    if (text[end - 1] === "\r" && text[end] === "\n") end++;
+    // SQLite ends a text at a zero character.
+    const clean = text.slice(at, end).replaceAll("\0", " ");
+    // A regular expression takes ten times as long.
+    const found = (clean.includes("\r") ? clean.replaceAll(/\r\n?/g, "\n") : clean).split("\n");
+    found[0] = rest + (found[0] ?? "");
+    rest = found.pop() ?? "";
+    for (const line of found) lines.push(line);
+    at = end;
+    if (at === text.length) break;
+    await yieldToLoop();
+    signal?.throwIfAborted();
+  }
+  lines.push(rest);
+  return lines;
 }
 
 function readFrontMatter(lines: readonly string[]): { readonly title: string | undefined; readonly from: number } {

@@ -2,9 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readHeading, splitDocument } from "./split-document.ts";
 
-const split = (text: string, maxCharacters = 200, overlap = 0) => [
-  ...splitDocument(text.split("\n"), { maxCharacters, overlap, isMarkdown: true }),
-];
+const split = (text: string, maxCharacters = 200, overlap = 0) =>
+  [...splitDocument(text.split("\n"), { maxCharacters, overlap, isMarkdown: true })].filter((one) => one !== undefined);
 
 const filler = (words: number): string => "lorem ".repeat(words).trim();
 
@@ -66,7 +65,9 @@ describe("splitDocument", () => {
     );
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), fc.integer({ min: 100, max: 300 }), (lines, maxCharacters) => {
-        const chunks = [...splitDocument(lines, { maxCharacters, overlap: 25, isMarkdown: true })];
+        const chunks = [...splitDocument(lines, { maxCharacters, overlap: 25, isMarkdown: true })].filter(
+          (one) => one !== undefined,
+        );
         const covered = new Set<number>();
         for (const { content, firstLine, lastLine } of chunks) {
           expect(content.length).toBeLessThanOrEqual(maxCharacters);

@@ -64,8 +64,14 @@ export function readHeading(line: string): Heading | undefined {
   return { level: found[1]?.length ?? 1, text: isClosed ? rest.slice(0, end).trimEnd() : rest };
 }
 
-/** Yields passages one by one, so that the caller can yield to the event loop. */
-export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<DocumentChunk> {
+/** Lines after which a scan pauses. */
+const PAUSE_LINES = 2000;
+
+/**
+ * Yields passages one by one, so that the caller can yield to the event loop. Yields undefined as a pause, because many
+ * lines can give no passage.
+ */
+export function* splitDocument(lines: readonly string[], options: SplitOptions): Generator<DocumentChunk | undefined> {
   const { maxCharacters, overlap } = options;
   const ready: DocumentChunk[] = [];
   let path: { readonly level: number; readonly text: string }[] = [];
@@ -86,7 +92,12 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
     length = rest?.text.length ?? 0;
     above = path.map(({ text }) => text);
   };
+  let count = 0;
   for (const block of readBlocks(lines, options)) {
+    if (block === undefined) {
+      yield undefined;
+      continue;
+    }
     if (block.level !== undefined) {
       const { level, heading = "" } = block;
       // A passage may continue over the heading of a small section, but not over one that ends its topic.
@@ -110,6 +121,7 @@ export function* splitDocument(lines: readonly string[], options: SplitOptions):
       pieces.push(piece);
       length += piece.text.length + 2;
       yield* ready.splice(0);
+      if (++count % PAUSE_LINES === 0) yield undefined;
     }
   }
   finish(false);
@@ -127,7 +139,10 @@ function takeEnd({ text, last }: BlockPiece, overlap: number): BlockPiece | unde
   return { text: rest, first: last - rest.split("\n").length + 1, last };
 }
 
-function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOptions): Generator<TextBlock> {
+function* readBlocks(
+  lines: readonly string[],
+  { isMarkdown, from = 0 }: SplitOptions,
+): Generator<TextBlock | undefined> {
   let first = -1;
   let length = 0;
   const end = (last: number): TextBlock | undefined => {
@@ -137,6 +152,7 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
     return block;
   };
   for (let at = from; at < lines.length; at++) {
+    if (at % PAUSE_LINES === 0) yield undefined;
     const line = lines[at] ?? "";
     const fence = isMarkdown ? FENCE.exec(line)?.[1] : undefined;
     const atx = isMarkdown && fence === undefined ? readHeading(line) : undefined;
@@ -148,9 +164,9 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
     }
     if (line.trim() === "") continue;
     if (fence !== undefined) {
-      const last = findFenceEnd(lines, at, fence);
-      yield { first: at, last, length: countCharacters(lines, at, last) };
-      at = last;
+      const block = yield* readFenced(lines, at, fence);
+      yield block;
+      at = block.last;
     } else if (atx !== undefined) {
       yield { first: at, last: at, length: line.length, level: atx.level, heading: atx.text };
     } else if (isUnder) {
@@ -169,20 +185,18 @@ function* readBlocks(lines: readonly string[], { isMarkdown, from = 0 }: SplitOp
 }
 
 /** A code block that is not closed extends to the end of the document. */
-function findFenceEnd(lines: readonly string[], start: number, fence: string): number {
+function* readFenced(lines: readonly string[], first: number, fence: string): Generator<undefined, TextBlock> {
   const mark = fence[0] ?? "`";
-  for (let at = start + 1; at < lines.length; at++) {
-    const found = FENCE.exec(lines[at] ?? "");
+  let length = (lines[first]?.length ?? 0) + 1;
+  for (let at = first + 1; at < lines.length; at++) {
+    if (at % PAUSE_LINES === 0) yield undefined;
+    const line = lines[at] ?? "";
+    length += line.length + 1;
+    const found = FENCE.exec(line);
     if (found === null || found[1]?.[0] !== mark || found[1].length < fence.length) continue;
-    if ((lines[at] ?? "").trim() === found[1]) return at;
+    if (line.trim() === found[1]) return { first, last: at, length };
   }
-  return lines.length - 1;
-}
-
-function countCharacters(lines: readonly string[], first: number, last: number): number {
-  let count = 0;
-  for (let at = first; at <= last; at++) count += (lines[at]?.length ?? 0) + 1;
-  return count;
+  return { first, last: lines.length - 1, length };
 }
 
 /** Yields a block as one piece if it fits, otherwise by lines, otherwise by sentences. */
