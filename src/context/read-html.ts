@@ -28,6 +28,8 @@ const MAX_HREF = 500;
 /** Number of tags, and of characters between two tags, after which the async reader yields to the event loop. */
 const YIELD_TAGS = 2000;
 const YIELD_CHARACTERS = 50_000;
+/** Maximum characters of a tag outside of quotes. */
+const MAX_TAG = 1_000_000;
 /** Length of the longest named entity. */
 const MAX_ENTITY = "&CounterClockwiseContourIntegral;".length;
 
@@ -72,6 +74,7 @@ function* readInSteps(html: string): Generator<undefined, string> {
     }
     if (open < 0) break;
     const { kind, name, attributes, end } = readTag(html, open);
+    if (end - at > YIELD_CHARACTERS) yield;
     at = end;
     if (kind === "text") write("<");
     if (kind === "text" || kind === "other") continue;
@@ -183,19 +186,27 @@ function readTag(html: string, start: number): HtmlTag {
 
 const NAMELESS = { kind: "other", name: "", attributes: "" } as const;
 
-/** Returns the index after the `>` that ends a tag. Ignores `>` inside quoted attributes. */
+/**
+ * Returns the index after the `>` that ends a tag. Ignores `>` inside quoted attributes. A tag that is not closed
+ * ends after `MAX_TAG` characters outside of quotes, so that one call is short for any page.
+ */
 function findEnd(html: string, from: number): number {
-  let quote = "";
   let isAfterEquals = false;
+  let left = MAX_TAG;
   for (let at = from; at < html.length; at += 1) {
-    const character = html[at] ?? "";
-    if (quote !== "") quote = character === quote ? "" : quote;
-    else if (character === ">") return at + 1;
-    else if (isAfterEquals && (character === '"' || character === "'")) quote = character;
-    isAfterEquals = character === "=" || (isAfterEquals && /\s/.test(character));
+    if (left-- === 0) return at;
+    const code = html.charCodeAt(at);
+    if (code === GREATER) return at + 1;
+    if (isAfterEquals && (code === DOUBLE_QUOTE || code === SINGLE_QUOTE)) {
+      at = html.indexOf(html.charAt(at), at + 1);
+      if (at < 0) return html.length;
+      isAfterEquals = false;
+    } else isAfterEquals = code === EQUALS || (isAfterEquals && (code === 0x20 || (code >= 0x09 && code <= 0x0d)));
   }
   return html.length;
 }
+
+const [GREATER, EQUALS, DOUBLE_QUOTE, SINGLE_QUOTE] = [0x3e, 0x3d, 0x22, 0x27];
 
 /** Returns the index after the closing tag of a skipped element; undefined if there is none. */
 function findClosing(html: string, name: string, from: number): number | undefined {
