@@ -290,7 +290,7 @@ testThreat("revoked-credentials", "does not execute requests whose body was stil
   const none = async (): Promise<never> => Promise.reject(new Error("not expected in this test"));
   const knowledge: ServedKnowledge = { addBytes, list: none, stats: none, search: none, removeDocument: none };
   const fixture = await createAuthServerFixture({ server: { blobs, knowledge } });
-  const { secret, info } = fixture.issue();
+  const { secret, info } = fixture.issue({ scopes: ["read", "write", "run", "approve", "knowledge"] });
   const sends: readonly (readonly [path: string, type: string, first: string, rest: string])[] = [
     [`/v1/sessions/${SESSION}/runs`, "application/json", '{"message":', '"go"}'],
     ["/v1/sessions", "application/json", '{"session_id":', '"new"}'],
