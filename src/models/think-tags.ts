@@ -5,41 +5,31 @@
 import type { StreamPart } from "./stream-part.ts";
 
 const OPENING = /^<(think|thinking|reasoning)>/i;
+const ANY_TAG = /<(\/?)(think|thinking|reasoning)>/gi;
 const TAGS = ["think", "thinking", "reasoning"] as const;
 /** Characters of the longest tag. */
 const MAX_TAG = "</reasoning>".length;
 
 /** Removes reasoning from a complete text. A tag that is not opened, or not closed, reaches to the edge of the text. */
 export function removeThinking(text: string): string {
-  if (!text.includes("<")) return text;
-  const lower = text.toLowerCase();
   let kept = "";
   let from = 0;
-  for (;;) {
-    const opened = findTag(lower, from, "<");
-    const closed = findTag(lower, from, "</");
-    if (closed !== undefined && (opened === undefined || closed.at < opened.at)) {
+  let open: string | undefined;
+  for (const { 0: tag, 1: slash, 2: name = "", index } of text.matchAll(ANY_TAG)) {
+    const isClosing = slash === "/";
+    if (open !== undefined) {
+      if (!isClosing || name.toLowerCase() !== open) continue;
+      open = undefined;
+    } else if (isClosing) {
       // Some chat templates contain the opening tag, so that the model writes only the closing one.
       kept = "";
-      from = closed.end;
-    } else if (opened === undefined) return kept + text.slice(from);
-    else {
-      kept += text.slice(from, opened.at);
-      const close = lower.indexOf(`</${opened.name}>`, opened.end);
-      if (close < 0) return kept;
-      from = close + opened.name.length + 3;
+    } else {
+      kept += text.slice(from, index);
+      open = name.toLowerCase();
     }
+    from = index + tag.length;
   }
-}
-
-function findTag(lower: string, from: number, start: "<" | "</") {
-  let found: { readonly at: number; readonly end: number; readonly name: string } | undefined;
-  for (const name of TAGS) {
-    const at = lower.indexOf(`${start}${name}>`, from);
-    if (at >= 0 && (found === undefined || at < found.at))
-      found = { at, end: at + start.length + name.length + 1, name };
-  }
-  return found;
+  return open === undefined ? kept + text.slice(from) : kept;
 }
 
 /** A piece of text, or of the reasoning inside it. */
