@@ -6,6 +6,7 @@ import { Buffer } from "node:buffer";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { listJson } from "../src/agents/read-json.ts";
+import { removeThinking } from "../src/models/think-tags.ts";
 import { decodeText } from "../src/context/knowledge-base/decode-text.ts";
 import { indexDocument, readText } from "../src/context/knowledge-base/read-document.ts";
 import { resolveLimits } from "../src/context/knowledge-base/knowledge-base-options.ts";
@@ -30,6 +31,7 @@ const CASES: readonly (readonly [name: string, run: () => unknown])[] = [
   ["HTML: open tags", () => readWhole("<a ", "html")],
   ["HTML: an open tag with spaces", () => readWhole(" ", "html", "<a =")],
   ["HTML: items", () => readWhole("<li>", "html")],
+  ["reasoning of a model: closing tags", () => removeThinking("</think>".repeat(50_000))],
   ["JSON of a model: open arrays", () => [...listJson("[".repeat(9999) + "]")]],
   ["JSON of a model: open objects", () => [...listJson('{"a":'.repeat(80_000) + "}")]],
   ["search words: marks", () => listWords("e\u0301".repeat(40_000))],
