@@ -207,6 +207,105 @@ export function describeCommands(store: LogStore): void {
       ));
   });
 
+  describe("a message", () => {
+    const message = (commandId: string): Command => ({ ...command(commandId), kind: "enqueue" });
+
+    test("is refused without a trace if the queue is full, and stored later under the same ID", () =>
+      withLog(store, async ({ log, other }) => {
+        const writer = await openWriter(log, "s");
+        const room = { maxQueued: 2 };
+        await log.submit(message("a"), room);
+        await other.submit(message("b"), room);
+        const create = { title: "Title of a refused message" };
+        const refusal = await expectRefusal(other.submit(message("c"), { ...room, create }), "queue_full");
+        expect(refusal.details).toMatchObject({ limit: 2 });
+        expect(await other.getCommand("s", "c")).toBeUndefined();
+        expect((await other.getSession("s"))?.title).toBeUndefined();
+        // Stored messages and other commands are not affected.
+        expect(await other.submit(message("b"), room)).toMatchObject({ commandId: "b", outcome: undefined });
+        await other.submit(command("cancel"), room);
+        await writer.write([], settle("a"));
+        await other.submit(message("c"), room);
+        expect(await idsOf(log)).toEqual(["b", "cancel", "c"]);
+        await expectRefusal(log.submit(message("d"), { maxQueued: 0, create: {} }), "queue_full");
+        await expectRefusal(
+          log.submit({ ...message("d"), sessionId: "t" }, { maxQueued: 0, create: {} }),
+          "queue_full",
+        );
+        expect(await log.getSession("t")).toBeUndefined();
+      }));
+
+    test("is refused above 100 messages by default, and never takes more than half of the inbox", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          await log.createSession("s");
+          await Promise.all(Array.from({ length: 100 }, (_, n) => log.submit(message(`m${n}`))));
+          await expectRefusal(log.submit(message("x")), "queue_full");
+          await Promise.all(Array.from({ length: 10 }, (_, n) => log.submit(message(`n${n}`), { maxQueued: 1000 })));
+          const refusal = await expectRefusal(other.submit(message("x"), { maxQueued: 1000 }), "queue_full");
+          expect(refusal.details).toMatchObject({ limit: 110 });
+          for (let n = 0; n < 110; n++) await other.submit(command(`c${n}`));
+          await expectRefusal(log.submit(command("x")), "inbox_full");
+        },
+        { maxPendingCommands: 220 },
+      ));
+
+    test("with `onlyIfIdle` is refused while a run is live or a message is pending", () =>
+      withLog(store, async ({ log, other }) => {
+        const onlyIfIdle = true;
+        const writer = await openWriter(log, "s");
+        await writer.write([draftRun("r")[0]!]);
+        const live = await expectRefusal(other.submit(message("a"), { onlyIfIdle }), "run_live");
+        expect(live.details).toMatchObject({ run_id: "r" });
+        await other.submit(command("c"), { onlyIfIdle });
+        await writer.write(draftRun("r").slice(1));
+        await other.submit(message("a"), { onlyIfIdle });
+        expect(await log.submit(message("a"), { onlyIfIdle })).toMatchObject({ commandId: "a" });
+        await expectRefusal(log.submit(message("b"), { onlyIfIdle }), "run_live");
+        expect(await log.getCommand("s", "b")).toBeUndefined();
+        await writer.write([], settle("a"));
+        await log.submit(message("b"), { onlyIfIdle });
+      }));
+
+    test("with `onlyIfIdle` is accepted once of many submitted concurrently", () =>
+      withLog(store, async ({ log, other }) => {
+        for (let round = 0; round < 20; round++) {
+          const sessionId = `s${round}`;
+          const ask = (handle: Log, n: number) =>
+            handle.submit({ ...message(`m${n}`), sessionId }, { onlyIfIdle: true, create: {} });
+          const answers = await Promise.allSettled([log, other, log, other].map(ask));
+          expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+          expect(await log.listPending(sessionId)).toHaveLength(1);
+        }
+      }));
+
+    test("is stored together with its interrupt, or neither is", () =>
+      withLog(
+        store,
+        async ({ log, other }) => {
+          const writer = await openWriter(log, "s");
+          const interrupt = command("i", { run_id: "r" });
+          await log.submit(message("a"), { interrupt });
+          expect(await idsOf(other)).toEqual(["i", "a"]);
+          // A repeated message does not interrupt again.
+          await other.submit(message("a"), { interrupt: command("j") });
+          await expectRefusal(other.submit(message("b"), { maxQueued: 1, interrupt: command("j") }), "queue_full");
+          await expectRefusal(other.submit(message("b"), { onlyIfIdle: true, interrupt: command("j") }), "run_live");
+          await expectRefusal(other.submit(message("b"), { interrupt: command("i") }), "command_conflict");
+          await expectRefusal(other.submit(message("b"), { interrupt: command("b") }), "invalid_command");
+          await expectRefusal(other.submit(message("b"), { interrupt: command("j", {}, "t") }), "invalid_command");
+          await log.submit(command("k"));
+          await expectRefusal(other.submit(message("b"), { interrupt: command("j") }), "inbox_full");
+          expect(await idsOf(log)).toEqual(["i", "a", "k"]);
+          await writer.write([], settle("i"));
+          await other.submit(message("b"), { interrupt: command("j") });
+          expect(await idsOf(log)).toEqual(["a", "k", "j", "b"]);
+        },
+        { maxPendingCommands: 4 },
+      ));
+  });
+
   describe("settling", () => {
     test("stores the outcome together with the batch", () =>
       withLog(store, async ({ log, other }) => {

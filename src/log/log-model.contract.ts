@@ -18,6 +18,7 @@ import type {
   ReadOptions,
   RetentionPolicy,
   RunInfo,
+  SubmitOptions,
 } from "./log.ts";
 
 /** A value, or the error codes of which one must occur. */
@@ -153,18 +154,31 @@ export class LogModel {
     return { value: rest.slice(0, count).map(({ text }) => text) };
   }
 
-  submit(command: Command): Expected<CommandState> {
+  submit(command: Command, { maxQueued = 100, onlyIfIdle, interrupt }: SubmitOptions = {}): Expected<CommandState> {
     const session = this.find(command.sessionId);
     if (session === undefined) return refuse("unknown_session");
-    const known = session.commands.find(({ commandId }) => commandId === command.commandId);
-    if (known !== undefined) {
-      const isSame = known.kind === command.kind && isDeepStrictEqual(known.body, command.body);
-      return isSame ? { value: known } : refuse("command_conflict");
+    const find = ({ commandId }: Command) => session.commands.find((state) => state.commandId === commandId);
+    const isOther = (one: Command): boolean => {
+      const known = find(one);
+      return known !== undefined && !(known.kind === one.kind && isDeepStrictEqual(known.body, one.body));
+    };
+    if (isOther(command)) return refuse("command_conflict");
+    const known = find(command);
+    if (known !== undefined) return { value: known };
+    if (interrupt !== undefined && isOther(interrupt)) return refuse("command_conflict");
+    const added = [interrupt, command].filter((one) => one !== undefined).filter((one) => find(one) === undefined);
+    const pending = pendingOf(session);
+    const refusals: ErrorCode[] = [];
+    if (pending.length + added.length > this.#limits.maxPendingCommands) refusals.push("inbox_full");
+    if (command.kind === "enqueue") {
+      const messages = pending.filter(({ kind }) => kind === "enqueue").length;
+      const isBusy = messages > 0 || runsOf(session).some(({ status }) => status === "live");
+      if (onlyIfIdle === true && isBusy) refusals.push("run_live");
+      if (messages >= maxQueued || 2 * messages >= this.#limits.maxPendingCommands) refusals.push("queue_full");
     }
-    if (pendingOf(session).length >= this.#limits.maxPendingCommands) return refuse("inbox_full");
-    const state = { ...command, createdAt: this.#clock.now, outcome: undefined };
-    session.commands.push(state);
-    return { value: state };
+    if (refusals.length > 0) return refuse(...refusals);
+    for (const one of added) session.commands.push({ ...one, createdAt: this.#clock.now, outcome: undefined });
+    return { value: find(command)! };
   }
 
   prune({ maxAgeMs, maxSessionBytes, maxBytes, now = this.#clock.now }: RetentionPolicy): PruneReport {

@@ -55,7 +55,15 @@ type WalkAction =
   | ({ readonly do: "write" } & Omit<WalkWrite, "session">)
   | { readonly do: "burst"; readonly writes: readonly WalkWrite[] }
   | { readonly do: "retry"; readonly pick: number; readonly change: ((batch: Append) => Append) | undefined }
-  | { readonly do: "submit"; readonly id: string; readonly kind: CommandKind; readonly body: number }
+  | {
+      readonly do: "submit";
+      readonly id: string;
+      readonly kind: CommandKind;
+      readonly body: number;
+      readonly maxQueued: number | undefined;
+      readonly onlyIfIdle: boolean;
+      readonly interrupts: boolean;
+    }
   | { readonly do: "prune"; readonly policy: RetentionPolicy; readonly age: number | undefined }
   | {
       readonly do: "read";
@@ -130,8 +138,11 @@ export const operations: fc.Arbitrary<WalkStep> = fc.oneof(
   weigh<ActionOf<"submit">>(5, {
     do: fc.constant("submit"),
     id: fc.constantFrom("c1", "c2", "c3", "c4", "c5"),
-    kind: fc.constantFrom("cancel" as const, "cancel" as const, "approve" as const),
+    kind: fc.constantFrom("cancel" as const, "approve" as const, "enqueue" as const, "enqueue" as const),
     body: fc.constantFrom(0, 0, 0, 1),
+    maxQueued: fc.constantFrom(undefined, 0, 1, 2),
+    onlyIfIdle: fc.boolean(),
+    interrupts: fc.constantFrom(false, false, true),
   }),
   weigh<ActionOf<"read">>(3, {
     do: fc.constant("read"),

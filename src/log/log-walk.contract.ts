@@ -37,7 +37,7 @@ const LIMITS: Partial<LogLimits> = {
   maxBatchBytes: 1200,
   maxPageRecords: 7,
   maxPageBytes: 900,
-  maxPendingCommands: 2,
+  maxPendingCommands: 4,
   maxFeedBytes: 500,
 };
 
@@ -49,7 +49,7 @@ const REQUIRED_OUTCOMES: { readonly [what: string]: readonly string[] } = {
   acquire: ["ok", "lease_held"],
   renew: ["ok", "fenced", "unknown_session"],
   read: ["ok", "evicted", "cursor_ahead", "cursor_invalid", "unknown_session"],
-  submit: ["ok", "command_conflict", "inbox_full", "unknown_session"],
+  submit: ["ok", "command_conflict", "inbox_full", "queue_full", "run_live", "unknown_session"],
   prune: ["some", "none"],
   peek: ["some"],
 };
@@ -193,7 +193,10 @@ class Walk {
       }
       case "submit": {
         const command = { commandId: step.id, sessionId: name, kind: step.kind, body: { n: step.body } };
-        const state = await this.#expectOutcome("submit", model.submit(command), log.submit(command));
+        const { maxQueued, onlyIfIdle } = step;
+        const cancel = { commandId: `i${step.id}`, sessionId: name, kind: "cancel" as const, body: {} };
+        const options = { maxQueued, onlyIfIdle, interrupt: step.interrupts ? cancel : undefined };
+        const state = await this.#expectOutcome("submit", model.submit(command, options), log.submit(command, options));
         if (state !== undefined) expect(state).toEqual(model.find(name)!.commands.find((c) => c.commandId === step.id));
         break;
       }

@@ -128,7 +128,19 @@ export interface SubmitOptions {
    * throws `unknown_session`.
    */
   readonly create?: Pick<CreateOptions, "owner" | "title"> | undefined;
+  /**
+   * Maximum number of pending messages (`enqueue`) of the session. A new message above it throws `queue_full`. Default:
+   * `MAX_QUEUED_MESSAGES`. See also `maxPendingCommands`.
+   */
+  readonly maxQueued?: number | undefined;
+  /** Throws `run_live` for a new message if a run is live or another message is pending. Default: false. */
+  readonly onlyIfIdle?: boolean | undefined;
+  /** A command that is stored before this one, if this one is new. Both are stored, or neither. Default: none. */
+  readonly interrupt?: Command | undefined;
 }
+
+/** Default of `maxQueued`: how many messages of a session can wait. */
+export const MAX_QUEUED_MESSAGES = 100;
 
 /** The result of a command. */
 export interface CommandOutcome {
@@ -264,7 +276,10 @@ export interface LogLimits {
   readonly maxPageRecords: number;
   /** Maximum size of one read in bytes, unless a single record is larger. */
   readonly maxPageBytes: number;
-  /** Maximum number of pending commands of a session. More throw `inbox_full`. */
+  /**
+   * Maximum number of pending commands of a session. More throw `inbox_full`. Messages can take up to half of it
+   * (`queue_full`), so that cancels and approvals can still be sent.
+   */
   readonly maxPendingCommands: number;
   /** Maximum size of a command's body in bytes. Larger ones throw `invalid_command`. */
   readonly maxCommandBytes: number;
@@ -363,7 +378,8 @@ export interface Log {
 
   /**
    * Adds a command to the inbox, in one transaction with the checks and changes of the options. Throws
-   * `command_conflict` if the ID was used for another command, and `inbox_full` at the limit.
+   * `command_conflict` if the ID was used for another command, and `inbox_full` or `queue_full` at the limits. A refused
+   * command leaves no trace: its ID can be submitted again later. A command that is already stored is never refused.
    */
   submit(command: Command, options?: SubmitOptions): Promise<CommandState>;
   getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined>;

@@ -36,26 +36,29 @@ import {
 import {
   type SessionCut,
   cutSession,
+  findCommand,
   findCut,
   findMatch,
   indexEntries,
   lastIdOf,
+  measureLoad,
   type MemorySession,
 } from "./memory-session.ts";
 import { Page } from "./page.ts";
 import {
   assertCommand,
+  assertInterrupt,
   assertFirstId,
   assertName,
   assertSessionId,
   assertOwner,
   assertPosition,
   assertDuration,
+  assertRoom,
   assertTitle,
   clampListLimit,
   clampPageLimit,
   fenced,
-  isSameCommand,
   isSameOutcome,
   leaseHeld,
   LOCAL_OWNER,
@@ -312,28 +315,30 @@ export class MemoryLog implements Log {
     return all.toReversed().slice(0, clampListLimit(limit));
   }
 
-  async submit(command: Command, { owner, create }: SubmitOptions = {}): Promise<CommandState> {
+  async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
+    assertInterrupt(command, options, this.limits);
+    const { owner, create, interrupt } = options;
     assertTitle(create?.title);
     assertOwner(create?.owner);
-    const { commandId, sessionId, kind } = command;
+    const { sessionId } = command;
     const session = create === undefined || this.#sessions.has(sessionId) ? this.#get(sessionId) : undefined;
     if (session !== undefined && owner !== undefined && owner !== session.owner) throw unknownSession(sessionId);
-    const known = session?.commands.get(commandId);
-    if (known !== undefined && !isSameCommand(known, command))
-      throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
-    const waiting = [...(session?.commands.values() ?? [])].filter(({ outcome }) => outcome === undefined).length;
-    if (known === undefined && waiting >= this.limits.maxPendingCommands)
-      throw new LoomError("inbox_full", `Session "${sessionId}" has ${waiting} pending commands; try again later`);
+    const known = findCommand(session, command);
+    const isFirst = known === undefined && interrupt !== undefined && findCommand(session, interrupt) === undefined;
+    const added = isFirst ? [interrupt, command] : [command];
+    if (known === undefined)
+      assertRoom(sessionId, added, measureLoad(session), { maxPending: this.limits.maxPendingCommands, ...options });
     const target = session ?? this.#open(sessionId, create);
     target.title ??= create?.title;
     if (known !== undefined) return known;
-    // A copy, so that the command does not change with the caller's object.
-    const body = copyJson(command.body);
-    const state = { commandId, sessionId, kind, body, createdAt: this.#now(), outcome: undefined };
-    target.commands.set(commandId, state);
+    const states = added.map(({ commandId, kind, body }): CommandState => {
+      // A copy, so that the command does not change with the caller's object.
+      return { commandId, sessionId, kind, body: copyJson(body), createdAt: this.#now(), outcome: undefined };
+    });
+    for (const state of states) target.commands.set(state.commandId, state);
     this.#feed.hint(sessionId);
-    return state;
+    return states.at(-1) as CommandState;
   }
 
   async getCommand(sessionId: string, commandId: string): Promise<CommandState | undefined> {

@@ -3,7 +3,9 @@
  */
 import { Buffer } from "node:buffer";
 import { findIndexChanges } from "./index-changes.ts";
-import type { CommandState, Landmark, LogEntry, PruneReport, RunInfo, SearchMatch } from "./log.ts";
+import { LoomError } from "../protocol/loom-error.ts";
+import { isSameCommand, type SessionLoad } from "./rules.ts";
+import type { Command, CommandState, Landmark, LogEntry, PruneReport, RunInfo, SearchMatch } from "./log.ts";
 import { matchRecord } from "./conversation-text.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
 
@@ -64,6 +66,21 @@ export function indexEntries(session: MemorySession, entries: readonly LogEntry[
     session.landmarks.delete(key);
     session.landmarks.set(key, landmark);
   }
+}
+
+/** Throws `command_conflict` if the ID was used for another command. */
+export function findCommand(session: MemorySession | undefined, command: Command): CommandState | undefined {
+  const { commandId } = command;
+  const known = session?.commands.get(commandId);
+  if (known === undefined || isSameCommand(known, command)) return known;
+  throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
+}
+
+export function measureLoad(session: MemorySession | undefined): SessionLoad {
+  const pending = [...(session?.commands.values() ?? [])].filter(({ outcome }) => outcome === undefined);
+  const messages = pending.filter(({ kind }) => kind === "enqueue").length;
+  const live = [...(session?.runs.values() ?? [])].find(({ status }) => status === "live");
+  return { pending: pending.length, messages, liveRun: live?.runId };
 }
 
 export function cutSession(session: MemorySession, { lastId }: SessionCut): PruneReport {

@@ -1,7 +1,15 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { Settlement, SubmitOptions } from "../log.ts";
+import type { Command, Settlement, SubmitOptions } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
+import type { SessionRoom } from "../rules.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
+
+/** A command to store, with its body as JSON. */
+export interface NewCommand {
+  readonly commandId: string;
+  readonly kind: string;
+  readonly body: string;
+}
 
 export type StoreOperation =
   | {
@@ -50,17 +58,16 @@ export type StoreOperation =
       readonly now: number;
     }
   | { readonly do: "release"; readonly sessionId: string; readonly epoch: number }
-  | {
+  | ({
       readonly do: "submit";
       readonly sessionId: string;
-      readonly commandId: string;
-      readonly kind: string;
-      readonly body: string;
       readonly now: number;
-      readonly maxPending: number;
+      readonly room: SessionRoom;
       readonly owner: SubmitOptions["owner"];
       readonly create: SubmitOptions["create"];
-    }
+      /** Stored before the command. */
+      readonly interrupt: NewCommand | undefined;
+    } & NewCommand)
   | {
       readonly do: "prune";
       /** Key of the last session already checked. */
@@ -89,6 +96,10 @@ export interface WriterData {
   /** Identity of the store file, see `assertFile`. */
   readonly file: string;
   readonly options: StoreConnectionOptions;
+}
+
+export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
+  return { commandId, kind, body: JSON.stringify(body) };
 }
 
 /** Approximate size of an operation in bytes. */

@@ -4,6 +4,7 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertSeal, sealOf } from "../../sqlite/seal.ts";
 import type { CommandKind, CommandOutcome, CommandState, RunInfo, RunStatus } from "../log.ts";
 import type { IndexedRunStart, IndexedRunEnd } from "../index-changes.ts";
+import type { NewCommand } from "./operations.ts";
 
 interface RunRow {
   readonly runId: string;
@@ -148,10 +149,7 @@ function describeRun({ runId, status, firstId, startedAt, ...row }: RunRow): Run
 }
 
 /** A command as it is stored and sent by the writer thread. */
-export interface CommandRow {
-  readonly commandId: string;
-  readonly kind: string;
-  readonly body: string;
+export interface CommandRow extends NewCommand {
   readonly createdAt: number;
   readonly outcome: string | null;
 }
@@ -161,7 +159,8 @@ const COMMAND_COLUMNS = "command_id AS commandId, kind, body, created_at AS crea
 const COMMAND_STATEMENTS = {
   find: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND command_id = ?`,
   pending: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE session = ? AND outcome IS NULL ORDER BY seq LIMIT ?`,
-  count: "SELECT count(*) AS waiting FROM commands WHERE session = ? AND outcome IS NULL",
+  count: `SELECT count(*) AS pending, coalesce(sum(kind = 'enqueue'), 0) AS messages FROM commands
+    WHERE session = ? AND outcome IS NULL`,
   insert: `INSERT INTO commands (session, command_id, kind, body, created_at, outcome, seal)
     VALUES (?, ?, ?, ?, ?, ?, ?)`,
   settle: "UPDATE commands SET outcome = ?, settled_at = ?, seal = ? WHERE session = ? AND command_id = ?",
@@ -184,8 +183,8 @@ export class CommandRows {
     return rows.map((row) => verifyCommand(session, row));
   }
 
-  countPending(session: number): number {
-    return (this.#sql.count.get(session) as { waiting: number }).waiting;
+  countPending(session: number): { readonly pending: number; readonly messages: number } {
+    return this.#sql.count.get(session) as { pending: number; messages: number };
   }
 
   insert(session: number, row: CommandRow): void {

@@ -39,6 +39,7 @@ import {
 import { Page } from "../page.ts";
 import {
   assertCommand,
+  assertInterrupt,
   assertFirstId,
   assertName,
   assertSessionId,
@@ -50,7 +51,7 @@ import {
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
-import { lengthOf, packGroup, type StoreOperation, type WriterData } from "./operations.ts";
+import { lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
 import { StoreReader } from "./store-reader.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
 
@@ -372,24 +373,23 @@ class SqliteLog implements Log {
     return this.#openReader().listLandmarks(sessionId, kind, clampListLimit(limit), before);
   }
 
-  async submit(command: Command, { owner, create }: SubmitOptions = {}): Promise<CommandState> {
+  async submit(command: Command, options: SubmitOptions = {}): Promise<CommandState> {
     assertCommand(command, this.limits);
+    assertInterrupt(command, options, this.limits);
+    const { owner, create, interrupt, maxQueued, onlyIfIdle } = options;
     assertTitle(create?.title);
     assertOwner(create?.owner);
-    const { commandId, sessionId, kind } = command;
+    const { sessionId } = command;
     if (create !== undefined) assertSessionId(sessionId);
-    const body = JSON.stringify(command.body);
-    const { maxPendingCommands: maxPending } = this.limits;
     const row = await this.#write<CommandRow>({
       do: "submit",
       sessionId,
-      commandId,
-      kind,
-      body,
+      ...toNewCommand(command),
       now: this.#now(),
-      maxPending,
+      room: { maxPending: this.limits.maxPendingCommands, maxQueued, onlyIfIdle },
       owner,
       create,
+      interrupt: interrupt === undefined ? undefined : toNewCommand(interrupt),
     });
     this.#feed.hint(sessionId);
     return describeCommand(sessionId, row);

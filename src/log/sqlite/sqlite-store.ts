@@ -12,10 +12,19 @@ import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { isHolderGone } from "../holder.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { CommandOutcome, Lease } from "../log.ts";
-import { fenced, isSameOutcome, leaseHeld, LOCAL_OWNER, sessionExists, unknownSession } from "../rules.ts";
+import {
+  assertRoom,
+  fenced,
+  isSameOutcome,
+  leaseHeld,
+  LOCAL_OWNER,
+  type SessionLoad,
+  sessionExists,
+  unknownSession,
+} from "../rules.ts";
 import { Compactor } from "./compact.ts";
 import { type Head, Heads } from "./heads.ts";
-import type { OperationOf, StoreOperation } from "./operations.ts";
+import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
 import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
@@ -301,23 +310,32 @@ export class SqliteStore {
   }
 
   #submit(operation: OperationOf<"submit">): CommandRow {
-    const { sessionId, commandId, kind, body, now, maxPending, owner, create } = operation;
+    const { sessionId, now, room, owner, create, interrupt } = operation;
     const found = create === undefined ? this.#heads.get(sessionId) : this.#heads.find(sessionId);
     if (found !== undefined && owner !== undefined && owner !== found.row.owner) throw unknownSession(sessionId);
-    const known = found === undefined ? undefined : this.#commands.find(found.key, commandId);
-    if (known !== undefined && !(known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))))
-      throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
-    const waiting = found === undefined ? 0 : this.#commands.countPending(found.key);
-    if (known === undefined && waiting >= maxPending)
-      throw new LoomError("inbox_full", `Session "${sessionId}" has ${waiting} pending commands; try again later`, {
-        limit: maxPending,
-      });
+    const known = this.#findCommand(found, operation);
+    const isFirst = known === undefined && interrupt !== undefined && this.#findCommand(found, interrupt) === undefined;
+    const added = isFirst ? [interrupt, operation] : [operation];
+    if (known === undefined) assertRoom(sessionId, added, this.#measureLoad(found), room);
     const head = found ?? this.#open(sessionId, { ...create, now });
     if (create?.title !== undefined && head.row.title === null) this.#setTitle(head, create.title);
     if (known !== undefined) return known;
-    const row = { commandId, kind, body, createdAt: now, outcome: null };
-    this.#commands.insert(head.key, row);
-    return row;
+    const rows = added.map(({ commandId, kind, body }) => ({ commandId, kind, body, createdAt: now, outcome: null }));
+    for (const row of rows) this.#commands.insert(head.key, row);
+    return rows.at(-1) as CommandRow;
+  }
+
+  #measureLoad(head: Head | undefined): SessionLoad {
+    if (head === undefined) return { pending: 0, messages: 0, liveRun: undefined };
+    return { ...this.#commands.countPending(head.key), liveRun: this.#runs.listLive(head.key)[0]?.runId };
+  }
+
+  /** Throws `command_conflict` if the ID was used for another command. */
+  #findCommand(head: Head | undefined, { commandId, kind, body }: NewCommand): CommandRow | undefined {
+    const known = head === undefined ? undefined : this.#commands.find(head.key, commandId);
+    if (known === undefined) return undefined;
+    if (known.kind === kind && isDeepStrictEqual(JSON.parse(known.body), JSON.parse(body))) return known;
+    throw new LoomError("command_conflict", `The command ID "${commandId}" was already used for a different command`);
   }
 
   #fence(sessionId: string, epoch: number): Head {
