@@ -299,15 +299,18 @@ describe("enqueue", () => {
     await expectValid(log);
   });
 
-  it("rejects messages over the limit and keeps the oldest", async () => {
+  it("executes every stored message, even above the limit of the session", async () => {
     const log = await createLog();
     await log.createSession(SESSION);
     const commands = [1, 2, 3].map((n) => command("enqueue", { message: `${n}` }));
     for (const each of commands) await log.submit(each);
-    await using session = await openSession(log, SESSION, { maxQueuedRuns: 2 });
+    const seen: (string | undefined)[] = [];
+    const onRun = async (_run: unknown, { message }: { message?: string | undefined }) => void seen.push(message);
+    await using session = await openSession(log, SESSION, { maxQueuedRuns: 2, onRun });
     await session.idle();
     const outcomes = await Promise.all(commands.map(({ commandId }) => log.getCommand(SESSION, commandId)));
-    expect(outcomes.map((state) => state?.outcome?.code)).toEqual([undefined, undefined, "queue_full"]);
+    expect(outcomes.map((state) => state?.outcome?.code)).toEqual(["done", "done", "done"]);
+    expect(seen).toEqual(["1", "2", "3"]);
   });
 });
 

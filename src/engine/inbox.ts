@@ -37,8 +37,6 @@ export interface InboxHost {
 }
 
 export interface InboxOptions {
-  /** Maximum queued messages; code `queue_full`. */
-  readonly maxQueuedRuns: number;
   /** Milliseconds that a cancel waits for its run to start; then it is settled as `unknown_run`. */
   readonly earlyCancelMs: number;
   /** Maximum early cancels; further ones are settled as `unknown_run` at once. */
@@ -120,11 +118,6 @@ export class Inbox {
     }
     for (let at = 0; at < this.#unknown.length; at += MAX_SETTLED_AT_ONCE)
       await this.#settle(...this.#unknown.slice(at, at + MAX_SETTLED_AT_ONCE));
-    for (const { commandId } of this.#queue.slice(this.#options.maxQueuedRuns))
-      await this.reject(
-        commandId,
-        new LoomError("queue_full", `The queue is full: ${this.#options.maxQueuedRuns} messages are waiting`),
-      );
   }
 
   /** Removes a message from the queue and settles it with the error. */

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { CommandState, Log } from "../log/log.ts";
-import { LoomError } from "../protocol/index.ts";
+import type { LoomError } from "../protocol/index.ts";
 import type { Inbox } from "./inbox.ts";
 import type { Run } from "./run.ts";
 import type { RunOrigin } from "./run-contract.ts";
@@ -39,11 +39,7 @@ export class RunQueue {
   async enqueue(origin: RunOrigin): Promise<{ readonly turn: Promise<Run> }> {
     const { runId, requestId, message, agent, source, context, attachments, reasoning, actor } = origin;
     const { toolRules, capabilities } = origin;
-    const { log, sessionId, inbox, maxQueuedRuns } = this.#host;
-    if (inbox.queue.length >= maxQueuedRuns)
-      throw new LoomError("queue_full", `The queue is full: ${maxQueuedRuns} messages are waiting`, {
-        limit: maxQueuedRuns,
-      });
+    const { log, sessionId, maxQueuedRuns } = this.#host;
     const body = {
       run_id: runId,
       ...(requestId === undefined ? {} : { request_id: requestId }),
@@ -58,7 +54,7 @@ export class RunQueue {
       ...(capabilities === undefined ? {} : { capabilities }),
     };
     const commandId = randomUUID();
-    await log.submit({ commandId, sessionId, kind: "enqueue", body });
+    await log.submit({ commandId, sessionId, kind: "enqueue", body }, { maxQueued: maxQueuedRuns });
     const waiter = Promise.withResolvers<Run>();
     this.#waiters.set(commandId, waiter);
     this.#host.onChange();

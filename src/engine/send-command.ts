@@ -35,7 +35,8 @@ export interface SendCommandOptions {
  * ```
  */
 export async function sendCommand(log: Log, command: Command, options: SendCommandOptions = {}): Promise<CommandState> {
-  return awaitOutcome(log, await log.submit(command), options);
+  const maxQueued = options.session?.maxQueuedRuns;
+  return awaitOutcome(log, await log.submit(command, { maxQueued }), options);
 }
 
 /** Waits for the outcome of a submitted command; see `sendCommand`. */

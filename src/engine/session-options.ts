@@ -1,5 +1,5 @@
 /** Options of sessions and their defaults. */
-import { LOG_LIMITS, type LogEntry } from "../log/log.ts";
+import { LOG_LIMITS, type LogEntry, MAX_QUEUED_MESSAGES } from "../log/log.ts";
 import type { LoomError } from "../protocol/index.ts";
 import { MAX_EVENT_NAME_LENGTH } from "./check-event.ts";
 import type { RecoveryOptions } from "./recovery.ts";
@@ -29,7 +29,10 @@ export interface SessionOptions extends RecoveryOptions {
   readonly now?: () => number;
   /** Maximum bytes that are not yet durable; code `backlog_full`. Default: 1 MiB. */
   readonly maxBacklogBytes?: number;
-  /** Maximum queued messages; code `queue_full`. Default: 100. */
+  /**
+   * Maximum messages that wait in the session, of all processes, when `startRun` adds one; code `queue_full`. Messages
+   * that are already stored are always executed. Default: 100.
+   */
   readonly maxQueuedRuns?: number;
   /** Maximum cancels that wait for their run to start; code `unknown_run`. Default: 100. */
   readonly maxEarlyCancels?: number;
@@ -90,7 +93,7 @@ export interface CloseOptions {
 
 export const SESSION_DEFAULTS = {
   ttlMs: 10_000,
-  maxQueuedRuns: 100,
+  maxQueuedRuns: MAX_QUEUED_MESSAGES,
   maxEarlyCancels: 100,
   maxNameLength: MAX_EVENT_NAME_LENGTH,
   // A longer answer does not fit into one event, unless the log's limit is raised too.

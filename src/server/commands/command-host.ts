@@ -25,6 +25,8 @@ export interface CommandHost {
   readonly resolveAgent?: (name: string | undefined) => string;
   /** Store of attached files. Default: none; attachments are taken as the caller describes them. */
   readonly blobs?: Pick<BlobStore, "get">;
+  /** Maximum messages that wait in a session; code `queue_full`. Default: 100. */
+  readonly maxQueued?: number | undefined;
   /** Milliseconds to wait for the next message in line to start before the response says `pending`. Default: 250. */
   readonly beginMs?: number;
   /** How, and how long, to wait for the outcome of other commands. */
@@ -46,17 +48,19 @@ export interface CommandHostOptions {
   readonly runs: RunDispatcher;
   readonly limits: ServerLimits;
   readonly blobs: BlobStore | undefined;
+  readonly maxQueued?: number | undefined;
   readonly report: (error: unknown) => string;
 }
 
 /** Creates the command host of a server. */
 export function createCommandHost(options: CommandHostOptions): CommandHost {
-  const { log, runs, limits, blobs = NO_BLOBS, report } = options;
+  const { log, runs, limits, blobs = NO_BLOBS, maxQueued, report } = options;
   return {
     log,
     dispatch: (session) => runs.dispatch(session),
     resolveAgent: (name) => runs.resolveAgent(name),
     blobs,
+    maxQueued,
     commands: { timeoutMs: limits.commandTimeoutMs },
     onError: report,
   };

@@ -123,6 +123,23 @@ describe(`when_busy`, () => {
     await session.close();
   });
 
+  it("refuses a message above the limit, cancels nothing for it, and accepts the same ID later", async () => {
+    const log = new MemoryLog();
+    const { session, run } = await openLive(log);
+    const host: CommandHost = { log, beginMs: 0, maxQueued: 1 };
+    await executeCommand(host, say("1", "A", { run_id: "a" }));
+    for (const when_busy of ["enqueue", "interrupt"] as const)
+      expect(await executeCommand(host, say("2", "B", { when_busy }))).toMatchObject({ code: "queue_full" });
+    expect((await log.listPending("s")).map(({ commandId }) => commandId)).toEqual(["1"]);
+    // A full queue does not keep the client from making room.
+    expect(await executeCommand(host, { type: "cancel", id: "3", session: "s", run_id: "a" })).toMatchObject({
+      type: "ack",
+    });
+    expect(await executeCommand(host, say("2", "B"))).toMatchObject({ type: "ack", pending: true });
+    expect((await log.getRun("s", run.runId))?.status).toBe("live");
+    await session.close();
+  });
+
   it("cancels nothing if the message is invalid", async () => {
     const log = new MemoryLog();
     const { session, run } = await openLive(log);

@@ -124,11 +124,13 @@ async function enqueue(host: CommandHost, command: RunCommand): Promise<CommandR
     const newRun = { agent: agent ?? command.agent ?? "", session, run: readRunId(message), command: command.id };
     if (isNew) await author.admitRun?.(newRun);
     const owner = requiredOwner(host);
-    const cancel = interrupt === undefined ? undefined : await log.submit(interrupt, { owner });
     const title = deriveTitle(command.message);
     // The first message creates the session and gives it a title.
     const create = { owner: author.owner, ...(title === undefined ? {} : { title }) };
-    return { submitted: await log.submit(message, { owner, create }), cancel };
+    const { maxQueued } = host;
+    const onlyIfIdle = command.when_busy === "reject";
+    const submitted = await log.submit(message, { owner, create, maxQueued, onlyIfIdle, interrupt });
+    return { submitted, cancel: interrupt && (await findCommand(log, session, interrupt.commandId)) };
   });
   if (cancel !== undefined) await settle(host, cancel);
   const { outcome } = await settle(host, submitted, beginMs);
@@ -232,23 +234,15 @@ function readRunId({ body }: Command): string {
   return body["run_id"] as string;
 }
 
-/**
- * Returns the command that cancels the live run if the message interrupts it. Throws `run_live` if the message is to be
- * rejected instead.
- */
+/** Returns the command that cancels the live run if the message interrupts it. */
 async function createInterrupt(host: CommandHost, command: RunCommand): Promise<Command | undefined> {
   const { log, author = LOCAL_AUTHOR } = host;
-  const { id, session, when_busy = "enqueue" } = command;
-  const info = when_busy === "enqueue" ? undefined : await log.getSession(session);
+  const { id, session, when_busy } = command;
+  const info = when_busy === "interrupt" ? await log.getSession(session) : undefined;
   if (info === undefined) return undefined;
   if (!canAccess(author, info)) throw unknownSession(session);
-  // Read pending messages before the live run: a message that starts in between is then seen at least once.
-  const waiting = when_busy === "reject" ? await log.listPending(session, log.limits.maxPendingCommands) : [];
-  if (waiting.some(({ kind }) => kind === "enqueue"))
-    throw new LoomError("run_live", "Another message is already waiting");
   const live = await findLiveRun(log, session);
   if (live === undefined) return undefined;
-  if (when_busy === "reject") throw new LoomError("run_live", `Run ${live} is live`);
   // A hash keeps the ID short for any message ID. Including the run gives a repeated message that interrupts another
   // run a new ID.
   const digest = hash("sha256", JSON.stringify([id, live]), "base64url");
