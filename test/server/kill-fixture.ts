@@ -1,7 +1,6 @@
 // Fixtures for kill tests: a server that restarts at the same address, and clients that reconnect to it.
 import { createServer } from "node:net";
 import { setTimeout } from "node:timers/promises";
-import { vi } from "vitest";
 import {
   type CommandResult,
   connect,
@@ -12,12 +11,14 @@ import {
   type Receiver,
   type Transport,
 } from "../../src/client/index.ts";
+import type { DialectName } from "../../src/dialects/index.ts";
 import { createSseDecoder } from "../../src/framing/index.ts";
 import { type Child, startChild } from "../durability/child.ts";
 
 export const KINDS = ["sse", "ndjson", "socket"] as const;
 export type Kind = (typeof KINDS)[number];
 
+const MAX_CONNECTION_MS = 15_000;
 const RECONNECT = { initialMs: 5, maxMs: 40, maxAttempts: 10_000 };
 
 /** Finds a port below the ephemeral range, so that no other connection takes it while the server is down. */
@@ -61,10 +62,10 @@ export class RestartableServer {
   }
 }
 
-export function createTransport(kind: Kind, url: string): Transport {
-  const commandTimeoutMs = 1000;
-  if (kind !== "socket") return createFetchTransport({ url, framing: kind, commandTimeoutMs });
-  const options = { connectTimeoutMs: 1000, commandTimeoutMs, heartbeatMs: 500 };
+export function createTransport(kind: Kind, url: string, token?: string): Transport {
+  const common = { commandTimeoutMs: 1000, ...(token === undefined ? {} : { token }) };
+  if (kind !== "socket") return createFetchTransport({ url, framing: kind, ...common });
+  const options = { connectTimeoutMs: 1000, heartbeatMs: 500, ...common };
   return createWebSocketTransport({ url: `${url.replace("http", "ws")}/v1/ws`, ...options });
 }
 
@@ -115,6 +116,20 @@ export class SessionViewer {
     }
   }
 
+  /** Cancels the run. A lost command can be sent again. */
+  cancel(runId: string, id: string): Promise<CommandResult> {
+    return this.#connection.cancel({ run_id: runId, id });
+  }
+
+  /** Approves the tool call that waits in this run, if this viewer shows one. */
+  async approve(runId: string, id: string): Promise<void> {
+    const turn = this.receiver.getSnapshot().sessions[0]?.turns.find((item) => item.runId === runId);
+    for (const { parts } of turn?.messages ?? [])
+      for (const part of parts)
+        if (part.type === "tool" && part.call.approval?.decision === "pending")
+          await this.#connection.approve({ run_id: runId, call_id: part.call.toolId, decision: "approved", id });
+  }
+
   close(): void {
     this.#isClosed = true;
     this.#connection.close();
@@ -146,19 +161,29 @@ export interface Frame {
   readonly cursor: string;
 }
 
-/** Reads a session over SSE until the signal is aborted, and resumes after the last ID when the connection breaks. */
+/**
+ * Reads a session over SSE until the signal is aborted, and resumes after the last ID when the connection breaks. A
+ * function as URL is called for each connection.
+ */
 export async function readWithReconnect(
-  url: string,
+  url: string | (() => string),
   session: string,
   frames: Frame[],
   signal: AbortSignal,
+  { dialect = "loom", token }: { readonly dialect?: DialectName; readonly token?: string } = {},
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       const last = frames.at(-1)?.cursor;
-      const response = await fetch(`${url}/v1/sessions/${session}/events?follow=true`, {
-        headers: { accept: "text/event-stream", ...(last === undefined ? {} : { "last-event-id": last }) },
-        signal,
+      const base = typeof url === "string" ? url : url();
+      const response = await fetch(`${base}/v1/sessions/${session}/events?follow=true&dialect=${dialect}`, {
+        headers: {
+          accept: "text/event-stream",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(last === undefined ? {} : { "last-event-id": last }),
+        },
+        // A connection may stall without an end.
+        signal: AbortSignal.any([signal, AbortSignal.timeout(MAX_CONNECTION_MS)]),
       });
       if (response.status !== 200) await response.body?.cancel();
       else {
@@ -179,10 +204,6 @@ export async function until(
   what: string | (() => string),
   timeout = 60_000,
 ): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      if (!(await isSo())) throw new Error(`timed out waiting until ${typeof what === "string" ? what : what()}`);
-    },
-    { timeout, interval: 5 },
-  );
+  for (const end = performance.now() + timeout; !(await isSo()); await setTimeout(5))
+    if (performance.now() > end) throw new Error(`timed out waiting until ${typeof what === "string" ? what : what()}`);
 }

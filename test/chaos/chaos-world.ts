@@ -1,0 +1,177 @@
+/**
+ * What the chaos tests share: two servers on one store, a proxy with network faults in front of each, a small disk where
+ * one can be mounted, and the list of violations.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import type { Transport } from "../../src/client/index.ts";
+import { type Log, openSqliteLog } from "../../src/log/index.ts";
+import { type Credentials, openCredentials } from "../../src/server/index.ts";
+import { type Child, startChild } from "../durability/child.ts";
+import { createRandom, type FaultProxy, startFaultProxy } from "../server/fault-proxy.ts";
+import { createTransport, findPort, type Kind } from "../server/kill-fixture.ts";
+
+export const OWNER = "ann";
+const DISK_BYTES = 256 * 1024 * 1024;
+
+/** A server at one address, in one process after the other, behind a proxy. */
+export interface ChaosServer {
+  readonly proxy: FaultProxy;
+  readonly child: Child;
+  readonly isUp: boolean;
+  start(): Promise<void>;
+  signal(name: "SIGKILL" | "SIGSTOP" | "SIGCONT" | "SIGTERM"): void;
+  /** Sends a command to the process. */
+  tell(line: string): void;
+}
+
+export interface ChaosWorld {
+  readonly random: (below: number) => number;
+  readonly servers: readonly [ChaosServer, ChaosServer];
+  /** The store, opened by the test process, which only reads from it. */
+  readonly log: Log;
+  readonly credentials: Credentials;
+  /** Secret of a token of the owner. */
+  readonly token: string;
+  readonly violations: string[];
+  /** Number of events by name, for the report. */
+  readonly counts: Map<string, number>;
+  /** True if the store is on a disk that can be filled. */
+  readonly hasDisk: boolean;
+  pick<T>(list: readonly T[]): T;
+  count(name: string, by?: number): void;
+  /** URL of a proxy, of any of the two servers. */
+  url(): string;
+  /** A transport to any of the two servers. */
+  transport(kind: Kind): Transport;
+  /** Leaves no space on the disk until the returned function is called. */
+  fillDisk(): () => void;
+  /** Locks the store as a program would that writes slowly, until the returned function is called. */
+  lockStore(): () => void;
+  /** Keys noted by the tool, in order. */
+  readNotes(): readonly string[];
+  close(): Promise<void>;
+}
+
+export async function openWorld(seed: number): Promise<ChaosWorld> {
+  const folder = mkdtempSync(join(tmpdir(), "loom-chaos-"));
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  const hasDisk = mountDisk(disk);
+  const random = createRandom(seed);
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)] as T;
+  const store = join(disk, "loom.db");
+  const notes = join(folder, "notes.txt");
+  const credentialsFile = join(folder, "credentials.db");
+  writeFileSync(notes, "");
+  const credentials = openCredentials(credentialsFile);
+  const token = credentials.createToken({ name: "all", owner: OWNER }).secret;
+  const createServer = async (): Promise<ChaosServer> => {
+    const port = await findPort(random);
+    const proxy = await startFaultProxy(`http://127.0.0.1:${port}`, () => undefined);
+    const args = [store, String(port), credentialsFile, notes, `127.0.0.1:${proxy.port}`];
+    return new RestartedServer(proxy, args);
+  };
+  const servers = [await createServer(), await createServer()] as const;
+  await servers[0].start();
+  await servers[1].start();
+  const log = await openSqliteLog(store);
+  const transports = servers.map(({ proxy }) => ({
+    sse: createTransport("sse", proxy.url, token),
+    ndjson: createTransport("ndjson", proxy.url, token),
+    socket: createTransport("socket", proxy.url, token),
+  }));
+  const counts = new Map<string, number>();
+  return {
+    random,
+    servers,
+    log,
+    credentials,
+    token,
+    violations: [],
+    counts,
+    hasDisk,
+    pick,
+    count: (name, by = 1) => void counts.set(name, (counts.get(name) ?? 0) + by),
+    url: () => pick(servers).proxy.url,
+    transport: (kind) => pick(transports)[kind],
+    fillDisk() {
+      const filler = join(disk, "filler");
+      try {
+        writeFileSync(filler, Buffer.alloc(statfsSync(disk).bavail * statfsSync(disk).bsize + 1));
+      } catch {
+        // It is full now.
+      }
+      return () => rmSync(filler, { force: true });
+    },
+    lockStore() {
+      const database = new DatabaseSync(store, { timeout: 5000 });
+      database.exec("BEGIN IMMEDIATE");
+      return () => {
+        database.exec("ROLLBACK");
+        database.close();
+      };
+    },
+    readNotes: () => readFileSync(notes, "utf8").split("\n").filter(Boolean),
+    async close() {
+      for (const transport of transports.flatMap(Object.values)) (transport as Transport).close();
+      for (const server of servers) {
+        server.signal("SIGKILL");
+        await server.child.ended;
+        await server.proxy.close();
+      }
+      await log.close();
+      credentials.close();
+      if (hasDisk) execFileSync("umount", ["-l", disk]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Mounts a disk that can be filled. Only root on Linux can. */
+function mountDisk(path: string): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${DISK_BYTES}`, "tmpfs", path], { stdio: "pipe" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+class RestartedServer implements ChaosServer {
+  readonly proxy: FaultProxy;
+  readonly #args: readonly string[];
+  #child: Child | undefined;
+  isUp = false;
+
+  constructor(proxy: FaultProxy, args: readonly string[]) {
+    this.proxy = proxy;
+    this.#args = args;
+  }
+
+  get child(): Child {
+    if (this.#child === undefined) throw new Error("the server was never started");
+    return this.#child;
+  }
+
+  /** Starts the process, again if it ends before it listens, as on a full disk. */
+  async start(): Promise<void> {
+    while (!this.isUp) {
+      this.#child = startChild("../chaos/chaos-child.ts", this.#args);
+      this.isUp = (await this.#child.next("listening")) !== undefined;
+    }
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (name === "SIGKILL" || name === "SIGTERM") this.isUp = false;
+    this.child.process.kill(name);
+  }
+
+  tell(line: string): void {
+    this.child.process.stdin?.write(`${line}\n`);
+  }
+}

@@ -1,0 +1,224 @@
+/**
+ * One session of the chaos tests: messages over every transport, viewers that reconnect at random, and a reader of the
+ * bytes of one dialect. At the end, everything that was shown is compared with the store.
+ */
+import { setTimeout } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import { connect, createReceiver } from "../../src/client/index.ts";
+import { DIALECT_NAMES, type DialectName } from "../../src/dialects/index.ts";
+import { createSseDecoder } from "../../src/framing/index.ts";
+import { openStream } from "../../src/log/index.ts";
+import { deriveRunId } from "../../src/server/commands/derive-run-id.ts";
+import { contentOf } from "../client/streams.ts";
+import { gather } from "../log-sessions.ts";
+import { type Frame, KINDS, readWithReconnect, SessionViewer, until } from "../server/kill-fixture.ts";
+import { readFrames } from "../server/read-frames.ts";
+import { type ChaosWorld, OWNER } from "./chaos-world.ts";
+
+/** How long anything may take while faults go on. A longer wait is a violation. */
+const PATIENCE_MS = 120_000;
+
+/** Sends messages until `count` are sent or the signal is aborted, then checks the session and deletes it. */
+export async function holdConversation(
+  world: ChaosWorld,
+  session: string,
+  { count, signal }: { readonly count: number; readonly signal: AbortSignal },
+): Promise<void> {
+  const { log, random, pick } = world;
+  await retry(() => log.createSession(session, { owner: OWNER }));
+  const dialect = pick(DIALECT_NAMES);
+  const frames: Frame[] = [];
+  const stop = new AbortController();
+  const { token } = world;
+  const reading = readWithReconnect(world.url, session, frames, stop.signal, { dialect, token });
+  const transports = {
+    get sse() {
+      return world.transport("sse");
+    },
+    get ndjson() {
+      return world.transport("ndjson");
+    },
+    get socket() {
+      return world.transport("socket");
+    },
+  };
+  const viewers = KINDS.map((kind) => new SessionViewer(session, transports, kind));
+  const keys: string[] = [];
+  try {
+    while (keys.length < count && !signal.aborted) {
+      const key = `m-${session}-${keys.length}${random(4) === 0 ? "-ask" : ""}`;
+      keys.push(key);
+      await send(world, session, key, pick(viewers));
+      if (random(4) === 0) pick(viewers).reconnect(pick(KINDS));
+    }
+    await check(world, { session, keys, viewers, frames, dialect });
+    world.count("checked sessions");
+  } catch (error) {
+    const state = viewers.map(({ receiver }) => JSON.stringify(receiver.getSnapshot().sessions[0]?.state));
+    world.violations.push(
+      `${session}: ${error instanceof Error ? error.message : String(error)} (${state.join(" | ")})`,
+    );
+  } finally {
+    stop.abort();
+    for (const viewer of viewers) viewer.close();
+    await reading;
+  }
+  await retry(() => log.deleteSession(session));
+}
+
+/** Sends one message in a random way, approves its tool call or cancels it, and waits for its end. */
+async function send(world: ChaosWorld, session: string, key: string, viewer: SessionViewer): Promise<void> {
+  const { log, random } = world;
+  const run = deriveRunId(session, key);
+  const hasEnded = async (): Promise<boolean> =>
+    ((await retry(() => log.getRun(session, run)))?.status ?? "live") !== "live";
+  await within(`${key} is accepted`, async (signal) => {
+    if (random(3) === 0) await sendChat(world, session, key, signal);
+    else
+      for (;;) {
+        const outcome = await viewer.say(key, key);
+        if (outcome.kind === "accepted" || outcome.kind === "done" || signal.aborted) break;
+        world.count(`refused ${outcome.kind === "refused" ? outcome.code : outcome.kind}`);
+        await setTimeout(50 + random(100));
+      }
+  });
+  world.count("accepted messages");
+  const isCancelled = random(12) === 0;
+  await within(`${key} has ended`, async (signal) => {
+    for (let round = 0; !(await hasEnded()) && !signal.aborted; round++) {
+      if (isCancelled && round === 3) await viewer.cancel(run, `cancel-${key}`);
+      if (key.endsWith("-ask")) await viewer.approve(run, `approve-${key}`);
+      await setTimeout(20);
+    }
+  });
+}
+
+/** Sends a message to the chat endpoint of specification 003 and compares what arrives with the store. */
+async function sendChat(world: ChaosWorld, session: string, key: string, signal: AbortSignal): Promise<void> {
+  const texts: string[] = [];
+  let last: string | undefined;
+  while (!signal.aborted) {
+    try {
+      const response = await fetch(`${world.url()}/api/chat`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${world.token}`,
+          "content-type": "application/json",
+          "idempotency-key": key,
+          ...(last === undefined ? {} : { "last-event-id": last }),
+        },
+        body: JSON.stringify({ session_id: session, content: key }),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(5000)]),
+      });
+      // The run waits for its approval, which only the caller of this function gives.
+      if (response.status === 200 && key.endsWith("-ask")) {
+        await response.body?.cancel();
+        return;
+      }
+      if (response.status !== 200) {
+        world.count(`chat answered ${response.status}`);
+        await response.body?.cancel();
+        await setTimeout(100);
+        continue;
+      }
+      const decoder = createSseDecoder();
+      for await (const bytes of response.body ?? [])
+        for (const outcome of decoder.push(bytes))
+          if (outcome.ok) {
+            texts.push(outcome.text);
+            last = outcome.id;
+          }
+      break;
+    } catch {
+      await setTimeout(20);
+    }
+  }
+  const run = deriveRunId(session, key);
+  const wanted = await retry(async () => {
+    const path = `/v1/sessions/${session}/events?dialect=engine&follow=false&run=${run}`;
+    const headers = { authorization: `Bearer ${world.token}`, accept: "text/event-stream" };
+    const replay = await readFrames(await fetch(`${world.url()}${path}`, { headers }));
+    return replay.map(({ text }) => text);
+  });
+  if (!isDeepStrictEqual(texts, wanted)) throw new Error(`/api/chat sent other frames for ${key} than are stored`);
+}
+
+interface Checked {
+  readonly session: string;
+  readonly keys: readonly string[];
+  readonly viewers: readonly SessionViewer[];
+  readonly frames: readonly Frame[];
+  readonly dialect: DialectName;
+}
+
+async function check(world: ChaosWorld, { session, keys, viewers, frames, dialect }: Checked): Promise<void> {
+  await checkRuns(world, session, keys);
+  const { log } = world;
+  const wanted = await retry(async () => {
+    const receiver = createReceiver();
+    const transport = world.transport("sse");
+    const state = await connect(receiver, { transport, session, follow: false, heartbeatMs: 3000 }).done;
+    if (state.status !== "complete") throw new Error(`a fresh client is ${JSON.stringify(state)}`);
+    return contentOf(receiver.getSnapshot().sessions);
+  });
+  for (const { receiver, regressions } of viewers) {
+    const shown = () => receiver.getSnapshot().sessions[0];
+    await until(
+      () => shown()?.state.status === "complete" && shown()?.turns.length === keys.length,
+      `viewers of ${session} are complete`,
+      PATIENCE_MS,
+    );
+    if (!isDeepStrictEqual(contentOf(receiver.getSnapshot().sessions), wanted))
+      throw new Error("a viewer shows something else than a fresh client");
+    if (regressions.length > 0) throw new Error(`shown text changed: ${regressions[0]}`);
+  }
+  const stored = (await retry(() => gather(openStream(log, session, { dialect })))).flat();
+  await until(() => frames.length >= stored.length, `all ${dialect} frames of ${session} are read`, PATIENCE_MS);
+  const sent = stored.map(({ text, cursor }) => ({ text, cursor }));
+  const at = frames.findIndex((frame, index) => !isDeepStrictEqual(frame, sent[index]));
+  if (at !== -1)
+    throw new Error(`${dialect} frame ${at} is ${JSON.stringify(frames[at])}, not ${JSON.stringify(sent[at])}`);
+}
+
+/** Checks that each key has exactly one run, with one start and one end. */
+export async function checkRuns(world: ChaosWorld, session: string, keys: readonly string[]): Promise<void> {
+  const { log } = world;
+  const wanted = keys.map((key) => deriveRunId(session, key)).toSorted();
+  await until(
+    async () => {
+      const runs = await retry(() => log.listRuns(session, { limit: 1000 }));
+      return runs.length >= wanted.length && runs.every(({ status }) => status !== "live");
+    },
+    `${wanted.length} runs of ${session} have ended`,
+    PATIENCE_MS,
+  );
+  const runs = await retry(() => log.listRuns(session, { limit: 1000 }));
+  if (!isDeepStrictEqual(runs.map(({ runId }) => runId).toSorted(), wanted))
+    throw new Error(`${wanted.length} messages became ${runs.length} runs`);
+  const texts = (await retry(() => gather(openStream(log, session, { dialect: "loom" })))).flat();
+  for (const type of ["run_start", "run_end"]) {
+    const found = texts.filter(({ text }) => text.includes(`"type":"${type}"`)).length;
+    if (found !== runs.length) throw new Error(`${runs.length} runs have ${found} records of type ${type}`);
+  }
+  for (const { status, code, runId } of runs) {
+    world.count(`runs: ${status}${code === undefined ? "" : ` ${code}`}`);
+    if (code === "interrupted") throw new Error(`${runId} was not continued after its process died`);
+  }
+}
+
+/** Repeats an operation on the store, which fails while the disk is full or the store is locked. */
+export async function retry<T>(operation: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + PATIENCE_MS; ; await setTimeout(100))
+    try {
+      return await operation();
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+}
+
+/** Rejects if the work takes too long. */
+async function within(what: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const late = AbortSignal.timeout(PATIENCE_MS);
+  await work(late);
+  if (late.aborted) throw new Error(`timed out waiting until ${what}`);
+}
