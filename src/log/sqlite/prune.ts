@@ -177,7 +177,7 @@ export class Pruner {
     this.#rows.sessions.markUnswept(head.row);
     this.#sql.cutRuns.run(key, lastId);
     this.#sql.cutLandmarks.run(key, lastId);
-    this.#rows.searchIndex.drop(key, 1, lastId);
+    this.#rows.searchIndex.drop(head.row, 1, lastId);
     this.#heads.forget(sessionId);
     candidate.bytes = kept;
     candidate.cut = this.#findCut(key);
@@ -204,7 +204,8 @@ export class Pruner {
   }
 
   /** Returns the number of deleted chunks. */
-  #sweepSession({ key, firstId, sessionId }: StoredSession): number {
+  #sweepSession(session: StoredSession): number {
+    const { key, firstId, sessionId } = session;
     this.#sql.sweepRecent.run(key, firstId);
     const { changes } = this.#sql.sweepChunks.run(key, firstId);
     if (changes === MAX_CHUNKS_SWEPT) return MAX_CHUNKS_SWEPT;
@@ -213,7 +214,7 @@ export class Pruner {
       this.#sql.dropLandmarks.run(key);
       this.#sql.dropInbox.run(key);
       this.#sql.dropExtent.run(key);
-      this.#rows.searchIndex.drop(key, 0, MAX_INDEXED_ID);
+      this.#rows.searchIndex.drop(session, 0, MAX_INDEXED_ID);
       this.#sql.dropSession.run(key);
     } else {
       this.#sql.swept.run(key);

@@ -4,6 +4,7 @@ import type { DatabaseFormat } from "../../sqlite/migrate.ts";
 import { sealOf } from "../../sqlite/seal.ts";
 import { readConversationText } from "../conversation-text.ts";
 import { listWords } from "../search-text.ts";
+import { listTerms } from "./search-index.ts";
 
 /**
  * - `recent` takes appended records of all sessions in write order, one row per append or record. It is small, so a
@@ -162,9 +163,26 @@ CREATE INDEX sessions_by_owner ON sessions (owner) WHERE session_id IS NOT NULL;
 /** Names the table after its content: the highest epoch of any deleted session. */
 const VERSION_6 = "ALTER TABLE buried RENAME TO deleted_epochs";
 
+/**
+ * Replaces the full-text index by one with a part per owner, see `search-index.ts`. `texts` has the words of each text,
+ * with the row ID of version 4; `terms` has only the index. The index is derived from `said`, not from the records.
+ */
+const VERSION_7 = `
+CREATE TABLE texts (id INTEGER PRIMARY KEY, words TEXT NOT NULL) STRICT;
+INSERT INTO texts SELECT said.rowid, words FROM said JOIN sessions ON key = said.rowid >> 26;
+DROP TABLE said;
+CREATE VIRTUAL TABLE terms USING fts5(list, content='', columnsize=0, tokenize='ascii');
+INSERT INTO terms (terms, rank) VALUES ('secure-delete', 1);
+INSERT INTO terms (rowid, list)
+  SELECT id, loom_terms(key, owner, words) FROM texts JOIN sessions ON key = id >> 26;
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
+  db.function("loom_terms", { deterministic: true }, (key, owner, words) =>
+    listTerms({ key: Number(key), owner: String(owner) }, String(words)),
+  );
   db.function("loom_said", { deterministic: true }, (text) => {
     const found: [number, string][] = [];
     for (const line of typeof text === "string" ? text.split("\n") : []) {
@@ -181,6 +199,6 @@ export const STORE_FORMAT: DatabaseFormat = {
   name: "store",
   // "LOOM" in ASCII.
   applicationId: 0x4c_4f_4f_4d,
-  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6],
+  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7],
   addFunctions,
 };

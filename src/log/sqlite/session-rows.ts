@@ -35,6 +35,7 @@ const STATEMENTS = {
     WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT ?`,
   latestOwned: `SELECT key FROM sessions INDEXED BY sessions_by_owner
     WHERE session_id IS NOT NULL AND owner = ? AND key < ? ORDER BY key DESC LIMIT 1`,
+  latest: "SELECT key FROM sessions WHERE session_id IS NOT NULL AND key < ? ORDER BY key DESC LIMIT 1",
   nextKey: "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'sessions'), 0) + 1 AS key",
   insert: `INSERT INTO sessions (session_id, title, updated_at, first_id, base_pos, epoch, holder, expires_at, seal, key,
     incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -76,9 +77,11 @@ export class SessionRows {
     });
   }
 
-  /** Returns the key of an owner's latest session created before the one with this key. */
-  findLatestOwned(owner: string, before: number): number | undefined {
-    return (this.#sql.latestOwned.get(owner, before) as { key: number } | undefined)?.key;
+  /** Returns the key of the latest session created before the one with this key, of one owner or all owners. */
+  findLatest(before: number, owner?: string): number | undefined {
+    const { latest, latestOwned } = this.#sql;
+    const row = owner === undefined ? latest.get(before) : latestOwned.get(owner, before);
+    return (row as { key: number } | undefined)?.key;
   }
 
   create(fresh: Omit<StoredSession, "key">): StoredSession {

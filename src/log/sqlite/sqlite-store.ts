@@ -166,7 +166,7 @@ export class SqliteStore {
 
   #setTitle(head: Head, title: string): void {
     this.#heads.save(head, { title });
-    this.#searchIndex.setTitle(head.key, title);
+    this.#searchIndex.setTitle(head.row, title);
   }
 
   #append(batch: OperationOf<"append">): undefined {
@@ -234,7 +234,7 @@ export class SqliteStore {
     for (const end of ends) if (this.#runs.end(head.key, end)) updatedAt = Math.max(updatedAt, end.endedAt);
     if (updatedAt > Number.NEGATIVE_INFINITY) this.#heads.save(head, { updatedAt });
     for (const landmark of landmarks) this.#landmarks.set(head.key, landmark);
-    for (const { eventId, text } of texts) this.#searchIndex.add(head.key, eventId, text);
+    for (const { eventId, text } of texts) this.#searchIndex.add(head.row, eventId, text);
   }
 
   /** Whether the batch is already stored byte for byte, and its commands have the same outcomes. */
@@ -255,7 +255,7 @@ export class SqliteStore {
     const known = this.#heads.find(sessionId);
     if (known !== undefined && owner !== undefined && owner !== known.row.owner) throw sessionExists(sessionId);
     if (known !== undefined) return known;
-    const { key } = this.#sessions.create({
+    const created = this.#sessions.create({
       sessionId,
       incarnation: randomUUID(),
       title: title ?? null,
@@ -270,7 +270,7 @@ export class SqliteStore {
       holder: null,
       expiresAt: graceMs === 0 ? 0 : now + graceMs,
     });
-    if (title !== undefined) this.#searchIndex.add(key, 0, title);
+    if (title !== undefined) this.#searchIndex.add(created, 0, title);
     return this.#heads.get(sessionId);
   }
 

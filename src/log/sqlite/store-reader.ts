@@ -3,7 +3,7 @@
  * checksums.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { LoomError } from "../../protocol/index.ts";
+import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { prepareAll, readPragma, type Statements } from "../../sqlite/database.ts";
 import { assertFile } from "../../sqlite/file-identity.ts";
@@ -38,7 +38,7 @@ import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
-import { SearchIndex } from "./search-index.ts";
+import { findPartStart, SearchIndex } from "./search-index.ts";
 import { type StoredSession, SessionRows } from "./session-rows.ts";
 
 const STATEMENTS = {
@@ -59,6 +59,11 @@ const MAX_ID = Number.MAX_SAFE_INTEGER;
 const MAX_KEY = 2 ** 31;
 /** Search hits to skip before the index is queried again; doubled each time. */
 const MAX_SKIPPED_HITS = 500;
+
+interface SessionMatch {
+  readonly row: StoredSession;
+  readonly match: SearchMatch;
+}
 
 interface ReaderConnection {
   readonly db: DatabaseSync;
@@ -294,36 +299,46 @@ function findListPosition(sessions: SessionRows, after: string, owner: string | 
 }
 
 /**
- * Finds sessions created before `beforeKey` that match the query, newest first, each once. With an owner, it jumps from
- * one session of that owner to the next.
+ * Finds sessions created before `beforeKey` that match the query, newest first, each once. It reads one part of the
+ * index after the other, so that a page of results costs little even if many sessions match.
  */
 function* findMatches(
-  { sessions, records, searchIndex }: ReaderConnection,
+  open: ReaderConnection,
   phrases: readonly SearchPhrase[],
   beforeKey: number,
   owner: string | undefined,
-): Generator<{ readonly row: StoredSession; readonly match: SearchMatch }> {
+): Generator<SessionMatch> {
   if (phrases.length === 0) return;
   let before = beforeKey;
-  let skipped = 0;
-  let maxSkipped = MAX_SKIPPED_HITS;
-  // Querying the index again for every session would repeat its work; reading all further hits of a long session or of
-  // other owners would waste it. So hits are skipped first, and the query is repeated after too many.
-  for (; ; maxSkipped *= 2) {
-    skipped = 0;
-    for (const { session, eventId } of searchIndex.find(phrases, before)) {
+  for (;;) {
+    const latest = open.sessions.findLatest(before, owner);
+    if (latest === undefined) return;
+    // Checks the seal of the row: a session whose owner was changed on disk is not in the part of that owner.
+    open.sessions.findByKey(latest);
+    yield* findPartMatches(open, phrases, latest, owner);
+    before = findPartStart(latest);
+  }
+}
+
+/** Finds matching sessions up to the one with the key `latest`, in its part of the index. */
+function* findPartMatches(
+  { sessions, records, searchIndex }: ReaderConnection,
+  phrases: readonly SearchPhrase[],
+  latest: number,
+  owner: string | undefined,
+): Generator<SessionMatch> {
+  let before = latest + 1;
+  // Querying the index again for every session would repeat its work; reading all further hits of a long session would
+  // waste it. So hits are skipped first, and the query is repeated after too many.
+  for (let maxSkipped = MAX_SKIPPED_HITS; ; maxSkipped *= 2) {
+    let skipped = 0;
+    for (const { session, eventId } of searchIndex.find(phrases, latest, owner, before)) {
       if (session >= before && ++skipped > maxSkipped) break;
       if (session >= before) continue;
-      if (owner !== undefined) {
-        const latest = sessions.findLatestOwned(owner, session + 1);
-        if (latest === undefined) return;
-        before = latest + 1;
-        if (session >= before) continue;
-      }
       const row = sessions.findByKey(session);
       // The session was deleted or pruned, and is not swept yet.
       if (row?.sessionId == null || (eventId !== 0 && eventId < row.firstId)) continue;
-      // The owner index has no seal; the row has one.
+      // The index has no seal; the row has one.
       if (owner !== undefined && owner !== row.owner) continue;
       const match = findMatch(row, eventId, phrases, records);
       if (match === undefined) continue;

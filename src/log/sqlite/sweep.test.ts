@@ -102,7 +102,7 @@ test("the migration from version 2 deletes rows that reappeared", async () => {
   db.exec("INSERT INTO chunks SELECT pk + 1000, 99, first_id, last_id, pos, crc, text FROM gone");
   db.exec("INSERT INTO extents VALUES (99, 100, 100, 0)");
   db.exec(
-    "DROP TABLE said; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner",
+    "DROP TABLE texts; DROP TABLE terms; ALTER TABLE deleted_epochs RENAME TO buried; DROP INDEX sessions_by_owner; ALTER TABLE sessions DROP COLUMN owner",
   );
   db.exec("PRAGMA user_version = 2");
   db.close();
@@ -140,5 +140,5 @@ test("deleted texts are removed from the search index and the file", async () =>
   const file = readFileSync(path).toString("latin1");
   for (const word of ["zqpruned", "zvpruned", "zqdeleted", "zvdeleted"]) expect(file.includes(word), word).toBe(false);
   expect(file.includes("zqkept")).toBe(true);
-  expect(ask(path, "SELECT count(*) FROM said")).toBe(2);
+  expect(ask(path, "SELECT count(*) FROM texts")).toBe(2);
 });
