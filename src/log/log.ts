@@ -212,6 +212,8 @@ export interface SearchSessionsOptions extends ListSessionsOptions {
    * without words finds nothing.
    */
   readonly query: string;
+  /** Stops the search, which then throws the reason. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Where a session matches: in its title, otherwise in its latest matching text. */
@@ -331,7 +333,10 @@ export interface Log {
   getSession(sessionId: string): Promise<SessionInfo | undefined>;
   /** Lists sessions in creation order, newest first. */
   listSessions(options?: ListSessionsOptions): Promise<readonly SessionInfo[]>;
-  /** Finds sessions by title, messages and replies, in the order of `listSessions`. */
+  /**
+   * Finds sessions by title, messages and replies, in the order of `listSessions`. A log may throw `search_timeout` and
+   * `too_many_searches`.
+   */
   searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]>;
   renameSession(sessionId: string, title: string): Promise<SessionInfo>;
   /**

@@ -67,6 +67,8 @@ export const ERROR_CODES = {
   inbox_full: "system",
   queue_full: "system",
   too_many_open: "system",
+  too_many_searches: "system",
+  search_timeout: "timeout",
   // Store
   store_failed: "system",
   store_full: "system",

@@ -8,6 +8,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
+import { QueryThread } from "../../sqlite/query-thread.ts";
 import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
@@ -52,6 +53,7 @@ import {
 } from "../rules.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
 import { lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
+import type { SearchData, SearchQuery } from "./search-thread.ts";
 import { StoreReader } from "./store-reader.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
 
@@ -79,6 +81,10 @@ export interface SqliteLogOptions {
    * MiB.
    */
   readonly maxCheckBytes?: number;
+  /** How long a search may run, and how long it may wait for others, in milliseconds. Code `search_timeout`. Default: 2,000. */
+  readonly searchTimeoutMs?: number;
+  /** Maximum number of searches that wait for others. More throw `too_many_searches`. Default: 1,000. */
+  readonly maxWaitingSearches?: number;
 }
 
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
@@ -93,8 +99,13 @@ const MAX_POSTPONED_POLLS = 5;
 /** Polling pauses for this many times the duration of the last check, so that it takes at most a tenth of the time. */
 const IDLE_FACTOR = 10;
 
+const SEARCH_TIMEOUT_MS = 2000;
+const MAX_WAITING_SEARCHES = 1000;
+
 // TypeScript in the repository, JavaScript in the published package.
-const WRITER_THREAD = new URL(`./writer-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
+const EXTENSION = import.meta.url.endsWith(".ts") ? ".ts" : ".js";
+const WRITER_THREAD = new URL(`./writer-thread${EXTENSION}`, import.meta.url);
+const SEARCH_THREAD = new URL(`./search-thread${EXTENSION}`, import.meta.url);
 
 const NO_STARTS: IndexChanges["starts"] = [];
 
@@ -116,6 +127,7 @@ class SqliteLog implements Log {
   readonly #now: () => number;
   readonly #writer: GroupWriter<StoreOperation>;
   readonly #reader: StoreReader;
+  readonly #searches: QueryThread;
   readonly #feed: Feed;
   readonly #pollMs: number;
   #pollTimer: NodeJS.Timeout | undefined;
@@ -146,6 +158,12 @@ class SqliteLog implements Log {
       pack: packGroup,
     });
     this.#reader = new StoreReader(path, file, connection, this.limits, now);
+    this.#searches = new QueryThread({
+      thread: SEARCH_THREAD,
+      data: { path, file, options: connection, limits: this.limits } satisfies SearchData,
+      timeoutMs: options.searchTimeoutMs ?? SEARCH_TIMEOUT_MS,
+      maxWaiting: options.maxWaitingSearches ?? MAX_WAITING_SEARCHES,
+    });
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
   }
 
@@ -178,8 +196,8 @@ class SqliteLog implements Log {
     return this.#openReader().listSessions(options);
   }
 
-  async searchSessions(options: SearchSessionsOptions): Promise<readonly FoundSession[]> {
-    return this.#openReader().searchSessions(options);
+  async searchSessions({ signal, ...options }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+    return this.#searches.ask({ options, now: this.#now() } satisfies SearchQuery, signal);
   }
 
   async renameSession(sessionId: string, title: string): Promise<SessionInfo> {
@@ -436,7 +454,7 @@ class SqliteLog implements Log {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#pollTimer);
-    await this.#writer.close();
+    await Promise.all([this.#writer.close(), this.#searches.close()]);
     this.#reader.close();
   }
 
