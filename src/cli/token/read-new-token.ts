@@ -12,6 +12,7 @@ const LIMITS: { readonly [option: string]: keyof PrincipalLimits } = {
   "runs-per-minute": "runsPerMinute",
   "max-runs": "maxRuns",
   "max-streams": "maxStreams",
+  "max-searches": "maxSearches",
   "tokens-per-day": "tokensPerDay",
 };
 

@@ -27,6 +27,7 @@ export const TOKEN_CREATE: CliCommand = {
     "runs-per-minute": { value: "N", about: "run starts per minute (default: server setting)" },
     "max-runs": { value: "N", about: "concurrent runs, including queued runs (default: server setting)" },
     "max-streams": { value: "N", about: "concurrent streams and WebSockets (default: server setting)" },
+    "max-searches": { value: "N", about: "concurrent searches; further ones wait (default: server setting)" },
     "tokens-per-day": { value: "N", about: "model tokens its runs may use per UTC day (default: server setting)" },
     ...STORE,
     json: { about: "print JSON, with the token in `secret`" },

@@ -32,6 +32,8 @@ export interface Access {
    * `rate_limited`.
    */
   countRequest(caller: Caller): void;
+  /** Runs a search when the caller has fewer than its maximum. Throws `too_many_searches` if too many wait. */
+  runSearch<T>(caller: Caller, signal: AbortSignal, search: () => Promise<T>): Promise<T>;
   /**
    * Checks that the caller may start a run. Throws `forbidden` for the agent, `rate_limited`, `too_many_runs`,
    * `spend_exceeded`, `spend_unrecorded`.

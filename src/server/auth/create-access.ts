@@ -15,6 +15,7 @@ import { createLiveRuns } from "./limits/live-runs.ts";
 import { openCredentials } from "./credentials/open-credentials.ts";
 import { ANONYMOUS, assertAgentAllowed, type Principal } from "./principal.ts";
 import { createRates } from "./limits/rates.ts";
+import { createSearches } from "./limits/searches.ts";
 import { createSpend } from "./limits/spend.ts";
 import { unauthorized } from "./unauthorized.ts";
 
@@ -40,6 +41,7 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
   const rates = createRates({ limits, now });
   const spend = createSpend({ credentials, log, tokensPerDay: limits.tokensPerDay, now, onError });
   const liveRuns = createLiveRuns({ log, maxRuns: limits.maxRuns, now });
+  const searches = createSearches({ maxSearches: limits.maxSearches });
   const isValid = (principal: Principal): boolean => credentials.isValid(principal, now());
   const authorize = createAuthorize(log);
   const grants = createAccessGrants({
@@ -92,6 +94,7 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
     authorize: (request) => authorize({ ...request, caller: revalidateCaller(request.caller, isValid) }),
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
     countRequest,
+    runSearch: ({ principal }, signal, search) => searches.run(principal, signal, search),
     async admitRun({ principal }, { agent, ...run }) {
       assertAgentAllowed(principal, agent);
       spend.admit(principal);

@@ -13,6 +13,7 @@ export const OPEN_ACCESS: Access = {
   authorize: allowAll,
   watch: () => ignore,
   countRequest: ignore,
+  runSearch: (_caller, _signal, search) => search(),
   admitRun: () => Promise.resolve(),
   admitTurn: ignore,
   observers: [],

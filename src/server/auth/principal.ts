@@ -51,6 +51,8 @@ export interface PrincipalLimits {
   readonly maxRuns?: number | undefined;
   /** Maximum open streams and sockets. Code `too_many_streams`. */
   readonly maxStreams?: number | undefined;
+  /** Maximum concurrent searches; further ones wait. Code `too_many_searches` if too many wait. */
+  readonly maxSearches?: number | undefined;
   /** Maximum model tokens per UTC day, input and output together. Code `spend_exceeded`. */
   readonly tokensPerDay?: number | undefined;
 }
@@ -61,6 +63,7 @@ export const DEFAULT_PRINCIPAL_LIMITS = {
   runsPerMinute: 60,
   maxRuns: 20,
   maxStreams: 100,
+  maxSearches: 2,
 } as const satisfies PrincipalLimits;
 
 /** Key under which requests and streams of the principal are counted. */

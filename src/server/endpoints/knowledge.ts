@@ -55,10 +55,12 @@ const searchKnowledge = defineOperation<"SearchKnowledge">({
   query: "SearchKnowledge",
   action: "knowledge.read",
   responses: { 200: { description: "Passages, best match first; may be empty", shape: "KnowledgeHits" } },
-  async handle(core, { query: { q, limit = DEFAULT_HITS, collection }, signal }) {
+  async handle(core, { caller, query: { q, limit = DEFAULT_HITS, collection }, signal }) {
     const most = Math.min(Math.max(1, limit), MAX_HITS);
     const options = { limit: most, signal, ...(collection === undefined ? {} : { collection }) };
-    const found = await withKnowledge(core, (base) => base.search(q, options));
+    const found = await withKnowledge(core, (base) =>
+      core.access.runSearch(caller, signal, () => base.search(q, options)),
+    );
     const answer: KnowledgeHits = { hits: found.map((hit) => describeHit(hit)) };
     return Response.json(answer, { headers: NO_STORE });
   },

@@ -63,14 +63,16 @@ const listSessions = defineOperation<"ListSessions">({
   query: "ListSessions",
   action: "sessions.list",
   responses: { 200: { description: "Sessions", shape: "SessionList" } },
-  async handle(core, { caller, query }) {
-    const { log } = core;
+  async handle(core, { caller, query, signal }) {
+    const { log, access } = core;
     const { limit, ...page } = readPageQuery(query);
     const { q = "" } = query;
     const { owner, isAdmin } = authorOf(core, caller);
     const options = { ...page, limit: limit + 1, ...(isAdmin ? {} : { owner }) };
     const found: readonly (SessionInfo | FoundSession)[] =
-      q.trim() === "" ? await log.listSessions(options) : await log.searchSessions({ ...options, query: q });
+      q.trim() === ""
+        ? await log.listSessions(options)
+        : await access.runSearch(caller, signal, () => log.searchSessions({ ...options, query: q, signal }));
     const { items, ...next } = cutPage(found, limit, ({ sessionId }) => sessionId);
     return Response.json({ sessions: items.map(describeFound), ...next });
   },

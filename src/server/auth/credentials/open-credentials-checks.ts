@@ -15,6 +15,7 @@ const LIMITS: { readonly [name in keyof Required<PrincipalLimits>]: true } = {
   runsPerMinute: true,
   maxRuns: true,
   maxStreams: true,
+  maxSearches: true,
   tokensPerDay: true,
 };
 
