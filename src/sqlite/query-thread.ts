@@ -54,7 +54,7 @@ export class QueryThread {
     return new Promise<unknown>((resolve, reject) => {
       signal?.throwIfAborted();
       const { maxWaiting } = this.#options;
-      if (this.#isClosed) throw new LoomError("store_closed", "The store is closed");
+      if (this.#isClosed) throw closed();
       if (this.#waiting.size >= maxWaiting)
         throw new LoomError("too_many_searches", "Too many searches are waiting; try again later", {
           limit: maxWaiting,
@@ -76,10 +76,9 @@ export class QueryThread {
   /** Rejects all queries and resolves when the thread has stopped. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const closed = new LoomError("store_closed", "The store is closed");
-    for (const { reject } of this.#waiting) reject(closed);
+    for (const { reject } of this.#waiting) reject(closed());
     this.#waiting.clear();
-    if (this.#current !== undefined) this.#stop(closed);
+    if (this.#current !== undefined) this.#stop(closed());
     const worker = this.#worker;
     this.#worker = undefined;
     if (worker !== undefined) {
@@ -180,6 +179,10 @@ export class QueryThread {
     worker.on("exit", () => fail("it exited"));
     return worker;
   }
+}
+
+function closed(): LoomError {
+  return new LoomError("store_closed", "The store is closed");
 }
 
 function timedOut(timeoutMs: number): LoomError {

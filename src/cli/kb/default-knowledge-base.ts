@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type KnowledgeBase, openKnowledgeBase } from "../../context/index.ts";
+import { type KnowledgeBase, type KnowledgeBaseOptions, openKnowledgeBase } from "../../context/index.ts";
 import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { CliError } from "../command.ts";
 import { type Environment, findKnowledgeBase } from "../find-store.ts";
@@ -16,8 +16,8 @@ export interface KnowledgeChoice {
   readonly isNamed: boolean;
   /** The file is created on first use, because clients can add documents. */
   readonly mayBeMissing?: boolean;
-  /** Maximum size of one document; absent: the default of the knowledge base. */
-  readonly maxDocumentBytes?: number;
+  /** Limits that differ from the defaults of the knowledge base. */
+  readonly limits?: Pick<KnowledgeBaseOptions, "maxDocumentBytes" | "searchTimeoutMs">;
 }
 
 export const HANDBOOK = "handbook";
@@ -56,10 +56,10 @@ export async function openForWriting(choice: KnowledgeChoice, signal?: AbortSign
   }
 }
 
-async function openPrivateFile({ file, maxDocumentBytes }: KnowledgeChoice): Promise<KnowledgeBase> {
+async function openPrivateFile({ file, limits }: KnowledgeChoice): Promise<KnowledgeBase> {
   try {
     if (file !== ":memory:") await createPrivateFile(file);
-    return await openKnowledgeBase(file, maxDocumentBytes === undefined ? {} : { maxDocumentBytes });
+    return await openKnowledgeBase(file, limits);
   } catch (error) {
     throw describeOpenError(file, error);
   }

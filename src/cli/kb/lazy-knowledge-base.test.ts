@@ -23,7 +23,7 @@ describe("LazyKnowledgeBase", () => {
   });
 
   it("creates the file with the first document, with the configured size limit", async () => {
-    const choice = { ...newChoice(), maxDocumentBytes: 20_000 };
+    const choice = { ...newChoice(), limits: { maxDocumentBytes: 20_000 } };
     await using base = new LazyKnowledgeBase(choice, () => undefined);
     const bytes = new TextEncoder().encode("# Tides\n\nThe moon pulls the sea.");
     expect(await base.addBytes({ uri: "tides.md", bytes })).toMatchObject({ outcome: "added" });

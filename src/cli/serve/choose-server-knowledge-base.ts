@@ -7,11 +7,15 @@ import type { Settings } from "./settings.ts";
 
 /** Returns undefined if the setting is `none`. The file may be missing, since clients can add documents. */
 export function chooseServerKnowledgeBase(
-  { kb, "max-document": maxDocument }: Pick<Settings, "kb" | "max-document">,
+  {
+    kb,
+    "max-document": maxDocument,
+    "search-timeout": searchTimeoutMs,
+  }: Pick<Settings, "kb" | "max-document" | "search-timeout">,
   env?: Environment,
 ): KnowledgeChoice | undefined {
   if (kb === NONE) return undefined;
   // A smaller limit is enforced by the endpoints; the handbook pages must still fit.
   const maxDocumentBytes = Math.max(SERVER_LIMITS.maxDocumentBytes, maxDocument);
-  return { ...chooseKnowledgeBase(kb, env), mayBeMissing: true, maxDocumentBytes };
+  return { ...chooseKnowledgeBase(kb, env), mayBeMissing: true, limits: { maxDocumentBytes, searchTimeoutMs } };
 }

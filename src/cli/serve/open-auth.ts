@@ -137,6 +137,7 @@ function readLimits(values: Settings): AuthOptions["limits"] {
     runsPerMinute: values["runs-per-minute"],
     maxRuns: values["max-runs-per-token"],
     maxStreams: values["max-streams-per-token"],
+    maxSearches: values["max-searches-per-token"],
     tokensPerDay: values["tokens-per-day"],
   };
 }

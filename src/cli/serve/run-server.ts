@@ -77,7 +77,7 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   );
   if (signal.isStopping) return 0;
   const limits = collectLimits(values);
-  const log = await openLog(store, limits);
+  const log = await openLog(store, limits, values["search-timeout"]);
   stack.defer(() => log.close());
   if (signal.isStopping) return 0;
   // Named after the store, since several stores may share a folder.
@@ -148,11 +148,16 @@ function collectLimits(values: Settings): ServerLimits {
 }
 
 /** A message is stored as a command, and its JSON encoding is longer than the message. */
-function openLog(store: string, { maxBodyBytes, maxFrameBytes }: ServerLimits): Promise<SqliteLog> {
-  return openStore(store, {
+function openLog(
+  store: string,
+  { maxBodyBytes, maxFrameBytes }: ServerLimits,
+  searchTimeoutMs: number,
+): Promise<SqliteLog> {
+  const limits = {
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
     maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),
-  });
+  };
+  return openStore(store, limits, searchTimeoutMs);
 }
 
 /** Returns undefined if prom-client is not installed. */

@@ -204,6 +204,12 @@ export const SETTINGS = {
     DEFAULT_PRINCIPAL_LIMITS.maxStreams,
     "concurrent streams and WebSockets of each credential",
   ),
+  "max-searches-per-token": define(
+    AUTHENTICATION,
+    count,
+    DEFAULT_PRINCIPAL_LIMITS.maxSearches,
+    "concurrent searches of each credential; further ones wait",
+  ),
   "tokens-per-day": defineOptional(
     AUTHENTICATION,
     count,
@@ -310,6 +316,7 @@ export const SETTINGS = {
     durationOrNone,
     "time to wait for the outcome of a command before answering that it is pending",
   ),
+  "search-timeout": define(LIMITS, timer, 2000, "maximum time of a search in sessions or the knowledge base"),
   "max-sessions": define(LIMITS, count, 4000, "maximum number of active sessions; further ones wait"),
   "max-body": limit("max-body", bytes, "maximum size of a JSON request body"),
   "max-message": limit("max-message", bytes, "maximum length of a WebSocket message in characters"),

@@ -36,6 +36,13 @@ export interface KnowledgeBaseOptions {
   readonly busyTimeoutMs?: number;
   /** Files up to this size, in bytes, are checked for damage when opened. Default: 16 MiB. */
   readonly maxCheckBytes?: number;
+  /**
+   * How long a search may run, and how long it may wait for others, in milliseconds; code `search_timeout`. A base in
+   * memory has no limit. Default: 2,000.
+   */
+  readonly searchTimeoutMs?: number;
+  /** Maximum searches that wait for others; code `too_many_searches`. Default: 1,000. */
+  readonly maxWaitingSearches?: number;
 }
 
 export type KnowledgeBaseLimits = Required<KnowledgeBaseOptions>;
@@ -56,6 +63,8 @@ const DEFAULTS: KnowledgeBaseLimits = {
   maxPerDocument: 2,
   busyTimeoutMs: 5000,
   maxCheckBytes: 16 * 1024 * 1024,
+  searchTimeoutMs: 2000,
+  maxWaitingSearches: 1000,
 };
 
 /** Shorter passages could not hold a sentence. */

@@ -11,6 +11,8 @@ import { basename, resolve, sep } from "node:path";
 import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { LoomError } from "../../protocol/index.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { identifyFile } from "../../sqlite/file-identity.ts";
+import { QueryThread } from "../../sqlite/query-thread.ts";
 import type { RetrieveOptions, Retriever } from "../retriever.ts";
 import {
   DEFAULT_COLLECTION,
@@ -36,6 +38,7 @@ import {
   readText,
 } from "./read-document.ts";
 import { PdfReader } from "./read-pdf.ts";
+import type { PassageQuery, PassageSearchData } from "./search-thread.ts";
 import { MIN_SCORE, type SearchHit, searchPassages } from "./search-passages.ts";
 import { walkFolder } from "./walk-folder.ts";
 
@@ -119,10 +122,12 @@ export interface SearchOptions {
   readonly limit?: number;
   /** Search only in this collection. Default: all collections. */
   readonly collection?: string;
-  /** If it is already aborted, the search throws its reason. */
+  /** Stops the search, which then throws the reason. */
   readonly signal?: AbortSignal;
 }
 
+// TypeScript in the repository, JavaScript in the published package.
+const SEARCH_THREAD = new URL(`./search-thread${import.meta.url.endsWith(".ts") ? ".ts" : ".js"}`, import.meta.url);
 const DEFAULT_HITS = 5;
 const MAX_HITS = 50;
 const TEXT_FORMATS: ReadonlySet<string> = new Set(["markdown", "text", "html"]);
@@ -177,12 +182,15 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
   readonly #store: KnowledgeStore;
   readonly #limits: KnowledgeBaseLimits;
   readonly #target: ImportTarget;
+  /** Undefined for a base in memory, which only its own connection can read. */
+  readonly #searches: QueryThread | undefined;
 
   /** @internal */
   constructor(store: KnowledgeStore, file: string, limits: KnowledgeBaseLimits) {
     this.#store = store;
     this.#target = { store, limits, pdf: new PdfReader(limits) };
     this.#limits = limits;
+    this.#searches = file === ":memory:" ? undefined : createSearchThread(file, limits);
     this.file = file;
     this.name = limits.name;
   }
@@ -301,13 +309,18 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     return isRemoved;
   }
 
-  /** Returns the best passages first. At most `maxPerDocument` of them are from one document. */
+  /**
+   * Returns the best passages first. At most `maxPerDocument` of them are from one document. Throws `search_timeout` and
+   * `too_many_searches`.
+   */
   async search(query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> {
     const { limit = DEFAULT_HITS, collection, signal } = options;
     signal?.throwIfAborted();
     const within = collection === undefined ? undefined : checkText(collection, "collection");
     const maximum = checkLimit(limit, MAX_HITS);
-    return searchPassages(this.#store, checkText(query, "query"), maximum, within, this.#limits);
+    const text = checkText(query, "query");
+    if (this.#searches === undefined) return searchPassages(this.#store, text, maximum, within, this.#limits);
+    return this.#searches.ask({ query: text, limit: maximum, collection: within } satisfies PassageQuery, signal);
   }
 
   /** Searches all collections, as required by `Retriever`. */
@@ -333,6 +346,7 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
 
   /** Closes the file. Further calls throw `store_closed`. */
   async close(): Promise<void> {
+    await this.#searches?.close();
     this.#store.close();
     await this.#target.pdf.close();
   }
@@ -407,6 +421,15 @@ export class KnowledgeBase implements Retriever, AsyncDisposable {
     });
     await sweep(this.#store);
   }
+}
+
+function createSearchThread(path: string, limits: KnowledgeBaseLimits): QueryThread {
+  return new QueryThread({
+    thread: SEARCH_THREAD,
+    data: { path, file: identifyFile(path) ?? "", limits } satisfies PassageSearchData,
+    timeoutMs: limits.searchTimeoutMs,
+    maxWaiting: limits.maxWaitingSearches,
+  });
 }
 
 /** Returns false if the path only cannot be accessed. */

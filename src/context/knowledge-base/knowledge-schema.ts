@@ -101,6 +101,11 @@ export async function openKnowledgeDatabase(file: string, limits: KnowledgeBaseL
   }
 }
 
+/** Opens a read-only connection to an existing file. Throws an error of the store. */
+export function openKnowledgeReader(file: string): DatabaseSync {
+  return openDatabase(file, CONNECTION, (db) => db.exec("PRAGMA query_only = ON"));
+}
+
 function openOnce(file: string, { maxCheckBytes }: KnowledgeBaseLimits): DatabaseSync {
   const inMemory = file === ":memory:";
   if (!inMemory) makeFolder(dirname(file));
