@@ -4,6 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { LoomError } from "../protocol/index.ts";
 import { assertBatch, assertFirstEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
@@ -78,6 +79,9 @@ export interface MemoryLogOptions {
   readonly now?: () => number;
 }
 
+/** How long a search may block the event loop, in milliseconds. */
+const SEARCH_TURN_MS = 10;
+
 /** A log that keeps its sessions in memory, for tests and for programs without a store. */
 export class MemoryLog implements Log {
   readonly limits: LogLimits;
@@ -120,11 +124,25 @@ export class MemoryLog implements Log {
     );
   }
 
-  async searchSessions({ query, limit, after, owner }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
+  async searchSessions({
+    query,
+    limit,
+    after,
+    owner,
+    signal,
+  }: SearchSessionsOptions): Promise<readonly FoundSession[]> {
     const newestFirst = this.#newestFirst(owner);
     const phrases = readQuery(query);
     const found: FoundSession[] = [];
+    let pauseAt = performance.now() + SEARCH_TURN_MS;
     for (const session of pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)) {
+      if (performance.now() > pauseAt) {
+        await yieldToLoop();
+        signal?.throwIfAborted();
+        pauseAt = performance.now() + SEARCH_TURN_MS;
+      }
+      // It may have been deleted in the meantime.
+      if (this.#sessions.get(session.sessionId) !== session) continue;
       const match = findMatch(session, phrases);
       if (match !== undefined) found.push({ ...this.#describe(session), match });
       if (found.length >= clampListLimit(limit)) break;

@@ -41,7 +41,7 @@ export class QueryThread {
   #current: WaitingQuery | undefined;
   #timer: NodeJS.Timeout | undefined;
   readonly #waiting = new Set<WaitingQuery>();
-  /** Settles when the last terminated thread has stopped. */
+  /** Resolves when all terminated threads have stopped. */
   #stopping: Promise<unknown> | undefined;
   #isClosed = false;
 
@@ -141,13 +141,11 @@ export class QueryThread {
     const asked = this.#current;
     this.#clearTimer();
     asked?.reject(reason);
-    const stopped = worker?.terminate();
-    const goOn = (): void => {
-      this.#stopping = stopped;
+    const earlier = this.#stopping;
+    this.#stopping = Promise.all([earlier, worker?.terminate()]);
+    void Promise.resolve(earlier).then(() => {
       if (this.#current === asked) this.#settle(() => undefined);
-    };
-    if (this.#stopping === undefined) goOn();
-    else void this.#stopping.then(goOn);
+    });
   }
 
   /** Rejects a query at once. If it is running, it gets a moment to finish, which costs less than a new thread. */
