@@ -50,27 +50,23 @@ export class QueryThread {
   }
 
   /** Returns the answer of the thread. Rejects with the reason of the signal if it aborts first. */
-  ask<T>(query: unknown, signal?: AbortSignal): Promise<T> {
-    return new Promise<unknown>((resolve, reject) => {
-      signal?.throwIfAborted();
-      const { maxWaiting } = this.#options;
-      if (this.#isClosed) throw closed();
-      if (this.#waiting.size >= maxWaiting)
-        throw new LoomError("too_many_searches", "Too many searches are waiting; try again later", {
-          limit: maxWaiting,
-        });
-      const abandon = (): void => this.#abandon(asked, signal?.reason);
-      const end = (): void => signal?.removeEventListener("abort", abandon);
-      const asked: WaitingQuery = {
-        query,
-        askedAt: performance.now(),
-        resolve: (value) => (end(), resolve(value)),
-        reject: (error) => (end(), reject(error)),
-      };
-      this.#waiting.add(asked);
-      signal?.addEventListener("abort", abandon, { once: true });
-      this.#next();
-    }) as Promise<T>;
+  async ask<T>(query: unknown, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const { maxWaiting } = this.#options;
+    if (this.#isClosed) throw closed();
+    if (this.#waiting.size >= maxWaiting)
+      throw new LoomError("too_many_searches", "Too many searches are waiting; try again later", { limit: maxWaiting });
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+    const asked: WaitingQuery = { query, askedAt: performance.now(), resolve, reject };
+    const abandon = (): void => this.#abandon(asked, signal?.reason);
+    signal?.addEventListener("abort", abandon, { once: true });
+    this.#waiting.add(asked);
+    this.#next();
+    try {
+      return (await promise) as T;
+    } finally {
+      signal?.removeEventListener("abort", abandon);
+    }
   }
 
   /** Rejects all queries and resolves when the thread has stopped. */

@@ -66,9 +66,9 @@ async function openServer() {
 /** Returns the CPU time of the main thread in its longest turn, or few turns, while `work` runs, in milliseconds. */
 async function measureLongestTurn(work: Promise<unknown>): Promise<number> {
   let longest = 0;
-  let isDone = false;
-  void work.finally(() => (isDone = true)).catch(() => undefined);
-  while (!isDone) {
+  const ended = new AbortController();
+  void work.finally(() => ended.abort()).catch(() => undefined);
+  while (!ended.signal.aborted) {
     const before = process.threadCpuUsage();
     await wait(1);
     const { user, system } = process.threadCpuUsage(before);
@@ -120,9 +120,9 @@ async function withLog(options: Parameters<typeof openSqliteLog>[1], use: (log: 
 it("ends a search that takes too long, and answers the next one", () =>
   withLog({ searchTimeoutMs: 1 }, async (log) => {
     await expect(log.searchSessions({ query: QUERY })).rejects.toMatchObject({ code: "search_timeout" });
-    // The next search gets another thread; it may be too slow as well, but it is answered.
-    const next = await log.searchSessions({ query: "zebra", limit: 1 }).catch((error: { code: string }) => error.code);
-    expect([1, "search_timeout"]).toContain(typeof next === "string" ? next : next.length);
+    // The next search gets another thread. It may be too slow as well, but it is answered.
+    const next = await log.searchSessions({ query: "zebra", limit: 1 }).catch((error: unknown) => [error]);
+    expect(next).toHaveLength(1);
   }));
 
 it("searches again after its thread was killed", async () => {
@@ -141,7 +141,7 @@ it("searches again after its thread was killed", async () => {
 
 it("searches a knowledge base file outside the main thread", async () => {
   const match = vi.spyOn(KnowledgeStore.prototype, "countPassages");
-  onTestFinished(() => void match.mockRestore());
+  onTestFinished(() => match.mockRestore());
   await using base = await openKnowledgeBase(join(folder, "knowledge.db"));
   await base.addText({ uri: "tides.md", text: "# Tides\n\nThe moon causes the tides." });
   expect(await base.search("What causes the tides?")).toMatchObject([{ uri: "tides.md" }]);

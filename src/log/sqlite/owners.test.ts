@@ -119,7 +119,7 @@ describe("a store with many sessions of other owners", () => {
           yield hit;
         }
       });
-      onTestFinished(() => void counted.mockRestore());
+      onTestFinished(() => counted.mockRestore());
       const reader = openStoreReader(path);
       const owned = reader.searchSessions({ query, owner: "alice" });
       reader.close();
@@ -132,7 +132,7 @@ describe("a store with many sessions of other owners", () => {
 
   test("reads one part of the index for a page of many results", () => {
     const counted = vi.spyOn(SearchIndex.prototype, "find");
-    onTestFinished(() => void counted.mockRestore());
+    onTestFinished(() => counted.mockRestore());
     const reader = openStoreReader(path);
     expect(reader.searchSessions({ query: "app", limit: 50 })).toHaveLength(50);
     expect(counted).toHaveBeenCalledTimes(1);
