@@ -2,6 +2,7 @@
  * Wakes a loop that reads until there is nothing more and then waits. A notification during a read is not lost: the next
  * wait returns at once.
  */
+import { MAX_TIMER_MS } from "../protocol/limit-timer.ts";
 
 export interface Wakeup {
   readonly isAborted: boolean;
@@ -9,7 +10,7 @@ export interface Wakeup {
   readonly notify: () => void;
   /** Clears the notification before a read; returns whether there was one. */
   reset(): boolean;
-  /** Waits for a notification or the timeout, if there is one; returns false if aborted. */
+  /** Waits for a notification or the timeout; returns false if aborted. May also return early. */
   wait(ms?: number): Promise<boolean>;
   close(): void;
 }
@@ -37,7 +38,7 @@ export function createWakeup(signal?: AbortSignal): Wakeup {
         const { promise, resolve } = Promise.withResolvers<void>();
         wake = resolve;
         // The timer keeps the process alive, so that a program that only follows a session does not exit.
-        const timer = ms === undefined ? undefined : setTimeout(resolve, ms);
+        const timer = setTimeout(resolve, ms ?? MAX_TIMER_MS);
         await promise;
         clearTimeout(timer);
         wake = undefined;

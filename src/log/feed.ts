@@ -109,6 +109,11 @@ export class Feed {
     this.hint(sessionId);
   }
 
+  /** Drops all pages and notifies all listeners: the log is closed, and their next read reports it. */
+  close(): void {
+    for (const sessionId of this.watched) this.forget(sessionId);
+  }
+
   peek(sessionId: string, after: number): Page | undefined {
     const pages = this.#feeds.get(sessionId)?.pages;
     if (pages === undefined) return undefined;

@@ -12,9 +12,6 @@ import type { Log } from "./log.ts";
 import { Page } from "./page.ts";
 import { createWakeup } from "./create-wakeup.ts";
 
-/** Default time in milliseconds after which a waiting reader reads again without a hint, because hints may be lost. */
-export const RECHECK_MS = 1000;
-
 /** Maximum time in milliseconds that a reader blocks the event loop. */
 const MAX_BLOCKING_MS = 10;
 
@@ -28,7 +25,7 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
   /** Maximum number of records per page; at least 1. Default: the limit of the log. */
   readonly limit?: number | undefined;
-  /** Milliseconds after which a waiting reader reads again without a hint. Default: 1000. */
+  /** Milliseconds after which a waiting reader reads again without a hint. Default: it waits for a hint. */
   readonly recheckMs?: number | undefined;
   /** The expected incarnation. Throws `cursor_stale` if the session was deleted and created again. */
   readonly incarnation?: string | undefined;
@@ -44,7 +41,7 @@ export interface FollowOptions {
 export async function* followRecords(
   log: Log,
   sessionId: string,
-  { after, follow = false, signal, limit, recheckMs = RECHECK_MS, incarnation }: FollowOptions,
+  { after, follow = false, signal, limit, recheckMs, incarnation }: FollowOptions,
 ): AsyncGenerator<Page, void, undefined> {
   const wakeup = createWakeup(signal);
   if (wakeup.isAborted) return;

@@ -367,8 +367,9 @@ export interface Log {
   /** Returns the records after `after` if this process still has them in memory. Often undefined, never wrong. */
   peek(sessionId: string, after: number): Page | undefined;
   /**
-   * Calls `listener` when there may be new records or commands. Hints may be duplicated, late or unnecessary, and can
-   * be lost when a process dies, so a waiting reader must also poll. Returns a function that stops watching.
+   * Calls `listener` when there may be new records or commands, written by any process, and when the session is created
+   * or deleted or the log is closed. Hints may be duplicated, late or unnecessary, but none is lost: a log that shares
+   * its store finds the changes of other processes itself. Returns a function that stops watching.
    */
   watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void;
 

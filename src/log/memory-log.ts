@@ -408,6 +408,7 @@ export class MemoryLog implements Log {
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#feed.close();
   }
 
   #assertOpen(): void {

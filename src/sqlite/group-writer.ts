@@ -8,13 +8,8 @@ import { fromPlainError, LoomError, type PlainError } from "../protocol/loom-err
 /** Null for success without a value, a value, or an error. */
 export type OperationResult = null | { readonly value: unknown } | { readonly error: PlainError };
 
-/** The answer of the thread to a group. */
-export interface GroupResult {
-  /** Null if all operations succeeded without a value. */
-  readonly results: readonly OperationResult[] | null;
-  /** Whether another connection has written since the last group. */
-  readonly hasExternalWrites: boolean;
-}
+/** The answer of the thread to a group. Null if all operations succeeded without a value. */
+export type GroupResult = readonly OperationResult[] | null;
 
 interface GroupWriterOptions<Operation> {
   /** The module of the thread, which calls `serveGroups`. */
@@ -51,7 +46,6 @@ export class GroupWriter<Operation> {
   #queuedLength = 0;
   /** Groups sent and not answered, oldest first. */
   readonly #sent: (readonly QueuedOperation<Operation>[])[] = [];
-  #writeSource: "own" | "external" | undefined;
   #failure: LoomError | undefined;
   #closing: { readonly done: Promise<void>; resolve(): void } | undefined;
 
@@ -76,26 +70,6 @@ export class GroupWriter<Operation> {
       // Operations of the same tick share a transaction.
       if (this.#queue.length === 1) queueMicrotask(() => this.#send());
     }) as Promise<T>;
-  }
-
-  /**
-   * Returns who has written since the last call, as reported with the groups answered since; undefined if there were
-   * none.
-   */
-  takeWriteSource(): "own" | "external" | undefined {
-    const source = this.#writeSource;
-    this.#writeSource = undefined;
-    return source;
-  }
-
-  /** Whether this process has written, so that changes may be its own. */
-  get isStarted(): boolean {
-    return this.#worker !== undefined;
-  }
-
-  /** Whether a group is not answered yet. */
-  get isBusy(): boolean {
-    return this.#sent.length > 0;
   }
 
   /** Resolves when all queued operations are done and the thread has exited. */
@@ -171,8 +145,7 @@ export class GroupWriter<Operation> {
     return end;
   }
 
-  #settle({ results, hasExternalWrites }: GroupResult): void {
-    this.#writeSource = hasExternalWrites || this.#writeSource === "external" ? "external" : "own";
+  #settle(results: GroupResult): void {
     const group = this.#sent.shift() ?? [];
     for (const [index, waiting] of group.entries()) settleOne(waiting, results === null ? null : results[index]);
     this.#send();

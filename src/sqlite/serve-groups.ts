@@ -17,8 +17,6 @@ interface GroupStore<Operation> {
   rollback(): void;
   /** Maintenance in its own transaction, after a group was answered. */
   compact(): void;
-  /** Returns whether other connections have written since the last call. */
-  takeExternalWrites(): boolean;
   close(): void;
 }
 
@@ -37,9 +35,7 @@ export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroups
 
   parentPort?.on("message", (request: unknown) => {
     if (request !== "close") {
-      const results = applyAll(unpack(request));
-      const hasExternalWrites = current?.takeExternalWrites() ?? true;
-      parentPort?.postMessage({ results, hasExternalWrites } satisfies GroupResult);
+      parentPort?.postMessage(applyAll(unpack(request)));
       compact();
       return;
     }
@@ -58,7 +54,7 @@ export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroups
     store?.close();
   }
 
-  function applyAll(operations: readonly Operation[]): GroupResult["results"] {
+  function applyAll(operations: readonly Operation[]): GroupResult {
     try {
       const store = connect();
       try {

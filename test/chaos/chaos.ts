@@ -2,7 +2,7 @@
 import { runChaos } from "./run-chaos.ts";
 
 const [minutes = "30", seed = String(Date.now() % 1_000_000)] = process.argv.slice(2);
-const print = (line: string): void => process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
 print(`chaos for ${minutes} minutes, seed ${seed}`);
 const report = await runChaos({ seconds: Number(minutes) * 60, sessions: 24, seed: Number(seed), messages: 30, print });
 for (const [name, count] of [...report.counts].toSorted(([one], [other]) => (one < other ? -1 : 1)))

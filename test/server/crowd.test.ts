@@ -141,7 +141,7 @@ test(
     const { reads, seconds } = await runCrowd("soon", {});
     await annotate(`${reads} store reads`);
     // The channel of each session still exists and serves all readers. Only the channel reads from the store: for
-    // positions that are no longer in memory, and once per second for lost hints.
+    // positions that are no longer in memory.
     expect(reads).toBeLessThanOrEqual((2 + seconds) * RUNS);
   },
 );

@@ -38,8 +38,6 @@ export type StoreOperation =
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
-  /** Does nothing; the result reports whether another connection has written. */
-  | { readonly do: "ping" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";
@@ -95,6 +93,8 @@ export interface WriterData {
   readonly path: string;
   /** Identity of the store file, see `assertFile`. */
   readonly file: string;
+  /** Identifies the commits of this log, see `CommitJournal`. */
+  readonly writer: number;
   readonly options: StoreConnectionOptions;
 }
 

@@ -177,6 +177,15 @@ INSERT INTO terms (rowid, list)
   SELECT id, loom_terms(key, owner, words) FROM texts JOIN sessions ON key = id >> 26;
 `;
 
+/** Adds the journal of commits; see `commit-journal.ts`. Its rows are hints, so they have no checksums. */
+const VERSION_8 = `
+CREATE TABLE commits (
+  seq INTEGER PRIMARY KEY,
+  writer INTEGER NOT NULL,
+  sessions TEXT NOT NULL
+) STRICT;
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -199,6 +208,6 @@ export const STORE_FORMAT: DatabaseFormat = {
   name: "store",
   // "LOOM" in ASCII.
   applicationId: 0x4c_4f_4f_4d,
-  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7],
+  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8],
   addFunctions,
 };

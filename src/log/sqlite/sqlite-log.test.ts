@@ -1,13 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
-import { afterAll, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { createEntry } from "../entry.ts";
 import { followRecords } from "../follow-records.ts";
 import { describeLog } from "../log.contract.ts";
 import type { Log } from "../log.ts";
-import { StoreReader } from "./store-reader.ts";
 import { openSqliteLog, type SqliteLogOptions } from "./sqlite-log.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "loom-log-"));
@@ -45,32 +43,6 @@ describeLog(
   },
   { numRuns: process.env["LOOM_LONG"] === "1" ? 2000 : 15 },
 );
-
-test("checks watched sessions only after other processes have written", async () => {
-  const path = join(folder, "polling.db");
-  const log = await openSqliteLog(path, { pollMs: 1 });
-  await log.createSession("s");
-  const readMark = vi.spyOn(StoreReader.prototype, "readMark");
-  onTestFinished(() => readMark.mockRestore());
-  let hints = 0;
-  const unwatch = log.watch("s", () => hints++);
-  // The first check covers what existed before.
-  await vi.waitFor(() => expect(readMark).toHaveBeenCalled());
-  const looks = readMark.mock.calls.length;
-  for (let i = 0; i < 10; i++) {
-    await log.renameSession("s", `Title ${i}`);
-    await setTimeout(5);
-  }
-  // A pending check may come late; the log's own writes cause none.
-  expect(readMark.mock.calls.length).toBeLessThanOrEqual(looks + 2);
-  const other = await openSqliteLog(path);
-  const before = hints;
-  await other.submit({ commandId: "c", sessionId: "s", kind: "cancel", body: {} });
-  await vi.waitFor(() => expect(hints).toBeGreaterThan(before));
-  unwatch();
-  await log.close();
-  await other.close();
-});
 
 test("rejects writes when the queue is full, and continues afterwards", async () => {
   const log = await openSqliteLog(join(folder, "queue.db"), { maxQueueBytes: 10_000 });

@@ -3,9 +3,10 @@
  * share the file. Readers of sessions written by this process get new records from memory after the commit; changes by
  * other processes are found by polling the file.
  */
+import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { LoomError } from "../../protocol/index.ts";
+import { isLoomError, LoomError } from "../../protocol/index.ts";
 import { BoundedMap } from "../../protocol/bounded-map.ts";
 import { GroupWriter } from "../../sqlite/group-writer.ts";
 import { QueryThread } from "../../sqlite/query-thread.ts";
@@ -51,6 +52,7 @@ import {
   clampListLimit,
   SETTLED_COMMANDS_MS,
 } from "../rules.ts";
+import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
 import { lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
@@ -95,10 +97,6 @@ const PAUSE_MS = 4;
 /** Maximum number of sessions whose current run and lease are cached. */
 const MAX_SESSIONS = 10_000;
 
-const MAX_POSTPONED_POLLS = 5;
-/** Polling pauses for this many times the duration of the last check, so that it takes at most a tenth of the time. */
-const IDLE_FACTOR = 10;
-
 const SEARCH_TIMEOUT_MS = 2000;
 const MAX_WAITING_SEARCHES = 1000;
 
@@ -129,15 +127,7 @@ class SqliteLog implements Log {
   readonly #reader: StoreReader;
   readonly #searches: QueryThread;
   readonly #feed: Feed;
-  readonly #pollMs: number;
-  #pollTimer: NodeJS.Timeout | undefined;
-  #version = -1;
-  /** Number of polls in a row that were postponed. */
-  #postponedPolls = 0;
-  /** A check takes time for every watched session. */
-  #nextCheckAt = 0;
-  /** Last seen mark of each watched session. */
-  readonly #marks = new Map<string, string | undefined>();
+  readonly #poller: ChangePoller;
   /** Epoch and run of each session's last batch that changed an index; that run is indexed. */
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
   /** Latest lease of each session; its epoch belongs to one incarnation. */
@@ -149,10 +139,11 @@ class SqliteLog implements Log {
     const { limits = {}, now = Date.now, pollMs = 20 } = options;
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
-    this.#pollMs = pollMs;
+    // A random number of up to 48 bits, which SQLite and JavaScript both store exactly.
+    const writer = randomInt(2 ** 48 - 1);
     this.#writer = new GroupWriter({
       thread: WRITER_THREAD,
-      data: { path, file, options: connection } satisfies WriterData,
+      data: { path, file, writer, options: connection } satisfies WriterData,
       maxQueueBytes: connection.maxQueueBytes,
       lengthOf,
       pack: packGroup,
@@ -165,6 +156,7 @@ class SqliteLog implements Log {
       maxWaiting: options.maxWaitingSearches ?? MAX_WAITING_SEARCHES,
     });
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
+    this.#poller = new ChangePoller({ reader: this.#reader, feed: this.#feed, writer, pollMs });
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
@@ -258,7 +250,13 @@ class SqliteLog implements Log {
     const text = count === 1 ? (entries[0]?.text ?? "") : entries.map((entry) => entry.text).join("\n");
     const changes = this.#findIndexUpdates(batch, findIndexChanges(entries));
     const now = settle === undefined ? 0 : this.#now();
-    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now });
+    await this.#write({ do: "append", sessionId, epoch, expectedLastId, count, text, changes, settle, now }).catch(
+      (error: unknown) => {
+        // The writer may have failed after the commit; polling does not find the commits of this log.
+        if (isLoomError(error, "store_failed")) this.#feed.hint(sessionId);
+        throw error;
+      },
+    );
     const lastId = expectedLastId + count;
     if (changes !== undefined && changes.starts !== NO_STARTS)
       this.#runs.set(sessionId, `${epoch} ${changes.starts.at(-1)?.runId}`);
@@ -292,78 +290,11 @@ class SqliteLog implements Log {
 
   watch(sessionId: string, listener: () => void, options?: WatchSessionOptions): () => void {
     const unwatch = this.#feed.watch(sessionId, listener, options);
-    if (this.#pollTimer === undefined && !this.#closed) {
-      this.#pollTimer = setInterval(() => this.#pollChanges(), this.#pollMs);
-      this.#pollTimer.unref();
-    }
+    if (!this.#closed) this.#poller.start();
     return () => {
       unwatch();
-      if (!this.#feed.isWatched(sessionId)) this.#marks.delete(sessionId);
-      if (this.#feed.size > 0) return;
-      clearInterval(this.#pollTimer);
-      this.#pollTimer = undefined;
+      if (this.#feed.size === 0) this.#poller.stop();
     };
-  }
-
-  /** Checks whether other processes have written, and notifies the watchers of changed sessions. */
-  #pollChanges(): void {
-    try {
-      if (performance.now() < this.#nextCheckAt) return;
-      const version = this.#reader.readVersion();
-      if (version === this.#version) return;
-      const source = this.#writer.takeWriteSource();
-      // Watchers already know this process's own writes; the writer thread reports external writes with every group.
-      if (source === "own") return;
-      if (source === undefined && this.#writer.isStarted && ++this.#postponedPolls < MAX_POSTPONED_POLLS) {
-        // A pending group will report the source; otherwise a ping does. Polling does not wait long for either.
-        if (!this.#writer.isBusy) void this.#confirmExternalWrites(version);
-        return;
-      }
-      this.#checkWatched(version);
-    } catch {
-      this.#hintAll();
-    }
-  }
-
-  /** The watchers read the store themselves, and get the error then. */
-  #hintAll(): void {
-    for (const sessionId of this.#feed.watched) this.#feed.hint(sessionId);
-  }
-
-  /** Asks the writer thread whether the new version includes writes of other processes. */
-  async #confirmExternalWrites(version: number): Promise<void> {
-    try {
-      await this.#write({ do: "ping" });
-    } catch {
-      // If this keeps failing, the watched sessions are checked without the answer.
-      return;
-    }
-    if (this.#closed) return;
-    this.#postponedPolls = 0;
-    const source = this.#writer.takeWriteSource();
-    this.#version = version;
-    try {
-      if (source === "external") this.#checkWatched(version);
-    } catch {
-      this.#hintAll();
-    }
-  }
-
-  #checkWatched(version: number): void {
-    const began = performance.now();
-    this.#postponedPolls = 0;
-    this.#version = version;
-    for (const sessionId of this.#feed.watched) {
-      const mark = this.#reader.readMark(sessionId);
-      const seen = this.#marks.get(sessionId);
-      if (seen !== undefined && seen === mark) continue;
-      this.#marks.set(sessionId, mark);
-      // The session may have been recreated, so records in memory may belong to the old one.
-      if (seen === undefined || keyOf(seen) !== keyOf(mark)) this.#feed.forget(sessionId);
-      else this.#feed.hint(sessionId);
-    }
-    const now = performance.now();
-    this.#nextCheckAt = now + (now - began) * IDLE_FACTOR;
   }
 
   async getRun(sessionId: string, runId: string): Promise<RunInfo | undefined> {
@@ -453,7 +384,8 @@ class SqliteLog implements Log {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#pollTimer);
+    this.#poller.stop();
+    this.#feed.close();
     await Promise.all([this.#writer.close(), this.#searches.close()]);
     this.#reader.close();
   }
@@ -478,11 +410,6 @@ class SqliteLog implements Log {
     if (this.#closed) throw new LoomError("store_closed", "The log is closed");
     return this.#reader;
   }
-}
-
-/** A mark starts with the key of its session. */
-function keyOf(mark: string | undefined): string | undefined {
-  return mark?.slice(0, mark.indexOf(":"));
 }
 
 export type { SqliteLog };

@@ -22,6 +22,7 @@ import {
   sessionExists,
   unknownSession,
 } from "../rules.ts";
+import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { type Head, Heads } from "./heads.ts";
 import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
@@ -56,11 +57,11 @@ export class SqliteStore {
   readonly #heads: Heads;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
+  readonly #journal: CommitJournal;
   readonly #sql: Statements<typeof STATEMENTS>;
-  #hasExternalWrites = false;
 
-  /** `maxRecentRows`: see `SqliteLogOptions`. */
-  constructor(db: DatabaseSync, maxRecentRows: number) {
+  /** `maxRecentRows`: see `SqliteLogOptions`; `writer`: see `CommitJournal`. */
+  constructor(db: DatabaseSync, maxRecentRows: number, writer: number) {
     this.#db = db;
     this.#records = new Records(db);
     this.#sessions = new SessionRows(db);
@@ -76,24 +77,18 @@ export class SqliteStore {
       searchIndex: this.#searchIndex,
     });
     this.#compactor = new Compactor(db, maxRecentRows);
+    this.#journal = new CommitJournal(db, writer);
     this.#sql = prepareAll(db, STATEMENTS);
   }
 
   begin(): void {
     this.#sql.begin.run();
-    if (!this.#heads.refresh()) return;
-    this.#compactor.forget();
-    this.#hasExternalWrites = true;
-  }
-
-  /** Returns whether other connections have written since the last call. */
-  takeExternalWrites(): boolean {
-    const hadExternalWrites = this.#hasExternalWrites;
-    this.#hasExternalWrites = false;
-    return hadExternalWrites;
+    if (this.#heads.refresh()) this.#compactor.forget();
+    this.#journal.begin();
   }
 
   commit(): void {
+    this.#journal.write();
     this.#sql.commit.run();
   }
 
@@ -117,13 +112,19 @@ export class SqliteStore {
 
   /** Applies one operation and returns its value. Throws a LoomError, without changes, if the operation is rejected. */
   apply(operation: StoreOperation): unknown {
+    const value = this.#apply(operation);
+    // Watchers read nothing that these operations change.
+    if ("sessionId" in operation && operation.do !== "renew" && operation.do !== "rename")
+      this.#journal.note(this.#heads.find(operation.sessionId)?.key ?? operation.sessionId);
+    return value;
+  }
+
+  #apply(operation: StoreOperation): unknown {
     switch (operation.do) {
       case "append":
         return this.#append(operation);
       case "create":
         this.#create(operation);
-        return undefined;
-      case "ping":
         return undefined;
       case "rename":
         this.#rename(operation);
@@ -145,6 +146,8 @@ export class SqliteStore {
       case "drop-commands":
         return this.#pruner.dropCommands(operation);
       case "sweep":
+        // It also returns free pages to the file system.
+        this.#journal.noteUncounted();
         // The compactor must not write the deleted rows again from memory.
         this.#compactor.forget();
         return this.#pruner.sweep();

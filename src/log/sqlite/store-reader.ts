@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
-import { prepareAll, readPragma, type Statements } from "../../sqlite/database.ts";
+import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertFile } from "../../sqlite/file-identity.ts";
 import {
   assertOwner,
@@ -34,6 +34,7 @@ import type {
 import { Page } from "../page.ts";
 import { matchRecord } from "../conversation-text.ts";
 import { findSnippet, type SearchPhrase, readQuery } from "../search-text.ts";
+import { CommitJournalReader, type ExternalChanges } from "./commit-journal.ts";
 import { openReader, type StoreConnectionOptions } from "./connection.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
@@ -44,14 +45,10 @@ import { type StoredSession, SessionRows } from "./session-rows.ts";
 const STATEMENTS = {
   begin: "BEGIN",
   end: "COMMIT",
+  version: "PRAGMA data_version",
   unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ? AND key IN
     (SELECT session FROM runs WHERE last_id IS NULL UNION SELECT session FROM commands WHERE outcome IS NULL)
     ORDER BY key`,
-  mark: `SELECT key || ':' || first_id || ':' || epoch || ':' ||
-    coalesce((SELECT max(id) FROM recent WHERE session = key),
-      (SELECT last_id FROM extents WHERE session = key), 0) || ':' ||
-    (SELECT count(*) || ':' || coalesce(max(seq), 0) FROM commands WHERE session = key AND outcome IS NULL) AS mark
-    FROM sessions WHERE session_id = ?`,
 } as const;
 
 const MAX_ID = Number.MAX_SAFE_INTEGER;
@@ -74,6 +71,7 @@ interface ReaderConnection {
   readonly landmarks: LandmarkRows;
   readonly commands: CommandRows;
   readonly searchIndex: SearchIndex;
+  readonly journal: CommitJournalReader;
 }
 
 export class StoreReader {
@@ -83,6 +81,7 @@ export class StoreReader {
   readonly #limits: LogLimits;
   readonly #now: () => number;
   #open: ReaderConnection | undefined;
+  #connections = 0;
 
   /** `file` identifies the store file that was opened, see `assertFile`. */
   constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
@@ -123,7 +122,9 @@ export class StoreReader {
       landmarks: new LandmarkRows(db),
       commands: new CommandRows(db),
       searchIndex: new SearchIndex(db),
+      journal: new CommitJournalReader(db),
     };
+    this.#connections++;
     return this.#open;
   }
 
@@ -139,12 +140,23 @@ export class StoreReader {
 
   /** Changes when another connection has written. */
   readVersion(): number {
-    return this.#read(({ db }) => readPragma(db, "data_version"));
+    try {
+      return this.#versionOf(this.#connect());
+    } catch (error) {
+      this.close();
+      throw asStoreError(error, this.#path);
+    }
   }
 
-  /** Returns a mark that changes with anything a watcher of the session needs to know. */
-  readMark(sessionId: string): string | undefined {
-    return this.#read(({ sql }) => sql.mark.get(sessionId)?.["mark"] as string | undefined);
+  /** Reads the changes by other processes, and the version that includes them; see `CommitJournalReader`. */
+  readExternalChanges(after: number | undefined, writer: number): ExternalChanges & { readonly version: number } {
+    // In this order: the first query starts the snapshot.
+    return this.#read((open) => ({ ...open.journal.read(after, writer), version: this.#versionOf(open) }));
+  }
+
+  /** The number of a new connection may be that of the last one, so connections are counted too. */
+  #versionOf({ sql }: ReaderConnection): number {
+    return this.#connections * 2 ** 32 + Number(sql.version.get()?.["data_version"]);
   }
 
   findSession(sessionId: string): SessionInfo | undefined {

@@ -1,6 +1,6 @@
 /** The range of records that belong to one run: its first record, and its last one when the run has ended. */
 import type { Log } from "../../log/index.ts";
-import { assertIncarnation, RECHECK_MS } from "../../log/follow-records.ts";
+import { assertIncarnation } from "../../log/follow-records.ts";
 import { LoomError } from "../../protocol/index.ts";
 import { createWakeup } from "../../log/create-wakeup.ts";
 
@@ -50,8 +50,7 @@ export class RunRange {
         wakeup.reset();
         await this.#checkStart(incarnation);
         if (this.#first !== undefined) return;
-        // Hints can be lost, so poll as well.
-        await wakeup.wait(RECHECK_MS);
+        await wakeup.wait();
       }
     } finally {
       unwatch();
