@@ -9,32 +9,38 @@ export interface LeaseKeeperOptions {
   readonly ttlMs: number;
   /** Another writer holds the session now, or the session was deleted. */
   readonly onLost: (error: LoomError) => void;
-  /** Called after each renewal. Use it to check for changes whose hints were lost. */
+  /** Called after each renewal. Use it for periodic checks. */
   readonly onRenewed: () => void;
 }
 
 /** Keeps the interval within the range of timers. Renewals also drive periodic checks, so they must not be rare. */
 const MAX_INTERVAL_MS = 60 * 60 * 1000;
 
+/** Renewals of a process that are due within this time are made together, so that the log writes them together. */
+const TOGETHER_MS = 250;
+
 export class LeaseKeeper {
   readonly #log: Log;
   readonly #options: LeaseKeeperOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #intervalMs: number;
+  #timer: NodeJS.Timeout | undefined;
   #lease: Lease;
   #isRenewing = false;
+  #isNeeded = false;
 
   constructor(log: Log, lease: Lease, options: LeaseKeeperOptions) {
     this.#log = log;
     this.#lease = lease;
     this.#options = options;
-    this.#timer = setInterval(() => void this.#renew(), Math.min(Math.max(1, options.ttlMs / 3), MAX_INTERVAL_MS));
-    this.#timer.unref();
+    this.#intervalMs = Math.min(Math.max(1, options.ttlMs / 3), MAX_INTERVAL_MS);
+    this.#schedule();
   }
 
   /** While `isNeeded` is true, the lease keeps the process alive. */
   keepAlive(isNeeded: boolean): void {
-    if (isNeeded) this.#timer.ref();
-    else this.#timer.unref();
+    this.#isNeeded = isNeeded;
+    if (isNeeded) this.#timer?.ref();
+    else this.#timer?.unref();
   }
 
   get lease(): Lease {
@@ -42,7 +48,20 @@ export class LeaseKeeper {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Schedules the next renewal for a time that other leases share, at most one interval from now. */
+  #schedule(): void {
+    const now = performance.now();
+    const step = Math.min(TOGETHER_MS, this.#intervalMs / 4);
+    const due = Math.floor((now + this.#intervalMs) / step) * step;
+    this.#timer = setTimeout(() => {
+      this.#schedule();
+      void this.#renew();
+    }, due - now);
+    if (!this.#isNeeded) this.#timer.unref();
   }
 
   async #renew(): Promise<void> {

@@ -91,8 +91,9 @@ export class Session implements AsyncDisposable {
       ttlMs: this.#options.ttlMs,
       onLost: (error) => this.#fence(error),
       onRenewed: () => {
-        if (this.#sequencer.failure === undefined) this.#waker.hint();
-        else void this.repair().catch(() => this.#backOff.plan());
+        if (this.#sequencer.failure !== undefined) void this.repair().catch(() => this.#backOff.plan());
+        // Commands that wait can expire; all others are reported by hints.
+        else if (this.#waker.hasFailed || !this.#inbox.isEmpty) this.#waker.hint();
       },
     });
     this.#sequencer = new Sequencer({

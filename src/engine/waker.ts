@@ -8,9 +8,10 @@ export class Waker {
   #timer: NodeJS.Timeout | undefined;
   #isWaiting = false;
   #isStopped = false;
+  #hasFailed = false;
   #lastTime = 0;
 
-  /** `task` must call `begin` when it starts its check. Its rejections are ignored. */
+  /** `task` must call `begin` when it starts its check. After a rejection `hasFailed` is true. */
   constructor(pauseMs: number, task: () => Promise<void>) {
     this.#pauseMs = pauseMs;
     this.#task = task;
@@ -34,10 +35,19 @@ export class Waker {
   wake(): void {
     if (this.#isStopped || this.#isWaiting) return;
     this.#isWaiting = true;
+    const finish = (hasFailed: boolean): void => {
+      this.#isWaiting = false;
+      this.#hasFailed = hasFailed;
+    };
     void this.#task().then(
-      () => (this.#isWaiting = false),
-      () => (this.#isWaiting = false),
+      () => finish(false),
+      () => finish(true),
     );
+  }
+
+  /** Whether the last run of the task failed, so that it must be repeated. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Marks the start of a check: later hints need another one. */

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { createLog } from "./sender.contract.ts";
+import { openSession } from "./session.ts";
+
+test("held sessions without work make no log calls except renewals, which are made together", async () => {
+  const [ttlMs, count] = [600, 40];
+  const calls: { readonly name: string; readonly at: number }[] = [];
+  const log = new Proxy(await createLog(), {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== "function") return value;
+      return (...given: readonly unknown[]): unknown => {
+        calls.push({ name: String(name), at: performance.now() });
+        return Reflect.apply(value, target, given);
+      };
+    },
+  });
+  const sessions = [];
+  for (let i = 0; i < count; i++) {
+    sessions.push(await openSession(log, `s${i}`, { ttlMs, inboxMs: 1 }));
+    await new Promise((resolve) => setTimeout(resolve, 3));
+  }
+  calls.length = 0;
+  await new Promise((resolve) => setTimeout(resolve, ttlMs));
+  expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(["renew"]));
+  // Each session is renewed three times per lease; a pause separates the renewals that are made together.
+  const times = calls.map(({ at }) => at);
+  const together = times.filter((at, index) => index === 0 || at - (times[index - 1] ?? 0) > 5).length;
+  expect(calls.length).toBeGreaterThanOrEqual(count * 2);
+  expect(together).toBeLessThanOrEqual(count / 2);
+  await Promise.all(sessions.map((session) => session.close()));
+});
