@@ -23,6 +23,8 @@ export interface HeldSessionsOptions {
   readonly maxOpening: number;
   /** How long an idle session is kept, in milliseconds. */
   readonly lingerMs: number;
+  /** Maximum sessions whose failed attempts are remembered; beyond it, the oldest are forgotten. Default: 10,000. */
+  readonly maxTracked?: number;
   /** Called the first time a session cannot be opened. */
   readonly onError: (error: unknown) => void;
 }
@@ -34,6 +36,11 @@ interface HeldSessionState {
   /** Requested again while it was opening or closing. */
   isRequestedAgain: boolean;
   isClosing: boolean;
+}
+
+interface HeldRetry {
+  readonly timer: NodeJS.Timeout;
+  readonly tries: number;
 }
 
 interface OpenFailure {
@@ -58,8 +65,8 @@ export class HeldSessions {
   /** Idle sessions and when they became idle, the longest idle first. */
   readonly #idle = new Map<string, number>();
   /** Sessions held by other processes, to be retried soon. */
-  readonly #retries = new Map<string, { readonly timer: NodeJS.Timeout | undefined; readonly tries: number }>();
-  readonly #failures = new BoundedMap<OpenFailure>(MAX_TRACKED_SESSIONS);
+  readonly #retries: BoundedMap<HeldRetry>;
+  readonly #failures: BoundedMap<OpenFailure>;
   /** Callers of `whenOpened`, with the sessions they wait for. */
   readonly #openWaiters = new Set<{ readonly left: Set<string>; readonly resolve: () => void }>();
   #opening = 0;
@@ -67,7 +74,11 @@ export class HeldSessions {
   #isClosed = false;
 
   constructor(options: HeldSessionsOptions) {
+    const { maxTracked = MAX_TRACKED_SESSIONS } = options;
     this.#options = options;
+    // Orphan sweeps find the forgotten sessions.
+    this.#retries = new BoundedMap(maxTracked, ({ timer }) => clearTimeout(timer));
+    this.#failures = new BoundedMap(maxTracked);
   }
 
   get size(): number {
@@ -78,6 +89,11 @@ export class HeldSessions {
     let count = 0;
     for (const { session } of this.#held.values()) if (session?.liveRun !== undefined) count++;
     return count;
+  }
+
+  /** The number of sessions whose failed attempts are remembered. */
+  get trackedSize(): number {
+    return this.#retries.size + this.#failures.size;
   }
 
   /** No more sessions can be queued for now. */
@@ -97,18 +113,22 @@ export class HeldSessions {
     );
   }
 
-  /** Opens the session, as far as the limits allow. A session that is open executes its commands anyway. */
-  request(sessionId: string): void {
-    if (this.#isClosed) return;
+  /**
+   * Opens the session, as far as the limits allow. A session that is open executes its commands anyway. Returns whether
+   * it will be opened.
+   */
+  request(sessionId: string): boolean {
+    if (this.#isClosed) return false;
     const held = this.#held.get(sessionId);
     if (held !== undefined) {
       held.isRequestedAgain = true;
       if (this.#idle.delete(sessionId)) this.#onIdle(sessionId);
-      return;
+      return false;
     }
-    if (this.isFull || performance.now() < (this.#failures.get(sessionId)?.notBefore ?? 0)) return;
+    if (this.isFull || performance.now() < (this.#failures.get(sessionId)?.notBefore ?? 0)) return false;
     this.#waiting.add(sessionId);
     this.#openWaiting();
+    return true;
   }
 
   /** Resolves when all sessions requested so far have been opened, as far as the limits allow. */
@@ -163,7 +183,7 @@ export class HeldSessions {
       const session = await openSession(log, sessionId, { ...options, create: false, onIdle });
       held.session = session;
       held.isRequestedAgain = false;
-      this.#clearFailure(sessionId);
+      this.#forget(sessionId);
       void session.closed.then(({ reason }) => {
         this.#drop(held);
         // Another process took the session over, or it was recreated; messages may still be pending.
@@ -171,11 +191,11 @@ export class HeldSessions {
       });
     } catch (error) {
       if (isLoomError(error, "lease_held", "fenced")) await this.#deferToHolder(held);
-      // The session was deleted in the meantime.
-      else if (isLoomError(error, "unknown_session")) this.#drop(held);
       else {
         this.#drop(held);
-        this.#recordFailure(sessionId, error);
+        // The session was deleted in the meantime.
+        if (isLoomError(error, "unknown_session")) this.#forget(sessionId);
+        else this.#recordFailure(sessionId, error);
       }
     } finally {
       this.#opening--;
@@ -210,8 +230,11 @@ export class HeldSessions {
     this.#retries.delete(sessionId);
     // A session that was requested again may have commands that were not pending above.
     const isDone = !(isPending || held.isRequestedAgain) || tries >= MAX_HELD_RETRIES;
-    if (isDone || this.#isClosed || this.#retries.size >= MAX_TRACKED_SESSIONS) return;
-    const timer = setTimeout(() => this.request(sessionId), HELD_RETRY_MS * 2 ** tries);
+    if (isDone || this.#isClosed) return;
+    const retry = (): void => {
+      if (!this.request(sessionId)) this.#retries.delete(sessionId);
+    };
+    const timer = setTimeout(retry, HELD_RETRY_MS * 2 ** tries);
     timer.unref();
     this.#retries.set(sessionId, { timer, tries: tries + 1 });
   }
@@ -223,7 +246,8 @@ export class HeldSessions {
     if (tries === 0) this.#options.onError(error);
   }
 
-  #clearFailure(sessionId: string): void {
+  /** Forgets failed attempts: the session was opened or deleted. */
+  #forget(sessionId: string): void {
     this.#failures.delete(sessionId);
     clearTimeout(this.#retries.get(sessionId)?.timer);
     this.#retries.delete(sessionId);

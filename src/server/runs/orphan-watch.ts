@@ -1,14 +1,15 @@
 /**
  * Sweeps the log for orphaned sessions: sessions with pending messages or dead runs that no process holds. A killed
  * process sends no signal, and a process without agents leaves its messages in the log. Found sessions are passed to
- * the handler.
+ * the handler. A sweep that stops because the handler is full is continued by the next one, so that every orphan is
+ * found however many there are.
  */
 import type { Log } from "../../log/index.ts";
 import { isLoomError } from "../../protocol/index.ts";
 
 export interface OrphanHandler {
   readonly isFull: boolean;
-  request(sessionId: string): void;
+  request(sessionId: string): unknown;
   whenOpened(): Promise<void>;
 }
 
@@ -28,6 +29,8 @@ export class OrphanWatch {
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isFailing = false;
+  /** Where the last sweep stopped; undefined if it reached the end. */
+  #after: string | undefined;
 
   constructor(log: Log, taker: OrphanHandler, options: OrphanWatchOptions) {
     this.#log = log;
@@ -69,11 +72,16 @@ export class OrphanWatch {
   }
 
   async #sweep(): Promise<void> {
-    for (let after: string | undefined; !this.#isStopped && !this.#handler.isFull;) {
-      const page = await this.#list(after);
-      for (const sessionId of page) this.#handler.request(sessionId);
-      if (page.length < PAGE_SIZE) return;
-      after = page.at(-1);
+    while (!this.#isStopped && !this.#handler.isFull) {
+      const page = await this.#list(this.#after);
+      for (const sessionId of page) {
+        if (this.#handler.isFull) return;
+        this.#handler.request(sessionId);
+        this.#after = sessionId;
+      }
+      if (page.length >= PAGE_SIZE) continue;
+      this.#after = undefined;
+      return;
     }
   }
 
@@ -81,7 +89,7 @@ export class OrphanWatch {
     try {
       return await this.#log.listOrphans({ limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) });
     } catch (error) {
-      // The last session of the page was deleted in the meantime; the next sweep finds the rest.
+      // The last session of the page was deleted in the meantime; the next sweep starts over.
       if (after !== undefined && isLoomError(error, "cursor_invalid")) return [];
       throw error;
     }
