@@ -46,6 +46,13 @@ export class Feed {
     return this.#feeds.size;
   }
 
+  /** Size of all pages in memory, in characters. */
+  get bytes(): number {
+    let bytes = 0;
+    for (const feed of this.#feeds.values()) bytes += feed.bytes;
+    return bytes;
+  }
+
   watch(sessionId: string, listener: () => void, options: WatchSessionOptions = {}): () => void {
     const { commandsOnly = false, hintsOnly = commandsOnly } = options;
     let feed = this.#feeds.get(sessionId);

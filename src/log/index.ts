@@ -22,6 +22,7 @@ export {
   type SearchSessionsOptions,
   type SessionInfo,
 } from "./log.ts";
+export type { LogMonitor, LogSizes, StoreMeter } from "./log-monitor.ts";
 export { MemoryLog, type MemoryLogOptions } from "./memory-log.ts";
 export type { Page } from "./page.ts";
 export { openSqliteLog } from "./open-sqlite-log.ts";

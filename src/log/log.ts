@@ -10,6 +10,7 @@
  * - Expected failures are LoomErrors; after one, nothing has changed.
  */
 import type { ErrorCode, JsonObject, StampedRecord } from "../protocol/index.ts";
+import type { LogMonitor } from "./log-monitor.ts";
 import type { Page } from "./page.ts";
 
 /** A record and its stored text: its frame in the `loom` dialect, extended form. */
@@ -327,6 +328,8 @@ export const MAX_NAME_LENGTH = 256;
 /** Stores sessions. `MemoryLog` and `openSqliteLog` implement it. */
 export interface Log {
   readonly limits: LogLimits;
+  /** Reports whether the log can be written. Absent if the log cannot fail. */
+  readonly monitor?: LogMonitor;
 
   /** Creates the session unless it exists, and returns it. */
   createSession(sessionId: string, options?: CreateOptions): Promise<SessionInfo>;

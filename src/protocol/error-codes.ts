@@ -78,6 +78,7 @@ export const ERROR_CODES = {
   store_newer: "system",
   store_older: "system",
   store_closed: "system",
+  writer_failed: "system",
   import_invalid: "validation",
   // Receiving: reasons in a stream's status
   stream_cut: "system",

@@ -1,11 +1,13 @@
 /**
  * The thread of a `GroupWriter`. It applies a group of operations in one transaction, syncs once, and then answers, so
- * that its results are durable. If the disk fails, the whole group fails and the database is opened again.
+ * that its results are durable. If the disk fails, the whole group fails and the database is opened again. If the
+ * write-ahead log was deleted, no group is stored any more.
  */
 import { parentPort } from "node:worker_threads";
-import { LoomError, toPlainError } from "../protocol/loom-error.ts";
+import { LoomError, type PlainError, toPlainError } from "../protocol/loom-error.ts";
 import { asStoreError } from "./as-store-error.ts";
 import { assertFile } from "./file-identity.ts";
+import { assertWalPresent, createWalCheck, isWalLost } from "./write-ahead-log.ts";
 import type { GroupResult, OperationResult } from "./group-writer.ts";
 
 /** Applies operations to an open database. */
@@ -17,6 +19,8 @@ interface GroupStore<Operation> {
   rollback(): void;
   /** Maintenance in its own transaction, after a group was answered. */
   compact(): void;
+  /** Copies all commits from the write-ahead log to the database file, and syncs it. */
+  checkpoint(): void;
   close(): void;
 }
 
@@ -32,10 +36,15 @@ interface ServeGroupsOptions<Operation> {
 /** Answers the groups that the writer sends, until it sends `close`. Call it in the thread. */
 export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroupsOptions<Operation>): void {
   let current: GroupStore<Operation> | undefined;
+  /** Checks the write-ahead log that `current` has open. */
+  let assertWal: (() => void) | undefined;
+  let failure: PlainError | undefined;
 
   parentPort?.on("message", (request: unknown) => {
     if (request !== "close") {
-      parentPort?.postMessage(applyAll(unpack(request)));
+      failure = undefined;
+      const results = applyAll(unpack(request));
+      parentPort?.postMessage({ results, failure } satisfies GroupResult);
       compact();
       return;
     }
@@ -45,38 +54,63 @@ export function serveGroups<Operation>({ path, file, open, unpack }: ServeGroups
 
   function connect(): GroupStore<Operation> {
     assertFile(path, file);
-    return (current ??= open());
+    assertWal?.();
+    if (current !== undefined) return current;
+    // A new connection would create a new log beside the index of the deleted one.
+    assertWalPresent(path, "store");
+    return (current = open());
   }
 
   function close(): void {
     const store = current;
     current = undefined;
+    assertWal = undefined;
     store?.close();
   }
 
-  function applyAll(operations: readonly Operation[]): GroupResult {
+  function applyAll(operations: readonly Operation[]): GroupResult["results"] {
     try {
       const store = connect();
       try {
         store.begin();
+        assertWal ??= createWalCheck(path);
         const results = operations.map((operation) => applyOne(store, operation));
         store.commit();
+        // Checked before the answer: what is only in a deleted log is not durable.
+        assertWal();
         return results.every((result) => result === null) ? null : results;
       } catch (error) {
         store.rollback();
         throw error;
       }
     } catch (error) {
-      try {
-        close();
-      } catch {
-        // The connection is no longer used.
+      if (isWalLost(error)) {
+        saveCommits();
+      } else {
+        try {
+          close();
+        } catch {
+          // The connection is no longer used.
+        }
       }
       // Damage concerns one operation and an invalid argument one caller, so the operations are applied one by one.
       const isOfOneOperation = error instanceof LoomError ? error.code === "store_corrupt" : !isSqliteError(error);
       if (isOfOneOperation && operations.length > 1) return operations.flatMap((operation) => applyAll([operation]));
-      const failure = { error: toPlainError(asStoreError(error, path)) };
-      return operations.map(() => failure);
+      failure = toPlainError(asStoreError(error, path));
+      const result = { error: failure };
+      return operations.map(() => result);
+    }
+  }
+
+  /**
+   * Copies the commits of a deleted write-ahead log to the database file while the connection still has them. The
+   * connection stays open, so that `assertWal` fails until the process ends.
+   */
+  function saveCommits(): void {
+    try {
+      current?.checkpoint();
+    } catch {
+      // The next group tries again.
     }
   }
 

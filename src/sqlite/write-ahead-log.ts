@@ -5,6 +5,9 @@
 import { chmodSync, closeSync, fdatasyncSync, openSync, statSync } from "node:fs";
 import { LoomError } from "../protocol/loom-error.ts";
 import { isWritable } from "./as-store-error.ts";
+import { identifyFile } from "./file-identity.ts";
+
+const LOST_WAL = "The write-ahead log of the store was deleted or replaced";
 
 /**
  * Throws `store_corrupt` if the write-ahead log was deleted. After a crash, the latest commits are only in the log, and
@@ -35,6 +38,27 @@ export function assertNoStrayWal(path: string, name: string): void {
     `The file of the ${name} is missing, but its write-ahead log exists: restore ${path}, or delete ${path}-wal`,
     { path },
   );
+}
+
+/**
+ * Returns a function that throws `store_failed` once the write-ahead log is not the file that it is now. Call it while a
+ * connection has the log open: SQLite then keeps the file, so that only others can have deleted or replaced it.
+ */
+export function createWalCheck(path: string): () => void {
+  const log = identifyFile(`${path}-wal`);
+  return () => {
+    if (log !== undefined && identifyFile(`${path}-wal`) === log) return;
+    throw new LoomError(
+      "store_failed",
+      `${LOST_WAL}: ${path}-wal; stop every process that uses the store, then start again`,
+      { path },
+    );
+  };
+}
+
+/** Whether `createWalCheck` found that the write-ahead log is not the one that was opened. */
+export function isWalLost(error: unknown): boolean {
+  return error instanceof LoomError && error.code === "store_failed" && error.message.startsWith(LOST_WAL);
 }
 
 /**

@@ -38,6 +38,8 @@ export type StoreOperation =
       readonly records: { readonly count: number; readonly text: string; readonly changes: IndexChanges } | undefined;
     }
   | { readonly do: "rename"; readonly sessionId: string; readonly title: string }
+  /** Writes a page and a scratch file, to check that changes can be stored. */
+  | { readonly do: "probe" }
   | { readonly do: "delete"; readonly sessionId: string; readonly epoch: number | undefined }
   | {
       readonly do: "acquire";
@@ -106,6 +108,14 @@ export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
 export function lengthOf(operation: StoreOperation): number {
   if (operation.do === "append") return operation.text.length;
   return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
+}
+
+/** Operations with another result, or an error, if they were already stored. */
+const UNREPEATABLE: ReadonlySet<StoreOperation["do"]> = new Set(["acquire", "create", "delete"]);
+
+/** Whether the operation can be applied twice; a repeated append is recognized by its records. */
+export function isRepeatable(operation: StoreOperation): boolean {
+  return !UNREPEATABLE.has(operation.do);
 }
 
 export function packGroup(operations: readonly StoreOperation[]): Group {

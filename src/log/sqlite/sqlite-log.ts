@@ -13,6 +13,7 @@ import { QueryThread } from "../../sqlite/query-thread.ts";
 import { assertBatch, assertFirstEntries } from "../entry.ts";
 import { Feed } from "../feed.ts";
 import { findIndexChanges, type IndexChanges } from "../index-changes.ts";
+import type { LogMonitor, StoreMeter } from "../log-monitor.ts";
 import {
   type AcquiredLease,
   type AcquireOptions,
@@ -54,8 +55,9 @@ import {
 } from "../rules.ts";
 import { ChangePoller } from "./change-poller.ts";
 import { type StoreConnectionOptions, prepareStore } from "./connection.ts";
-import { lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
+import { isRepeatable, lengthOf, packGroup, type StoreOperation, toNewCommand, type WriterData } from "./operations.ts";
 import type { SearchData, SearchQuery } from "./search-thread.ts";
+import { StoreMonitor } from "./store-monitor.ts";
 import { StoreReader } from "./store-reader.ts";
 import { type CommandRow, describeCommand } from "./run-rows.ts";
 
@@ -87,6 +89,8 @@ export interface SqliteLogOptions {
   readonly searchTimeoutMs?: number;
   /** Maximum number of searches that wait for others. More throw `too_many_searches`. Default: 1,000. */
   readonly maxWaitingSearches?: number;
+  /** Receives the duration of every call. Default: none. */
+  readonly meter?: StoreMeter;
 }
 
 const MAX_CHECK_BYTES = 32 * 1024 * 1024;
@@ -126,6 +130,7 @@ class SqliteLog implements Log {
   readonly #writer: GroupWriter<StoreOperation>;
   readonly #reader: StoreReader;
   readonly #searches: QueryThread;
+  readonly #monitor: StoreMonitor;
   readonly #feed: Feed;
   readonly #poller: ChangePoller;
   /** Epoch and run of each session's last batch that changed an index; that run is indexed. */
@@ -136,19 +141,20 @@ class SqliteLog implements Log {
 
   /** @internal */
   constructor(path: string, file: string, connection: StoreConnectionOptions, options: SqliteLogOptions) {
-    const { limits = {}, now = Date.now, pollMs = 20 } = options;
+    const { limits = {}, now = Date.now, pollMs = 20, meter } = options;
     this.limits = { ...LOG_LIMITS, ...limits };
     this.#now = now;
     // A random number of up to 48 bits, which SQLite and JavaScript both store exactly.
-    const writer = randomInt(2 ** 48 - 1);
-    this.#writer = new GroupWriter({
+    const writerId = randomInt(2 ** 48 - 1);
+    const writer = {
       thread: WRITER_THREAD,
-      data: { path, file, writer, options: connection } satisfies WriterData,
+      data: { path, file, writer: writerId, options: connection } satisfies WriterData,
       maxQueueBytes: connection.maxQueueBytes,
       lengthOf,
       pack: packGroup,
-    });
-    this.#reader = new StoreReader(path, file, connection, this.limits, now);
+      isRepeatable,
+    };
+    this.#reader = new StoreReader(path, file, connection, this.limits, now, meter);
     this.#searches = new QueryThread({
       thread: SEARCH_THREAD,
       data: { path, file, options: connection, limits: this.limits } satisfies SearchData,
@@ -156,7 +162,19 @@ class SqliteLog implements Log {
       maxWaiting: options.maxWaitingSearches ?? MAX_WAITING_SEARCHES,
     });
     this.#feed = new Feed(this.limits.maxFeedBytes, this.limits);
-    this.#poller = new ChangePoller({ reader: this.#reader, feed: this.#feed, writer, pollMs });
+    this.#poller = new ChangePoller({ reader: this.#reader, feed: this.#feed, writer: writerId, pollMs });
+    this.#writer = new GroupWriter({ ...writer, onFailure: (error) => this.#monitor.setFailure(error) });
+    this.#monitor = new StoreMonitor({
+      path,
+      reader: this.#reader,
+      writer: this.#writer,
+      countFeedBytes: () => this.#feed.bytes,
+      meter,
+    });
+  }
+
+  get monitor(): LogMonitor {
+    return this.#monitor;
   }
 
   async createSession(sessionId: string, options: CreateOptions = {}): Promise<SessionInfo> {
@@ -386,12 +404,13 @@ class SqliteLog implements Log {
     this.#closed = true;
     this.#poller.stop();
     this.#feed.close();
+    this.#monitor.close();
     await Promise.all([this.#writer.close(), this.#searches.close()]);
     this.#reader.close();
   }
 
   #write<T>(operation: StoreOperation): Promise<T> {
-    return this.#writer.write<T>(operation);
+    return this.#monitor.write<T>(operation);
   }
 
   /** Deletes rows that can no longer be read. If it fails, the next sweep continues. */

@@ -26,6 +26,7 @@ import { CommitJournal } from "./commit-journal.ts";
 import { Compactor } from "./compact.ts";
 import { type Head, Heads } from "./heads.ts";
 import type { NewCommand, OperationOf, StoreOperation } from "./operations.ts";
+import { probeStore } from "./probe-store.ts";
 import { Pruner } from "./prune.ts";
 import { checksumOf, Records } from "./records.ts";
 import { LandmarkRows } from "./landmark-rows.ts";
@@ -92,6 +93,10 @@ export class SqliteStore {
     this.#sql.commit.run();
   }
 
+  checkpoint(): void {
+    this.#db.exec("PRAGMA wal_checkpoint(FULL)");
+  }
+
   /** Compacts `recent` if necessary, in its own transaction after the group is answered. */
   compact(): void {
     if (!this.#compactor.isDue()) return;
@@ -125,6 +130,9 @@ export class SqliteStore {
         return this.#append(operation);
       case "create":
         this.#create(operation);
+        return undefined;
+      case "probe":
+        probeStore(this.#db);
         return undefined;
       case "rename":
         this.#rename(operation);

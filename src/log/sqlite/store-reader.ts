@@ -7,6 +7,8 @@ import { LoomError } from "../../protocol/loom-error.ts";
 import { asStoreError } from "../../sqlite/as-store-error.ts";
 import { prepareAll, type Statements } from "../../sqlite/database.ts";
 import { assertFile } from "../../sqlite/file-identity.ts";
+import { assertWalPresent, createWalCheck } from "../../sqlite/write-ahead-log.ts";
+import type { StoreMeter } from "../log-monitor.ts";
 import {
   assertOwner,
   assertPosition,
@@ -72,6 +74,7 @@ interface ReaderConnection {
   readonly commands: CommandRows;
   readonly searchIndex: SearchIndex;
   readonly journal: CommitJournalReader;
+  readonly assertWal: () => void;
 }
 
 export class StoreReader {
@@ -80,20 +83,30 @@ export class StoreReader {
   readonly #options: StoreConnectionOptions;
   readonly #limits: LogLimits;
   readonly #now: () => number;
+  readonly #meter: StoreMeter | undefined;
   #open: ReaderConnection | undefined;
   #connections = 0;
 
   /** `file` identifies the store file that was opened, see `assertFile`. */
-  constructor(path: string, file: string, options: StoreConnectionOptions, limits: LogLimits, now: () => number) {
+  constructor(
+    path: string,
+    file: string,
+    options: StoreConnectionOptions,
+    limits: LogLimits,
+    now: () => number,
+    meter?: StoreMeter,
+  ) {
     this.#path = path;
     this.#file = file;
     this.#options = options;
     this.#limits = limits;
     this.#now = now;
+    this.#meter = meter;
   }
 
   /** Runs `query` in one transaction, so that it sees one snapshot. */
   #read<T>(query: (open: ReaderConnection) => T): T {
+    const began = performance.now();
     try {
       const open = this.#connect();
       open.sql.begin.run();
@@ -106,12 +119,15 @@ export class StoreReader {
       // A LoomError is a result; after any other error the connection may be unusable.
       if (!(error instanceof LoomError)) this.close();
       throw asStoreError(error, this.#path);
+    } finally {
+      this.#meter?.recordStoreCall("read", performance.now() - began);
     }
   }
 
   #connect(): ReaderConnection {
     assertFile(this.#path, this.#file);
     if (this.#open !== undefined) return this.#open;
+    assertWalPresent(this.#path, "store");
     const db = openReader(this.#path, this.#options);
     this.#open = {
       db,
@@ -123,6 +139,8 @@ export class StoreReader {
       commands: new CommandRows(db),
       searchIndex: new SearchIndex(db),
       journal: new CommitJournalReader(db),
+      // Preparing a statement has opened the log.
+      assertWal: createWalCheck(this.#path),
     };
     this.#connections++;
     return this.#open;
@@ -136,6 +154,11 @@ export class StoreReader {
     } catch {
       // The connection is no longer used.
     }
+  }
+
+  /** Throws `store_failed` if the file or its write-ahead log is no longer the one that was opened. */
+  assertFiles(): void {
+    this.#read(({ assertWal }) => assertWal());
   }
 
   /** Changes when another connection has written. */

@@ -46,6 +46,7 @@ const PUBLIC_MESSAGES: { readonly [code in ErrorCode]?: string } = {
   store_newer: "The store was created by a newer version of Loom",
   store_older: "The store was created by an older version of Loom",
   store_closed: "The store is closed",
+  writer_failed: "The store cannot be written until the server restarts",
   mcp_failed: "An MCP server failed",
   missing_key: "The server has no API key for the model's provider",
   listen_failed: "The server cannot listen on its address",
