@@ -1,5 +1,4 @@
 // `loom serve` as a process: start, requests, shutdown and restart.
-import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { writeFileSync } from "node:fs";
@@ -10,50 +9,15 @@ import { serve as serveHere } from "../src/cli/serve/serve.ts";
 import { SERVE } from "../src/cli/serve/serve-command.ts";
 import { createTerminal } from "../src/cli/terminal.ts";
 import type { Agents } from "../src/server/index.ts";
-import { COMMAND, environment, folder, loom } from "./cli-run.ts";
+import { folder, loom } from "./cli-run.ts";
+import { killServers, type ServerProcess, startServe } from "./start-serve.ts";
 
-interface ServerProcess {
-  readonly url: string;
-  readonly process: ChildProcess;
-  readonly ended: Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
-}
-
-const children = new Set<ChildProcess>();
-afterEach(() => {
-  for (const child of children) child.kill("SIGKILL");
-  children.clear();
-});
+afterEach(killServers);
 
 let count = 0;
 const newStore = (): string => join(folder, `serve-${++count}`, "loom.db");
 
-/** Resolves when the server prints its URL. */
-async function serve(store: string, ...args: readonly string[]): Promise<ServerProcess> {
-  const kb = args.includes("--kb") ? [] : ["--kb", "none"];
-  const child = spawn(process.execPath, [COMMAND, "serve", "--port", "0", "--store", store, ...kb, ...args], {
-    cwd: folder,
-    env: environment({ LOOM_PORT: "1", LOOM_OFFLINE_DELAY: "0", LOOM_MODELS: "acme/x,ollama/y" }),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  children.add(child);
-  let out = "";
-  let err = "";
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
-    out += chunk;
-    const url = /^listening on (?<url>\S+)$/m.exec(out)?.groups?.["url"];
-    if (url !== undefined) resolve(url);
-  });
-  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (err += chunk));
-  const ended = new Promise<{ code: number | null; out: string; err: string }>((settle) => {
-    child.on("close", (code) => {
-      children.delete(child);
-      reject(new Error(`the server exited with ${String(code)}: ${err}`));
-      settle({ code, out, err });
-    });
-  });
-  return { url: await promise, process: child, ended };
-}
+const serve = (store: string, ...args: readonly string[]): Promise<ServerProcess> => startServe(store, args);
 
 async function chat(url: string, content: string, more: { readonly [name: string]: string } = {}): Promise<string> {
   const response = await fetch(`${url}/api/chat`, {

@@ -4,7 +4,7 @@
  */
 export { createLoomHandler, type CloseHandlerOptions, type LoomHandler } from "./loom-handler.ts";
 export type { LoomHandlerOptions } from "./handler-options.ts";
-export { type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
+export { type CloseServerOptions, type LoomServer, type LoomServerOptions, startLoomServer } from "./loom-server.ts";
 export type { ServedAgent } from "./runs/run-dispatcher.ts";
 export type { ServedKnowledge } from "./api/server-core.ts";
 export type { ServedAgents } from "./runs/agent-registry.ts";

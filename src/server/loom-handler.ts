@@ -60,6 +60,11 @@ export interface LoomHandler {
    */
   readonly ready: Promise<void>;
   /**
+   * Makes `/readyz` answer 503, so that load balancers stop sending requests; all requests are still answered. Call it
+   * some seconds before `close`.
+   */
+  drain(): void;
+  /**
    * Shuts the handler down: rejects new runs, waits up to `graceMs` for live runs, closes streams and sockets so that
    * clients reconnect and resume, and releases the sessions. It does not close the log or the blob store. Further calls
    * return the same promise.
@@ -99,13 +104,19 @@ export function readHosts(hosts: readonly string[]): Set<string> {
 export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<string> | undefined): LoomHandler {
   const { origins = [], devOrigins = false, notify = warnOfNotice, trustedProxies = [], page, images = true } = options;
   const closing = new AbortController();
-  const state = { isReady: false };
+  const state = { isReady: false, isDraining: false };
   const reporter = new ErrorReporter(options.onError);
   const report = (error: unknown): string => reporter.report(error);
   const { callbacks = [] } = options;
   const callbackObserver = callbacks.length === 0 ? undefined : createCallbackObserver(callbacks, { onError: report });
   const observers = [...(options.observers ?? []), ...(callbackObserver === undefined ? [] : [callbackObserver])];
-  const core = createCore({ ...options, observers }, { closing: closing.signal, report, isReady: () => state.isReady });
+  const core = createCore(
+    { ...options, observers },
+    { closing: closing.signal, report, isReady: () => state.isReady, isDraining: () => state.isDraining },
+  );
+  const unwatchStore = options.log.monitor?.watch((fault) => {
+    if (fault !== undefined) report(fault);
+  });
   const operations = images ? OPERATIONS : OPERATIONS.filter(({ action }) => action !== "images.read");
   const pipeline: RequestPipeline = {
     core,
@@ -135,6 +146,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const close = async ({ graceMs = core.limits.graceMs }: CloseHandlerOptions): Promise<void> => {
     closing.abort();
     clearTimeout(retryTimer);
+    unwatchStore?.();
     // Every step runs even if an earlier one fails, so that no client is left waiting.
     const steps = [
       () => core.runs.close({ graceMs }),
@@ -164,13 +176,16 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
       return true;
     },
     ready,
+    drain() {
+      state.isDraining = true;
+    },
     close: (closeOptions = {}) => (closed ??= close(closeOptions)),
   };
 }
 
 function createCore(
   options: LoomHandlerOptions,
-  lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady">>,
+  lifecycle: Required<Pick<ServerCore, "closing" | "report" | "isReady" | "isDraining">>,
 ): ServerCore {
   const { log, agents, defaultAgent, blobs, authorize, meter, register, onError, debug = false } = options;
   const { observers = [], knowledge, strict } = options;

@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { LoomError } from "../protocol/index.ts";
 import { formatHost, listLoopbackHosts } from "./guard/create-guard.ts";
 import { isLoopback } from "./guard/read-proxies.ts";
@@ -28,6 +29,12 @@ export interface LoomServerOptions extends LoomHandlerOptions {
   readonly allowPublic?: boolean | undefined;
 }
 
+/** Options of `LoomServer.close`. */
+export interface CloseServerOptions extends CloseHandlerOptions {
+  /** Milliseconds in which `/readyz` answers 503 before the shutdown begins. Default: the limit `drainMs`. */
+  readonly drainMs?: number;
+}
+
 /** A listening server. */
 export interface LoomServer {
   /** URL of the server with the base path, without a trailing slash. */
@@ -37,10 +44,11 @@ export interface LoomServer {
   /** Handler that answers its requests. */
   readonly handler: LoomHandler;
   /**
-   * Shuts the server down: stops accepting connections, closes the handler (see `LoomHandler.close`), then ends the
-   * remaining connections after at most the limit `closeMs`. Further calls return the same promise.
+   * Shuts the server down: answers 503 on `/readyz` for `drainMs`, stops accepting connections, closes the handler (see
+   * `LoomHandler.close`), then ends the remaining connections after at most the limit `closeMs`. Further calls return
+   * the same promise.
    */
-  close(options?: CloseHandlerOptions): Promise<void>;
+  close(options?: CloseServerOptions): Promise<void>;
 }
 
 /**
@@ -170,9 +178,12 @@ async function closeServer(
   server: Server,
   sockets: ReadonlySet<Socket>,
   handler: LoomHandler,
-  { closeMs }: ServerLimits,
-  options: CloseHandlerOptions,
+  limits: ServerLimits,
+  { drainMs = limits.drainMs, ...options }: CloseServerOptions,
 ): Promise<void> {
+  const { closeMs } = limits;
+  handler.drain();
+  if (drainMs > 0) await pause(drainMs);
   const { promise: ended, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   await handler.close(options);

@@ -59,6 +59,8 @@ const HINTS: { readonly [code: string]: string } = {
   mcp_failed: "choose another file with `--mcp` or LOOM_MCP",
 };
 
+const WRITER_FAILED_EXIT_CODE = 1;
+
 async function serve(values: Settings, terminal: Terminal): Promise<number> {
   const store = values.store ?? findStore(process.env);
   // Checked before anything else is opened.
@@ -112,11 +114,24 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   });
   stack.defer(() => server.close());
   stack.use(startRetention(log, values, logger));
+  const { promise: writerFailed, resolve: failWriter } = Promise.withResolvers<"writer_failed">();
+  const unwatch = log.monitor.watch((fault) => {
+    if (fault === undefined) logger.info({}, "the store can be written again");
+    if (isLoomError(fault, "writer_failed")) failWriter("writer_failed");
+  });
+  stack.defer(unwatch);
   await terminal.write(
     describeServer({ url: server.url, store, model: values.model, requiresAuth: auth.options !== undefined }, terminal),
   );
-  await signal.first;
-  await server.close();
+  const reason = await Promise.race([signal.first, writerFailed]);
+  if (reason === "writer_failed") {
+    logger.error({}, "stopping, because the store can no longer be written");
+    await server.close({ graceMs: 0, drainMs: 0 });
+    return WRITER_FAILED_EXIT_CODE;
+  }
+  // A developer who presses Ctrl-C has no load balancer to wait for.
+  const isInteractive = reason === "SIGINT" && terminal.stdin.isTTY;
+  await server.close(isInteractive ? { drainMs: 0 } : {});
   return 0;
 }
 

@@ -85,6 +85,7 @@ function defineOptional<T>(
 export const LIMIT_SETTINGS = {
   heartbeat: "heartbeatMs",
   ping: "pingMs",
+  drain: "drainMs",
   grace: "graceMs",
   "command-timeout": "commandTimeoutMs",
   "max-body": "maxBodyBytes",
@@ -310,6 +311,12 @@ export const SETTINGS = {
 
   heartbeat: limit("heartbeat", durationOrNone, "interval between heartbeats on idle streams"),
   ping: limit("ping", durationOrNone, "interval between WebSocket pings"),
+  drain: define(
+    LIMITS,
+    durationOrNone,
+    3000,
+    "time in which /readyz answers 503 and all requests still work, before the server stops; Ctrl-C in a terminal skips it",
+  ),
   grace: limit("grace", durationOrNone, "time for live runs to finish when the server stops"),
   "command-timeout": limit(
     "command-timeout",

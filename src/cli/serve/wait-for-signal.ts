@@ -1,11 +1,11 @@
-/** Waits for SIGINT or SIGTERM. The first signal is reported; the second ends the process immediately. */
+/** Waits for SIGINT, SIGTERM or SIGHUP. The first signal is reported; the second ends the process immediately. */
 export interface SignalWait extends Disposable {
   readonly first: Promise<NodeJS.Signals>;
   /** The first signal has arrived. */
   readonly isStopping: boolean;
 }
 
-const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM"];
+const SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const SECOND_SIGNAL_EXIT_CODE = 130;
 
 export function waitForSignal(onFirst: () => void): SignalWait {

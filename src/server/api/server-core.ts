@@ -34,6 +34,8 @@ export interface ServerCore {
   readonly version: string;
   /** False until the first search for abandoned runs has finished. Absent if the server does not search. */
   readonly isReady?: () => boolean;
+  /** True while the server still answers requests before it shuts down. Absent if the server does not drain. */
+  readonly isDraining?: () => boolean;
   /** Aborted when the server begins to shut down. */
   readonly closing: AbortSignal;
   /** Passes an error to the operator and returns the ID that clients receive instead of its text. */

@@ -3,6 +3,7 @@ import { DIALECT_NAMES } from "../../dialects/index.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { Health, Readiness, Version } from "../api/shapes.generated.ts";
 import type { ServerCore } from "../api/server-core.ts";
+import { toPublicError } from "../guard/to-public-error.ts";
 
 /** A store that does not respond in this time counts as unavailable. */
 const STORE_TIMEOUT_MS = 2_000;
@@ -28,7 +29,7 @@ export const checkReadiness = defineOperation({
   tag: "server",
   summary: "Check that the server is ready for requests",
   description:
-    "The server is ready when it has searched for abandoned runs and can read its store, until it begins to shut down.",
+    "The server is ready when it has searched for abandoned runs and can read and write its store, until it begins to shut down. To check the store, it writes a small change at most once per second.",
   action: "public",
   responses: {
     200: { description: "Ready", shape: "Readiness" },
@@ -58,7 +59,7 @@ export const getVersion = defineOperation({
 
 async function findReasons(core: ServerCore): Promise<readonly string[]> {
   const reasons: string[] = [];
-  if (core.closing.aborted) reasons.push("the server is shutting down");
+  if (core.closing.aborted || core.isDraining?.() === true) reasons.push("the server is shutting down");
   if (core.isReady?.() === false) reasons.push("searching for abandoned runs");
   const fault = await findStoreFault(core);
   if (fault !== undefined) reasons.push(fault);
@@ -66,6 +67,11 @@ async function findReasons(core: ServerCore): Promise<readonly string[]> {
 }
 
 async function findStoreFault({ log, report }: ServerCore): Promise<string | undefined> {
+  const fault = await log.monitor?.check();
+  if (fault !== undefined) {
+    const { message, errorId = "" } = toPublicError(report, fault);
+    return `${message.charAt(0).toLowerCase()}${message.slice(1)} (error ${errorId})`;
+  }
   const { promise: late, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(
     () => resolve(`the store did not respond within ${STORE_TIMEOUT_MS} ms`),

@@ -74,6 +74,11 @@ export interface ServerLimits extends StreamLimits {
   readonly pingMs: number;
   /** Time to wait for the outcome of a command before the server answers that it is pending. Default: 10 s. */
   readonly commandTimeoutMs: number;
+  /**
+   * Time in which `/readyz` answers 503 and everything else works, before the server shuts down. Only `startLoomServer`.
+   * Default: 0; `loom serve`: 3 s.
+   */
+  readonly drainMs: number;
   /** Time that live runs have to finish when the server shuts down. Default: 10 s. */
   readonly graceMs: number;
   /**
@@ -129,6 +134,7 @@ export const SERVER_LIMITS: ServerLimits = {
   heartbeatMs: 15_000,
   pingMs: 25_000,
   commandTimeoutMs: 10_000,
+  drainMs: 0,
   graceMs: 10_000,
   bodyTimeoutMs: 30_000,
   headersTimeoutMs: 10_000,
@@ -163,6 +169,7 @@ const MAY_BE_ZERO: ReadonlySet<keyof ServerLimits> = new Set([
   "pingMs",
   "ingestIdleMs",
   "commandTimeoutMs",
+  "drainMs",
   "graceMs",
   "closeMs",
   "lingerMs",

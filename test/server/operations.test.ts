@@ -1,0 +1,136 @@
+// What an operator sees of a server whose store cannot be written, and of one that stops: `/readyz`, the log and the
+// exit code of a real process.
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import type { Readiness } from "../../src/server/api/shapes.generated.ts";
+import { folder } from "../cli-run.ts";
+import { killServers, type ServerProcess, startServe } from "../start-serve.ts";
+
+afterEach(killServers);
+
+const KILL_WRITER = join(import.meta.dirname, "..", "fixtures", "kill-writer.ts");
+/** Generous, because the machine may be busy; the server needs a second. */
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+let count = 0;
+const newStore = (): string => join(folder, `operations-${++count}`, "loom.db");
+
+async function readReadiness({ url }: ServerProcess): Promise<readonly [number, readonly string[]]> {
+  const response = await fetch(`${url}/readyz`);
+  return [response.status, ((await response.json()) as Readiness).reasons];
+}
+
+async function ask(
+  { url }: ServerProcess,
+  content: string,
+): Promise<{ readonly status: number; readonly text: string }> {
+  const response = await fetch(`${url}/api/chat`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ session_id: "demo", content }),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const stop = async (server: ServerProcess, signal: NodeJS.Signals = "SIGTERM") => {
+  server.process.kill(signal);
+  return server.ended;
+};
+
+describe("the writer thread", () => {
+  it("is started again when it ends; the server exits with code 1 when it ends again and again", async () => {
+    const server = await startServe(newStore(), [], KILL_WRITER);
+    expect((await ask(server, "What is 6*7?")).text).toContain("42");
+    server.process.kill("SIGUSR2");
+    await vi.waitFor(() => expect(server.readErrors()).toContain("is started again"), PATIENCE);
+    await vi.waitFor(() => expect(server.readErrors()).toContain("the store can be written again"), PATIENCE);
+    expect((await ask(server, "What is 6*8?")).text).toContain("48");
+    expect(await readReadiness(server)).toEqual([200, []]);
+    server.process.kill("SIGUSR2");
+    const { code, err } = await server.ended;
+    expect(code).toBe(1);
+    expect(err).toMatch(/ended 6 times in a row.*writer_failed/);
+    expect(err).toContain("stopping, because the store can no longer be written");
+  });
+});
+
+describe("files of the store", () => {
+  it("reports a deleted write-ahead log, rejects messages, and loses no stored answer", async () => {
+    const store = newStore();
+    const server = await startServe(store, []);
+    expect((await ask(server, "What is 6*7?")).text).toContain("42");
+    rmSync(`${store}-wal`);
+    // Without a request.
+    await vi.waitFor(() => expect(server.readErrors()).toContain("was deleted or replaced"), PATIENCE);
+    expect(await readReadiness(server)).toEqual([503, [expect.stringMatching(/^the store cannot be read or written/)]]);
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect((await ask(server, "What is 6*8?")).status).toBe(500);
+    expect((await stop(server)).code).toBe(0);
+    const again = await startServe(store, []);
+    const replay = await fetch(`${again.url}/v1/sessions/demo/events?follow=false`);
+    expect(await replay.text()).toContain("42");
+    expect(await readReadiness(again)).toEqual([200, []]);
+    await stop(again);
+  });
+});
+
+describe("while the server stops", () => {
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "%s: `/readyz` answers 503, and other requests work, until it closes",
+    async (signal) => {
+      const server = await startServe(newStore(), ["--drain", "2s"]);
+      expect(await readReadiness(server)).toEqual([200, []]);
+      const ended = stop(server, signal);
+      await vi.waitFor(
+        async () => expect(await readReadiness(server)).toEqual([503, ["the server is shutting down"]]),
+        { ...PATIENCE, timeout: 2000 },
+      );
+      expect((await ask(server, "What is 6*7?")).text).toContain("42");
+      expect((await ended).code).toBe(0);
+      await expect(fetch(`${server.url}/readyz`)).rejects.toThrow("fetch failed");
+    },
+  );
+});
+
+const disk = mkdtempSync(join(folder, "disk-"));
+const canMount = mountDisk();
+afterAll(() => {
+  if (canMount) execFileSync("umount", ["-l", disk], { stdio: "pipe" });
+});
+
+function mountDisk(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=4m", "tmpfs", disk], { stdio: "pipe" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+describe.skipIf(!canMount)("a full disk (skipped if no disk can be mounted)", () => {
+  it("is reported without any request to the store, and so is its end", async () => {
+    mkdirSync(join(disk, "store"));
+    const store = join(disk, "store", "loom.db");
+    const server = await startServe(store, []);
+    expect((await ask(server, "What is 6*7?")).text).toContain("42");
+    const filler = join(disk, "filler");
+    const kilobytes = Number(execFileSync("df", ["--output=avail", "-k", disk], { encoding: "utf8" }).split("\n")[1]);
+    writeFileSync(filler, Buffer.alloc(kilobytes * 1024));
+    await vi.waitFor(
+      async () => expect(await readReadiness(server)).toEqual([503, [expect.stringContaining("no space left")]]),
+      PATIENCE,
+    );
+    await vi.waitFor(() => expect(server.readErrors()).toMatch(/error: .*disk is full.*store_full/i), PATIENCE);
+    expect((await ask(server, "What is 6*8?")).status).toBeGreaterThanOrEqual(500);
+    rmSync(filler);
+    // Noticed without a request.
+    await vi.waitFor(() => expect(server.readErrors()).toContain("the store can be written again"), PATIENCE);
+    expect(await readReadiness(server)).toEqual([200, []]);
+    expect((await ask(server, "What is 6*9?")).text).toContain("54");
+    expect(statSync(`${store}-probe`, { throwIfNoEntry: false })).toBeUndefined();
+    expect((await stop(server)).code).toBe(0);
+  });
+});
