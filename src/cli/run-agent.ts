@@ -39,7 +39,7 @@ async function runInStore(options: RunOptions, terminal: Terminal): Promise<numb
   await using assembled = await assembleAgent(options, onError, (warning) => terminal.warn(cutColumns(warning, 500)));
   const { agent, warnings } = assembled;
   for (const warning of warnings) terminal.warn(cutColumns(warning, 500));
-  const log = await openStore(options.store, LIMITS);
+  const log = await openStore(options.store, { limits: LIMITS });
   try {
     const target = await findTarget(log, options);
     if (options.isNewSession) terminal.warn(terminal.styleError("dim", `session ${sessionId}`));

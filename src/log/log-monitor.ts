@@ -23,6 +23,8 @@ export interface LogSizes {
   /** Changes that wait to be written, and their approximate size in bytes. */
   readonly queuedOperations: number;
   readonly queuedBytes: number;
+  /** Commands that are stored and not executed, in all sessions; undefined if the store cannot be read. */
+  readonly pendingCommands: number | undefined;
   /** Groups of changes that are being written. */
   readonly sentGroups: number;
   /** Restarts of the writer thread since the log was opened. */

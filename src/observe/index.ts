@@ -24,6 +24,7 @@ export {
   type StreamOpening,
   type StreamTally,
 } from "./metrics/stream-meter.ts";
+export type { AuthenticationOutcome, CredentialKind, ServerGauges, ServerMeter } from "./metrics/server-meter.ts";
 export type { TimingSummary } from "./metrics/timing.ts";
 export { type CallbackReplayOptions, replayCallbacks } from "./replay-callbacks.ts";
 export { type ObserverReplayOptions, replayObservers } from "./replay-observers.ts";

@@ -4,7 +4,7 @@
  * Invariant: an invalid option is rejected by name before anything is created.
  */
 import type { Log } from "../log/index.ts";
-import type { Callback, Observer, PrometheusRegister, StreamMeter } from "../observe/index.ts";
+import type { Callback, Observer, PrometheusRegister, ServerMeter, StreamMeter } from "../observe/index.ts";
 import { LoomError } from "../protocol/index.ts";
 import { describeValue } from "../protocol/fault.ts";
 import type { AuthOptions } from "./auth/auth-options.ts";
@@ -57,8 +57,8 @@ export interface LoomHandlerOptions {
   readonly observers?: readonly Observer[] | undefined;
   /** Callbacks for the events of all runs of the server. Default: none. */
   readonly callbacks?: readonly Callback[] | undefined;
-  /** Meter of all streams of the server. Default: none. */
-  readonly meter?: StreamMeter | undefined;
+  /** Meter of all streams of the server, and of the server itself if it can. Default: none. */
+  readonly meter?: (StreamMeter & Partial<ServerMeter>) | undefined;
   /** Prometheus register behind `/metrics`. Default: none; `/metrics` answers 404. */
   readonly register?: PrometheusRegister | undefined;
   /**

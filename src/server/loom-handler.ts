@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { getRequestListener } from "@hono/node-server";
 import { ErrorReporter } from "../engine/error-reporter.ts";
 import { createCallbackObserver } from "../observe/index.ts";
+import { shield } from "../observe/shield.ts";
 import { OPERATIONS } from "./endpoints/operations.ts";
 import { createAgentBlobs } from "./blobs/create-agent-blobs.ts";
 import { createCommandHost } from "./commands/command-host.ts";
@@ -114,8 +115,11 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     { ...options, observers },
     { closing: closing.signal, report, isReady: () => state.isReady, isDraining: () => state.isDraining },
   );
+  const { meter } = options;
   const unwatchStore = options.log.monitor?.watch((fault) => {
-    if (fault !== undefined) report(fault);
+    if (fault === undefined) return;
+    report(fault);
+    shield(() => meter?.countStoreFault?.(fault.code), report);
   });
   const operations = images ? OPERATIONS : OPERATIONS.filter(({ action }) => action !== "images.read");
   const pipeline: RequestPipeline = {
@@ -126,6 +130,12 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
     variesByOrigin: devOrigins || origins.length > 0,
   };
   const sockets = createSockets(core);
+  const unwatchServer = meter?.watchServer?.({
+    log: options.log.monitor,
+    heldBytes: { channels: () => core.streams.retainedBytes, sockets: () => sockets.pendingBytes },
+    heldSessions: () => core.runs.size,
+    openSockets: () => sockets.size,
+  });
   const fetch = (request: Request, env?: unknown): Promise<Response> => answerRequest(pipeline, request, env);
   const listen = createListener(core, fetch);
   let retryTimer: NodeJS.Timeout | undefined;
@@ -155,6 +165,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
       async () => core.access.close(),
       () => callbackObserver?.flush(),
       () => callbackObserver?.close(),
+      () => unwatchServer?.(),
     ];
     for (const step of steps)
       try {
@@ -192,7 +203,8 @@ function createCore(
   const limits = readLimits(options.limits);
   const basePath = readBasePath(options.basePath);
   const onFault = (error: unknown): void => void lifecycle.report(error);
-  const access = options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault });
+  const access =
+    options.auth === undefined ? OPEN_ACCESS : createAccess(options.auth, { log, onError: onFault, meter });
   const runs = createRunDispatcher({
     ...options.runs,
     log,

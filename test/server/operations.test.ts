@@ -66,6 +66,7 @@ describe("files of the store", () => {
     await vi.waitFor(() => expect(server.readErrors()).toContain("was deleted or replaced"), PATIENCE);
     expect(await readReadiness(server)).toEqual([503, [expect.stringMatching(/^the store cannot be read or written/)]]);
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${server.url}/metrics`)).text()).toMatch(/^loom_store_writable 0$/m);
     expect((await ask(server, "What is 6*8?")).status).toBe(500);
     expect((await stop(server)).code).toBe(0);
     const again = await startServe(store, []);

@@ -2,7 +2,7 @@
  * Runs the server of `loom serve`: opens the store, creates the agents, serves until a signal arrives, and shuts down.
  * It does not handle requests.
  */
-import { LOG_LIMITS, type SqliteLog } from "../../log/index.ts";
+import { LOG_LIMITS, type SqliteLog, type SqliteLogOptions } from "../../log/index.ts";
 import { createLogObserver, createPrometheusObserver, type PrometheusObserver } from "../../observe/index.ts";
 import { formatModelName, parseModelName } from "../../models/resolve-model.ts";
 import { isLoomError } from "../../protocol/index.ts";
@@ -79,14 +79,17 @@ async function serve(values: Settings, terminal: Terminal): Promise<number> {
   );
   if (signal.isStopping) return 0;
   const limits = collectLimits(values);
-  const log = await openLog(store, limits, values["search-timeout"]);
+  const prometheus = values.metrics ? await openMetrics() : undefined;
+  const log = await openLog(store, limits, {
+    searchTimeoutMs: values["search-timeout"],
+    ...(prometheus === undefined ? {} : { meter: prometheus }),
+  });
   stack.defer(() => log.close());
   if (signal.isStopping) return 0;
   // Named after the store, since several stores may share a folder.
   const blobs = await openBlobStore(`${store}-blobs`, limits);
   stack.defer(() => blobs.close());
   const onError = createReporter(logger, values.debug);
-  const prometheus = values.metrics ? await openMetrics() : undefined;
   const server = await startLoomServer({
     log,
     agents: createAgents(resources, [first, ...additional], values, onError),
@@ -166,13 +169,13 @@ function collectLimits(values: Settings): ServerLimits {
 function openLog(
   store: string,
   { maxBodyBytes, maxFrameBytes }: ServerLimits,
-  searchTimeoutMs: number,
+  options: Pick<SqliteLogOptions, "searchTimeoutMs" | "meter">,
 ): Promise<SqliteLog> {
   const limits = {
     maxCommandBytes: Math.max(LOG_LIMITS.maxCommandBytes, 2 * maxBodyBytes),
     maxEventBytes: Math.max(LOG_LIMITS.maxEventBytes, Math.min(maxFrameBytes, LOG_LIMITS.maxBatchBytes)),
   };
-  return openStore(store, limits, searchTimeoutMs);
+  return openStore(store, { limits, ...options });
 }
 
 /** Returns undefined if prom-client is not installed. */

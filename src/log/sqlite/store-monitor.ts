@@ -81,9 +81,9 @@ export class StoreMonitor implements LogMonitor {
   }
 
   measure(): LogSizes {
-    const { path, countFeedBytes } = this.#options;
+    const { path, countFeedBytes, reader } = this.#options;
     const walBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    return { ...this.#writer.load, walBytes, feedBytes: countFeedBytes() };
+    return { ...this.#writer.load, pendingCommands: countPending(reader), walBytes, feedBytes: countFeedBytes() };
   }
 
   close(): void {
@@ -135,5 +135,13 @@ export class StoreMonitor implements LogMonitor {
     if (isSame || isLoomError(this.#fault, "writer_failed") || isLoomError(next, "store_closed")) return;
     this.#fault = next;
     for (const listener of this.#listeners) listener(next);
+  }
+}
+
+function countPending(reader: StoreReader): number | undefined {
+  try {
+    return reader.countPending();
+  } catch {
+    return undefined;
   }
 }

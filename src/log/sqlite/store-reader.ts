@@ -46,6 +46,7 @@ import { type StoredSession, SessionRows } from "./session-rows.ts";
 
 const STATEMENTS = {
   begin: "BEGIN",
+  pending: "SELECT count(*) AS count FROM commands WHERE outcome IS NULL",
   end: "COMMIT",
   version: "PRAGMA data_version",
   unsettled: `SELECT session_id AS sessionId FROM sessions WHERE session_id IS NOT NULL AND key > ? AND key IN
@@ -159,6 +160,11 @@ export class StoreReader {
   /** Throws `store_failed` if the file or its write-ahead log is no longer the one that was opened. */
   assertFiles(): void {
     this.#read(({ assertWal }) => assertWal());
+  }
+
+  /** Number of pending commands in all sessions. */
+  countPending(): number {
+    return this.#read(({ sql }) => Number(sql.pending.get()?.["count"]));
   }
 
   /** Changes when another connection has written. */

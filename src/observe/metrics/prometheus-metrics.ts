@@ -16,6 +16,8 @@ interface MetricConfiguration {
   readonly labelNames: string[];
   /** Registers of the same package; `never` because its types are not available here. */
   readonly registers: never[];
+  /** Called before the metric is read. */
+  readonly collect?: () => void;
 }
 
 type Labels = { [name: string]: string };
@@ -23,8 +25,15 @@ type Labels = { [name: string]: string };
 /** The parts of the package `prom-client` that are used. */
 export interface PrometheusClient {
   readonly Registry: new () => PrometheusRegister;
-  readonly Counter: new (configuration: MetricConfiguration) => { inc(labels: Labels, value?: number): void };
-  readonly Gauge: new (configuration: MetricConfiguration) => { inc(labels: Labels, value?: number): void };
+  readonly Counter: new (configuration: MetricConfiguration) => {
+    inc(labels: Labels, value?: number): void;
+    reset(): void;
+  };
+  readonly Gauge: new (configuration: MetricConfiguration) => {
+    inc(labels: Labels, value?: number): void;
+    set(labels: Labels, value: number): void;
+    reset(): void;
+  };
   readonly Histogram: new (configuration: MetricConfiguration & { readonly buckets: number[] }) => {
     observe(labels: Labels, value: number): void;
   };
@@ -38,6 +47,8 @@ interface Maker {
 
 /** Bucket limits in seconds. A tool may take a millisecond, an answer minutes. */
 const SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+/** Bucket limits in seconds for the store, from a read of a cached page to a disk that hangs. */
+const STORE_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 /** Bucket limits in seconds for approvals by users. */
 const WAIT_SECONDS = [1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 4 * 3600, 24 * 3600];
 
@@ -117,6 +128,14 @@ export function createPrometheusMetrics({ client, register, prefix }: Maker) {
       "Bytes of frames sent that were already in the log when the stream was opened",
       "transport",
     ),
+    storeDuration: seconds(
+      "store_duration_seconds",
+      "Time of a call to the store in seconds; a change lasts until it is durable",
+      STORE_SECONDS,
+      "operation",
+    ),
+    storeFaults: counter("store_faults_total", "Times the store could not be written any more, by code", "code"),
+    authentications: counter("authentications_total", "Requests by kind of credential and outcome", "kind", "outcome"),
   };
 }
 

@@ -16,6 +16,9 @@ import {
   type PrometheusRegister,
 } from "./prometheus-metrics.ts";
 import { MAX_OPEN_CALLS, NOT_MEASURED, RunMeter } from "./run-meter.ts";
+import type { StoreMeter } from "../../log/log-monitor.ts";
+import { createServerGauges } from "./server-gauges.ts";
+import type { ServerMeter } from "./server-meter.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 
 /** Options of `createPrometheusObserver`. */
@@ -32,15 +35,15 @@ export interface PrometheusOptions {
   readonly maxOpenCalls?: number;
 }
 
-/** An observer and stream meter that updates Prometheus metrics. */
-export interface PrometheusObserver extends Observer, StreamMeter {
+/** An observer and a meter of streams, servers and stores, which updates Prometheus metrics. */
+export interface PrometheusObserver extends Observer, StreamMeter, ServerMeter, StoreMeter {
   /** The register with the metrics; serve `await register.metrics()` to the scraper. */
   readonly register: PrometheusRegister;
 }
 
 /**
  * Creates an observer that updates Prometheus metrics. Pass it to an agent or server in `observers`, and to a server as
- * `meter` to count streams too. Throws `missing_package` if prom-client is not installed, and an error of prom-client
+ * `meter` to measure streams and the server too. Pass it to `openSqliteLog` as `meter` to measure the store. Throws `missing_package` if prom-client is not installed, and an error of prom-client
  * if the register already has these metrics.
  *
  * ```ts
@@ -59,6 +62,7 @@ export async function createPrometheusObserver(options: PrometheusOptions = {}):
   const { register = new client.Registry() } = options;
   const metrics = createPrometheusMetrics({ client, register, prefix });
   const measures = createMeasures(metrics, maxLabels);
+  const faultOf = createLabelLimit(maxLabels);
   return {
     name: "prometheus",
     ignores: NOT_MEASURED,
@@ -73,6 +77,10 @@ export async function createPrometheusObserver(options: PrometheusOptions = {}):
       };
     },
     ...createMeter(metrics, maxLabels),
+    watchServer: createServerGauges({ client, register, prefix }),
+    countAuthentication: (kind, outcome) => metrics.authentications.inc({ kind, outcome }),
+    countStoreFault: (code) => metrics.storeFaults.inc({ code: faultOf(code) }),
+    recordStoreCall: (operation, elapsedMs) => metrics.storeDuration.observe({ operation }, elapsedMs / 1000),
   };
 }
 

@@ -18,12 +18,16 @@ import { createRates } from "./limits/rates.ts";
 import { createSearches } from "./limits/searches.ts";
 import { createSpend } from "./limits/spend.ts";
 import { unauthorized } from "./unauthorized.ts";
+import type { CredentialKind, ServerMeter } from "../../observe/index.ts";
+import { meterAuthentication } from "./meter-authentication.ts";
 
 export interface AccessDependencies {
   readonly log: Log;
   readonly now?: (() => number) | undefined;
   /** Receives internal errors that no request caused. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /** Counts authentications. */
+  readonly meter?: Partial<ServerMeter> | undefined;
 }
 
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -31,7 +35,10 @@ const TICKET_MS = 30_000;
 /** A ticket is accepted only where a browser cannot send headers: event streams and sockets. */
 const TICKET_METHODS: ReadonlySet<string> = new Set(["GET", "UPGRADE"]);
 
-export function createAccess(options: AuthOptions, { log, now = Date.now, onError }: AccessDependencies): Access {
+export function createAccess(
+  options: AuthOptions,
+  { log, now = Date.now, onError, meter }: AccessDependencies,
+): Access {
   const { jwt, limits = {}, cookieMs = COOKIE_MS, ticketMs = TICKET_MS, maxFailures } = options;
   // Without a credential store, cookies and tickets for JWT users live in memory until the process ends.
   const own = options.credentials === undefined ? openCredentials(":memory:") : undefined;
@@ -81,15 +88,22 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
       cookieMs,
       ticketMs,
       async authenticate(text, request) {
-        const principal = await authenticator.authenticate(text, request);
-        rates.takeRequest(principal);
-        return principal;
+        const authenticate = async (): Promise<Principal> => {
+          const principal = await authenticator.authenticate(text, request);
+          rates.takeRequest(principal);
+          return principal;
+        };
+        return meterAuthentication(meter, kindOfSecret(text), authenticate, () => true);
       },
     },
     async identify(request) {
-      const identity = await find(request);
-      countRequest(identity);
-      return identity;
+      const authenticate = async (): Promise<Identity> => {
+        const identity = await find(request);
+        countRequest(identity);
+        return identity;
+      };
+      const isKnown = ({ principal, shares }: Identity): boolean => principal.kind !== "anonymous" || shares.length > 0;
+      return meterAuthentication(meter, kindOfCredential(request), authenticate, isKnown);
     },
     authorize: (request) => authorize({ ...request, caller: revalidateCaller(request.caller, isValid) }),
     watch: (caller, session, onEnd) => grants.watch(caller, session, onEnd),
@@ -114,6 +128,19 @@ export function createAccess(options: AuthOptions, { log, now = Date.now, onErro
       own?.close();
     },
   };
+}
+
+function kindOfSecret(text: string): CredentialKind {
+  if (text.startsWith("loom_shr_")) return "share";
+  return text.startsWith("loom_") ? "token" : "jwt";
+}
+
+function kindOfCredential(request: RequestInfo): CredentialKind {
+  const bearer = readBearer(request);
+  if (bearer !== undefined) return kindOfSecret(bearer);
+  if (TICKET_METHODS.has(request.method) && request.url.searchParams.has("ticket")) return "ticket";
+  const { session, shares } = readCookies(request);
+  return session !== undefined ? "cookie" : shares.length > 0 ? "share" : "none";
 }
 
 /** Ignores other schemes, which may belong to a proxy in front of the server. */

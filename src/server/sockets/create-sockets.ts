@@ -28,6 +28,8 @@ export interface Sockets {
   close(): Promise<void>;
   /** The number of open sockets. */
   readonly size: number;
+  /** Bytes that wait to be sent on all sockets. */
+  readonly pendingBytes: number;
 }
 
 const PEER_OPENERS: { readonly [path: string]: OpenPeer } = {
@@ -193,6 +195,12 @@ export function createSockets(core: ServerCore): Sockets {
   return {
     get size() {
       return sockets.size;
+    },
+
+    get pendingBytes() {
+      let bytes = 0;
+      for (const { writer } of sockets) bytes += writer.pendingBytes;
+      return bytes;
     },
 
     upgrade(request, socket, head, caller) {

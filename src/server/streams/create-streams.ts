@@ -233,6 +233,9 @@ export function createStreams(options: StreamsOptions): Streams {
     get size() {
       return readers.size;
     },
+    get retainedBytes() {
+      return channels.retainedBytes;
+    },
     async open(sessionId, request) {
       opening++;
       try {

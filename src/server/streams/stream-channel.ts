@@ -105,6 +105,11 @@ export class StreamChannel {
     return this.#bytes;
   }
 
+  /** Bytes that are kept in memory. */
+  get retainedBytes(): number {
+    return this.#retainedBytes;
+  }
+
   /** The number of chunks so far. */
   get chunkCount(): number {
     return this.#chunkCount;

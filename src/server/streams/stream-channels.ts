@@ -36,6 +36,13 @@ export class StreamChannels {
     return this.#entries.size;
   }
 
+  /** Bytes that all channels keep in memory. */
+  get retainedBytes(): number {
+    let bytes = 0;
+    for (const { channel } of this.#entries.values()) bytes += channel.retainedBytes;
+    return bytes;
+  }
+
   /**
    * Returns the channel, or undefined when there is none. With `incarnation`, the channel must belong to that session
    * incarnation.

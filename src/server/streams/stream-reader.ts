@@ -84,6 +84,8 @@ export interface Streams {
   open(sessionId: string, request: ReadRequest): Promise<StreamReader | undefined>;
   /** The number of open readers. */
   readonly size: number;
+  /** Bytes of recent frames in memory, which readers share. */
+  readonly retainedBytes: number;
   /** Ends every reader with `closing`. Later calls to `open` are refused with `shutting_down`. */
   close(): Promise<void>;
 }
