@@ -41,6 +41,9 @@ async function observeAll(): Promise<PrometheusObserver> {
   }
   observer.refuseStream("evicted");
   observer.closeSlowReader();
+  observer.recordStoreCall("append", 2);
+  observer.countStoreFault("store_full");
+  observer.countAuthentication("token", "rejected");
   return observer;
 }
 
@@ -86,8 +89,32 @@ describe("Prometheus metrics", () => {
         'loom_stream_frames_total{transport="http"} 6',
         'loom_stream_bytes_total{transport="http"} 300',
         'loom_stream_replayed_bytes_total{transport="http"} 120',
+        'loom_store_duration_seconds_sum{operation="append"} 0.002',
+        'loom_store_faults_total{code="store_full"} 1',
+        'loom_authentications_total{kind="token",outcome="rejected"} 1',
       ]),
     );
+  });
+
+  it("of a server are read with each scrape until it closes", async () => {
+    const observer = await createPrometheusObserver();
+    const scrape = async (): Promise<readonly string[]> => (await observer.register.metrics()).split("\n");
+    expect(await scrape()).not.toContain("loom_held_sessions 0");
+    let held = 1;
+    const server = { log: undefined, heldSessions: () => held, openSockets: () => 0 };
+    const stop = observer.watchServer({ ...server, heldBytes: { channels: () => 10 * held } });
+    const stopOther = observer.watchServer({ ...server, heldBytes: { channels: () => 5, other: () => 7 } });
+    held = 2;
+    expect(await scrape()).toEqual(
+      expect.arrayContaining([
+        "loom_held_sessions 4",
+        'loom_held_bytes{part="channels"} 25',
+        'loom_held_bytes{part="other"} 7',
+      ]),
+    );
+    stopOther();
+    stop();
+    expect(await scrape()).not.toContain('loom_held_bytes{part="channels"} 25');
   });
 
   it("have a help text, a type and a conventional name", async () => {
