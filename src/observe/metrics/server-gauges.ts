@@ -114,7 +114,7 @@ function createSampledMetrics({ client, register, prefix }: ServerGaugesMaker) {
     registers: [register as never],
   });
   return {
-    gauge(name: string, help: string, labelNames: string[], read: () => readonly Sample[]): void {
+    gauge: (name: string, help: string, labelNames: string[], read: () => readonly Sample[]): void => {
       const metric = new client.Gauge({
         ...describe(name, help, labelNames),
         collect() {
@@ -123,7 +123,7 @@ function createSampledMetrics({ client, register, prefix }: ServerGaugesMaker) {
         },
       });
     },
-    counter(name: string, help: string, read: () => readonly Sample[]): void {
+    counter: (name: string, help: string, read: () => readonly Sample[]): void => {
       const metric = new client.Counter({
         ...describe(name, help, []),
         collect() {
