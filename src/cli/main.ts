@@ -8,6 +8,7 @@ import { runCheck } from "./check.ts";
 import { runConvert } from "./convert.ts";
 import { runDemo } from "./demo.ts";
 import { CliError, type CliCommand, findSubcommand, listRows, parseCommand, usageOf } from "./command.ts";
+import { BACKUP, RESTORE, VERIFY } from "./backup/backup-commands.ts";
 import { CHECK, CONVERT, DEMO, RUN, SCHEMA } from "./commands.ts";
 import { KB } from "./kb/kb-commands.ts";
 import { SERVE } from "./serve/serve-command.ts";
@@ -32,6 +33,10 @@ const COMMANDS: readonly { readonly command: CliCommand; readonly run: typeof ru
     command: TOKEN,
     run: async (parsed, terminal) => (await import("./token/run-tokens.ts")).runTokens(parsed, terminal),
   },
+  ...[BACKUP, RESTORE, VERIFY].map((command) => ({
+    command,
+    run: async (...args: Parameters<typeof runCheck>) => (await import("./backup/run-backup.ts")).runBackup(...args),
+  })),
   { command: CONVERT, run: runConvert },
   { command: CHECK, run: runCheck },
   { command: SCHEMA, run: runSchema },

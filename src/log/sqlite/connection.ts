@@ -21,6 +21,14 @@ export interface StoreConnectionOptions {
   readonly maxCheckBytes: number;
 }
 
+/** Options of commands that maintain a store and do not serve it. */
+export const MAINTENANCE_OPTIONS: StoreConnectionOptions = {
+  busyTimeoutMs: 10_000,
+  maxRecentRows: 4096,
+  maxQueueBytes: 0,
+  maxCheckBytes: 0,
+};
+
 const PAGE_BYTES = 4096;
 /** Pages in the write-ahead log after which SQLite checkpoints it. */
 const CHECKPOINT_PAGES = 4000;

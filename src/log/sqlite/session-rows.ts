@@ -41,6 +41,7 @@ const STATEMENTS = {
     incarnation, created_at, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   update: `UPDATE sessions SET session_id = ?, title = ?, updated_at = ?, first_id = ?, base_pos = ?, epoch = ?,
     holder = ?, expires_at = ?, seal = ? WHERE key = ?`,
+  renew: "UPDATE sessions SET incarnation = ?, seal = ? WHERE key = ?",
   lastEpoch: "SELECT epoch, seal FROM deleted_epochs",
   setLastEpoch: "UPDATE deleted_epochs SET epoch = ?, seal = ?",
   unswept: `SELECT ${COLUMNS} FROM sessions WHERE unswept = 1`,
@@ -93,6 +94,12 @@ export class SessionRows {
 
   save(row: StoredSession): void {
     this.#sql.update.run(...changeable(row), sealOf(valuesOf(row)), row.key);
+  }
+
+  /** Makes the cursors of a session stale. */
+  renew(key: number, incarnation: string): void {
+    const row = this.findByKey(key);
+    if (row !== undefined) this.#sql.renew.run(incarnation, sealOf(valuesOf({ ...row, incarnation })), key);
   }
 
   /** Highest epoch of any deleted session. */

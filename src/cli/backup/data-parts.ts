@@ -1,0 +1,28 @@
+/** The parts of a server's data, where each is kept, and how it is named in a backup. */
+import { existsSync } from "node:fs";
+import { type ParsedCommand, textOption } from "../command.ts";
+import { findKnowledgeBase, findStore } from "../find-store.ts";
+
+export interface DataPart {
+  readonly name: "store" | "credentials" | "knowledge" | "blobs";
+  /** Where a server keeps it. */
+  readonly path: string;
+  /** Its name in a backup. */
+  readonly copy: string;
+}
+
+/** The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
+export function listParts(parsed: ParsedCommand): readonly [store: DataPart, ...others: DataPart[]] {
+  const store = textOption(parsed, "store") ?? findStore(process.env);
+  const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
+  return [
+    { name: "store", path: store, copy: "store.db" },
+    { name: "blobs", path: `${store}-blobs`, copy: "blobs" },
+    { name: "credentials", path: `${store}-auth`, copy: "credentials.db" },
+    { name: "knowledge", path: knowledge, copy: "knowledge.db" },
+  ];
+}
+
+export function exists({ path }: DataPart): boolean {
+  return existsSync(path);
+}

@@ -1,0 +1,176 @@
+/** `loom backup`, `loom restore` and `loom verify`. */
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, cp, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { renewSessions, verifyStore } from "../../log/maintain-store.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { copyDatabase } from "../../sqlite/copy-database.ts";
+import { CliError, type ParsedCommand } from "../command.ts";
+import { cleanText, plural } from "../fit-text.ts";
+import type { Terminal } from "../terminal.ts";
+import { BACKUP, RESTORE } from "./backup-commands.ts";
+import { copyBlob, digestOfSession, listBlobs } from "./copy-blobs.ts";
+import { type DataPart, exists, listParts } from "./data-parts.ts";
+import { findChangedFiles, readManifest, writeManifest } from "./manifest.ts";
+import { type VerifiedData, verifyData } from "./verify-data.ts";
+
+const PRIVATE = { recursive: true, mode: 0o700 } as const;
+
+export async function runBackup(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const before = process.umask(0o077);
+  try {
+    if (parsed.command === BACKUP) return await back(parsed, terminal);
+    return await (parsed.command === RESTORE ? restore : verify)(parsed, terminal);
+  } catch (error) {
+    if (isLoomError(error)) throw new CliError(error.message);
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined || path === undefined) throw error;
+    throw new CliError(`\`${path}\` cannot be read or written (${code})`);
+  } finally {
+    process.umask(before);
+    terminal.progress(undefined);
+  }
+}
+
+async function back(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const folder = readFolder(parsed);
+  const parts = listParts(parsed);
+  const [store] = parts;
+  if (!exists(store)) throw new CliError(`there is no store \`${store.path}\``, "name it with --store FILE");
+  if (existsSync(folder)) throw new CliError(`\`${folder}\` exists already`, "name a new folder");
+  const unfinished = `${folder}.unfinished-${randomUUID().slice(0, 8)}`;
+  await mkdir(unfinished, PRIVATE);
+  const copies = parts.filter(exists).map((part) => ({ ...part, path: join(unfinished, part.copy) }));
+  for (const part of parts.filter(exists))
+    if (part.name === "blobs")
+      await copyBlobs(part, join(unfinished, store.copy), join(unfinished, part.copy), terminal);
+    else
+      await copyDatabase(part.path, join(unfinished, part.copy), (done) =>
+        terminal.progress(`copying ${part.name}, ${Math.floor(done * 100)} %`),
+      );
+  const found = await verifyData(copies, (what) => terminal.progress(`checking ${what}`));
+  // Reading a database leaves these files, which are empty now.
+  for (const name of await readdir(unfinished)) if (/-(?:wal|shm)$/.test(name)) await rm(join(unfinished, name));
+  terminal.progress("computing digests");
+  const { files } = await writeManifest(unfinished);
+  await syncTree(unfinished);
+  await rename(unfinished, folder);
+  await syncFolder(dirname(folder));
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  return report(parsed, terminal, { folder, files: files.length, bytes, ...found });
+}
+
+/** Copies the blobs of the sessions that the copied store has. */
+async function copyBlobs(part: DataPart, store: string, to: string, terminal: Terminal): Promise<void> {
+  const { sessions } = verifyStore(store, (count) => terminal.progress(`reading session ${count}`));
+  const wanted = new Set(sessions.map(digestOfSession));
+  await mkdir(to, PRIVATE);
+  let count = 0;
+  for await (const folder of listBlobs(part.path)) {
+    if (!wanted.has(folder.session)) continue;
+    await copyBlob(folder, to);
+    terminal.progress(`copying file ${++count}`);
+  }
+}
+
+async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  const folder = readFolder(parsed);
+  const manifest = await readManifest(folder);
+  const damaged = await checkBackup(folder, manifest, terminal);
+  if (damaged.length > 0) return report(parsed, terminal, { folder, damaged });
+  const parts = listParts(parsed).filter(({ copy }) => existsSync(join(folder, copy)));
+  const [store, ...others] = parts as [DataPart, ...DataPart[]];
+  // Present while a restore is under way: what exists then was restored before it was interrupted.
+  const marker = `${store.path}-restoring`;
+  const isAgain = existsSync(marker) && !exists(store);
+  for (const part of parts)
+    if (exists(part) && !isAgain) throw new CliError(`\`${part.path}\` exists already`, "move it away first");
+  await mkdir(dirname(store.path), PRIVATE);
+  await writeFile(marker, "");
+  for (const part of [...others, store]) {
+    terminal.progress(`restoring ${part.name}`);
+    const unfinished = `${part.path}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    await mkdir(dirname(part.path), PRIVATE);
+    await cp(join(folder, part.copy), unfinished, { recursive: true });
+    if (part === store) {
+      renewSessions(unfinished);
+      for (const end of ["-wal", "-shm"]) await rm(`${unfinished}${end}`, { force: true });
+    }
+    if (part.name !== "blobs") await chmod(unfinished, 0o600);
+    await syncTree(unfinished);
+    if (isAgain) await rm(part.path, { recursive: true, force: true });
+    await rename(unfinished, part.path);
+    await syncFolder(dirname(part.path));
+  }
+  await rm(marker, { force: true });
+  const found = await verifyData(parts, (what) => terminal.progress(`checking ${what}`));
+  return report(parsed, terminal, { folder, ...found });
+}
+
+async function verify(parsed: ParsedCommand, terminal: Terminal): Promise<number> {
+  if (parsed.argument !== undefined) {
+    const folder = readFolder(parsed);
+    const manifest = await readManifest(folder);
+    const damaged = await checkBackup(folder, manifest, terminal);
+    return report(parsed, terminal, { folder, files: manifest.files.length, damaged });
+  }
+  const parts = listParts(parsed);
+  if (!exists(parts[0])) throw new CliError(`there is no store \`${parts[0].path}\``, "name it with --store FILE");
+  return report(parsed, terminal, await verifyData(parts, (what) => terminal.progress(`reading ${what}`)));
+}
+
+async function checkBackup(
+  folder: string,
+  manifest: Awaited<ReturnType<typeof readManifest>>,
+  terminal: Terminal,
+): Promise<readonly string[]> {
+  return findChangedFiles(folder, manifest, (done) => terminal.progress(`checking, ${Math.floor(done * 100)} %`));
+}
+
+type Result = Partial<Omit<VerifiedData, "damaged">> & {
+  readonly folder?: string;
+  readonly files?: number;
+  readonly bytes?: number;
+  readonly damaged: readonly string[];
+};
+
+async function report(parsed: ParsedCommand, terminal: Terminal, result: Result): Promise<number> {
+  const { damaged, folder, ...counts } = result;
+  terminal.progress(undefined);
+  if (parsed.options["json"] === true) await terminal.write(`${JSON.stringify(result)}\n`);
+  else {
+    for (const line of damaged) await terminal.write(`damaged: ${cleanText(line)}\n`);
+    const parts = Object.entries(counts).map(([name, count]) =>
+      name === "bytes" ? `${count} bytes` : plural(count, name.replace(/s$/, "").replace("blob", "uploaded file")),
+    );
+    const about = [...(folder === undefined ? [] : [cleanText(folder)]), parts.join(", ")].filter(Boolean).join(": ");
+    await terminal.write(
+      `${about}${about === "" ? "" : "; "}${damaged.length === 0 ? "nothing is damaged" : `${damaged.length} damaged`}\n`,
+    );
+  }
+  return damaged.length === 0 ? 0 : 1;
+}
+
+function readFolder({ argument, command }: ParsedCommand): string {
+  if (argument === undefined) throw new CliError(`\`loom ${command.name}\` needs a FOLDER`);
+  return resolve(argument);
+}
+
+/** Makes a file, or all files and folders below a folder, durable. */
+async function syncTree(path: string): Promise<void> {
+  const entries = await readdir(path, { recursive: true, withFileTypes: true }).catch(() => []);
+  for (const entry of entries) await syncFolder(join(entry.parentPath, entry.name));
+  await syncFolder(path);
+}
+
+/** Some systems cannot sync folders. */
+async function syncFolder(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync().catch(() => undefined);
+  } finally {
+    await file.close();
+  }
+}

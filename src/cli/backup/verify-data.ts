@@ -1,0 +1,74 @@
+/** Reads all parts of a server's data and names what is damaged. */
+import { openKnowledgeBase } from "../../context/index.ts";
+import { verifyStore } from "../../log/maintain-store.ts";
+import { isLoomError } from "../../protocol/index.ts";
+import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
+import { digestOfSession, findBlobFault, listBlobs } from "./copy-blobs.ts";
+import { type DataPart, exists } from "./data-parts.ts";
+
+export interface VerifiedData {
+  sessions: number;
+  records: number;
+  blobs: number;
+  tokens: number;
+  documents: number;
+  readonly damaged: string[];
+}
+
+/** Calls `onProgress` with what is being read. Parts that do not exist are left out. */
+export async function verifyData(
+  parts: readonly DataPart[],
+  onProgress: (what: string) => void,
+): Promise<VerifiedData> {
+  const found: VerifiedData = { sessions: 0, records: 0, blobs: 0, tokens: 0, documents: 0, damaged: [] };
+  const names = new Map<string, string>();
+  for (const part of parts.filter(exists))
+    try {
+      await READERS[part.name](part.path, found, names, onProgress);
+    } catch (error) {
+      if (!isLoomError(error)) throw error;
+      found.damaged.push(`${part.name}: ${error.message}`);
+    }
+  return found;
+}
+
+type ReadPart = (
+  path: string,
+  found: VerifiedData,
+  /** IDs of sessions by the digests that name their folders. */
+  names: Map<string, string>,
+  onProgress: (what: string) => void,
+) => void | Promise<void>;
+
+const READERS: { readonly [name in DataPart["name"]]: ReadPart } = {
+  store(path, found, names, onProgress) {
+    const { sessions, records, damage } = verifyStore(path, (count) => onProgress(`session ${count}`));
+    for (const name of sessions) names.set(digestOfSession(name), name);
+    found.sessions = sessions.length;
+    found.records = records;
+    for (const { what, message } of damage)
+      found.damaged.push(what === "store" ? `store: ${message}` : `session ${JSON.stringify(what)}: ${message}`);
+  },
+  async blobs(path, found, names, onProgress) {
+    for await (const folder of listBlobs(path)) {
+      onProgress(`file ${++found.blobs}`);
+      const fault = await findBlobFault(folder);
+      const session = names.get(folder.session);
+      const owner = session === undefined ? "an unknown session" : `session ${JSON.stringify(session)}`;
+      if (fault !== undefined) found.damaged.push(`file ${folder.blob} of ${owner}: ${fault}`);
+    }
+  },
+  credentials(path, found) {
+    const credentials = openCredentials(path);
+    try {
+      found.tokens = credentials.listTokens().length;
+    } finally {
+      credentials.close();
+    }
+  },
+  async knowledge(path, found, _names, onProgress) {
+    onProgress("documents");
+    await using knowledge = await openKnowledgeBase(path);
+    found.documents = (await knowledge.list()).length;
+  },
+};

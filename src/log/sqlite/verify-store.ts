@@ -1,0 +1,102 @@
+/** Reads everything in a store and names what is damaged; one damaged session does not hide the others. */
+import type { DatabaseSync } from "node:sqlite";
+import { assertIntact } from "../../sqlite/database.ts";
+import { asStoreError } from "../../sqlite/as-store-error.ts";
+import { migrateExisting } from "../../sqlite/migrate.ts";
+import { Page } from "../page.ts";
+import { MAINTENANCE_OPTIONS, openConnection } from "./connection.ts";
+import { LandmarkRows } from "./landmark-rows.ts";
+import { Records } from "./records.ts";
+import { CommandRows, RunRows } from "./run-rows.ts";
+import { STORE_FORMAT } from "./schema.ts";
+import { SessionRows, type StoredSession } from "./session-rows.ts";
+
+const PAGE_RECORDS = 1000;
+const PAGE_BYTES = 1024 * 1024;
+const ROWS = 1000;
+const MAX_ID = Number.MAX_SAFE_INTEGER;
+
+/** Something in a store that cannot be read. */
+export interface StoreDamage {
+  /** The session, or `store` if the damage belongs to none. */
+  readonly what: string;
+  readonly message: string;
+}
+
+export interface VerifiedStore {
+  readonly sessions: readonly string[];
+  readonly records: number;
+  readonly damage: readonly StoreDamage[];
+}
+
+/** Reads a store. Calls `onProgress` with the number of sessions read so far. */
+export function verifyStore(path: string, onProgress: (sessions: number) => void): VerifiedStore {
+  try {
+    const db = openConnection(path, MAINTENANCE_OPTIONS);
+    try {
+      migrateExisting(db, STORE_FORMAT);
+      db.exec("PRAGMA query_only = ON");
+      return readAll(db, onProgress);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw asStoreError(error, path);
+  }
+}
+
+function readAll(db: DatabaseSync, onProgress: (sessions: number) => void): VerifiedStore {
+  const sessions: string[] = [];
+  const damage: StoreDamage[] = [];
+  let records = 0;
+  const attempt = (what: string, read: () => void): void => {
+    try {
+      read();
+    } catch (error) {
+      damage.push({ what, message: asStoreError(error, "").message });
+    }
+  };
+  attempt("store", () => assertIntact(db, STORE_FORMAT.name, "integrity_check"));
+  const rows = new SessionRows(db);
+  const parts = { records: new Records(db), runs: new RunRows(db), commands: new CommandRows(db) };
+  const landmarks = new LandmarkRows(db);
+  const keys = db.prepare("SELECT key, session_id AS name FROM sessions WHERE session_id IS NOT NULL ORDER BY key");
+  const commandIds = db.prepare("SELECT command_id AS id FROM commands WHERE session = ?");
+  for (const { key, name } of keys.all() as { key: number; name: string }[]) {
+    sessions.push(name);
+    attempt(name, () => {
+      // One snapshot per session: it may be written meanwhile.
+      db.exec("BEGIN");
+      try {
+        const row = rows.findByKey(key);
+        if (row?.sessionId == null) return;
+        records += readRecords(row, parts.records);
+        readRuns(key, parts.runs);
+        for (const { id } of commandIds.iterate(key) as Iterable<unknown> as Iterable<{ id: string }>)
+          parts.commands.find(key, id);
+        for (const kind of ["checkpoint", "todo_list"] as const) landmarks.list(key, kind, MAX_ID, MAX_ID);
+      } finally {
+        db.exec("COMMIT");
+      }
+    });
+    onProgress(sessions.length);
+  }
+  return { sessions, records, damage };
+}
+
+/** Reads all records, and parses them. */
+function readRecords(session: StoredSession, records: Records): number {
+  const { key, firstId, sessionId, incarnation } = session;
+  const last = records.findLast(session).id;
+  for (let after = firstId - 1; after < last;) {
+    const { text, count } = records.read(key, after, PAGE_RECORDS, PAGE_BYTES);
+    const page = new Page(sessionId ?? "", after, after + count, text, incarnation);
+    after += page.records.length;
+  }
+  return Math.max(0, last - firstId + 1);
+}
+
+function readRuns(session: number, runs: RunRows): void {
+  for (let before: number | undefined = MAX_ID; before !== undefined;)
+    before = runs.list(session, before, ROWS).at(-1)?.firstId;
+}

@@ -1,0 +1,208 @@
+// `loom backup`, `loom restore` and `loom verify`: while another process writes, with damage of each kind, and killed.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
+import { beforeAll, expect, it } from "vitest";
+import { openKnowledgeBase } from "../src/context/index.ts";
+import { exportSession, openSqliteLog } from "../src/log/index.ts";
+import { openBlobStore, openCredentials, SERVER_LIMITS } from "../src/server/index.ts";
+import { COMMAND, environment, folder, loom } from "./cli-run.ts";
+import { startChild } from "./durability/child.ts";
+import { verifyKnownRecords } from "./durability/known-records.ts";
+import { gather } from "./log-sessions.ts";
+
+interface Data {
+  readonly store: string;
+  readonly kb: string;
+  /** Options that name both. */
+  readonly options: readonly string[];
+}
+
+let count = 0;
+function nameData(): Data {
+  const place = join(folder, `data-${++count}`);
+  const [store, kb] = [join(place, "loom.db"), join(place, "kb.db")];
+  return { store, kb, options: ["--store", store, "--kb", kb] };
+}
+const nameBackup = (): string => join(folder, `backup-${++count}`);
+
+/** A store with sessions, a file, a token and a document. */
+const data = nameData();
+let blobId = "";
+
+beforeAll(async () => {
+  mkdirSync(dirname(data.store), { recursive: true });
+  const child = startChild("write-child.ts", [data.store, "a,b", "40", "1"]);
+  await child.ended;
+  const blobs = await openBlobStore(`${data.store}-blobs`, SERVER_LIMITS);
+  ({ blobId } = await blobs.put("a", [Buffer.from("a file")], { mediaType: "text/plain", name: "a.txt" }));
+  // Its session does not exist.
+  await blobs.put("nowhere", [Buffer.from("lost")], { mediaType: "text/plain" });
+  await blobs.close();
+  const credentials = openCredentials(`${data.store}-auth`);
+  credentials.createToken({ name: "laptop" });
+  credentials.close();
+  await using knowledge = await openKnowledgeBase(data.kb);
+  await knowledge.addText({ uri: "tides", text: "# Tides\n\nThe moon pulls the sea." });
+});
+
+async function readSession(store: string, session: string): Promise<string> {
+  const log = await openSqliteLog(store);
+  try {
+    return (await gather(exportSession(log, session))).join("");
+  } finally {
+    await log.close();
+  }
+}
+
+it("restores sessions, files, tokens and documents byte by byte", async () => {
+  const backup = nameBackup();
+  const made = await loom(["backup", backup, ...data.options]);
+  expect([made.code, made.err]).toEqual([0, ""]);
+  expect(made.out).toMatch(
+    /: \d+ files, \d+ bytes, 2 sessions, \d+ records, 1 uploaded file, 1 token, 1 document; nothing is damaged\n$/,
+  );
+  expect(readdirSync(backup).toSorted()).toEqual([
+    "blobs",
+    "credentials.db",
+    "knowledge.db",
+    "manifest.json",
+    "store.db",
+  ]);
+  if (process.platform !== "win32")
+    for (const name of readdirSync(backup)) expect(statSync(join(backup, name)).mode & 0o077, name).toBe(0);
+  expect((await loom(["verify", backup])).code).toBe(0);
+
+  const target = nameData();
+  const restored = await loom(["restore", backup, ...target.options, "--json"]);
+  expect(restored.code).toBe(0);
+  expect(JSON.parse(restored.out)).toMatchObject({ sessions: 2, blobs: 1, tokens: 1, documents: 1, damaged: [] });
+  for (const session of ["a", "b"])
+    expect(await readSession(target.store, session)).toBe(await readSession(data.store, session));
+  const blobs = await openBlobStore(`${target.store}-blobs`, SERVER_LIMITS);
+  const { bytes } = await blobs.read("a", blobId);
+  expect(await new Response(bytes).text()).toBe("a file");
+  await blobs.close();
+  const credentials = openCredentials(`${target.store}-auth`);
+  expect(credentials.listTokens().map(({ name }) => name)).toEqual(["laptop"]);
+  credentials.close();
+  await using knowledge = await openKnowledgeBase(target.kb);
+  expect((await knowledge.list()).map(({ uri }) => uri)).toEqual(["tides"]);
+  // Clients of the original may be ahead of the backup, so their cursors must not fit.
+  const [before, after] = [await openSqliteLog(data.store), await openSqliteLog(target.store)];
+  expect((await after.getSession("a"))?.incarnation).not.toBe((await before.getSession("a"))?.incarnation);
+  await Promise.all([before.close(), after.close()]);
+});
+
+it("backs up a consistent state while another process writes", async () => {
+  const busy = nameData();
+  mkdirSync(dirname(busy.store), { recursive: true });
+  const child = startChild("write-child.ts", [busy.store, "a,b,c", "1000000", "5"]);
+  await child.next("ack");
+  const backup = nameBackup();
+  const made = await loom(["backup", backup, ...busy.options, "--json"]);
+  child.process.kill("SIGKILL");
+  await child.ended;
+  expect(made.code).toBe(0);
+  const target = nameData();
+  expect((await loom(["restore", backup, ...target.options])).code).toBe(0);
+  const log = await openSqliteLog(target.store);
+  for (const { sessionId } of await log.listSessions()) await verifyKnownRecords(log, sessionId);
+  await log.close();
+});
+
+it("refuses to overwrite anything, and folders that are no backup", async () => {
+  const backup = nameBackup();
+  mkdirSync(backup);
+  const missing = nameData();
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [["backup", backup, ...data.options], `\`${backup}\` exists already`],
+    [["backup", nameBackup(), ...missing.options], `there is no store \`${missing.store}\``],
+    [["verify", ...missing.options], `there is no store \`${missing.store}\``],
+    [["restore", backup, ...missing.options], `\`${backup}\` is not a complete backup: it has no manifest.json`],
+    [["restore"], "`loom restore` needs a FOLDER"],
+  ];
+  for (const [args, message] of cases) {
+    const { code, out, err } = await loom(args);
+    expect([code, out], args.join(" ")).toEqual([2, ""]);
+    expect(err).toContain(message);
+  }
+  rmSync(backup, { recursive: true });
+  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  const again = await loom(["restore", backup, ...data.options]);
+  expect([again.code, again.err]).toEqual([2, expect.stringContaining("exists already")]);
+});
+
+it("names each damaged part of the data", async () => {
+  const hurt = nameData();
+  cpSync(dirname(data.store), dirname(hurt.store), { recursive: true });
+  const db = new DatabaseSync(hurt.store);
+  db.exec(
+    "UPDATE recent SET text = replace(text, 'a', 'e') WHERE session = (SELECT key FROM sessions WHERE session_id = 'a')",
+  );
+  db.exec("UPDATE sessions SET title = 'changed' WHERE session_id = 'b'");
+  db.close();
+  const [session = ""] = readdirSync(`${hurt.store}-blobs`).filter((name) =>
+    existsSync(join(`${hurt.store}-blobs`, name, blobId)),
+  );
+  writeFileSync(join(`${hurt.store}-blobs`, session, blobId, "bytes"), "a fil3");
+  writeFileSync(`${hurt.store}-auth`, "This is not a database.".repeat(100));
+  const { code, out } = await loom(["verify", ...hurt.options]);
+  expect(code).toBe(1);
+  expect(out).toContain('damaged: session "a": ');
+  expect(out).toContain('damaged: session "b": ');
+  expect(out).toContain(`damaged: file ${blobId} of session "a": its bytes are damaged`);
+  expect(out).toContain("damaged: credentials: ");
+  expect(out).toMatch(/; 4 damaged\n$/);
+});
+
+it("names each changed file of a backup, and restores nothing from it", async () => {
+  const backup = nameBackup();
+  expect((await loom(["backup", backup, ...data.options])).code).toBe(0);
+  writeFileSync(join(backup, "knowledge.db"), "x");
+  rmSync(join(backup, "credentials.db"));
+  writeFileSync(join(backup, "more"), "");
+  const target = nameData();
+  for (const args of [
+    ["verify", backup],
+    ["restore", backup, ...target.options],
+  ]) {
+    const { code, out } = await loom([...args, "--json"]);
+    expect(code).toBe(1);
+    expect((JSON.parse(out) as { damaged: string[] }).damaged).toEqual([
+      "credentials.db is missing",
+      "knowledge.db is damaged",
+      "more is not part of the backup",
+    ]);
+  }
+  expect(existsSync(dirname(target.store))).toBe(false);
+  const outside = readFileSync(join(backup, "manifest.json"), "utf8").replace("store.db", "../store.db");
+  writeFileSync(join(backup, "manifest.json"), outside);
+  expect((await loom(["verify", backup])).err).toContain("is damaged");
+});
+
+it("leaves a complete result or none when it is killed, and can be repeated", async () => {
+  const whole = nameBackup();
+  expect((await loom(["backup", whole, ...data.options])).code).toBe(0);
+  for (const wait of [60, 250, 500, 900]) {
+    const backup = nameBackup();
+    await kill(["backup", backup, ...data.options], wait);
+    if (existsSync(backup)) expect((await loom(["verify", backup])).code).toBe(0);
+    const target = nameData();
+    await kill(["restore", whole, ...target.options], wait);
+    if (!existsSync(target.store)) expect((await loom(["restore", whole, ...target.options])).code).toBe(0);
+    expect((await loom(["verify", ...target.options])).code).toBe(0);
+    expect(await readSession(target.store, "a")).toBe(await readSession(data.store, "a"));
+  }
+});
+
+async function kill(args: readonly string[], afterMs: number): Promise<void> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { env: environment(), stdio: "ignore" });
+  const closed = once(child, "close");
+  await Promise.race([setTimeout(afterMs), closed]);
+  child.kill("SIGKILL");
+  await closed;
+}
