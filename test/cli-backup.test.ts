@@ -21,6 +21,8 @@ interface Data {
   readonly options: readonly string[];
 }
 
+const KILL_AFTER_MS = process.env["LOOM_LONG"] === "1" ? [60, 150, 250, 350, 500, 700, 900, 1200] : [400, 800];
+
 let count = 0;
 function nameData(): Data {
   const place = join(folder, `data-${++count}`);
@@ -187,7 +189,7 @@ it("names each changed file of a backup, and restores nothing from it", async ()
 it("leaves a complete result or none when it is killed, and can be repeated", async () => {
   const whole = nameBackup();
   expect((await loom(["backup", whole, ...data.options])).code).toBe(0);
-  for (const wait of [60, 250, 500, 900]) {
+  for (const wait of KILL_AFTER_MS) {
     const backup = nameBackup();
     await kill(["backup", backup, ...data.options], wait);
     if (existsSync(backup)) expect((await loom(["verify", backup])).code).toBe(0);
