@@ -116,7 +116,7 @@ it("backs up a consistent state while another process writes", async () => {
   await log.close();
 });
 
-it("refuses to overwrite anything, and folders that are no backup", async () => {
+it("refuses to overwrite anything, and folders without a backup", async () => {
   const backup = nameBackup();
   mkdirSync(backup);
   const missing = nameData();

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { type ParsedCommand, textOption } from "../command.ts";
 import { findKnowledgeBase, findStore } from "../find-store.ts";
 
-export interface DataPart {
+export interface StoredPart {
   readonly name: "store" | "credentials" | "knowledge" | "blobs";
   /** Where a server keeps it. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface DataPart {
 }
 
 /** The store first: blobs are stored before the messages that refer to them, so a later copy has all of them. */
-export function listParts(parsed: ParsedCommand): readonly [store: DataPart, ...others: DataPart[]] {
+export function listParts(parsed: ParsedCommand): readonly [store: StoredPart, ...others: StoredPart[]] {
   const store = textOption(parsed, "store") ?? findStore(process.env);
   const knowledge = textOption(parsed, "kb") ?? findKnowledgeBase(process.env);
   return [
@@ -23,6 +23,6 @@ export function listParts(parsed: ParsedCommand): readonly [store: DataPart, ...
   ];
 }
 
-export function exists({ path }: DataPart): boolean {
+export function exists({ path }: StoredPart): boolean {
   return existsSync(path);
 }

@@ -43,7 +43,7 @@ export async function writeManifest(folder: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Throws a CliError if the folder is no backup, or one of a newer version. */
+/** Throws a CliError if the folder is not a backup, or is one of a newer version. */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, MANIFEST), "utf8").catch(() => undefined);
   if (text === undefined) throw new CliError(`\`${folder}\` is not a complete backup: it has no ${MANIFEST}`);

@@ -11,7 +11,7 @@ import { cleanText, plural } from "../fit-text.ts";
 import type { Terminal } from "../terminal.ts";
 import { BACKUP, RESTORE } from "./backup-commands.ts";
 import { copyBlob, digestOfSession, listBlobs } from "./copy-blobs.ts";
-import { type DataPart, exists, listParts } from "./data-parts.ts";
+import { type StoredPart, exists, listParts } from "./data-parts.ts";
 import { findChangedFiles, readManifest, writeManifest } from "./manifest.ts";
 import { type VerifiedData, verifyData } from "./verify-data.ts";
 
@@ -62,7 +62,7 @@ async function back(parsed: ParsedCommand, terminal: Terminal): Promise<number> 
 }
 
 /** Copies the blobs of the sessions that the copied store has. */
-async function copyBlobs(part: DataPart, store: string, to: string, terminal: Terminal): Promise<void> {
+async function copyBlobs(part: StoredPart, store: string, to: string, terminal: Terminal): Promise<void> {
   const { sessions } = verifyStore(store, (count) => terminal.progress(`reading session ${count}`));
   const wanted = new Set(sessions.map(digestOfSession));
   await mkdir(to, PRIVATE);
@@ -80,7 +80,7 @@ async function restore(parsed: ParsedCommand, terminal: Terminal): Promise<numbe
   const damaged = await checkBackup(folder, manifest, terminal);
   if (damaged.length > 0) return report(parsed, terminal, { folder, damaged });
   const parts = listParts(parsed).filter(({ copy }) => existsSync(join(folder, copy)));
-  const [store, ...others] = parts as [DataPart, ...DataPart[]];
+  const [store, ...others] = parts as [StoredPart, ...StoredPart[]];
   // Present while a restore is under way: what exists then was restored before it was interrupted.
   const marker = `${store.path}-restoring`;
   const isAgain = existsSync(marker) && !exists(store);

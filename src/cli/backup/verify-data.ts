@@ -4,7 +4,7 @@ import { verifyStore } from "../../log/maintain-store.ts";
 import { isLoomError } from "../../protocol/index.ts";
 import { openCredentials } from "../../server/auth/credentials/open-credentials.ts";
 import { digestOfSession, findBlobFault, listBlobs } from "./copy-blobs.ts";
-import { type DataPart, exists } from "./data-parts.ts";
+import { type StoredPart, exists } from "./data-parts.ts";
 
 export interface VerifiedData {
   sessions: number;
@@ -17,7 +17,7 @@ export interface VerifiedData {
 
 /** Calls `onProgress` with what is being read. Parts that do not exist are left out. */
 export async function verifyData(
-  parts: readonly DataPart[],
+  parts: readonly StoredPart[],
   onProgress: (what: string) => void,
 ): Promise<VerifiedData> {
   const found: VerifiedData = { sessions: 0, records: 0, blobs: 0, tokens: 0, documents: 0, damaged: [] };
@@ -40,7 +40,7 @@ type ReadPart = (
   onProgress: (what: string) => void,
 ) => void | Promise<void>;
 
-const READERS: { readonly [name in DataPart["name"]]: ReadPart } = {
+const READERS: { readonly [name in StoredPart["name"]]: ReadPart } = {
   store(path, found, names, onProgress) {
     const { sessions, records, damage } = verifyStore(path, (count) => onProgress(`session ${count}`));
     for (const name of sessions) names.set(digestOfSession(name), name);
