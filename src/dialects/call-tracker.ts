@@ -1,6 +1,9 @@
-/** Tracks the unfinished tool calls of one run, for dialects that show a call only when its tool starts. */
+/**
+ * Tracks the unfinished tool calls of one run, for dialects that show a call only when its tool starts. The calls are
+ * plain data: they are part of the saved state of an encoder.
+ */
 import type { JsonObject } from "../protocol/index.ts";
-import { type CallFrame, CallKeys } from "../protocol/call-keys.ts";
+import { type CallFrame, CallKeys, type CallKeysState } from "../protocol/call-keys.ts";
 import type { StampedEnvelope } from "../protocol/record.ts";
 
 /** An unfinished tool call. */
@@ -13,26 +16,36 @@ export interface TrackedCall {
   shown: boolean;
 }
 
+/** The unfinished tool calls of one run. */
+export interface TrackedCalls {
+  readonly byKey: Map<string, TrackedCall>;
+  readonly keys: CallKeysState;
+}
+
 const MAX_OPEN_CALLS = 10_000;
 
-export class CallTracker {
-  readonly #calls = new Map<string, TrackedCall>();
-  readonly #keys = new CallKeys();
+export function createTrackedCalls(): TrackedCalls {
+  return { byKey: new Map(), keys: { open: new Map(), made: 0 } };
+}
 
-  /** Returns the call that a frame belongs to. `phase` is the kind of frame. */
-  get(event: CallFrame, { event_id }: StampedEnvelope, phase: Parameters<CallKeys["keyOf"]>[1]): TrackedCall {
-    const key = this.#keys.keyOf(event, phase);
-    const known = this.#calls.get(key);
-    if (phase === "end") this.#calls.delete(key);
-    if (known !== undefined) return known;
-    const call = {
-      id: event.call_id ?? `call-${event_id}`,
-      name: event.name ?? "unknown",
-      arguments: {},
-      description: undefined,
-      shown: false,
-    };
-    if (phase !== "end" && this.#calls.size < MAX_OPEN_CALLS) this.#calls.set(key, call);
-    return call;
-  }
+/** Returns the call that a frame belongs to. `phase` is the kind of frame. */
+export function trackCall(
+  { byKey, keys }: TrackedCalls,
+  event: CallFrame,
+  { event_id }: StampedEnvelope,
+  phase: Parameters<CallKeys["keyOf"]>[1],
+): TrackedCall {
+  const key = event.call_id ?? new CallKeys(keys).keyOf(event, phase);
+  const known = byKey.get(key);
+  if (phase === "end") byKey.delete(key);
+  if (known !== undefined) return known;
+  const call = {
+    id: event.call_id ?? `call-${event_id}`,
+    name: event.name ?? "unknown",
+    arguments: {},
+    description: undefined,
+    shown: false,
+  };
+  if (phase !== "end" && byKey.size < MAX_OPEN_CALLS) byKey.set(key, call);
+  return call;
 }

@@ -2,12 +2,16 @@
  * Ends runs for receivers that know only the 23 types of 001. Such a receiver does not know `run_end`, so in strict form a
  * failed or cancelled run also ends with a reply: the answer text that was produced, possibly empty. The reply is not a
  * record: it has no event ID, and our decoders drop it (`closing-reply-filter.ts`).
+ *
+ * The saved state has no texts, because they are as long as the run. A writer that continues from it asks for the text
+ * of an answer when the reply needs it.
  */
 import type { StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { MessageChunkEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
-import { type ReplyBudget, ReplyText } from "./reply-text.ts";
+import type { MissingText } from "./dialect.ts";
+import { MAX_REPLY_CHARACTERS } from "./reply-text.ts";
 
 const MAX_LIVE_RUNS = 1000;
 const MAX_NODES = 1000;
@@ -19,49 +23,124 @@ export interface ClosingReply {
   readonly nodeId: string | undefined;
 }
 
+interface NodeAnswer {
+  /** The text, without its beginning if that is missing. */
+  text: string;
+  /** Number of characters at the beginning that are missing in `text`. */
+  missing: number;
+  /** The record with the first piece. */
+  fromId: number;
+  /** True if pieces were dropped because of the limit. */
+  isCut: boolean;
+}
+
 interface RunAnswer {
-  /** The answer text of each node run, the latest last. */
-  readonly texts: BoundedMap<ReplyText>;
+  /** The answer of each node run, the latest last. */
+  readonly nodes: Map<string, NodeAnswer>;
   /** The node run that produced text last. */
   last: string | undefined;
 }
 
+/** The state of a writer: plain data that can be stored. */
+interface AnswerState {
+  readonly runs: Map<string, RunAnswer>;
+  /** Characters of all answers. */
+  held: number;
+}
+
 /** Collects the answer of each run, and creates the closing reply when one ends without a reply. */
 export class ClosingReplyWriter {
-  readonly #budget: ReplyBudget = { held: 0 };
-  readonly #runs = new BoundedMap<RunAnswer>(MAX_LIVE_RUNS, clear);
+  readonly #state: AnswerState;
+  readonly #runs: BoundedMap<RunAnswer>;
+
+  /** `saved` is the result of `save`. */
+  constructor(saved?: unknown) {
+    this.#state = (saved ?? { runs: new Map(), held: 0 }) as AnswerState;
+    this.#runs = new BoundedMap(MAX_LIVE_RUNS, (answer) => this.#clearRun(answer), this.#state.runs);
+  }
 
   /** Adds the next record. Returns the reply to send after its frame, if there is one. */
   add({ envelope, event }: StampedRecord): ClosingReply | undefined {
-    const { session_id, run_id = "", node_id = "" } = envelope;
-    const key = `${session_id.length}:${session_id}${run_id}`;
+    const { node_id = "", event_id } = envelope;
+    const key = keyOf(envelope);
     if (event.type === "message_chunk") {
       const { channel, content } = event as MessageChunkEvent;
       if (channel === "thought") return undefined;
-      const answer = this.#runs.getOrCreate(key, createAnswer);
-      answer.texts.getOrCreate(node_id, () => new ReplyText(this.#budget)).add(content);
+      const answer = this.#runs.getOrCreate(key, () => ({ nodes: new Map(), last: undefined }));
+      const nodes = new BoundedMap<NodeAnswer>(MAX_NODES, (node) => this.#clear(node), answer.nodes);
+      this.#addText(
+        nodes.getOrCreate(node_id, () => ({ text: "", missing: 0, fromId: event_id, isCut: false })),
+        content,
+        event_id,
+      );
       answer.last = node_id;
       return undefined;
     }
     const answer = this.#runs.get(key);
     if (event.type === "node_enter") {
       // A node ID may be used again, which starts a new answer.
-      answer?.texts.get(node_id)?.clear();
+      const node = answer?.nodes.get(node_id);
+      if (node !== undefined) this.#clear(node);
       return undefined;
     }
     if (event.type !== "run_start" && !isTerminal(event)) return undefined;
     const { last = "" } = answer ?? {};
-    const reply = answer?.texts.get(last)?.toString() ?? "";
-    if (answer !== undefined) clear(answer);
+    const reply = answer?.nodes.get(last)?.text ?? "";
+    if (answer !== undefined) this.#clearRun(answer);
     this.#runs.delete(key);
     return event.type === "run_end" ? { reply, nodeId: last === "" ? undefined : last } : undefined;
   }
+
+  /** Returns the missing text that the reply after `record` needs; see `Encoder`. */
+  findMissingText({ envelope, event }: StampedRecord): MissingText | undefined {
+    if (event.type !== "run_end" || !isTerminal(event)) return undefined;
+    const { nodes, last = "" } = this.#runs.get(keyOf(envelope)) ?? {};
+    const node = nodes?.get(last);
+    if (node === undefined || node.missing === 0) return undefined;
+    return {
+      runId: envelope.run_id,
+      nodeId: last === "" ? undefined : last,
+      fromId: node.fromId,
+      length: node.missing,
+      add(text) {
+        node.text = text + node.text;
+        node.missing = 0;
+      },
+    };
+  }
+
+  /** Returns the state without the texts; see `Encoder`. */
+  save(): unknown {
+    const runs = new Map<string, RunAnswer>();
+    for (const [key, { nodes, last }] of this.#state.runs) {
+      const saved = new Map<string, NodeAnswer>();
+      for (const [id, { text, missing, ...node }] of nodes)
+        saved.set(id, { ...node, text: "", missing: missing + text.length });
+      runs.set(key, { nodes: saved, last });
+    }
+    return { runs, held: this.#state.held } satisfies AnswerState;
+  }
+
+  #addText(node: NodeAnswer, piece: string, eventId: number): void {
+    node.isCut ||= this.#state.held + piece.length > MAX_REPLY_CHARACTERS;
+    if (node.isCut) return;
+    if (node.missing + node.text.length === 0) node.fromId = eventId;
+    node.text += piece;
+    this.#state.held += piece.length;
+  }
+
+  #clear(node: NodeAnswer): void {
+    this.#state.held -= node.missing + node.text.length;
+    node.text = "";
+    node.missing = 0;
+    node.isCut = false;
+  }
+
+  #clearRun({ nodes }: RunAnswer): void {
+    for (const node of nodes.values()) this.#clear(node);
+  }
 }
 
-function createAnswer(): RunAnswer {
-  return { texts: new BoundedMap<ReplyText>(MAX_NODES, (text) => text.clear()), last: undefined };
-}
-
-function clear({ texts }: RunAnswer): void {
-  for (const text of texts.values()) text.clear();
+function keyOf({ session_id, run_id = "" }: StampedRecord["envelope"]): string {
+  return `${session_id.length}:${session_id}${run_id}`;
 }

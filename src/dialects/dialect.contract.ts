@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { EVENT_TYPES, type JsonObject, type StampedRecord } from "../protocol/index.ts";
 import { parseObject } from "../protocol/json.ts";
 import { HOSTILE_SAMPLES, SAMPLES } from "../../test/sampling.ts";
-import type { Dialect } from "./dialect.ts";
+import type { MessageChunkEvent } from "../protocol/events.generated.ts";
+import type { Dialect, EncoderOptions, MissingText } from "./dialect.ts";
 
 const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
 
@@ -142,6 +143,18 @@ export function describeDialect(dialect: Dialect, { run, streams, records }: Dia
       expect(encodeAll(records)).toEqual(encodeAll(records));
     });
 
+    const forms = [{}, ...dialect.options.map((name): EncoderOptions => ({ [name]: name !== "envelope" }))];
+    test.each(forms)("%o: an encoder that continues a saved one gives the same bytes, from every record", (options) => {
+      const uncut = dialect.createEncoder(options);
+      let continued = dialect.createEncoder(options);
+      for (const record of records) {
+        if (continued.save !== undefined) continued = dialect.createEncoder(options, structuredClone(continued.save()));
+        continued.findMissingText?.(record)?.add(findText(records, continued.findMissingText(record)));
+        expect(continued.encode(record)).toEqual(uncut.encode(record));
+        expect([continued.held, continued.dropped]).toEqual([uncut.held, uncut.dropped]);
+      }
+    });
+
     test("does not change its input", () => {
       const before = JSON.stringify(records);
       encodeAll(records);
@@ -195,4 +208,19 @@ function parseObjects(texts: readonly string[]): JsonObject[] {
 function starts(dialect: Dialect, text: string): boolean {
   const { records, issues } = dialect.createDecoder().decode(text);
   return records.length > 0 || (issues.length > 0 && text === dialect.traits.endText);
+}
+
+/** Reads a text that a saved state left out. */
+function findText(records: readonly StampedRecord[], missing: MissingText | undefined): string {
+  const { fromId = 0, runId, nodeId, length = 0 } = missing ?? {};
+  const pieces = records
+    .filter(
+      ({ envelope: { event_id, run_id, node_id } }) => event_id >= fromId && run_id === runId && node_id === nodeId,
+    )
+    .map(({ event }) => event as MessageChunkEvent)
+    .filter(({ type, channel }) => type === "message_chunk" && channel !== "thought");
+  return pieces
+    .map(({ content }) => content)
+    .join("")
+    .slice(0, length);
 }

@@ -39,6 +39,25 @@ export interface Encoder {
   readonly held?: number;
   /** Number of records dropped because they belong to no run, in a dialect that cannot carry them. */
   readonly dropped?: number;
+  /**
+   * Returns the state from which another encoder with the same options continues, see `createEncoder`. It can be cloned
+   * (`structuredClone`) and changes with the next record, so clone or serialize it at once. Absent if frames do not
+   * depend on earlier records.
+   */
+  save?(): unknown;
+  /** Returns a text that the saved state left out and that the frames of `record` need. Add it before `encode`. */
+  findMissingText?(record: StampedRecord): MissingText | undefined;
+}
+
+/** The beginning of an answer that is not part of a saved state: it is as long as the run. */
+export interface MissingText {
+  readonly runId: string | undefined;
+  readonly nodeId: string | undefined;
+  /** The record with the first piece. */
+  readonly fromId: number;
+  /** Number of characters: pieces of the answer of this node run, from `fromId` on. */
+  readonly length: number;
+  add(text: string): void;
 }
 
 /** Encodes many records at once as NDJSON bytes. */
@@ -82,7 +101,8 @@ export interface Dialect extends Decoding {
   readonly name: DialectName;
   /** Title of the specification. */
   readonly title: string;
-  createEncoder(options?: EncoderOptions): Encoder;
+  /** Creates an encoder. `saved` is the state of an encoder with the same options that this one continues. */
+  createEncoder(options?: EncoderOptions, saved?: unknown): Encoder;
   /** Options that its encoder takes. */
   readonly options: readonly (keyof EncoderOptions)[];
   /** A faster encoder for the same bytes, if there is one. */

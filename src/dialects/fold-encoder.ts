@@ -1,6 +1,7 @@
 /**
  * Encoder for dialects whose frames depend on earlier records: one fold per run, and a table with a row per event type.
- * A fold is created by the first record of its run and removed with the last.
+ * A fold is created by the first record of its run and removed with the last. Folds are plain data, so that the encoder
+ * can be saved.
  */
 import { type EventType, isKnownEvent, type StampedRecord } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
@@ -16,6 +17,21 @@ export interface FoldEncoder<Out> {
   encode(record: StampedRecord): readonly Out[];
   readonly held: number;
   readonly dropped: number;
+  save(): unknown;
+}
+
+/** The state of a fold encoder: plain data that can be stored. */
+export interface FoldState<Fold, Shared = undefined> {
+  readonly folds: Map<string, Fold>;
+  /** The run of each session that started last. */
+  readonly last: Map<string, string>;
+  dropped: number;
+  /** State of the dialect that belongs to no single run. */
+  readonly shared: Shared;
+}
+
+export function createFoldState<Fold, Shared>(shared: Shared): FoldState<Fold, Shared> {
+  return { folds: new Map(), last: new Map(), dropped: 0, shared };
 }
 
 /** The dialect-specific parts of a fold encoder. */
@@ -31,13 +47,17 @@ export interface FoldHooks<Fold, Out = string> {
   readonly held?: () => number;
 }
 
-export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out>): FoldEncoder<Out> {
-  const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS);
-  const last = new BoundedMap<string>(MAX_LIVE_RUNS);
-  let dropped = 0;
+/** Continues `state`, which is new or was saved by an encoder with the same options. */
+export function createFoldEncoder<Fold, Out = string>(
+  hooks: FoldHooks<Fold, Out>,
+  state: FoldState<Fold, unknown>,
+): FoldEncoder<Out> {
+  const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
+  const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
   return {
+    save: () => state,
     get dropped() {
-      return dropped;
+      return state.dropped;
     },
     get held() {
       return hooks.held?.() ?? 0;
@@ -51,7 +71,7 @@ export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out
         // record without one belongs only to the session.
         if (last.get(session) !== "" && mayLackRun(event)) {
           if (hooks.encodeRunless !== undefined) return hooks.encodeRunless(record);
-          if (hooks.table[event.type as EventType].support !== "omitted") dropped++;
+          if (hooks.table[event.type as EventType].support !== "omitted") state.dropped++;
           return NOTHING;
         }
         // An event of unknown type does not open a run.

@@ -3,8 +3,8 @@
  * tracks how much was streamed, so that the rest of a reply can be sent.
  */
 
-/** Maximum number of characters of all answers in one decoder. */
-const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
+/** Maximum number of characters of all answers in one decoder or encoder. */
+export const MAX_REPLY_CHARACTERS = 16 * 1024 * 1024;
 
 /** Shared by all answers of one decoder. */
 export interface ReplyBudget {
@@ -48,36 +48,45 @@ export class ReplyText {
 const MAX_NODES = 10_000;
 const MAX_TAIL = 64 * 1024;
 
-/** Tracks the streamed answer of a run: which node runs contributed, and the end of the last one's text. */
-export class StreamedAnswer {
-  readonly #nodes = new Set<string>();
-  #last: string | undefined;
-  #tail = "";
+/**
+ * The streamed answer of a run: which node runs contributed, and the end of the last one's text. Plain data: it is part
+ * of the saved state of an encoder.
+ */
+export interface StreamedAnswer {
+  readonly nodes: Set<string>;
+  last: string | undefined;
+  tail: string;
   /** True if the tail is not the complete text of the last node run. */
-  #cut = false;
+  isCut: boolean;
+}
 
-  add(node: string | undefined, text: string): void {
-    const key = node ?? "";
-    if (key !== this.#last) {
-      this.#last = key;
-      this.#tail = "";
-      this.#cut = this.#nodes.has(key);
-    }
-    if (this.#nodes.size < MAX_NODES) this.#nodes.add(key);
-    this.#tail += text;
-    if (this.#tail.length <= MAX_TAIL) return;
-    this.#tail = this.#tail.slice(-MAX_TAIL / 2);
-    this.#cut = true;
-  }
+export function createStreamedAnswer(): StreamedAnswer {
+  return { nodes: new Set(), last: undefined, tail: "", isCut: false };
+}
 
-  /**
-   * Returns the part of the reply that still has to be sent: all of it if its node run streamed nothing or a different
-   * text, the rest if only the beginning was streamed.
-   */
-  missing(node: string | undefined, reply: string): string {
-    const spoke = node === undefined ? this.#nodes.size > 0 : this.#nodes.has(node);
-    if (!spoke) return reply;
-    if ((node !== undefined && node !== this.#last) || this.#tail.endsWith(reply) || this.#cut) return "";
-    return reply.startsWith(this.#tail) ? reply.slice(this.#tail.length) : reply;
+/** Adds a streamed piece of the answer. */
+export function addAnswerText(answer: StreamedAnswer, node: string | undefined, text: string): void {
+  const key = node ?? "";
+  if (key !== answer.last) {
+    answer.last = key;
+    answer.tail = "";
+    answer.isCut = answer.nodes.has(key);
   }
+  if (answer.nodes.size < MAX_NODES) answer.nodes.add(key);
+  answer.tail += text;
+  if (answer.tail.length <= MAX_TAIL) return;
+  answer.tail = answer.tail.slice(-MAX_TAIL / 2);
+  answer.isCut = true;
+}
+
+/**
+ * Returns the part of the reply that still has to be sent: all of it if its node run streamed nothing or a different
+ * text, the rest if only the beginning was streamed.
+ */
+export function findUnsentText(answer: StreamedAnswer, node: string | undefined, reply: string): string {
+  const { nodes, last, tail, isCut } = answer;
+  const spoke = node === undefined ? nodes.size > 0 : nodes.has(node);
+  if (!spoke) return reply;
+  if ((node !== undefined && node !== last) || tail.endsWith(reply) || isCut) return "";
+  return reply.startsWith(tail) ? reply.slice(tail.length) : reply;
 }

@@ -1,17 +1,18 @@
 /**
  * A map with a maximum size: adding an entry beyond it removes the entry that was set longest ago. Holds the state of
- * sessions and runs in endless streams.
+ * sessions and runs in endless streams. It can work on a given map, so that state stays plain data.
  */
 export class BoundedMap<V> {
-  readonly #entries = new Map<string, V>();
+  readonly #entries: Map<string, V>;
   readonly #limit: number;
   readonly #onEvict: ((value: V) => void) | undefined;
   /** True once an entry was removed; a missing key may have existed. */
   evicted = false;
 
-  constructor(limit: number, onEvict?: (value: V) => void) {
+  constructor(limit: number, onEvict?: (value: V) => void, entries = new Map<string, V>()) {
     this.#limit = limit;
     this.#onEvict = onEvict;
+    this.#entries = entries;
   }
 
   get size(): number {

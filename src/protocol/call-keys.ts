@@ -22,10 +22,23 @@ interface CallsWithoutId {
 const MAX_NAMELESS = 10_000;
 const MAX_NAMES = 1000;
 
-/** Assigns a key to each tool call of one run. */
+/** The state of `CallKeys`: plain data that can be stored. */
+export interface CallKeysState {
+  /** Calls without an ID, by tool name. */
+  readonly open: Map<string, CallsWithoutId>;
+  /** Number of keys made so far. */
+  made: number;
+}
+
+/** Assigns a key to each tool call of one run. Changes `state` in place. */
 export class CallKeys {
-  readonly #open = new BoundedMap<CallsWithoutId>(MAX_NAMES);
-  #made = 0;
+  readonly #state: CallKeysState;
+  readonly #open: BoundedMap<CallsWithoutId>;
+
+  constructor(state: CallKeysState = { open: new Map(), made: 0 }) {
+    this.#state = state;
+    this.#open = new BoundedMap(MAX_NAMES, undefined, state.open);
+  }
 
   /** Returns the key of the call. `phase` is the kind of frame. */
   keyOf({ call_id, name = "" }: CallFrame, phase: "call" | "before" | "start" | "running" | "end"): string {
@@ -34,7 +47,7 @@ export class CallKeys {
     const count = waiting.length + started.length;
     if (phase === "call" || count === 0) {
       // The NUL character keeps generated keys apart from call IDs.
-      const made = `\u0000${name}#${++this.#made}`;
+      const made = `\u0000${name}#${++this.#state.made}`;
       if (count < MAX_NAMELESS) waiting.push(made);
       if (phase === "call") return made;
     }

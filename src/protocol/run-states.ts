@@ -4,13 +4,26 @@
  */
 import { BoundedMap } from "./bounded-map.ts";
 import { type AnyEvent, type EventRecord, isTerminal } from "./record.ts";
-import { isStateEvent, StateFold } from "./state-fold.ts";
+import { isStateEvent, type SavedStateFold, StateFold } from "./state-fold.ts";
 
 const MAX_LIVE_RUNS = 1000;
+
+/** The state of each live run by its key, the oldest first: plain data that can be stored. */
+export type SavedRunStates = readonly (readonly [string, SavedStateFold])[];
 
 /** Restores the graph states of all runs in a stream. */
 export class RunStates {
   readonly #folds = new BoundedMap<StateFold>(MAX_LIVE_RUNS);
+
+  /** `saved` is the result of `save`. */
+  constructor(saved: SavedRunStates = []) {
+    for (const [key, fold] of saved) this.#folds.set(key, new StateFold({}, fold));
+  }
+
+  /** Returns the states of all live runs. Clone or serialize them before the next record. */
+  save(): SavedRunStates {
+    return Array.from(this.#folds.keys(), (key) => [key, (this.#folds.get(key) as StateFold).save()]);
+  }
 
   /** Adds the next record. Returns false if its state cannot be restored, because an earlier state is unknown. */
   add(record: EventRecord): boolean {

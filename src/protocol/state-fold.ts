@@ -57,6 +57,18 @@ interface Namespace {
   readonly children: Set<string>;
 }
 
+/** The state of a `StateFold`: plain data that can be stored. */
+export interface SavedStateFold {
+  readonly root: SavedNamespace;
+  readonly nested: ReadonlyMap<string, SavedNamespace>;
+}
+
+interface SavedNamespace extends Pick<Namespace, "closing" | "checkpoint" | "isComplete"> {
+  readonly base: Json;
+  readonly arrived: readonly PendingWrites[];
+  readonly children: ReadonlySet<string>;
+}
+
 type StateEvent = UpdatesEvent | ValuesEvent | CheckpointEvent;
 
 /** True if the event stores its state as a delta. */
@@ -78,12 +90,25 @@ export function isStateEvent(event: AnyEvent): event is StateEvent {
 export class StateFold {
   readonly #maxPending: number;
   readonly #maxNamespaces: number;
-  readonly #root: Namespace = createNamespace();
+  readonly #root: Namespace;
   readonly #nested = new Map<string, Namespace>();
 
-  constructor({ maxNamespaces = MAX_NAMESPACES, maxPending = MAX_PENDING }: StateFoldOptions = {}) {
+  /** `saved` is the state to continue from. */
+  constructor(
+    { maxNamespaces = MAX_NAMESPACES, maxPending = MAX_PENDING }: StateFoldOptions = {},
+    saved?: SavedStateFold,
+  ) {
     this.#maxNamespaces = maxNamespaces;
     this.#maxPending = maxPending;
+    this.#root = saved === undefined ? createNamespace() : restoreNamespace(saved.root);
+    for (const [ns, space] of saved?.nested ?? []) this.#nested.set(ns, restoreNamespace(space));
+  }
+
+  /** Returns the state. Clone or serialize it before the next event. @internal */
+  save(): SavedStateFold {
+    const nested = new Map<string, SavedNamespace>();
+    for (const [ns, space] of this.#nested) nested.set(ns, saveNamespace(space));
+    return { root: saveNamespace(this.#root), nested };
   }
 
   /** Adds the next event of the run. */
@@ -202,6 +227,22 @@ function createNamespace(): Namespace {
     isComplete: false,
     children: new Set(),
   };
+}
+
+function saveNamespace({ base, pending, closing, checkpoint, isComplete, children }: Namespace): SavedNamespace {
+  return { base: base.read(), arrived: pending.arrived, closing, checkpoint, isComplete, children };
+}
+
+function restoreNamespace({
+  base: state,
+  arrived,
+  closing,
+  checkpoint,
+  isComplete,
+  children,
+}: SavedNamespace): Namespace {
+  const base = new PatchedState(state);
+  return { base, pending: new SuperStep(base, arrived), closing, checkpoint, isComplete, children: new Set(children) };
 }
 
 /** Starts from a full state. */

@@ -30,16 +30,21 @@ interface ChannelWrites {
 /** Merges the writes of one super-step. */
 export class SuperStep {
   readonly #base: PatchedState;
-  /** In order of arrival. */
-  readonly #arrived: PendingWrites[] = [];
+  readonly #arrived: PendingWrites[];
   #sorted: readonly PendingWrites[] | undefined;
   readonly #channels = new Map<string, ChannelWrites>();
   /** Number of entries in `#arrived` that are already in `#channels`. */
   #indexed = 0;
 
-  /** `base` must not change while this super-step is read. */
-  constructor(base: PatchedState) {
+  /** `base` must not change while this super-step is read. `arrived` has the writes so far, in order of arrival. */
+  constructor(base: PatchedState, arrived: readonly PendingWrites[] = []) {
     this.#base = base;
+    this.#arrived = [...arrived];
+  }
+
+  /** In order of arrival. */
+  get arrived(): readonly PendingWrites[] {
+    return this.#arrived;
   }
 
   get size(): number {

@@ -14,11 +14,11 @@ import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
-import { createFoldEncoder } from "../fold-encoder.ts";
+import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
-import { type TrackedCall, CallTracker } from "../call-tracker.ts";
-import { StreamedAnswer } from "../reply-text.ts";
+import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, outputObject, resultObject, splitResultObject } from "../tool-values.ts";
 import type { EngineFrameType } from "./frames.ts";
 
@@ -37,15 +37,15 @@ interface EngineFold {
   opened: boolean;
   sequence: number;
   ts: number;
-  readonly calls: CallTracker;
+  readonly calls: TrackedCalls;
   readonly answered: StreamedAnswer;
   end: EventOf<"run_end"> | undefined;
   tokens: number;
   toolCalls: number;
 }
 
-export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Encoder {
-  return createFoldEncoder<EngineFold>({
+export function createEngineEncoder({ debug = false }: EncoderOptions = {}, saved?: unknown): Encoder {
+  const hooks: FoldHooks<EngineFold> = {
     table: ENGINE_TABLE,
     create({ envelope, event }) {
       const named = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
@@ -59,8 +59,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
         opened: false,
         sequence: 0,
         ts: 0,
-        calls: new CallTracker(),
-        answered: new StreamedAnswer(),
+        calls: createTrackedCalls(),
+        answered: createStreamedAnswer(),
         end: undefined,
         tokens: 0,
         toolCalls: 0,
@@ -70,7 +70,8 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}): Enc
       fold.ts = record.envelope.ts ?? fold.ts;
       return fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
     },
-  });
+  };
+  return createFoldEncoder(hooks, (saved ?? createFoldState(undefined)) as FoldState<EngineFold>);
 }
 
 function open(fold: EngineFold, envelope: StampedRecord["envelope"] | object): readonly string[] {
@@ -155,7 +156,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   reply: carried(
     "session_end",
     (fold, { reply }, { envelope }) => {
-      const missing = fold.answered.missing(envelope.node_id, reply);
+      const missing = findUnsentText(fold.answered, envelope.node_id, reply);
       const isMarked = fold.isAgentRun && (fold.isAnswerOpen || missing !== "");
       const data = isMarked
         ? { content: missing, format: DEFAULT_FORMAT, is_complete: true }
@@ -178,7 +179,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         const stage = isAgentRun ? findStage(id) : undefined;
         return [frameText(fold, "thinking", dropUndefined({ content, stage }), envelope)];
       }
-      fold.answered.add(envelope.node_id, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
       fold.isAnswerOpen = is_complete !== true;
       const about = isAgentRun
         ? { format: format ?? DEFAULT_FORMAT, is_complete: is_complete ?? false }
@@ -208,7 +209,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   tool_call: carried(
     "tool_call_start",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope, "call");
+      const call = trackCall(fold.calls, event, record.envelope, "call");
       call.arguments = event.arguments;
       call.description = event.description;
       return [];
@@ -216,7 +217,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
     { lostFields: ["index", "raw_arguments"], note: "sent when the tool starts" },
   ),
   tool_start: carried("tool_call_start", (fold, event, record) => [
-    startCall(fold, fold.calls.get(event, record.envelope, "start"), record.envelope),
+    startCall(fold, trackCall(fold.calls, event, record.envelope, "start"), record.envelope),
   ]),
   tool_progress: carried(
     "tool_call_progress",
@@ -226,7 +227,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
         frameText(
           fold,
           "tool_call_progress",
-          { tool_id: fold.calls.get(event, record.envelope, "running").id, progress, message: message ?? "" },
+          { tool_id: trackCall(fold.calls, event, record.envelope, "running").id, progress, message: message ?? "" },
           record.envelope,
         ),
       ];
@@ -242,7 +243,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   tool_end: carried(
     "tool_call_end",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope, "end");
+      const call = trackCall(fold.calls, event, record.envelope, "end");
       const opening = call.shown ? [] : [startCall(fold, call, {})];
       const data = event.is_error
         ? dropUndefined({
@@ -270,7 +271,7 @@ export const ENGINE_TABLE: LedgerTable<EngineFold> = {
   tool_approval_result: converted(
     "data",
     (fold, event, record) => {
-      const call = fold.calls.get(event, record.envelope, "before");
+      const call = trackCall(fold.calls, event, record.envelope, "before");
       if (event.arguments !== undefined) call.arguments = event.arguments;
       // A rejected call never starts; its end reports the rejection.
       if (event.decision !== "approved") call.shown = true;

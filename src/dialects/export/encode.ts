@@ -45,10 +45,12 @@ function renameToNodeId({ id, ...rest }: JsonObject): JsonObject {
   return { node_id: id as Json, ...rest };
 }
 
-export function createExportEncoder({ strict = false }: EncoderOptions = {}): Encoder {
+export function createExportEncoder({ strict = false }: EncoderOptions = {}, saved?: unknown): Encoder {
   if (!strict) return { encode: ({ envelope, event }) => [exportText(event, extraOf(envelope, "export"))] };
-  const closing = new ClosingReplyWriter();
+  const closing = new ClosingReplyWriter(saved);
   return {
+    save: () => closing.save(),
+    findMissingText: (record) => closing.findMissingText(record),
     encode(record) {
       const { envelope, event } = record;
       const text = exportText(completeEvent(event, envelope.session_id), extraOf(envelope, "export"));

@@ -10,10 +10,16 @@ import { completeEvent, fitsStrictForm, wrapEvent } from "../../protocol/strict.
 import { type ClosingReply, ClosingReplyWriter } from "../closing-reply-writer.ts";
 import type { BatchEncoder, Encoder, EncoderOptions } from "../dialect.ts";
 
-export function createLoomEncoder({ strict = false, envelope: withEnvelope = true }: EncoderOptions = {}): Encoder {
+export function createLoomEncoder(
+  { strict = false, envelope: withEnvelope = true }: EncoderOptions = {},
+  saved?: unknown,
+): Encoder {
   const prefixOf = createPrefixMemory(strict);
-  const closing = strict ? new ClosingReplyWriter() : undefined;
+  const closing = strict ? new ClosingReplyWriter(saved) : undefined;
   return {
+    ...(closing === undefined
+      ? {}
+      : { save: () => closing.save(), findMissingText: (record) => closing.findMissingText(record) }),
     encode(record: StampedRecord) {
       const { envelope, event } = record;
       const body = eventText(strict ? completeEvent(event, envelope.session_id) : event, strict);

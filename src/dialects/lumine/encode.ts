@@ -15,16 +15,16 @@ import { isTerminal, type StampedEnvelope } from "../../protocol/record.ts";
 import { deriveId } from "../derive-id.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
-import { createFoldEncoder } from "../fold-encoder.ts";
+import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
-import { type TrackedCall, CallTracker } from "../call-tracker.ts";
-import { StreamedAnswer } from "../reply-text.ts";
+import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
+import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME, resultValue, splitResult } from "../tool-values.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import type { LocalizedText } from "../../protocol/schema.ts";
 import { DONE } from "./decode.ts";
-import { describeErrorFor, RUN_AGAIN, RUN_FAILED, TOOL_LEAD } from "./error-texts.ts";
+import { describeErrorFor, describeRunFailure, RUN_AGAIN, TOOL_LEAD } from "./error-texts.ts";
 import type { LumineFrameType } from "./frames.ts";
 import { writeMarkdownTable } from "./write-markdown-table.ts";
 
@@ -48,7 +48,7 @@ interface LumineFold {
   /** True if the previous frame is an error: [DONE] must then state that the run completed nevertheless. */
   lastWasError: boolean;
   readonly answered: StreamedAnswer;
-  readonly calls: CallTracker;
+  readonly calls: TrackedCalls;
 }
 
 /** Maximum number of records outside a request that wait for the next one; beyond it the oldest is dropped. */
@@ -57,7 +57,17 @@ const MAX_HELD = 1000;
 const MAX_LIVE_SESSIONS = 1000;
 const MAX_LIVE_REQUESTS = 1000;
 
-export function createLumineEncoder({ follow = false }: EncoderOptions = {}): Encoder {
+/** State of an encoder that belongs to no single request. */
+interface LumineShared {
+  /** Records outside a request that wait for the next one. */
+  held: StampedRecord[];
+  /** Active requests by session. While there is one, records of the session are not held. */
+  readonly live: Map<string, Set<string>>;
+}
+
+export function createLumineEncoder({ follow = false }: EncoderOptions = {}, saved?: unknown): Encoder {
+  const state = (saved ?? createFoldState({ held: [], live: new Map() })) as FoldState<LumineFold, LumineShared>;
+  const { shared } = state;
   const create = ({ envelope }: StampedRecord): LumineFold => ({
     sessionId: envelope.session_id,
     language: "en",
@@ -70,25 +80,23 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     toolFailure: undefined,
     hasText: false,
     lastWasError: false,
-    answered: new StreamedAnswer(),
-    calls: new CallTracker(),
+    answered: createStreamedAnswer(),
+    calls: createTrackedCalls(),
   });
   const encodeRunless = (record: StampedRecord) => {
     const row = LUMINE_TABLE[record.event.type as "todo_update"];
     return row.encode?.(create(record), record.event as EventOf<"todo_update">, record) ?? NO_FRAMES;
   };
-  let held: StampedRecord[] = [];
-  /** Active requests by session. While there is one, records of the session are not held. */
-  const live = new BoundedMap<Set<string>>(MAX_LIVE_SESSIONS);
+  const live = new BoundedMap(MAX_LIVE_SESSIONS, undefined, shared.live);
   const release = (session: string): readonly string[] => {
-    if (held.length === 0) return NO_FRAMES;
-    const waiting = held.filter((record) => record.envelope.session_id === session);
-    held = held.filter((record) => record.envelope.session_id !== session);
+    if (shared.held.length === 0) return NO_FRAMES;
+    const waiting = shared.held.filter((record) => record.envelope.session_id === session);
+    shared.held = shared.held.filter((record) => record.envelope.session_id !== session);
     return waiting.flatMap(encodeRunless);
   };
-  return createFoldEncoder<LumineFold>({
+  const hooks: FoldHooks<LumineFold> = {
     table: LUMINE_TABLE,
-    held: () => held.length,
+    held: () => shared.held.length,
     create(record) {
       const { session_id, run_id = "" } = record.envelope;
       const going = live.getOrCreate(session_id, () => new Set());
@@ -106,11 +114,12 @@ export function createLumineEncoder({ follow = false }: EncoderOptions = {}): En
     encodeRunless(record) {
       if (follow || live.get(record.envelope.session_id) !== undefined) return encodeRunless(record);
       if (LUMINE_TABLE[record.event.type as EventType].support === "omitted") return NO_FRAMES;
-      held.push(record);
-      if (held.length > MAX_HELD) held.shift();
+      shared.held.push(record);
+      if (shared.held.length > MAX_HELD) shared.held.shift();
       return NO_FRAMES;
     },
-  });
+  };
+  return createFoldEncoder(hooks, state);
 }
 
 /** The first session_id frame of a session has no conversation ID. */
@@ -228,7 +237,10 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
       if (event.status === "completed") return [];
       const failed = event.status === "error" && !fold.errorShown;
       const banner = failed
-        ? [...settle(fold, envelope), frameText(fold, without(envelope), "error", describeEnd(fold, event), 1)]
+        ? [
+            ...settle(fold, envelope),
+            frameText(fold, without(envelope), "error", describeRunFailure(fold.language, event, fold.toolFailure), 1),
+          ]
         : [];
       return [...banner, ...finish(fold, envelope, event.status)];
     },
@@ -240,7 +252,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   reply: carried(
     "chunk [DONE]",
     (fold, { reply }, { envelope }) => {
-      const missing = fold.answered.missing(envelope.node_id, reply);
+      const missing = findUnsentText(fold.answered, envelope.node_id, reply);
       const text = missing === "" ? [] : chunks(fold, without(envelope), missing);
       return [...text, ...finish(fold, envelope, fold.lastWasError ? "completed" : null)];
     },
@@ -250,7 +262,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
     "chunk",
     (fold, { content, channel }, { envelope }) => {
       if (channel === "thought") return think(fold, envelope, content);
-      fold.answered.add(envelope.node_id, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
       return chunks(fold, envelope, content);
     },
     {
@@ -276,19 +288,19 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_call: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      fold.calls.get(event, envelope, "call").arguments = event.arguments;
+      trackCall(fold.calls, event, envelope, "call").arguments = event.arguments;
       return [];
     },
     { lostFields: ["description", "index", "raw_arguments"], note: "sent when the tool starts or waits for approval" },
   ),
   tool_start: carried("tool_use", (fold, event, { envelope }) => [
     ...settle(fold, envelope),
-    useTool(fold, fold.calls.get(event, envelope, "start"), envelope, "running"),
+    useTool(fold, trackCall(fold.calls, event, envelope, "start"), envelope, "running"),
   ]),
   tool_approval: carried(
     "tool_use",
     (fold, event, { envelope }) => {
-      const call = fold.calls.get(event, envelope, "before");
+      const call = trackCall(fold.calls, event, envelope, "before");
       call.arguments = event.arguments;
       return [...settle(fold, envelope), useTool(fold, call, envelope, "awaiting_approval")];
     },
@@ -297,7 +309,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_approval_result: converted(
     "tool_use",
     (fold, event, { envelope }) => {
-      if (event.arguments !== undefined) fold.calls.get(event, envelope, "before").arguments = event.arguments;
+      if (event.arguments !== undefined) trackCall(fold.calls, event, envelope, "before").arguments = event.arguments;
       return [];
     },
     {
@@ -308,7 +320,7 @@ export const LUMINE_TABLE: LedgerTable<LumineFold> = {
   tool_end: carried(
     "tool_result",
     (fold, event, { envelope }) => {
-      const call = fold.calls.get(event, envelope, "end");
+      const call = trackCall(fold.calls, event, envelope, "end");
       const opening = [
         ...settle(fold, envelope),
         ...(call.shown ? [] : [useTool(fold, call, without(envelope), "running", 1)]),
@@ -469,14 +481,6 @@ function titleOf(title: string, language: Language): string {
 /** The run continues after the failure of a tool, which its `tool_result` shows. */
 function isToolFailure({ stage, recoverable = true }: EventOf<"error">): boolean {
   return stage === "tool_execute" && recoverable;
-}
-
-/** The error of a run that failed without an `error` frame. */
-function describeEnd({ language, toolFailure }: LumineFold, { reason, code }: EventOf<"run_end">): JsonObject {
-  const message = reason ?? toolFailure?.message;
-  const known = dropUndefined({ code: code ?? toolFailure?.code });
-  if (message === undefined) return { error: RUN_FAILED[language], ...known };
-  return { ...describeErrorFor(language, { message, ...known }), ...known };
 }
 
 /** Returns an image event for data that 004 can show: an image with a URL. */

@@ -2,9 +2,11 @@
  * Error texts for users of 004 front ends, which show them in a banner, in the language of the conversation. The
  * original message is for developers and is sent next to them.
  */
+import type { EventOf, JsonObject } from "../../protocol/index.ts";
 import { detectLanguage, type Language } from "../../protocol/detect-language.ts";
 import type { LocalizedText } from "../../protocol/schema.ts";
 import type { ErrorCode } from "../../protocol/error-codes.ts";
+import { dropUndefined } from "../drop-undefined.ts";
 
 interface ErrorText {
   /** Absent if the message of the error is written for users. */
@@ -76,7 +78,7 @@ const TEXTS: { readonly [C in ErrorCode]?: ErrorText } = {
 };
 
 /** Text of a failed run without a reason. */
-export const RUN_FAILED: LocalizedText = { en: "The run failed", zh: "运行失败" };
+const RUN_FAILED: LocalizedText = { en: "The run failed", zh: "运行失败" };
 /** Text for a node run that is run again after a crash. */
 export const RUN_AGAIN: LocalizedText = {
   en: "The server stopped during this run; the interrupted step is run again",
@@ -100,4 +102,16 @@ export function describeErrorFor(
   if (isForUsers && detectLanguage(message) === "zh") return { error: message };
   const text = texts[language] ?? (language === "en" ? message : `${lead}：${message}`);
   return text === message ? { error: text } : { error: text, detail: message };
+}
+
+/** Returns the error of a run that failed without an `error` frame. `toolFailure` is its latest failure of a tool. */
+export function describeRunFailure(
+  language: Language,
+  { reason, code }: EventOf<"run_end">,
+  toolFailure: EventOf<"error"> | undefined,
+): JsonObject {
+  const message = reason ?? toolFailure?.message;
+  const known = dropUndefined({ code: code ?? toolFailure?.code });
+  if (message === undefined) return { error: RUN_FAILED[language], ...known };
+  return { ...describeErrorFor(language, { message, ...known }), ...known };
 }

@@ -1,10 +1,11 @@
 /** Encodes the stream events of 002 as JSON; `project.ts` creates them. */
-import { type Encoder, NO_FRAMES } from "../dialect.ts";
+import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { createStreamEventProjection } from "./project.ts";
 
-export function createStreamEventEncoder(): Encoder {
-  const projection = createStreamEventProjection();
+export function createStreamEventEncoder(_options: EncoderOptions = {}, saved?: unknown): Encoder {
+  const projection = createStreamEventProjection({}, saved);
   return {
+    save: () => projection.save(),
     get dropped() {
       return projection.dropped;
     },

@@ -7,9 +7,9 @@
 import { type EventOf, isJsonObject, type Json, type JsonObject, type StampedRecord } from "../../protocol/index.ts";
 import type { StampedEnvelope } from "../../protocol/record.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
-import { createFoldEncoder } from "../fold-encoder.ts";
+import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
 import { carried, omitted, type LedgerTable } from "../ledger.ts";
-import { StreamedAnswer } from "../reply-text.ts";
+import { addAnswerText, createStreamedAnswer, findUnsentText, type StreamedAnswer } from "../reply-text.ts";
 import { DEFAULT_NODE_NAME } from "../tool-values.ts";
 import type { StreamEventFrame } from "./frames.generated.ts";
 import type { StreamEventFrameType } from "./frames.ts";
@@ -24,8 +24,7 @@ interface StreamEventFold {
   readonly requestId: string | undefined;
   /** True if `text_delta` events are wanted. */
   readonly wantsText: boolean;
-  /** Number of node runs with calls not yet announced, over all runs. */
-  readonly held: { count: number };
+  readonly held: HeldCount;
   ts: number;
   iteration: number;
   countsModelCalls: boolean;
@@ -56,6 +55,13 @@ export interface StreamEventProjection {
   project(record: StampedRecord): readonly StreamEventFrame[];
   /** Number of records dropped because they belong to no run. */
   readonly dropped: number;
+  /** Returns the state, see `Encoder`. */
+  save(): unknown;
+}
+
+/** Number of node runs with calls not yet announced, over all runs. */
+interface HeldCount {
+  count: number;
 }
 
 export interface ProjectionOptions {
@@ -63,9 +69,13 @@ export interface ProjectionOptions {
   readonly text?: boolean;
 }
 
-export function createStreamEventProjection({ text = true }: ProjectionOptions = {}): StreamEventProjection {
-  const held = { count: 0 };
-  const folds = createFoldEncoder<StreamEventFold, StreamEventFrame>({
+export function createStreamEventProjection(
+  { text = true }: ProjectionOptions = {},
+  saved?: unknown,
+): StreamEventProjection {
+  const state = (saved ?? createFoldState({ count: 0 })) as FoldState<StreamEventFold, HeldCount>;
+  const held = state.shared;
+  const hooks: FoldHooks<StreamEventFold, StreamEventFrame> = {
     table: STREAM_EVENT_TABLE,
     create({ envelope, event }) {
       const start = event.type === "run_start" ? (event as EventOf<"run_start">) : undefined;
@@ -82,7 +92,7 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
         rounds: new Map(),
         knownCalls: new Map(),
         generatedIds: new Map(),
-        answered: new StreamedAnswer(),
+        answered: createStreamedAnswer(),
       };
     },
     before(fold, { envelope, event }) {
@@ -97,8 +107,10 @@ export function createStreamEventProjection({ text = true }: ProjectionOptions =
       if (fold.countsModelCalls && type !== "llm_end" && type !== "node_exit") return NOTHING;
       return announce(fold, envelope.node_id ?? "");
     },
-  });
+  };
+  const folds = createFoldEncoder(hooks, state);
   return {
+    save: () => folds.save(),
     project(record) {
       // Without text, a chunk only matters if it triggers the announcement of held calls.
       if (!text && held.count === 0 && record.event.type === "message_chunk") return NOTHING;
@@ -231,7 +243,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
     "agent_finish",
     (fold, { reply }, { envelope }) => {
       const missing =
-        fold.source === "execute" || !fold.wantsText ? "" : fold.answered.missing(envelope.node_id, reply);
+        fold.source === "execute" || !fold.wantsText ? "" : findUnsentText(fold.answered, envelope.node_id, reply);
       const text = missing === "" ? [] : [createFrame(fold, {}, "text_delta", { content: missing })];
       return [...text, createFrame(fold, envelope, "agent_finish", { content: reply })];
     },
@@ -246,7 +258,7 @@ export const STREAM_EVENT_TABLE: LedgerTable<StreamEventFold, StreamEventFrame> 
         fold.lastTs = fold.ts;
         return NOTHING;
       }
-      fold.answered.add(envelope.node_id, content);
+      addAnswerText(fold.answered, envelope.node_id, content);
       return [createTextDelta(fold, envelope, content)];
     },
     {
