@@ -8,21 +8,30 @@
  *
  * Invariants:
  * - The frames of a record depend only on the records before it. A stream that starts later produces the same frames
- *   if the encoder is first shown all records of the runs that were live there (`needsRunHistory`).
+ *   if the encoder is first shown all records of the runs that were live there (`needsRunHistory`), or continues a
+ *   saved one.
  * - Frames are encoded lazily: with full states a page can become a thousand times as long.
  */
-import type { Dialect, EncoderOptions } from "../dialects/index.ts";
+import type { Dialect, MissingText } from "../dialects/dialect.ts";
+import type { EncoderOptions } from "../dialects/index.ts";
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { type AnyEvent, isLoomError, type StampedRecord, type StreamModes } from "../protocol/index.ts";
 import { BoundedMap } from "../protocol/bounded-map.ts";
 import type { RunEndEvent } from "../protocol/events.generated.ts";
 import { isTerminal } from "../protocol/record.ts";
-import { RunStates } from "../protocol/run-states.ts";
+import { RunStates, type SavedRunStates } from "../protocol/run-states.ts";
 import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
+
+/** A stored state of an encoder. */
+export interface FoundState {
+  /** The last record in the state. */
+  readonly eventId: number;
+  readonly saved: SavedPageEncoder;
+}
 
 /** The dialect, its options, and the selected stream modes. */
 export interface PageEncoding {
@@ -31,8 +40,36 @@ export interface PageEncoding {
   readonly modes: StreamModes | undefined;
 }
 
-/** Returns the frames of each record of a page, from the start record on. Pages must be passed in order. */
-export type PageEncoder = (page: Page) => Iterable<readonly string[]>;
+/** Encodes the pages of one stream. */
+export interface PageEncoder {
+  /**
+   * Returns the frames of each record of a page, from the start record on. Pages must be passed in order. A missing
+   * text must be added before the iteration continues.
+   */
+  encode(page: Page): Iterable<readonly string[] | MissingText>;
+  /**
+   * Returns the state after the last page, whose last record is `lastId`; undefined if a stream can start there without
+   * it. Clone or serialize it before the next page.
+   */
+  save(lastId: number): SavedPageEncoder | undefined;
+}
+
+/** The state of a `PageEncoder`: plain data that can be stored. Increase `STATE_VERSION` when it changes. */
+export interface SavedPageEncoder {
+  /** The last record that was not omitted. */
+  readonly last: number;
+  /** Absent if only `last` is needed. */
+  readonly selection?: SavedSelection;
+  /** The state of the dialect's encoder; see `Encoder`. */
+  readonly encoder?: unknown;
+}
+
+interface SavedSelection {
+  readonly states: SavedRunStates | undefined;
+  /** Number of omitted records by run, and whether runs were evicted. */
+  readonly omitted: Map<string, number>;
+  readonly isEvicted: boolean;
+}
 
 const NOTHING: readonly string[] = [];
 /** Runs whose omitted records are counted at the same time. */
@@ -72,18 +109,18 @@ export function mayContainRunEnd({ texts }: Page): boolean {
 }
 
 /**
- * Creates the encoder of one stream. `startId` is the first record to encode; `lastSentBefore` is the last record
- * before the first page that was not omitted.
+ * Creates the encoder of one stream. `startId` is the first record to encode. `before` is the state before the first
+ * page; it has only `last` if no earlier record is needed.
  */
-export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number, startId: number): PageEncoder {
+export function createPageEncoder(encoding: PageEncoding, before: SavedPageEncoder, startId: number): PageEncoder {
   const { dialect, encoderOptions, modes } = encoding;
   const isStored = dialect === STORED_DIALECT && encoderOptions.strict !== true && encoderOptions.envelope !== false;
-  if (isStored && !includesStates(encoding)) return createStoredTextEncoder(modes, lastSentBefore);
-  const selection = createSelection(encoding);
-  const own = dialect.createEncoder(encoderOptions);
+  if (isStored && !includesStates(encoding)) return createStoredTextEncoder(modes, before.last);
+  const selection = createSelection(encoding, before.selection);
+  const own = dialect.createEncoder(encoderOptions, before.encoder);
   const namesPrevious = isChained(dialect);
   const needsRecords = isStateful(encoding);
-  let last = lastSentBefore;
+  let { last } = before;
 
   /** Updates the encoder with a record before the start, whose frames are not sent. */
   function consume(page: Page, index: number): void {
@@ -91,6 +128,7 @@ export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number
     if (needsRecords) {
       const record = page.records[index] as StampedRecord;
       isSent = selection.take(record);
+      selection.endRun(record);
       if (isSent) own.encode(record);
     } else isSent = selection.takeText(page.texts[index] as string);
     if (isSent) last = page.after + 1 + index;
@@ -101,30 +139,40 @@ export function createPageEncoder(encoding: PageEncoding, lastSentBefore: number
     const event = isSent ? selection.show(record) : undefined;
     if (event === undefined) return NOTHING;
     const { envelope } = record;
-    const before = last;
+    const previous = last;
     last = envelope.event_id;
-    if (namesPrevious && before !== last - 1)
-      return own.encode({ envelope: { ...envelope, prev_event_id: before }, event });
+    if (namesPrevious && previous !== last - 1)
+      return own.encode({ envelope: { ...envelope, prev_event_id: previous }, event });
     if (event !== record.event) return own.encode({ envelope, event });
     return text === undefined ? own.encode(record) : [text];
   }
 
-  return function* (page) {
-    let index = 0;
-    const first = Math.min(startId - 1 - page.after, page.length);
-    for (; index < first; index++) consume(page, index);
-    if (index === page.length) return;
-    const { records } = page;
-    const texts = isStored ? page.texts : undefined;
-    for (; index < records.length; index++) yield write(records[index] as StampedRecord, texts?.[index]);
+  return {
+    *encode(page) {
+      let index = 0;
+      const first = Math.min(startId - 1 - page.after, page.length);
+      for (; index < first; index++) consume(page, index);
+      if (index === page.length) return;
+      const { records } = page;
+      const texts = isStored ? page.texts : undefined;
+      for (; index < records.length; index++) {
+        const record = records[index] as StampedRecord;
+        const missing = own.findMissingText?.(record);
+        if (missing !== undefined) yield missing;
+        yield write(record, texts?.[index]);
+      }
+    },
+    save: () => ({ last, selection: selection.save(), encoder: own.save?.() }),
   };
 }
 
 /** Decides which records are sent and what is sent of them. */
-function createSelection(encoding: PageEncoding) {
+function createSelection(encoding: PageEncoding, saved?: SavedSelection) {
   const wants = createFilter(encoding.modes);
-  const states = includesStates(encoding) ? new RunStates() : undefined;
-  const omitted = countsFrames(encoding) ? new BoundedMap<number>(MAX_LIVE_RUNS) : undefined;
+  const states = includesStates(encoding) ? new RunStates(saved?.states) : undefined;
+  const counts = saved?.omitted ?? new Map<string, number>();
+  const omitted = countsFrames(encoding) ? new BoundedMap(MAX_LIVE_RUNS, undefined, counts) : undefined;
+  if (omitted !== undefined && saved?.isEvicted === true) omitted.evicted = true;
 
   /** Adds the next record; returns whether it is sent. */
   function take(record: StampedRecord): boolean {
@@ -139,9 +187,20 @@ function createSelection(encoding: PageEncoding) {
     return isSent;
   }
 
+  /** Removes the count of a run whose end is not sent. */
+  function endRun({ envelope: { run_id = "" }, event }: StampedRecord): void {
+    if (event.type === "run_end") omitted?.delete(run_id);
+  }
+
   return {
     take,
-    /** The same for a stored text; parses the record only if necessary. */
+    endRun,
+    save: (): SavedSelection => ({
+      states: states?.save(),
+      omitted: counts,
+      isEvicted: omitted?.evicted === true,
+    }),
+    /** `take` for a stored text before the start; parses the record only if necessary. */
     takeText(text: string): boolean {
       const found = findEvent(text);
       if (found !== undefined && !isTracked(found)) {
@@ -149,7 +208,10 @@ function createSelection(encoding: PageEncoding) {
         if (isSent || omitted === undefined) return isSent;
       }
       const record = readRecord(text) as StampedRecord | undefined;
-      return record === undefined || take(record);
+      if (record === undefined) return true;
+      const isSent = take(record);
+      endRun(record);
+      return isSent;
     },
     /** Returns the event to send for the record added last; undefined if its state cannot be restored. */
     show(record: StampedRecord): AnyEvent | undefined {
@@ -193,7 +255,7 @@ const encoder = STORED_DIALECT.createEncoder();
 function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore: number): PageEncoder {
   const keepsText = createTextFilter(modes);
   let last = lastSentBefore;
-  return ({ texts, text: all, after, lastId }) => {
+  const encode: PageEncoder["encode"] = ({ texts, text: all, after, lastId }) => {
     if (modes === undefined && last === after && !STATE_MARKS.some((mark) => all.includes(mark))) {
       last = lastId;
       return texts.map((text) => [text]);
@@ -206,6 +268,8 @@ function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore:
       return [shown];
     });
   };
+  // The last record that was sent is usually one of the last few, and then found without a snapshot.
+  return { encode, save: (lastId) => (lastId - last < LONG_SCAN ? undefined : { last }) };
 }
 
 function createTextFilter(modes: StreamModes | undefined): (text: string) => boolean {
@@ -246,17 +310,28 @@ function addPrevious(text: string, prev_event_id: number): string {
 
 /** Records of the first backward scan; each further scan covers eight times as many. */
 const FIRST_SCAN = 8;
+/** Records omitted in a row after which a snapshot is worth it. */
+const LONG_SCAN = FIRST_SCAN * 8;
 
 /**
  * Returns the last record up to `id` that is not omitted. If all stored records up to `id` are omitted, returns the ID
- * before the first stored record.
+ * before the first stored record. `findState` finds a saved state between two records.
  */
-export async function findLastSentId(log: Log, encoding: PageEncoding, info: SessionInfo, id: number): Promise<number> {
+export async function findLastSentId(
+  log: Log,
+  encoding: PageEncoding,
+  info: SessionInfo,
+  id: number,
+  findState: (after: number, id: number) => Promise<FoundState | undefined>,
+): Promise<number> {
   const { sessionId, incarnation, firstId } = info;
   const keeps = createTextFilter(encoding.modes);
+  let known: FoundState | undefined;
   try {
     for (let to = id, span = FIRST_SCAN; to >= firstId; span *= 8) {
-      const after = Math.max(firstId - 1, to - span);
+      if (to !== id) known ??= await findState(firstId - 1, to);
+      if (to === known?.eventId) return known.saved.last;
+      const after = Math.max(firstId - 1, known?.eventId ?? 0, to - span);
       const shown = await findLast(log, sessionId, keeps, after, to);
       if (shown !== undefined) return shown;
       to = after;
@@ -266,7 +341,7 @@ export async function findLastSentId(log: Log, encoding: PageEncoding, info: Ses
     // Pruned in the meantime. The last pruned record ends a run, and such records are never omitted.
     const now = await log.getSession(sessionId);
     if (now?.incarnation !== incarnation || now.firstId > id + 1) throw error;
-    return findLastSentId(log, encoding, now, id);
+    return findLastSentId(log, encoding, now, id, findState);
   }
   return firstId - 1;
 }

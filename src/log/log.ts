@@ -75,6 +75,17 @@ export interface Landmark {
   readonly runId: string | undefined;
 }
 
+/**
+ * The state of a stream's encoder after a record, so that a stream that starts later need not read the run from its
+ * start. It is derived from the records, and the log may drop it at any time.
+ */
+export interface EncoderSnapshot {
+  /** Identifies the incarnation of the session, the dialect, its options, and the version of the encoders. */
+  readonly key: string;
+  readonly eventId: number;
+  readonly state: Uint8Array;
+}
+
 /** The right to write a session until it expires, is released, or is taken over. */
 export interface Lease {
   readonly sessionId: string;
@@ -288,6 +299,12 @@ export interface LogLimits {
   readonly maxCommandBytes: number;
   /** Memory in characters for recent records of a session that is being followed. */
   readonly maxFeedBytes: number;
+  /** Minimum number of records between two encoder snapshots of a stream. */
+  readonly snapshotRecords: number;
+  /** Maximum size of an encoder snapshot in bytes. Larger states are not stored. */
+  readonly maxSnapshotBytes: number;
+  /** Maximum size of all encoder snapshots of a session in bytes. Beyond it the oldest are deleted. */
+  readonly maxSessionSnapshotBytes: number;
 }
 
 /** Default limits. */
@@ -301,6 +318,9 @@ export const LOG_LIMITS: LogLimits = {
   maxPendingCommands: 1000,
   maxCommandBytes: 64 * 1024,
   maxFeedBytes: 1024 * 1024,
+  snapshotRecords: 1000,
+  maxSnapshotBytes: 1024 * 1024,
+  maxSessionSnapshotBytes: 32 * 1024 * 1024,
 };
 
 /** Options of a new session. */
@@ -381,6 +401,10 @@ export interface Log {
   listRuns(sessionId: string, options?: PagingOptions): Promise<readonly RunInfo[]>;
   /** Returns the first record an encoder must read to continue after record `id`; see `stream.ts`. */
   findFoldStart(sessionId: string, id: number): Promise<number>;
+  /** Returns the latest snapshot with this key at or before record `id`; undefined if there is none or it is damaged. */
+  findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined>;
+  /** Stores a snapshot, unless the log is busy or the session does not exist. */
+  saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void>;
   getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined>;
   /** Lists landmarks, newest first; with `before`, only those before that record. */
   listLandmarks(sessionId: string, kind: LandmarkKind, limit?: number, before?: number): Promise<readonly Landmark[]>;

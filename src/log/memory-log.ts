@@ -16,6 +16,7 @@ import {
   type Command,
   type CommandState,
   type CreateOptions,
+  type EncoderSnapshot,
   type FoundSession,
   type Landmark,
   type LandmarkKind,
@@ -45,6 +46,7 @@ import {
   measureLoad,
   type MemorySession,
 } from "./memory-session.ts";
+import { addSnapshot, findLatestSnapshot } from "./memory-snapshots.ts";
 import { Page } from "./page.ts";
 import {
   assertCommand,
@@ -317,6 +319,16 @@ export class MemoryLog implements Log {
     return start;
   }
 
+  async findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined> {
+    return findLatestSnapshot(this.#get(sessionId).snapshots, key, id);
+  }
+
+  async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
+    this.#assertOpen();
+    const session = this.#sessions.get(sessionId);
+    if (session !== undefined) addSnapshot(session.snapshots, snapshot, this.limits);
+  }
+
   async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {
     return this.#get(sessionId).landmarks.get(`${kind}:${key.toWellFormed()}`);
   }
@@ -456,6 +468,7 @@ export class MemoryLog implements Log {
       runs: new Map(),
       landmarks: new Map(),
       textIds: [],
+      snapshots: [],
       commands: new Map(),
       settledAt: new Map(),
     };

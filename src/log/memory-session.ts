@@ -5,7 +5,16 @@ import { Buffer } from "node:buffer";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { isSameCommand, type SessionLoad } from "./rules.ts";
-import type { Command, CommandState, Landmark, LogEntry, PruneReport, RunInfo, SearchMatch } from "./log.ts";
+import type {
+  Command,
+  CommandState,
+  EncoderSnapshot,
+  Landmark,
+  LogEntry,
+  PruneReport,
+  RunInfo,
+  SearchMatch,
+} from "./log.ts";
 import { matchRecord } from "./conversation-text.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
 
@@ -28,6 +37,8 @@ export interface MemorySession {
   readonly landmarks: Map<string, Landmark>;
   /** IDs of messages and replies, oldest first. */
   textIds: number[];
+  /** In the order in which they were saved. */
+  snapshots: EncoderSnapshot[];
   readonly commands: Map<string, CommandState>;
   /** When each command was settled. */
   readonly settledAt: Map<string, number>;
@@ -91,6 +102,7 @@ export function cutSession(session: MemorySession, { lastId }: SessionCut): Prun
   const runs = [...session.runs.values()].filter((run) => run.lastId !== undefined && run.lastId <= lastId);
   for (const { runId } of runs) session.runs.delete(runId);
   session.textIds = session.textIds.filter((eventId) => eventId > lastId);
+  session.snapshots = session.snapshots.filter(({ eventId }) => eventId > lastId);
   for (const [key, { eventId }] of session.landmarks) if (eventId <= lastId) session.landmarks.delete(key);
   return { runs: runs.length, records: gone.length, bytes };
 }

@@ -19,6 +19,9 @@ import {
 const MAX_LIST = 1000;
 const MAX_TITLE_LENGTH = 1000;
 
+/** Maximum number of encoder snapshots of a session; beyond it the oldest are deleted. */
+export const MAX_SNAPSHOTS = 4096;
+
 /** Maximum length of an owner name in characters. Longer ones throw `invalid_name`. */
 export const MAX_OWNER_LENGTH = 200;
 

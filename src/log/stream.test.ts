@@ -48,7 +48,9 @@ function spread(count: number, most: number): number[] {
 
 /** Checks that resuming by cursor and by count continues the original stream at every position. */
 async function expectResumable(log: Log, form: Form, texts: readonly string[] | undefined): Promise<void> {
-  const uncut = await read(log, form);
+  // One record per page, so that there can be a snapshot after each.
+  const uncut = await read(log, { ...form, limit: 1 });
+  expect(await read(log, form)).toEqual(uncut);
   if (texts !== undefined) expect(uncut.map(({ text }) => text)).toEqual(texts);
   expect(new Set(uncut.map(({ cursor }) => cursor)).size).toBe(uncut.length);
   for (const at of spread(uncut.length, SAMPLES.cuts)) {
@@ -103,6 +105,9 @@ const MODES: readonly (StreamModes | undefined)[] = [
   ["tools", "custom", "checkpoints"],
 ];
 
+/** Records between snapshots: after every record, after some, or none. */
+const snapshotArbitrary = fc.constantFrom(1, 1, 5, Number.POSITIVE_INFINITY);
+
 /** The stored texts, or the frames one encoder creates from all records. */
 function encode(records: readonly StampedRecord[], { dialect, encoderOptions }: Form): string[] {
   const texts = records.map((record) => createEntry(record).text);
@@ -125,8 +130,8 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
   describe.each(kinds)("%s", (_kind, arbitrary, streams) => {
     test.each(streams)("%s: a resumed stream continues the original at every position", async (_name, form) => {
       await fc.assert(
-        fc.asyncProperty(arbitrary, async (records) => {
-          const log = await open();
+        fc.asyncProperty(arbitrary, snapshotArbitrary, async (records, snapshotRecords) => {
+          const log = await open({ snapshotRecords });
           await writeRecords(log, records, 13);
           await expectResumable(log, { ...form, modes: "all" }, encode(records, form));
           await log.close();
@@ -138,56 +143,66 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
 
   test.each(STREAMS)("%s: sends the selected events with full states, from every position", async (_name, form) => {
     await fc.assert(
-      fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
-        const log = await open({ maxPageRecords: 7 });
-        await writeRecords(log, records, 13);
-        const asked = { ...form, modes };
-        const isStored = form.dialect === "loom" && form.encoderOptions === undefined;
-        const readRecord = createRecordReader();
-        const stored = records.map((record) => readRecord(createEntry(record).text) as StampedRecord);
-        const texts = encode(showRecords(stored, asked), form);
-        // Stored texts keep the order of their fields.
-        const parse = (frames: readonly string[]) => frames.map((text) => JSON.parse(text) as { event_id?: number });
-        const uncut = (await read(log, asked)).map(({ text }) => text);
-        if (isStored) expect(parse(uncut)).toEqual(parse(texts));
-        await expectResumable(log, asked, isStored ? undefined : texts);
-        // From any record on, regardless of the omitted records before it.
-        const ids = parse(uncut).map(({ event_id = 0 }) => event_id);
-        if (isStored)
-          for (const at of spread(records.length, SAMPLES.cuts)) {
-            const rest = uncut.filter((_, index) => (ids[index] as number) > at);
-            expect((await read(log, { ...asked, after: at })).map(({ text }) => text)).toEqual(rest);
-          }
-        await log.close();
-      }),
+      fc.asyncProperty(
+        statefulSessionArbitrary,
+        fc.constantFrom(...MODES),
+        snapshotArbitrary,
+        async (records, modes, snapshotRecords) => {
+          const log = await open({ maxPageRecords: 7, snapshotRecords });
+          await writeRecords(log, records, 13);
+          const asked = { ...form, modes };
+          const isStored = form.dialect === "loom" && form.encoderOptions === undefined;
+          const readRecord = createRecordReader();
+          const stored = records.map((record) => readRecord(createEntry(record).text) as StampedRecord);
+          const texts = encode(showRecords(stored, asked), form);
+          // Stored texts keep the order of their fields.
+          const parse = (frames: readonly string[]) => frames.map((text) => JSON.parse(text) as { event_id?: number });
+          const uncut = (await read(log, asked)).map(({ text }) => text);
+          if (isStored) expect(parse(uncut)).toEqual(parse(texts));
+          await expectResumable(log, asked, isStored ? undefined : texts);
+          // From any record on, regardless of the omitted records before it.
+          const ids = parse(uncut).map(({ event_id = 0 }) => event_id);
+          if (isStored)
+            for (const at of spread(records.length, SAMPLES.cuts)) {
+              const rest = uncut.filter((_, index) => (ids[index] as number) > at);
+              expect((await read(log, { ...asked, after: at })).map(({ text }) => text)).toEqual(rest);
+            }
+          await log.close();
+        },
+      ),
       { numRuns: SAMPLES.sessions * (form.dialect === "loom" ? 3 : 1) },
     );
   });
 
   test.each(STREAMS)("%s: sends the same after the oldest runs are pruned", async (_name, form) => {
     await fc.assert(
-      fc.asyncProperty(statefulSessionArbitrary, fc.constantFrom(...MODES), async (records, modes) => {
-        const log = await open();
-        const info = await writeRecords(log, records, 13);
-        const asked = { ...form, modes };
-        const before = await read(log, asked);
-        await log.prune({ maxSessionBytes: Math.floor(info.bytes / 2) });
-        const firstId = (await log.getSession("s"))?.firstId ?? 0;
-        const held = await read(log, asked);
-        expect(before.slice(before.length - held.length)).toEqual(held);
-        for (const at of spread(before.length, SAMPLES.cuts)) {
-          const { cursor } = before[at] as StreamFrame;
-          const [, , id, frame] = cursor.split(".");
-          const needed = Number(id) + (frame === undefined ? 1 : 0);
-          if (needed < firstId)
-            await expect(read(log, { ...asked, cursor })).rejects.toMatchObject({
-              code: "evicted",
-              details: { first_event_id: firstId },
-            });
-          else expect(await read(log, { ...asked, cursor })).toEqual(before.slice(at + 1));
-        }
-        await log.close();
-      }),
+      fc.asyncProperty(
+        statefulSessionArbitrary,
+        fc.constantFrom(...MODES),
+        snapshotArbitrary,
+        async (records, modes, snapshotRecords) => {
+          const log = await open({ snapshotRecords });
+          const info = await writeRecords(log, records, 13);
+          const asked = { ...form, modes };
+          const before = await read(log, { ...asked, limit: 1 });
+          await log.prune({ maxSessionBytes: Math.floor(info.bytes / 2) });
+          const firstId = (await log.getSession("s"))?.firstId ?? 0;
+          const held = await read(log, asked);
+          expect(before.slice(before.length - held.length)).toEqual(held);
+          for (const at of spread(before.length, SAMPLES.cuts)) {
+            const { cursor } = before[at] as StreamFrame;
+            const [, , id, frame] = cursor.split(".");
+            const needed = Number(id) + (frame === undefined ? 1 : 0);
+            if (needed < firstId)
+              await expect(read(log, { ...asked, cursor })).rejects.toMatchObject({
+                code: "evicted",
+                details: { first_event_id: firstId },
+              });
+            else expect(await read(log, { ...asked, cursor })).toEqual(before.slice(at + 1));
+          }
+          await log.close();
+        },
+      ),
       { numRuns: SAMPLES.sessions },
     );
   });
@@ -198,8 +213,9 @@ describe.each(LOGS)("openStream on a $name log", ({ open }) => {
         fc.oneof(mixedSessionArbitrary, statefulSessionArbitrary),
         fc.array(fc.nat({ max: 4 }), { minLength: 4 }),
         fc.constantFrom(...MODES),
-        async (records, sizes, modes) => {
-          const log = await open();
+        snapshotArbitrary,
+        async (records, sizes, modes, snapshotRecords) => {
+          const log = await open({ snapshotRecords });
           const asked = { ...form, modes };
           await log.createSession("s");
           const lease = await log.acquire("s", { holder: describeHolder(), ttlMs: 60_000 });

@@ -4,11 +4,13 @@
  *
  * Invariants:
  * - A resumed stream continues the original byte for byte, in every dialect and at every cursor, or it throws. Encoders
- *   depend only on records, so they are first shown the records they need, without sending them.
+ *   depend only on records, so they continue a saved state (`stream-snapshots.ts`) or are first shown the records they
+ *   need, without sending them.
  * - Memory does not grow with the session: one page, one batch of about a million characters, and, if states are
  *   requested, the states of live runs.
  */
 import { DIALECTS, isDialectName } from "../dialects/dialects.ts";
+import type { MissingText } from "../dialects/dialect.ts";
 import type { DialectName, EncoderOptions } from "../dialects/index.ts";
 import { isLoomError, LoomError, type StreamModes } from "../protocol/index.ts";
 import { readStreamModes } from "../protocol/stream-modes.ts";
@@ -21,8 +23,11 @@ import {
   needsRunHistory,
   type PageEncoder,
   type PageEncoding,
+  type SavedPageEncoder,
 } from "./encode-page.ts";
+import { readMissingText } from "./read-missing-text.ts";
 import { assertPosition, unknownSession } from "./rules.ts";
+import { StreamSnapshots } from "./stream-snapshots.ts";
 import { assertIncarnation, createLoopYield, followRecords } from "./follow-records.ts";
 import type { Log, SessionInfo } from "./log.ts";
 import type { Page } from "./page.ts";
@@ -155,9 +160,11 @@ export async function* openStreamSteps(
   // No page will follow that would detect it.
   if (start.eventId > lastId && toSkip > 0) throw aheadBy(toSkip);
 
-  const { from, lastSentBefore } = await findReadPosition(log, info, encoding, start);
-  const encode = createPageEncoder(encoding, lastSentBefore, start.eventId);
-  const write = createPageWriter(encode, incarnation, start, options.maxFrameBytes);
+  const snapshots = new StreamSnapshots(log, info, encoding);
+  const { from, before } = await findReadPosition(log, info, encoding, snapshots, start);
+  snapshots.start(from);
+  const encoder = createPageEncoder(encoding, before, start.eventId);
+  const write = createPageWriter(encoder, incarnation, start, options.maxFrameBytes);
   let reportStart: (() => void) | undefined = () => {
     reportStart = undefined;
     onStart?.({ session: info, cursor: cursor ?? formatCursor(incarnation, start.eventId - 1) });
@@ -166,7 +173,11 @@ export async function* openStreamSteps(
   const yieldToLoop = createLoopYield();
   for await (const page of followRecords(log, sessionId, { ...waiting, after: from, incarnation })) {
     const mayEndRun = options.detectRunEnds === true && mayContainRunEnd(page);
-    for (const { frames: batch, isLast } of write(page)) {
+    for (const { frames: batch, isLast, missing } of write(page)) {
+      if (missing !== undefined) {
+        await readMissingText(log, sessionId, missing);
+        continue;
+      }
       const skipped = Math.min(toSkip, batch.length);
       toSkip -= skipped;
       const frames = skipped === 0 ? batch : batch.slice(skipped);
@@ -181,6 +192,7 @@ export async function* openStreamSteps(
       yield { frames, through: isLast ? page.lastId : undefined, mayEndRun };
       await yieldToLoop();
     }
+    await snapshots.add(page, encoder);
   }
 }
 
@@ -200,19 +212,28 @@ function findStreamPosition(info: SessionInfo, text: string | undefined, after: 
   return { eventId: cursor.eventId, frame: cursor.frame + 1 };
 }
 
-/** Finds the record after which to start reading, and the last record up to it that was sent. */
-async function findReadPosition(log: Log, info: SessionInfo, encoding: PageEncoding, { eventId }: FramePosition) {
+/** Finds the record after which to start reading, and the state of the encoder there. */
+async function findReadPosition(
+  log: Log,
+  info: SessionInfo,
+  encoding: PageEncoding,
+  snapshots: StreamSnapshots,
+  { eventId }: FramePosition,
+): Promise<{ readonly from: number; readonly before: SavedPageEncoder }> {
   const { dialect } = encoding;
   if (needsRunHistory(encoding)) {
     const first = await log.findFoldStart(info.sessionId, eventId - 1);
     const from = Math.min(first, eventId) - 1;
+    const found = await snapshots.find(from, eventId - 1);
+    if (found !== undefined) return { from: found.eventId, before: found.saved };
     // It ends a run, and such records are always sent.
-    return { from, lastSentBefore: from };
+    return { from, before: { last: from } };
   }
   const from = eventId - 1;
-  if (!isChained(dialect)) return { from, lastSentBefore: from };
+  if (!isChained(dialect)) return { from, before: { last: from } };
   try {
-    return { from, lastSentBefore: await findLastSentId(log, encoding, info, from) };
+    const find = (after: number, id: number) => snapshots.find(after, id);
+    return { from, before: { last: await findLastSentId(log, encoding, info, from, find) } };
   } catch (error) {
     // A session recreated with the same ID may not have this position; report that it was recreated.
     if (isLoomError(error, "cursor_ahead", "evicted")) await assertIncarnation(log, info.sessionId, info.incarnation);
@@ -220,14 +241,25 @@ async function findReadPosition(log: Log, info: SessionInfo, encoding: PageEncod
   }
 }
 
+/** Frames of a page, or a text that must be added before the next frames are encoded. */
+interface PageBatch {
+  readonly frames: readonly StreamFrame[];
+  readonly isLast: boolean;
+  readonly missing?: MissingText;
+}
+
 /** Yields the frames of a page in batches, encoded lazily. The last batch may be empty. */
-function createPageWriter(encode: PageEncoder, incarnation: string, start: FramePosition, maxFrameBytes?: number) {
+function createPageWriter(encoder: PageEncoder, incarnation: string, start: FramePosition, maxFrameBytes?: number) {
   const format = createCursorFormat(incarnation);
-  return function* (page: Page): Generator<{ readonly frames: readonly StreamFrame[]; readonly isLast: boolean }> {
+  return function* (page: Page): Generator<PageBatch> {
     let frames: StreamFrame[] = [];
     let characters = 0;
     let eventId = Math.max(page.after, start.eventId - 1);
-    for (const texts of encode(page)) {
+    for (const texts of encoder.encode(page)) {
+      if (!isFrames(texts)) {
+        yield { frames: [], isLast: false, missing: texts };
+        continue;
+      }
       eventId++;
       const from = eventId === start.eventId ? start.frame : 0;
       if (from > texts.length)
@@ -264,6 +296,10 @@ function createPageWriter(encode: PageEncoder, incarnation: string, start: Frame
     }
     yield { frames, isLast: true };
   };
+}
+
+function isFrames(encoded: readonly string[] | MissingText): encoded is readonly string[] {
+  return Array.isArray(encoded);
 }
 
 function assertSkip(skip: number): number {

@@ -1,5 +1,5 @@
 /** The messages from the log to its writer thread: plain data that can be cloned. */
-import type { Command, Settlement, SubmitOptions } from "../log.ts";
+import type { Command, EncoderSnapshot, Settlement, SubmitOptions } from "../log.ts";
 import type { IndexChanges } from "../index-changes.ts";
 import type { SessionRoom } from "../rules.ts";
 import type { StoreConnectionOptions } from "./connection.ts";
@@ -76,6 +76,12 @@ export type StoreOperation =
       readonly maxSessionBytes: number | undefined;
       readonly now: number;
     }
+  | {
+      readonly do: "save-snapshot";
+      readonly sessionId: string;
+      readonly snapshot: EncoderSnapshot;
+      readonly maxBytes: number;
+    }
   | { readonly do: "prune-oldest"; readonly excess: number }
   | { readonly do: "drop-commands"; readonly before: number }
   | { readonly do: "sweep" };
@@ -107,6 +113,7 @@ export function toNewCommand({ commandId, kind, body }: Command): NewCommand {
 /** Approximate size of an operation in bytes. */
 export function lengthOf(operation: StoreOperation): number {
   if (operation.do === "append") return operation.text.length;
+  if (operation.do === "save-snapshot") return operation.snapshot.state.length;
   return operation.do === "create" ? (operation.records?.text.length ?? 0) : 0;
 }
 

@@ -12,6 +12,7 @@ import type { OperationOf } from "./operations.ts";
 import type { Records } from "./records.ts";
 import type { RunRows } from "./run-rows.ts";
 import { MAX_INDEXED_ID, type SearchIndex } from "./search-index.ts";
+import type { SnapshotRows } from "./snapshot-rows.ts";
 import type { StoredSession, SessionRows } from "./session-rows.ts";
 
 /** Limits of one transaction: sessions checked, runs pruned, commands deleted, chunks swept. */
@@ -27,6 +28,7 @@ interface Rows {
   readonly runs: RunRows;
   readonly records: Records;
   readonly searchIndex: SearchIndex;
+  readonly snapshots: SnapshotRows;
 }
 
 interface PruneCandidate {
@@ -206,6 +208,7 @@ export class Pruner {
   /** Returns the number of deleted chunks. */
   #sweepSession(session: StoredSession): number {
     const { key, firstId, sessionId } = session;
+    this.#rows.snapshots.cut(key, firstId);
     this.#sql.sweepRecent.run(key, firstId);
     const { changes } = this.#sql.sweepChunks.run(key, firstId);
     if (changes === MAX_CHUNKS_SWEPT) return MAX_CHUNKS_SWEPT;

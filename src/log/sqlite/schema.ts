@@ -186,6 +186,20 @@ CREATE TABLE commits (
 ) STRICT;
 `;
 
+/**
+ * Adds snapshots of encoders, see `EncoderSnapshot`. They are derived from the records and may be deleted at any time.
+ */
+const VERSION_9 = `
+CREATE TABLE snapshots (
+  session INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  event_id INTEGER NOT NULL,
+  state BLOB NOT NULL,
+  crc INTEGER NOT NULL,
+  UNIQUE (session, key, event_id)
+) STRICT;
+`;
+
 /** SQL functions used by migrations. Damaged texts are not indexed; reading them reports the damage. */
 function addFunctions(db: DatabaseSync): void {
   db.function("loom_words", { deterministic: true }, (text) => (typeof text === "string" ? listWords(text) : ""));
@@ -208,6 +222,6 @@ export const STORE_FORMAT: DatabaseFormat = {
   name: "store",
   // "LOOM" in ASCII.
   applicationId: 0x4c_4f_4f_4d,
-  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8],
+  migrations: [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8, VERSION_9],
   addFunctions,
 };

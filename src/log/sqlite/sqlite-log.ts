@@ -21,6 +21,7 @@ import {
   type Command,
   type CommandState,
   type CreateOptions,
+  type EncoderSnapshot,
   type FoundSession,
   type Landmark,
   type LandmarkKind,
@@ -137,6 +138,7 @@ class SqliteLog implements Log {
   readonly #runs = new BoundedMap<string>(MAX_SESSIONS);
   /** Latest lease of each session; its epoch belongs to one incarnation. */
   readonly #leases = new BoundedMap<Lease>(MAX_SESSIONS);
+  #isSavingSnapshot = false;
   #closed = false;
 
   /** @internal */
@@ -325,6 +327,22 @@ class SqliteLog implements Log {
 
   async findFoldStart(sessionId: string, id: number): Promise<number> {
     return this.#openReader().findFoldStart(sessionId, id);
+  }
+
+  async findSnapshot(sessionId: string, key: string, id: number): Promise<EncoderSnapshot | undefined> {
+    return this.#openReader().findSnapshot(sessionId, key, id);
+  }
+
+  /** One at a time: snapshots must not fill the write queue. */
+  async saveSnapshot(sessionId: string, snapshot: EncoderSnapshot): Promise<void> {
+    if (this.#isSavingSnapshot) return;
+    this.#isSavingSnapshot = true;
+    const { maxSessionSnapshotBytes: maxBytes } = this.limits;
+    try {
+      await this.#write({ do: "save-snapshot", sessionId, snapshot, maxBytes });
+    } finally {
+      this.#isSavingSnapshot = false;
+    }
   }
 
   async getLandmark(sessionId: string, kind: LandmarkKind, key: string): Promise<Landmark | undefined> {

@@ -33,6 +33,7 @@ import { LandmarkRows } from "./landmark-rows.ts";
 import { type CommandRow, CommandRows, RunRows } from "./run-rows.ts";
 import { SearchIndex } from "./search-index.ts";
 import { SessionRows } from "./session-rows.ts";
+import { SnapshotRows } from "./snapshot-rows.ts";
 
 /** Cached runs per session that are known to be indexed. */
 const MAX_KNOWN_RUNS = 1000;
@@ -55,6 +56,7 @@ export class SqliteStore {
   readonly #landmarks: LandmarkRows;
   readonly #commands: CommandRows;
   readonly #searchIndex: SearchIndex;
+  readonly #snapshots: SnapshotRows;
   readonly #heads: Heads;
   readonly #compactor: Compactor;
   readonly #pruner: Pruner;
@@ -70,12 +72,14 @@ export class SqliteStore {
     this.#landmarks = new LandmarkRows(db);
     this.#commands = new CommandRows(db);
     this.#searchIndex = new SearchIndex(db);
+    this.#snapshots = new SnapshotRows(db);
     this.#heads = new Heads(db, this.#sessions, this.#records);
     this.#pruner = new Pruner(db, this.#heads, {
       sessions: this.#sessions,
       runs: this.#runs,
       records: this.#records,
       searchIndex: this.#searchIndex,
+      snapshots: this.#snapshots,
     });
     this.#compactor = new Compactor(db, maxRecentRows);
     this.#journal = new CommitJournal(db, writer);
@@ -153,6 +157,9 @@ export class SqliteStore {
         return this.#pruner.pruneOldest(operation);
       case "drop-commands":
         return this.#pruner.dropCommands(operation);
+      case "save-snapshot":
+        this.#saveSnapshot(operation);
+        return undefined;
       case "sweep":
         // It also returns free pages to the file system.
         this.#journal.noteUncounted();
@@ -160,6 +167,13 @@ export class SqliteStore {
         this.#compactor.forget();
         return this.#pruner.sweep();
     }
+  }
+
+  #saveSnapshot({ sessionId, snapshot, maxBytes }: OperationOf<"save-snapshot">): void {
+    const head = this.#heads.find(sessionId);
+    // The session may have been deleted, and the record pruned.
+    if (head === undefined || snapshot.eventId < head.row.firstId) return;
+    this.#snapshots.save(head.key, snapshot, maxBytes);
   }
 
   #create(operation: OperationOf<"create">): void {

@@ -21,6 +21,7 @@ import { isHolderGone } from "../holder.ts";
 import type {
   AcquiredLease,
   CommandState,
+  EncoderSnapshot,
   FoundSession,
   Landmark,
   LandmarkKind,
@@ -42,6 +43,7 @@ import { LandmarkRows } from "./landmark-rows.ts";
 import { Records } from "./records.ts";
 import { CommandRows, describeCommand, RunRows } from "./run-rows.ts";
 import { findPartStart, SearchIndex } from "./search-index.ts";
+import { SnapshotRows } from "./snapshot-rows.ts";
 import { type StoredSession, SessionRows } from "./session-rows.ts";
 
 const STATEMENTS = {
@@ -76,6 +78,7 @@ interface ReaderConnection {
   readonly searchIndex: SearchIndex;
   readonly journal: CommitJournalReader;
   readonly assertWal: () => void;
+  readonly snapshots: SnapshotRows;
 }
 
 export class StoreReader {
@@ -142,6 +145,7 @@ export class StoreReader {
       journal: new CommitJournalReader(db),
       // Preparing a statement has opened the log.
       assertWal: createWalCheck(this.#path),
+      snapshots: new SnapshotRows(db),
     };
     this.#connections++;
     return this.#open;
@@ -279,6 +283,10 @@ export class StoreReader {
       const ended = runs.findEndedBefore(key, Math.min(going, id + 1))?.lastId ?? 0;
       return Math.max(firstId, ended + 1);
     });
+  }
+
+  findSnapshot(sessionId: string, key: string, id: number): EncoderSnapshot | undefined {
+    return this.#read(({ sessions, snapshots }) => snapshots.find(getSession(sessions, sessionId).key, key, id));
   }
 
   findLandmark(sessionId: string, kind: LandmarkKind, key: string): Landmark | undefined {
