@@ -9,6 +9,7 @@ import { describeReading } from "./log-read.contract.ts";
 import { describeRetention } from "./log-retention.contract.ts";
 import { describeSearch } from "./log-search.contract.ts";
 import { describeSessions } from "./log-sessions.contract.ts";
+import { describeSnapshots } from "./log-snapshots.contract.ts";
 import type { LogStore } from "./log-fixture.contract.ts";
 import { describeWalk } from "./log-walk.contract.ts";
 
@@ -31,6 +32,7 @@ export function describeLog(
     describeSessions(store);
     describeSearch(store);
     describeIndexes(store);
+    describeSnapshots(store);
     describeCommands(store);
     describeRetention(store);
     describeForks(store);

@@ -1,0 +1,301 @@
+// What a resume costs, counted in records read, and that a bad snapshot only costs time.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { deserialize, serialize } from "node:v8";
+import { afterAll, describe, expect, test } from "vitest";
+import { LOGS, makeGraphRun, makeRun, overrideLog, writeRecords } from "../../test/log-sessions.ts";
+import { readVector, listVectorFiles } from "../../test/vectors.ts";
+import { DIALECTS } from "../dialects/index.ts";
+import type { AnyEvent, StampedRecord } from "../protocol/index.ts";
+import { createPageEncoder } from "./encode-page.ts";
+import { createEntry } from "./entry.ts";
+import type { EncoderSnapshot, Log, LogLimits } from "./log.ts";
+import { openSqliteLog } from "./open-sqlite-log.ts";
+import { Page } from "./page.ts";
+import { openStream, type StreamFrame, type StreamOptions } from "./stream.ts";
+import { STATE_VERSION } from "./stream-snapshots.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "loom-snapshots-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let count = 0;
+
+type Form = Pick<StreamOptions, "dialect" | "encoderOptions" | "modes">;
+
+const FORMS: readonly (readonly [string, Form])[] = [
+  ["engine", { dialect: "engine" }],
+  ["lumine", { dialect: "lumine" }],
+  ["stream-event", { dialect: "stream-event" }],
+  ["loom in strict form", { dialect: "loom", encoderOptions: { strict: true } }],
+  ["loom without envelope", { dialect: "loom", encoderOptions: { envelope: false } }],
+  ["loom with states", { dialect: "loom", modes: "all" }],
+  ["loom with few events", { dialect: "loom", modes: ["tools"] }],
+  ["export", { dialect: "export" }],
+  ["export in strict form", { dialect: "export", encoderOptions: { strict: true } }],
+];
+
+const STORES = [
+  ...LOGS.map((log) => ({ ...log, forms: FORMS })),
+  {
+    name: "sqlite",
+    open: async (limits: Partial<LogLimits> = {}) => openSqliteLog(join(folder, `${++count}.db`), { limits }),
+    forms: FORMS.slice(0, 2),
+  },
+];
+
+/** Records that a resume of a run of text reads at most, however long the run is. */
+const MAX_COST = 4000;
+
+/** A run of text chunks that does not end, or ends without a reply. */
+function makeLongRun(length: number, end?: "error"): StampedRecord[] {
+  const [start] = makeRun("run-1") as [StampedRecord];
+  const chunk: AnyEvent = { type: "message_chunk", content: "word ", id: "think" };
+  const events = [start.event, ...Array.from({ length: length - 1 }, () => chunk)];
+  if (end !== undefined) events.push({ type: "run_end", status: end, frame_count: length + 1 });
+  return events.map((event, index) => ({
+    envelope: { ...start.envelope, event_id: index + 1, ts: index, node_id: "n" },
+    event,
+  }));
+}
+
+async function read(log: Log, options: StreamOptions): Promise<StreamFrame[]> {
+  const frames: StreamFrame[] = [];
+  for await (const batch of openStream(log, "s", options)) {
+    frames.push(...batch);
+    // Lets the store finish a snapshot: it stores one at a time.
+    await log.renameSession("s", "title");
+  }
+  await log.renameSession("s", "title");
+  return frames;
+}
+
+/** Counts the records that are read, and the snapshots that are saved. */
+function meter(log: Log) {
+  const counts = { records: 0, snapshots: [] as EncoderSnapshot[] };
+  const metered = overrideLog(log, (real) => ({
+    read: async (...given) => {
+      const page = await real.read(...given);
+      counts.records += page.length;
+      return page;
+    },
+    peek: () => undefined,
+    saveSnapshot: async (sessionId, snapshot) => {
+      counts.snapshots.push(snapshot);
+      await real.saveSnapshot(sessionId, snapshot);
+    },
+  }));
+  return { log: metered, counts };
+}
+
+describe.each(STORES)("a resume on a $name log", ({ open, forms }) => {
+  test("reads as many records in a long run as in a short one, in every form", async () => {
+    const lengths = [3000, 30_000];
+    const meters = await Promise.all(
+      lengths.map(async (length) => {
+        const metered = meter(await open());
+        await writeRecords(metered.log, makeLongRun(length));
+        return metered;
+      }),
+    );
+    for (const [name, form] of forms) {
+      const costs: number[] = [];
+      for (const [index, { log, counts }] of meters.entries()) {
+        const length = lengths[index] ?? 0;
+        const uncut = await read(log, form);
+        counts.records = 0;
+        const rest = await read(log, { ...form, after: length - 3 });
+        costs.push(counts.records);
+        expect(rest, name).toEqual(uncut.slice(uncut.length - rest.length));
+        expect(rest, name).toHaveLength(uncut.length < 3 ? 0 : 3);
+        // The end of the answer is stored, up to 64 KiB of it.
+        for (const { state } of counts.snapshots) expect(state.length, name).toBeLessThan(70_000);
+        expect(counts.snapshots.length, name).toBeLessThanOrEqual((forms.length * length) / 1000);
+      }
+      for (const cost of costs) expect(cost, name).toBeLessThanOrEqual(MAX_COST);
+    }
+    for (const { log } of meters) await log.close();
+  });
+
+  test.each(["loom", "export"] as const)("%s: repeats the whole answer of a failed run", async (dialect) => {
+    const log = await open();
+    await writeRecords(log, makeLongRun(5000, "error"));
+    const form = { dialect, encoderOptions: { strict: true } } as const;
+    const uncut = await read(log, form);
+    expect(uncut.at(-1)?.text).toContain("word word word");
+    expect(uncut.at(-1)?.text.length).toBeGreaterThan(4999 * 5);
+    for (const at of [0, 10, 2500, 4990, 5000])
+      expect(await read(log, { ...form, cursor: uncut[at]?.cursor })).toEqual(uncut.slice(at + 1));
+    await log.close();
+  });
+
+  test("continues full states, with a limited state", async () => {
+    const { log, counts } = meter(await open());
+    await writeRecords(log, makeGraphRun("run-1", { steps: 1000 }));
+    const form = { dialect: "loom", modes: ["values"] } as const;
+    const uncut = await read(log, form);
+    counts.records = 0;
+    expect(await read(log, { ...form, cursor: uncut.at(-5)?.cursor })).toEqual(uncut.slice(-4));
+    expect(counts.records).toBeLessThan(4000);
+    await log.close();
+  });
+
+  test("writes no snapshots for short runs, and none that is too large", async () => {
+    const { log, counts } = meter(await open());
+    const runs = Array.from({ length: 1000 }, (_, n) => makeRun(`run-${n}`, { after: n * 4 }));
+    await writeRecords(log, runs.flat());
+    await read(log, { dialect: "engine" });
+    expect(counts.snapshots).toEqual([]);
+    await log.close();
+    const { log: other, counts: large } = meter(await open({ maxSnapshotBytes: 5000 }));
+    await writeRecords(other, makeGraphRun("run-1", { steps: 700 }));
+    await read(other, { dialect: "loom", modes: ["values"] });
+    expect(Math.max(...large.snapshots.map(({ state }) => state.length))).toBeLessThanOrEqual(5000);
+    await other.close();
+  });
+});
+
+describe("a snapshot", () => {
+  test.each([
+    ["damaged", "UPDATE snapshots SET state = zeroblob(length(state))"],
+    ["moved", "UPDATE snapshots SET event_id = event_id + 1"],
+    ["of another version", "UPDATE snapshots SET key = '0' || key"],
+    ["deleted", "DELETE FROM snapshots"],
+  ])("that is %s is not used: the run is read from its start", async (_what, sql) => {
+    const path = join(folder, `${++count}.db`);
+    const log = await openSqliteLog(path);
+    await writeRecords(log, makeLongRun(4000));
+    const uncut = await read(log, { dialect: "engine" });
+    const db = new DatabaseSync(path);
+    expect(db.prepare("SELECT count(*) AS n FROM snapshots").get()).not.toEqual({ n: 0 });
+    db.exec(sql);
+    db.close();
+    const { log: metered, counts } = meter(log);
+    const rest = [];
+    for await (const batch of openStream(metered, "s", { dialect: "engine", after: 3990 })) rest.push(...batch);
+    expect(rest).toEqual(uncut.slice(3990));
+    expect(counts.records).toBe(4000);
+    await log.close();
+  });
+
+  test("that cannot be read or stored does not fail the stream", async () => {
+    const [{ open }] = LOGS as [(typeof LOGS)[number]];
+    const log = overrideLog(await open(), () => ({
+      findSnapshot: async () => ({ key: "k", eventId: 3000, state: new Uint8Array([1, 2, 3]) }),
+      saveSnapshot: async () => Promise.reject(new Error("full")),
+    }));
+    await writeRecords(log, makeLongRun(4000));
+    const uncut = await read(log, { dialect: "engine" });
+    expect(uncut).toHaveLength(4000);
+    expect(await read(log, { dialect: "engine", after: 3990 })).toEqual(uncut.slice(3990));
+    await log.close();
+  });
+
+  // If this fails, increase STATE_VERSION, and then update the values here.
+  test("has the shape of its version", () => {
+    const runs = listVectorFiles("runs").map(readVector);
+    const records = runs
+      .flatMap((vector) => vector.records.flat())
+      .map((record, index) => ({
+        ...record,
+        envelope: { ...record.envelope, session_id: "s", event_id: index + 1 },
+      }));
+    const texts = records.map((record) => createEntry(record as StampedRecord).text);
+    const shapes = Object.values(DIALECTS).flatMap((dialect) =>
+      [false, true].flatMap((strict) => {
+        const found = new Set<string>();
+        const encoding = { dialect, encoderOptions: { strict }, modes: "all" } as const;
+        const encoder = createPageEncoder(encoding, { last: 0 }, 1);
+        for (const [index, text] of texts.entries()) {
+          for (const _frames of encoder.encode(new Page("s", index, index + 1, [text])));
+          if (index % 7 === 0) listShapes(deserialize(serialize(encoder.save(index + 1))), "", found);
+        }
+        return [[dialect.name, strict, found.size, hashOf([...found].sort().join("\n"))]];
+      }),
+    );
+    expect({ version: STATE_VERSION, shapes }).toMatchInlineSnapshot(`
+      {
+        "shapes": [
+          [
+            "loom",
+            false,
+            13,
+            -1859778332,
+          ],
+          [
+            "loom",
+            true,
+            20,
+            1854673057,
+          ],
+          [
+            "export",
+            false,
+            13,
+            -1859778332,
+          ],
+          [
+            "export",
+            true,
+            20,
+            1854673057,
+          ],
+          [
+            "engine",
+            false,
+            37,
+            -577765941,
+          ],
+          [
+            "engine",
+            true,
+            37,
+            -577765941,
+          ],
+          [
+            "lumine",
+            false,
+            39,
+            -758275618,
+          ],
+          [
+            "lumine",
+            true,
+            39,
+            -758275618,
+          ],
+          [
+            "stream-event",
+            false,
+            36,
+            1306496930,
+          ],
+          [
+            "stream-event",
+            true,
+            36,
+            1306496930,
+          ],
+        ],
+        "version": 1,
+      }
+    `);
+  });
+});
+
+/** Lists the paths of all fields of our own objects. Keys of maps and the content of events and states are not ours. */
+function listShapes(value: unknown, path: string, found: Set<string>): void {
+  if (/\.(envelope|event|base|arguments|checkpoint|end|toolFailure|extra|patch|state)$/.test(path)) return;
+  if (value instanceof Map || value instanceof Set || Array.isArray(value)) {
+    found.add(`${path}: ${value.constructor.name}`);
+    for (const each of value.values()) listShapes(each, `${path}[]`, found);
+  } else if (typeof value === "object" && value !== null) {
+    for (const [name, field] of Object.entries(value)) listShapes(field, `${path}.${name}`, found);
+  } else found.add(`${path}: ${typeof value}`);
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (const character of text) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) | 0;
+  return hash;
+}
