@@ -21,7 +21,7 @@ export interface FoldEncoder<Out> {
 }
 
 /** The state of a fold encoder: plain data that can be stored. */
-export interface FoldState<Fold, Shared = undefined> {
+export interface FoldState<Fold, Shared> {
   readonly folds: Map<string, Fold>;
   /** The run of each session that started last. */
   readonly last: Map<string, string>;
@@ -47,11 +47,9 @@ export interface FoldHooks<Fold, Out = string> {
   readonly held?: () => number;
 }
 
-/** Continues `state`, which is new or was saved by an encoder with the same options. */
-export function createFoldEncoder<Fold, Out = string>(
-  hooks: FoldHooks<Fold, Out>,
-  state: FoldState<Fold, unknown>,
-): FoldEncoder<Out> {
+/** Continues the state that an encoder with the same options saved; starts a new one if `saved` is undefined. */
+export function createFoldEncoder<Fold, Out = string>(hooks: FoldHooks<Fold, Out>, saved: unknown): FoldEncoder<Out> {
+  const state = (saved ?? createFoldState(undefined)) as FoldState<Fold, unknown>;
   const folds = new BoundedMap<Fold>(MAX_LIVE_RUNS, undefined, state.folds);
   const last = new BoundedMap<string>(MAX_LIVE_RUNS, undefined, state.last);
   return {

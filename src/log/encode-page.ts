@@ -162,7 +162,10 @@ export function createPageEncoder(encoding: PageEncoding, before: SavedPageEncod
         yield write(record, texts?.[index]);
       }
     },
-    save: () => ({ last, selection: selection.save(), encoder: own.save?.() }),
+    save() {
+      if (needsRecords && own.save === undefined) return undefined;
+      return { last, selection: selection.save(), encoder: own.save?.() };
+    },
   };
 }
 

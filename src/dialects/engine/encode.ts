@@ -14,7 +14,7 @@ import { errorTypeOf } from "../../protocol/error-codes.ts";
 import { hasLoomKey, wrapEvent } from "../../protocol/strict.ts";
 import { type Encoder, type EncoderOptions, NO_FRAMES } from "../dialect.ts";
 import { extraOf, mergeExtra } from "../extra.ts";
-import { createFoldEncoder, createFoldState, type FoldHooks, type FoldState } from "../fold-encoder.ts";
+import { createFoldEncoder, type FoldHooks } from "../fold-encoder.ts";
 import { dropUndefined } from "../drop-undefined.ts";
 import { carried, converted, omitted, type LedgerTable } from "../ledger.ts";
 import { createTrackedCalls, trackCall, type TrackedCall, type TrackedCalls } from "../call-tracker.ts";
@@ -71,7 +71,7 @@ export function createEngineEncoder({ debug = false }: EncoderOptions = {}, save
       return fold.opened || record.event.type === "run_start" ? NO_FRAMES : open(fold, {});
     },
   };
-  return createFoldEncoder(hooks, (saved ?? createFoldState(undefined)) as FoldState<EngineFold>);
+  return createFoldEncoder(hooks, saved);
 }
 
 function open(fold: EngineFold, envelope: StampedRecord["envelope"] | object): readonly string[] {
