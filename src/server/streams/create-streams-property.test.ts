@@ -120,6 +120,7 @@ const scene = fc.record({
   maxSharedBytes: fc.constantFrom(0, 600, 3000, 1_000_000),
   maxPageRecords: fc.constantFrom(1, 3, 1000),
   maxFeedBytes: fc.constantFrom(1, 1_000_000),
+  snapshotRecords: fc.constantFrom(1, 1000),
   lingerMs: fc.constantFrom(0, 10_000),
   maxCatchUps: fc.constantFrom(1, 3),
   actions: fc.array(action, { minLength: 5, maxLength: 60 }),
@@ -169,63 +170,69 @@ async function readWhole(log: MemoryLog, view: View, after = 0): Promise<readonl
 describe("readers that disconnect and resume at random", () => {
   it("receive the same frames as a reader that never disconnects", async () => {
     await fc.assert(
-      fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
-        const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes } });
-        const append = await openWriter(log, records);
-        await append(Math.floor(before * records.length));
-        const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
-        const clients = Array.from({ length: CLIENTS }, (_, n) => new Client(streams, view, n % 2 === 1));
-        await play(actions, clients, append);
-        await append(records.length);
-        const expected = await readWhole(log, view);
-        for (const client of clients) {
-          client.resume(Number.POSITIVE_INFINITY);
-          await client.open(false);
-        }
-        for (let n = 0; n < 2000 && clients.some(({ frames }) => frames.length < expected.length); n++) await tick();
-        for (const { frames, error } of clients) {
-          expect(error).toBeUndefined();
-          expect(frames).toEqual(expected);
-        }
-        await streams.close();
-        expect(streams.size).toBe(0);
-        await log.close();
-      }),
+      fc.asyncProperty(
+        scene,
+        async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, snapshotRecords, ...limits }) => {
+          const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes, snapshotRecords } });
+          const append = await openWriter(log, records);
+          await append(Math.floor(before * records.length));
+          const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
+          const clients = Array.from({ length: CLIENTS }, (_, n) => new Client(streams, view, n % 2 === 1));
+          await play(actions, clients, append);
+          await append(records.length);
+          const expected = await readWhole(log, view);
+          for (const client of clients) {
+            client.resume(Number.POSITIVE_INFINITY);
+            await client.open(false);
+          }
+          for (let n = 0; n < 2000 && clients.some(({ frames }) => frames.length < expected.length); n++) await tick();
+          for (const { frames, error } of clients) {
+            expect(error).toBeUndefined();
+            expect(frames).toEqual(expected);
+          }
+          await streams.close();
+          expect(streams.size).toBe(0);
+          await log.close();
+        },
+      ),
       { numRuns: LONG ? 3000 : 100, seed: 8 },
     );
   }, 600_000);
 
   it("of one run receive exactly its frames, and end when the run has ended", async () => {
     await fc.assert(
-      fc.asyncProperty(scene, async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, ...limits }) => {
-        const names = records.flatMap(({ event }) => (event.type === "run_start" ? [event.run_id as string] : []));
-        fc.pre(names.length > 0);
-        const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes } });
-        const append = await openWriter(log, records);
-        await append(Math.floor(before * records.length));
-        const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
-        const runs = Array.from({ length: CLIENTS }, (_, n) => names[n % names.length] as string);
-        const clients = runs.map((run, n) => new Client(streams, { ...view, run }, n % 2 === 1));
-        await play(actions, clients, append, false);
-        await append(records.length);
-        for (const [n, client] of clients.entries()) {
-          const run = await log.getRun("s", runs[n] as string);
-          if (run === undefined) throw new Error("the run is missing from the log");
-          const { firstId, lastId = records.length } = run;
-          const rest = await readWhole(log, view, firstId - 1);
-          const expected = rest.filter(({ cursor }) => parseCursor(cursor).eventId <= lastId);
-          client.resume(Number.POSITIVE_INFINITY);
-          await client.open(false);
-          const isDone = (): boolean =>
-            client.frames.length >= expected.length && client.isAtEnd === (run.lastId !== undefined);
-          for (let k = 0; k < 500 && !isDone(); k++) await tick();
-          expect(client.error).toBeUndefined();
-          expect(client.frames).toEqual(expected);
-          expect(client.isAtEnd).toBe(run.lastId !== undefined);
-        }
-        await streams.close();
-        await log.close();
-      }),
+      fc.asyncProperty(
+        scene,
+        async ({ records, before, view, actions, maxPageRecords, maxFeedBytes, snapshotRecords, ...limits }) => {
+          const names = records.flatMap(({ event }) => (event.type === "run_start" ? [event.run_id as string] : []));
+          fc.pre(names.length > 0);
+          const log = new MemoryLog({ limits: { maxPageRecords, maxFeedBytes, snapshotRecords } });
+          const append = await openWriter(log, records);
+          await append(Math.floor(before * records.length));
+          const streams = createStreams({ log, limits: { ...SERVER_LIMITS, ...limits } });
+          const runs = Array.from({ length: CLIENTS }, (_, n) => names[n % names.length] as string);
+          const clients = runs.map((run, n) => new Client(streams, { ...view, run }, n % 2 === 1));
+          await play(actions, clients, append, false);
+          await append(records.length);
+          for (const [n, client] of clients.entries()) {
+            const run = await log.getRun("s", runs[n] as string);
+            if (run === undefined) throw new Error("the run is missing from the log");
+            const { firstId, lastId = records.length } = run;
+            const rest = await readWhole(log, view, firstId - 1);
+            const expected = rest.filter(({ cursor }) => parseCursor(cursor).eventId <= lastId);
+            client.resume(Number.POSITIVE_INFINITY);
+            await client.open(false);
+            const isDone = (): boolean =>
+              client.frames.length >= expected.length && client.isAtEnd === (run.lastId !== undefined);
+            for (let k = 0; k < 500 && !isDone(); k++) await tick();
+            expect(client.error).toBeUndefined();
+            expect(client.frames).toEqual(expected);
+            expect(client.isAtEnd).toBe(run.lastId !== undefined);
+          }
+          await streams.close();
+          await log.close();
+        },
+      ),
       { numRuns: LONG ? 3000 : 40, seed: 8 },
     );
   }, 600_000);
