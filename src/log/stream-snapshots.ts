@@ -70,14 +70,19 @@ export class StreamSnapshots {
     this.#lastId = lastId;
   }
 
-  /** Saves the encoder if a snapshot is due. Call it when all frames of the page are encoded. */
-  async add(page: Page, encode: PageEncoder): Promise<void> {
+  /**
+   * Saves the encoder if a snapshot is due; returns undefined if not. Call it when all frames of the page are encoded.
+   */
+  add(page: Page, encoder: PageEncoder): Promise<void> | undefined {
     this.#characters += page.characters;
-    if (!this.#isDue(page.lastId)) return;
+    return this.#isDue(page.lastId) ? this.#save(page, encoder) : undefined;
+  }
+
+  async #save(page: Page, encoder: PageEncoder): Promise<void> {
     try {
       await this.#findEarlier(page.lastId);
       if (!this.#isDue(page.lastId)) return;
-      const saved = encode.save(page.lastId);
+      const saved = encoder.save(page.lastId);
       const state = saved === undefined ? undefined : serialize(saved);
       this.#restart(page.lastId, state?.length ?? 0);
       if (state === undefined || state.length > this.#log.limits.maxSnapshotBytes) return;

@@ -192,7 +192,8 @@ export async function* openStreamSteps(
       yield { frames, through: isLast ? page.lastId : undefined, mayEndRun };
       await yieldToLoop();
     }
-    await snapshots.add(page, encoder);
+    const saving = snapshots.add(page, encoder);
+    if (saving !== undefined) await saving;
   }
 }
 

@@ -17,7 +17,7 @@ export class RunStates {
 
   /** `saved` is the result of `save`. */
   constructor(saved: SavedRunStates = []) {
-    for (const [key, fold] of saved) this.#folds.set(key, new StateFold({}, fold));
+    for (const [key, fold] of saved) this.#folds.set(key, StateFold.restore(fold));
   }
 
   /** Returns the states of all live runs. Clone or serialize them before the next record. */

@@ -90,18 +90,20 @@ export function isStateEvent(event: AnyEvent): event is StateEvent {
 export class StateFold {
   readonly #maxPending: number;
   readonly #maxNamespaces: number;
-  readonly #root: Namespace;
+  #root: Namespace = createNamespace();
   readonly #nested = new Map<string, Namespace>();
 
-  /** `saved` is the state to continue from. */
-  constructor(
-    { maxNamespaces = MAX_NAMESPACES, maxPending = MAX_PENDING }: StateFoldOptions = {},
-    saved?: SavedStateFold,
-  ) {
+  constructor({ maxNamespaces = MAX_NAMESPACES, maxPending = MAX_PENDING }: StateFoldOptions = {}) {
     this.#maxNamespaces = maxNamespaces;
     this.#maxPending = maxPending;
-    this.#root = saved === undefined ? createNamespace() : restoreNamespace(saved.root);
-    for (const [ns, space] of saved?.nested ?? []) this.#nested.set(ns, restoreNamespace(space));
+  }
+
+  /** Continues a saved fold with the default limits. @internal */
+  static restore({ root, nested }: SavedStateFold): StateFold {
+    const fold = new StateFold();
+    fold.#root = restoreNamespace(root);
+    for (const [ns, space] of nested) fold.#nested.set(ns, restoreNamespace(space));
+    return fold;
   }
 
   /** Returns the state. Clone or serialize it before the next event. @internal */
