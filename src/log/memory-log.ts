@@ -4,7 +4,6 @@
  */
 import { Buffer } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { LoomError } from "../protocol/index.ts";
 import { assertBatch, assertFirstEntries } from "./entry.ts";
 import { Feed } from "./feed.ts";
@@ -40,7 +39,7 @@ import {
   cutSession,
   findCommand,
   findCut,
-  findMatch,
+  findMatches,
   indexEntries,
   lastIdOf,
   measureLoad,
@@ -80,9 +79,6 @@ export interface MemoryLogOptions {
   /** Returns the current time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number;
 }
-
-/** How long a search may block the event loop, in milliseconds. */
-const SEARCH_TURN_MS = 10;
 
 /** A log that keeps its sessions in memory, for tests and for programs without a store. */
 export class MemoryLog implements Log {
@@ -136,17 +132,11 @@ export class MemoryLog implements Log {
     const newestFirst = this.#newestFirst(owner);
     const phrases = readQuery(query);
     const found: FoundSession[] = [];
-    let pauseAt = performance.now() + SEARCH_TURN_MS;
-    for (const session of pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId)) {
-      if (performance.now() > pauseAt) {
-        await yieldToLoop();
-        signal?.throwIfAborted();
-        pauseAt = performance.now() + SEARCH_TURN_MS;
-      }
+    const sessions = pageAfter(newestFirst, Number.POSITIVE_INFINITY, after, ({ sessionId }) => sessionId);
+    for await (const { session, match } of findMatches(sessions, phrases, signal)) {
       // It may have been deleted in the meantime.
       if (this.#sessions.get(session.sessionId) !== session) continue;
-      const match = findMatch(session, phrases);
-      if (match !== undefined) found.push({ ...this.#describe(session), match });
+      found.push({ ...this.#describe(session), match });
       if (found.length >= clampListLimit(limit)) break;
     }
     return found;

@@ -2,6 +2,7 @@
  * A session of the in-memory log: its texts, its indexes, and where it can be pruned. Leases are checked by the log.
  */
 import { Buffer } from "node:buffer";
+import { setImmediate as yieldToLoop } from "node:timers/promises";
 import { findIndexChanges } from "./index-changes.ts";
 import { LoomError } from "../protocol/loom-error.ts";
 import { isSameCommand, type SessionLoad } from "./rules.ts";
@@ -17,6 +18,9 @@ import type {
 } from "./log.ts";
 import { matchRecord } from "./conversation-text.ts";
 import { findSnippet, type SearchPhrase } from "./search-text.ts";
+
+/** How long a search may block the event loop, in milliseconds. */
+const SEARCH_TURN_MS = 10;
 
 export interface MemorySession {
   readonly sessionId: string;
@@ -107,8 +111,26 @@ export function cutSession(session: MemorySession, { lastId }: SessionCut): Prun
   return { runs: runs.length, records: gone.length, bytes };
 }
 
+/** Finds matching sessions in this order, and yields to the event loop from time to time. */
+export async function* findMatches(
+  sessions: readonly MemorySession[],
+  phrases: readonly SearchPhrase[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ readonly session: MemorySession; readonly match: SearchMatch }> {
+  let pauseAt = performance.now() + SEARCH_TURN_MS;
+  for (const session of sessions) {
+    if (performance.now() > pauseAt) {
+      await yieldToLoop();
+      signal?.throwIfAborted();
+      pauseAt = performance.now() + SEARCH_TURN_MS;
+    }
+    const match = findMatch(session, phrases);
+    if (match !== undefined) yield { session, match };
+  }
+}
+
 /** Finds a match in the title, otherwise in the latest text that contains all phrases. */
-export function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
+function findMatch(session: MemorySession, phrases: readonly SearchPhrase[]): SearchMatch | undefined {
   const { title = "", textIds, texts, firstId } = session;
   const snippet = findSnippet(title, phrases);
   if (snippet !== undefined) return { where: "title", snippet };
