@@ -24,6 +24,7 @@ import { isStateEvent } from "../protocol/state-fold.ts";
 import { findStreamMode } from "../protocol/stream-modes.ts";
 import { STORED_DIALECT } from "./entry.ts";
 import type { Log, SessionInfo } from "./log.ts";
+import { copyText } from "./measure-text.ts";
 import type { Page } from "./page.ts";
 
 /** A stored state of an encoder. */
@@ -268,7 +269,8 @@ function createStoredTextEncoder(modes: StreamModes | undefined, lastSentBefore:
       const id = after + 1 + index;
       const shown = last === id - 1 ? text : addPrevious(text, last);
       last = id;
-      return [shown];
+      // A channel keeps frames; they must not keep the omitted rest of the page.
+      return [copyText(shown)];
     });
   };
   // The last record that was sent is usually one of the last few, and then found without a snapshot.

@@ -96,7 +96,8 @@ describe("the feed", () => {
   });
 
   test("is bounded: drops the oldest pages, but keeps the newest whatever its size", () => {
-    const feed = new Feed(40);
+    // Five pages of one short record.
+    const feed = new Feed(2000);
     feed.watch("s", () => undefined);
     for (let after = 0; after < 100; after++) publish(feed, after, 1);
     const held = Array.from({ length: 100 }, (_, after) => feed.peek("s", after)).filter((page) => page !== undefined);
@@ -107,6 +108,26 @@ describe("the feed", () => {
     publish(feed, 150, 1);
     expect(feed.peek("s", 100)).toBeUndefined();
     expect(feed.peek("s", 150)?.length).toBe(1);
+  });
+
+  test("is bounded in total: drops the pages of the session published longest ago", () => {
+    const feed = new Feed(100_000, { maxTotalFeedBytes: 5000 });
+    const publishTo = (name: string, after: number): void =>
+      feed.publish(new Page(name, after, after + 1, "x".repeat(1000), "i"));
+    const stops = ["a", "b", "c", "d"].map((name) => feed.watch(name, () => undefined));
+    for (const name of ["a", "b", "c"]) publishTo(name, 0);
+    publishTo("a", 1);
+    expect(feed.heldBytes).toBeGreaterThan(4000);
+    expect(feed.heldBytes).toBeLessThanOrEqual(5600);
+    publishTo("d", 0);
+    // `b` was published before the second page of `a`.
+    const kept = ["a", "b", "c", "d"].filter((name) => feed.peek(name, 0) !== undefined);
+    expect(kept).toContain("d");
+    expect(kept).not.toContain("b");
+    expect(feed.heldBytes).toBeLessThanOrEqual(5000);
+    feed.publish(new Page("d", 1, 2, "第".repeat(5000), "i"));
+    expect(feed.heldBytes).toBe(0);
+    for (const stop of stops) stop();
   });
 
   test("splits long appends into pages no larger than a read returns", () => {

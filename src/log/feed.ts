@@ -1,7 +1,7 @@
 /**
  * Keeps recently committed records in memory for the readers that follow a session, so that they share one page parsed
- * once. Sessions without readers are not kept, and memory per session is bounded: a reader that falls behind reads the
- * store.
+ * once. Sessions without readers are not kept, and memory is bounded, per session and in total: a reader that falls
+ * behind reads the store.
  */
 import { Buffer } from "node:buffer";
 import { LOG_LIMITS, type LogLimits, type WatchSessionOptions } from "./log.ts";
@@ -21,16 +21,25 @@ interface FeedSession {
   bytes: number;
 }
 
-type FeedPageLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes">;
+type FeedLimits = Pick<LogLimits, "maxPageRecords" | "maxPageBytes" | "maxTotalFeedBytes">;
 
 export class Feed {
   readonly #feeds = new Map<string, FeedSession>();
+  /** Sessions with pages, the one published longest ago first. */
+  readonly #cached = new Set<FeedSession>();
+  #bytes = 0;
   readonly #maxBytes: number;
-  readonly #limits: FeedPageLimits;
+  readonly #limits: FeedLimits;
 
-  constructor(maxBytes: number, limits: FeedPageLimits = LOG_LIMITS) {
+  /** `maxBytes` is the limit of each session. */
+  constructor(maxBytes: number, limits: Partial<FeedLimits> = {}) {
     this.#maxBytes = maxBytes;
-    this.#limits = limits;
+    this.#limits = { ...LOG_LIMITS, ...limits };
+  }
+
+  /** Approximate memory of all pages in bytes. */
+  get heldBytes(): number {
+    return this.#bytes;
   }
 
   /** IDs of the watched sessions. A copy, because listeners may be added and removed during iteration. */
@@ -66,7 +75,7 @@ export class Feed {
     if (!hintsOnly) feed.readers++;
     return () => {
       if (!feed.listeners.delete(own)) return;
-      if (!hintsOnly && --feed.readers === 0) clear(feed);
+      if (!hintsOnly && --feed.readers === 0) this.#clear(feed);
       if (feed.listeners.size === 0 && this.#feeds.get(sessionId) === feed) this.#feeds.delete(sessionId);
     };
   }
@@ -77,16 +86,20 @@ export class Feed {
     const feed = this.#feeds.get(sessionId);
     if (feed === undefined) return;
     const newest = feed.pages.at(-1);
-    if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) clear(feed);
+    if (newest !== undefined && (newest.lastId !== after || newest.incarnation !== incarnation)) this.#clear(feed);
     if (feed.readers > 0) {
       // An append may be longer than a page; a reader never receives more at once than one read returns.
       for (const piece of splitPage(page, this.#limits)) {
         feed.pages.push(piece);
-        feed.bytes += piece.characters;
+        this.#add(feed, piece.heldBytes);
       }
+      this.#cached.delete(feed);
+      this.#cached.add(feed);
     }
-    while (feed.bytes > this.#maxBytes && feed.pages.length > 1) {
-      feed.bytes -= feed.pages.shift()?.characters ?? 0;
+    while (feed.bytes > this.#maxBytes && feed.pages.length > 1) this.#add(feed, -(feed.pages.shift()?.heldBytes ?? 0));
+    for (const oldest of this.#cached) {
+      if (this.#bytes <= this.#limits.maxTotalFeedBytes) break;
+      this.#clear(oldest);
     }
     this.#notify(feed, ({ wantsRecords }) => wantsRecords);
   }
@@ -112,8 +125,19 @@ export class Feed {
   /** Drops the pages of a session whose records changed, and notifies its listeners. */
   forget(sessionId: string): void {
     const feed = this.#feeds.get(sessionId);
-    if (feed !== undefined) clear(feed);
+    if (feed !== undefined) this.#clear(feed);
     this.hint(sessionId);
+  }
+
+  #add(feed: FeedSession, bytes: number): void {
+    feed.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #clear(feed: FeedSession): void {
+    feed.pages.length = 0;
+    this.#add(feed, -feed.bytes);
+    this.#cached.delete(feed);
   }
 
   /** Drops all pages and notifies all listeners: the log is closed, and their next read reports it. */
@@ -138,12 +162,7 @@ export class Feed {
   }
 }
 
-function clear(feed: FeedSession): void {
-  feed.pages.length = 0;
-  feed.bytes = 0;
-}
-
-function splitPage(page: Page, { maxPageRecords, maxPageBytes }: FeedPageLimits): readonly Page[] {
+function splitPage(page: Page, { maxPageRecords, maxPageBytes }: FeedLimits): readonly Page[] {
   const { sessionId, incarnation, length } = page;
   // A UTF-16 code unit has at most three bytes in UTF-8, so most pages need not be measured.
   const isShort = page.characters * 3 <= maxPageBytes || Buffer.byteLength(page.text) <= maxPageBytes;

@@ -297,7 +297,7 @@ export interface LogLimits {
   readonly maxPendingCommands: number;
   /** Maximum size of a command's body in bytes. Larger ones throw `invalid_command`. */
   readonly maxCommandBytes: number;
-  /** Memory in characters for recent records of a session that is being followed. */
+  /** Memory in bytes for recent records of a session that is being followed, unless a single page is larger. */
   readonly maxFeedBytes: number;
   /** Minimum number of records between two encoder snapshots of a stream. */
   readonly snapshotRecords: number;
@@ -305,6 +305,11 @@ export interface LogLimits {
   readonly maxSnapshotBytes: number;
   /** Maximum size of all encoder snapshots of a session in bytes. Beyond it the oldest are deleted. */
   readonly maxSessionSnapshotBytes: number;
+  /**
+   * Memory in bytes for recent records of all sessions that are being followed. Beyond it, those of the sessions written
+   * longest ago are dropped, and their readers read the store.
+   */
+  readonly maxTotalFeedBytes: number;
 }
 
 /** Default limits. */
@@ -321,6 +326,7 @@ export const LOG_LIMITS: LogLimits = {
   snapshotRecords: 1000,
   maxSnapshotBytes: 1024 * 1024,
   maxSessionSnapshotBytes: 32 * 1024 * 1024,
+  maxTotalFeedBytes: 128 * 1024 * 1024,
 };
 
 /** Options of a new session. */

@@ -1,11 +1,17 @@
 /**
  * Consecutive records as they are stored: `loom` frames, one per line. Records are parsed on demand, once for all
- * readers that share the page. Live and replayed records come from the same bytes, so they are identical.
+ * readers that use them at the same time; a page that is only kept for later does not keep them. Live and replayed
+ * records come from the same bytes, so they are identical.
  */
 import { createRecordReader } from "../dialects/loom/decode.ts";
 import { LoomError, type StampedRecord } from "../protocol/index.ts";
+import { measureText } from "./measure-text.ts";
 
 const readRecord = createRecordReader();
+
+/** Approximate memory of a page without its texts, and of each record in its list of texts. */
+const PAGE_BYTES = 320;
+const RECORD_BYTES = 48;
 
 /** A page of consecutive records of one session. */
 export class Page {
@@ -21,7 +27,9 @@ export class Page {
   readonly incarnation: string | undefined;
   #text: string | undefined;
   #texts: readonly string[] | undefined;
-  #records: readonly StampedRecord[] | undefined;
+  /** Parsed records take several times the memory of their text. */
+  #records: WeakRef<readonly StampedRecord[]> | undefined;
+  #heldBytes: number | undefined;
 
   /** `text` contains the frames, as a list or joined by line feeds. @internal */
   constructor(
@@ -45,12 +53,24 @@ export class Page {
     return this.#text;
   }
 
-  /** Length of `text` in UTF-16 code units. */
+  /** Length of `text` in UTF-16 code units. @internal */
   get characters(): number {
     if (this.#text !== undefined || this.#texts === undefined) return this.text.length;
     let sum = Math.max(0, this.#texts.length - 1);
     for (const text of this.#texts) sum += text.length;
     return sum;
+  }
+
+  /** Approximate memory of the page in bytes, as it was created. @internal */
+  get heldBytes(): number {
+    // A list of texts is also joined when a reader needs the whole text.
+    this.#heldBytes ??=
+      PAGE_BYTES +
+      RECORD_BYTES * this.length +
+      (this.#text === undefined
+        ? 2 * (this.#texts ?? []).reduce((sum, text) => sum + measureText(text), 0)
+        : measureText(this.#text));
+    return this.#heldBytes;
   }
 
   get isEmpty(): boolean {
@@ -68,8 +88,11 @@ export class Page {
 
   /** The parsed records. Throws `store_corrupt` if a text is not a record, has the wrong ID, or is missing. */
   get records(): readonly StampedRecord[] {
-    this.#records ??= this.#readAll();
-    return this.#records;
+    const known = this.#records?.deref();
+    if (known !== undefined) return known;
+    const records = this.#readAll();
+    this.#records = new WeakRef(records);
+    return records;
   }
 
   #readAll(): readonly StampedRecord[] {

@@ -132,7 +132,7 @@ export function buildHandler(options: LoomHandlerOptions, hosts: ReadonlySet<str
   const sockets = createSockets(core);
   const unwatchServer = meter?.watchServer?.({
     log: options.log.monitor,
-    heldBytes: { channels: () => core.streams.retainedBytes, sockets: () => sockets.pendingBytes },
+    heldBytes: { channels: () => core.streams.heldBytes, sockets: () => sockets.pendingBytes },
     heldSessions: () => core.runs.size,
     openSockets: () => sockets.size,
   });

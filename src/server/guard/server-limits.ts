@@ -16,8 +16,13 @@ export interface StreamLimits {
   readonly maxLagBytes: number;
   /** How long a sink may stay full while frames are waiting, in milliseconds; the reader is then closed as `slow`. */
   readonly maxStallMs: number;
-  /** Bytes of recent frames retained per followed stream, for readers that join or lag. */
+  /** Memory in bytes for recent frames of a followed stream, with their encodings, for readers that join or lag. */
   readonly maxSharedBytes: number;
+  /**
+   * Memory in bytes for recent frames of all followed streams. Beyond it, the streams that were idle longest drop
+   * theirs, and their readers read the log. Default: 256 MiB.
+   */
+  readonly maxTotalSharedBytes: number;
   /** How long a stream without readers is retained for reconnects, in milliseconds. */
   readonly lingerMs: number;
   /** Maximum readers that catch up from the log at the same time; others wait. */
@@ -114,6 +119,7 @@ export const SERVER_LIMITS: ServerLimits = {
   maxLagBytes: 1024 * 1024,
   maxStallMs: 60_000,
   maxSharedBytes: 1024 * 1024,
+  maxTotalSharedBytes: 256 * 1024 * 1024,
   lingerMs: 10_000,
   maxCatchUps: 32,
   maxReaders: 10_000,
@@ -174,4 +180,5 @@ const MAY_BE_ZERO: ReadonlySet<keyof ServerLimits> = new Set([
   "closeMs",
   "lingerMs",
   "maxSharedBytes",
+  "maxTotalSharedBytes",
 ]);

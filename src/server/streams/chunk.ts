@@ -6,6 +6,7 @@ import { encodeNdjson, encodeSse } from "../../framing/index.ts";
 import type { DialectName } from "../../dialects/index.ts";
 import type { StreamFrame } from "../../log/index.ts";
 import { encodeControl } from "../../protocol/control/index.ts";
+import { measureText } from "../../log/measure-text.ts";
 import { encodeTextMessage } from "./encode-text-message.ts";
 
 /**
@@ -31,6 +32,9 @@ export class Chunk {
   readonly #encoded = new Map<ChunkForm, Buffer>();
   #control: string | undefined;
   #textBytes: number | undefined;
+  #encodedBytes = 0;
+  /** Called with the bytes of each encoding that is kept from now on. */
+  onGrow: ((bytes: number) => void) | undefined;
 
   constructor(origin: ChunkOrigin, frames: readonly StreamFrame[], mayEndRun: boolean) {
     this.origin = origin;
@@ -49,9 +53,22 @@ export class Chunk {
     return this.#textBytes;
   }
 
+  /** Approximate memory of the frames in bytes, without encodings. */
+  get heldBytes(): number {
+    return this.frames.reduce((sum, { text }) => sum + FRAME_BYTES + measureText(text), CHUNK_BYTES);
+  }
+
+  /** Approximate memory of the encodings so far. */
+  get encodedBytes(): number {
+    return this.#encodedBytes;
+  }
+
   /** The `frames` frame of the control protocol. */
   get controlText(): string {
-    this.#control ??= this.#encodeControlText();
+    if (this.#control === undefined) {
+      this.#control = this.#encodeControlText();
+      this.#grow(measureText(this.#control));
+    }
     return this.#control;
   }
 
@@ -60,7 +77,13 @@ export class Chunk {
     if (known !== undefined) return known;
     const bytes = this.#encode(form);
     this.#encoded.set(form, bytes);
+    this.#grow(ENCODING_BYTES + bytes.length);
     return bytes;
+  }
+
+  #grow(bytes: number): void {
+    this.#encodedBytes += bytes;
+    this.onGrow?.(bytes);
   }
 
   #encodeControlText(): string {
@@ -76,16 +99,21 @@ export class Chunk {
       case "ndjson":
         return Buffer.from(this.frames.map(({ text }) => encodeNdjson(text)).join(""));
       case "sse-http":
-        return encodeHttpChunk(this.bytes("sse"));
+        return encodeHttpChunk(this.#encode("sse"));
       case "ndjson-http":
-        return encodeHttpChunk(this.bytes("ndjson"));
+        return encodeHttpChunk(this.#encode("ndjson"));
       case "control":
-        return encodeTextMessage(this.controlText);
+        return encodeTextMessage(this.#control ?? this.#encodeControlText());
       case "messages":
         return Buffer.concat(this.frames.map(({ text }) => encodeTextMessage(text)));
     }
   }
 }
+
+/** Approximate memory of a chunk without its frames, of a frame without its text, and of an encoding without its bytes. */
+const CHUNK_BYTES = 384;
+const FRAME_BYTES = 144;
+const ENCODING_BYTES = 160;
 
 const LINE_END = Buffer.from("\r\n");
 

@@ -3,6 +3,7 @@ import { makeChunks, makeGraphRun, makeRun, overrideLog, writeRecords } from "..
 import { openSession } from "../../engine/index.ts";
 import { type Log, MemoryLog } from "../../log/index.ts";
 import { formatCursor } from "../../log/cursor.ts";
+import { createEntry } from "../../log/entry.ts";
 import { MetricsCollector } from "../../observe/index.ts";
 import type { StampedRecord } from "../../protocol/index.ts";
 import { SERVER_LIMITS, type StreamLimits } from "../guard/server-limits.ts";
@@ -326,6 +327,53 @@ describe("a sink", () => {
     await until(() => expect(other.ids()).toEqual(first.ids()));
   });
 });
+
+describe("the memory of all streams", () => {
+  it("is limited: idle streams drop their frames, and readers that lag read the log", async () => {
+    const log = new MemoryLog();
+    const names = ["a", "b", "c", "d", "e", "f"];
+    for (const name of names) await log.createSession(name);
+    const maxTotalSharedBytes = 40_000;
+    const { streams } = create(log, { maxTotalSharedBytes });
+    const readers = names.map((name) => ({ name, chunks: [] as Chunk[], slow: [] as Chunk[] }));
+    const resumes: (() => void)[] = [];
+    for (const { name, chunks, slow } of readers) {
+      const reader = await streams.open(name, { follow: true, dialect: "loom", transport: "http" });
+      const take = (chunk: Chunk): boolean => {
+        chunk.bytes("sse-http");
+        chunks.push(chunk);
+        return true;
+      };
+      reader?.start({ write: take, end: () => undefined });
+      const lagging = await streams.open(name, { follow: true, dialect: "loom", transport: "http" });
+      lagging?.start({ write: (chunk) => (slow.push(chunk), false), end: () => undefined });
+      resumes.push(() => lagging?.resume());
+    }
+    let most = 0;
+    for (const { name, chunks } of readers) {
+      const { epoch } = await log.acquire(name, { holder: "h", ttlMs: 60_000 });
+      for (let id = 1; id <= 20; id++) {
+        const envelope = { session_id: name, event_id: id };
+        const entries = [createEntry({ envelope, event: { type: "custom", value: "x".repeat(500) } })];
+        await log.append({ sessionId: name, epoch, expectedLastId: id - 1, entries });
+        await until(() => expect(countFrames(chunks)).toBe(id));
+        most = Math.max(most, streams.heldBytes);
+      }
+    }
+    expect(most).toBeGreaterThan(maxTotalSharedBytes / 2);
+    expect(most).toBeLessThanOrEqual(maxTotalSharedBytes);
+    await until(() => {
+      for (const resume of resumes) resume();
+      expect(readers.map(({ slow }) => countFrames(slow))).toEqual(names.map(() => 20));
+    });
+    await streams.close();
+    expect(streams.heldBytes).toBe(0);
+  });
+});
+
+function countFrames(chunks: readonly Chunk[]): number {
+  return chunks.reduce((sum, { frames }) => sum + frames.length, 0);
+}
 
 describe("a reader that does not read", () => {
   it("is closed with its cursor when it lags too far, without affecting others", async () => {

@@ -233,8 +233,8 @@ export function createStreams(options: StreamsOptions): Streams {
     get size() {
       return readers.size;
     },
-    get retainedBytes() {
-      return channels.retainedBytes;
+    get heldBytes() {
+      return channels.heldBytes;
     },
     async open(sessionId, request) {
       opening++;

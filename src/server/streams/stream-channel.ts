@@ -1,7 +1,7 @@
 /**
  * One live stream shared by all its followers. It is read from the log once, encoded once, and delivered to every
- * follower that has caught up. The latest frames are retained, up to a size limit, for followers that reconnect or lag
- * a little.
+ * follower that has caught up. The latest frames and their encodings are retained, up to a limit of memory, for
+ * followers that reconnect or lag a little.
  *
  * A channel knows neither sinks nor the limits of a reader: a follower that cannot take a part leaves and rejoins
  * later.
@@ -36,8 +36,11 @@ interface RetainedPart extends ChannelPart {
   upTo: Position;
   /** Bytes of all frames before this part. */
   readonly bytesBefore: number;
+  /** Approximate memory of the part, with all encodings. */
+  heldBytes: number;
+  isRetained: boolean;
   /** The last slice cut from this part. Readers that disconnect together resume from the same position. */
-  lastSlice?: { readonly index: number; readonly chunk: Chunk | undefined };
+  lastSlice: { readonly index: number; readonly chunk: Chunk | undefined } | undefined;
 }
 
 export interface Follower {
@@ -57,6 +60,8 @@ export interface StreamChannelOptions {
   readonly origin: ChunkOrigin;
   readonly stream: Pick<StreamOptions, "dialect" | "modes" | "encoderOptions" | "maxFrameBytes">;
   readonly maxSharedBytes: number;
+  /** Called when the memory of the retained parts has changed. */
+  readonly onHold: (bytes: number) => void;
   /** Called when the channel has ended. */
   readonly onEnd: () => void;
 }
@@ -73,6 +78,7 @@ export class StreamChannel {
   #base: Position;
   #bytes = 0;
   #retainedBytes = 0;
+  #isTrimPlanned = false;
   #lastCursor: string | undefined;
   #previousCursor: string | undefined;
   #chunkCount = 0;
@@ -103,11 +109,6 @@ export class StreamChannel {
   /** Bytes of all frames so far. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  /** Bytes that are kept in memory. */
-  get retainedBytes(): number {
-    return this.#retainedBytes;
   }
 
   /** The number of chunks so far. */
@@ -169,11 +170,21 @@ export class StreamChannel {
     const { chunk, upTo, mayEndRun } = part;
     const from = findFrameAfter(chunk?.frames ?? [], position);
     if (from === undefined) return undefined;
-    if (part.lastSlice?.index !== from) {
-      const rest = chunk?.frames.slice(from) ?? [];
-      part.lastSlice = { index: from, chunk: rest.length === 0 ? undefined : new Chunk(this.origin, rest, mayEndRun) };
+    if (part.lastSlice?.index !== from) this.#cutSlice(part, from);
+    return { after: position, upTo, chunk: part.lastSlice?.chunk, mayEndRun };
+  }
+
+  #cutSlice(part: RetainedPart, from: number): void {
+    const last = part.lastSlice?.chunk;
+    if (last !== undefined) {
+      last.onGrow = undefined;
+      part.heldBytes -= last.encodedBytes;
+      this.#hold(-last.encodedBytes);
     }
-    return { after: position, upTo, chunk: part.lastSlice.chunk, mayEndRun };
+    const rest = part.chunk?.frames.slice(from) ?? [];
+    const chunk = rest.length === 0 ? undefined : new Chunk(this.origin, rest, part.mayEndRun);
+    part.lastSlice = { index: from, chunk };
+    if (chunk !== undefined) this.#countEncodings(chunk, part);
   }
 
   /** Returns the position `count` frames after `position`, or undefined when it is not retained. */
@@ -227,6 +238,7 @@ export class StreamChannel {
 
   #end(notify: (follower: Follower) => void): void {
     this.#stop.abort();
+    this.shed();
     this.#options.onEnd();
     const [caughtUp, ahead] = [[...this.#caughtUp], [...this.#ahead]];
     this.#caughtUp.clear();
@@ -254,7 +266,17 @@ export class StreamChannel {
 
   #deliver({ frames, mayEndRun }: StreamStep, after: Position, upTo: Position): void {
     const chunk = frames.length === 0 ? undefined : new Chunk(this.origin, frames, mayEndRun);
-    const part: RetainedPart = { after, upTo, chunk, mayEndRun, bytesBefore: this.#bytes };
+    const heldBytes = PART_BYTES + (chunk?.heldBytes ?? 0);
+    const part: RetainedPart = {
+      after,
+      upTo,
+      chunk,
+      mayEndRun,
+      bytesBefore: this.#bytes,
+      heldBytes,
+      isRetained: true,
+      lastSlice: undefined,
+    };
     if (chunk !== undefined) {
       this.#chunkCount++;
       this.#previousCursor = this.#lastCursor;
@@ -262,23 +284,60 @@ export class StreamChannel {
       this.#bytes += chunk.textBytes;
     }
     this.#parts.push(part);
-    this.#retainedBytes += sizeOf(part);
-    while (this.#retainedBytes > this.#options.maxSharedBytes) {
-      const oldest = this.#parts.shift();
-      if (oldest === undefined) break;
-      this.#retainedBytes -= sizeOf(oldest);
-      this.#base = oldest.upTo;
-    }
+    this.#hold(heldBytes);
+    if (chunk !== undefined) this.#countEncodings(chunk, part);
+    this.#trim();
     this.#joining = [];
     for (const follower of this.#caughtUp) follower.accept(part);
     for (const follower of this.#joining) this.#caughtUp.add(follower);
     this.#joining = undefined;
   }
+
+  /** Drops all retained parts. Followers that have caught up do not need them; others read the log. */
+  shed(): void {
+    this.#drop(this.#parts.length);
+  }
+
+  #trim(): void {
+    let excess = this.#retainedBytes - this.#options.maxSharedBytes;
+    let count = 0;
+    for (; excess > 0 && count < this.#parts.length; count++) excess -= this.#parts[count]?.heldBytes ?? 0;
+    this.#drop(count);
+  }
+
+  /** Drops the oldest parts. */
+  #drop(count: number): void {
+    let bytes = 0;
+    for (const part of this.#parts.splice(0, count)) {
+      part.isRetained = false;
+      this.#base = part.upTo;
+      bytes += part.heldBytes;
+    }
+    this.#hold(-bytes);
+  }
+
+  #hold(bytes: number): void {
+    if (bytes === 0) return;
+    this.#retainedBytes += bytes;
+    this.#options.onHold(bytes);
+  }
+
+  /** Counts the encodings of a chunk as long as its part is retained. */
+  #countEncodings(chunk: Chunk, part: RetainedPart): void {
+    chunk.onGrow = (bytes) => {
+      if (!part.isRetained) return;
+      part.heldBytes += bytes;
+      this.#hold(bytes);
+      // Not now: a reader that is being served knows its part by its index.
+      if (this.#isTrimPlanned || this.#retainedBytes <= this.#options.maxSharedBytes) return;
+      this.#isTrimPlanned = true;
+      queueMicrotask(() => {
+        this.#isTrimPlanned = false;
+        this.#trim();
+      });
+    };
+  }
 }
 
-/** Approximate memory of a part without its frames. */
+/** Approximate memory of a part without its chunk. */
 const PART_BYTES = 256;
-
-function sizeOf({ chunk }: ChannelPart): number {
-  return PART_BYTES + (chunk?.textBytes ?? 0);
-}

@@ -2,7 +2,10 @@
  * The live channels of a server, one per followed stream. A channel without followers is kept for `lingerMs`, so that
  * clients that reconnect soon are served from memory.
  *
- * Invariant: every channel has a follower or a timer that ends it.
+ * Invariants:
+ * - Every channel has a follower or a timer that ends it.
+ * - The memory of all channels together is bounded. Beyond the limit, the channels that were idle longest drop what
+ *   they retain, and readers that need it read the log.
  */
 import type { Log, SessionInfo } from "../../log/index.ts";
 import { StreamChannel, type StreamChannelOptions } from "./stream-channel.ts";
@@ -14,7 +17,7 @@ export type StreamFormat = Pick<StreamChannelOptions["stream"], "dialect" | "mod
 
 export interface StreamChannelsOptions {
   readonly log: Log;
-  readonly limits: Pick<StreamLimits, "maxSharedBytes" | "lingerMs" | "maxFrameBytes">;
+  readonly limits: Pick<StreamLimits, "maxSharedBytes" | "maxTotalSharedBytes" | "lingerMs" | "maxFrameBytes">;
 }
 
 interface ChannelEntry {
@@ -27,6 +30,10 @@ export class StreamChannels {
   readonly #options: StreamChannelsOptions;
   readonly #entries = new Map<string, ChannelEntry>();
   readonly #ending = new Set<Promise<void>>();
+  /** Channels that retain something, the one that changed longest ago first. */
+  readonly #retaining = new Set<StreamChannel>();
+  #heldBytes = 0;
+  #isShedPlanned = false;
 
   constructor(options: StreamChannelsOptions) {
     this.#options = options;
@@ -36,11 +43,9 @@ export class StreamChannels {
     return this.#entries.size;
   }
 
-  /** Bytes that all channels keep in memory. */
-  get retainedBytes(): number {
-    let bytes = 0;
-    for (const { channel } of this.#entries.values()) bytes += channel.retainedBytes;
-    return bytes;
+  /** Approximate memory that all channels retain, in bytes. */
+  get heldBytes(): number {
+    return this.#heldBytes;
   }
 
   /**
@@ -68,6 +73,7 @@ export class StreamChannels {
         origin: { session: session.sessionId, dialect: format.dialect },
         stream: { ...format, maxFrameBytes: limits.maxFrameBytes },
         maxSharedBytes: limits.maxSharedBytes,
+        onHold: (bytes) => this.#hold(entry.channel, bytes),
         onEnd: () => {
           if (this.#entries.get(key) === entry) this.#drop(key);
         },
@@ -99,6 +105,28 @@ export class StreamChannels {
     await Promise.all(this.#ending);
   }
 
+  #hold(channel: StreamChannel, bytes: number): void {
+    this.#heldBytes += bytes;
+    if (bytes < 0) return;
+    this.#retaining.delete(channel);
+    this.#retaining.add(channel);
+    if (this.#isShedPlanned || this.#heldBytes <= this.#options.limits.maxTotalSharedBytes) return;
+    this.#isShedPlanned = true;
+    // Not now: a reader that is being served knows its part by its index.
+    queueMicrotask(() => {
+      this.#isShedPlanned = false;
+      this.#shed();
+    });
+  }
+
+  #shed(): void {
+    for (const channel of this.#retaining) {
+      if (this.#heldBytes <= this.#options.limits.maxTotalSharedBytes) return;
+      this.#retaining.delete(channel);
+      channel.shed();
+    }
+  }
+
   #linger(key: string, entry: ChannelEntry): void {
     entry.timer = setTimeout(() => this.#drop(key), this.#options.limits.lingerMs).unref();
   }
@@ -108,6 +136,7 @@ export class StreamChannels {
     if (entry === undefined) return;
     this.#entries.delete(key);
     clearTimeout(entry.timer);
+    this.#retaining.delete(entry.channel);
     const ending = entry.channel.stop().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
   }

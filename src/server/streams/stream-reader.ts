@@ -84,8 +84,8 @@ export interface Streams {
   open(sessionId: string, request: ReadRequest): Promise<StreamReader | undefined>;
   /** The number of open readers. */
   readonly size: number;
-  /** Bytes of recent frames in memory, which readers share. */
-  readonly retainedBytes: number;
+  /** Approximate memory of the frames retained for readers, in bytes. */
+  readonly heldBytes: number;
   /** Ends every reader with `closing`. Later calls to `open` are refused with `shutting_down`. */
   close(): Promise<void>;
 }
