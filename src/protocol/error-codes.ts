@@ -112,6 +112,8 @@ export const ERROR_CODES = {
   rate_limited: "system",
   too_many_runs: "system",
   too_many_streams: "system",
+  too_many_uploads: "system",
+  too_many_forks: "system",
   spend_exceeded: "system",
   spend_unrecorded: "system",
   keys_unavailable: "system",

@@ -18,6 +18,7 @@ import { readNodeBindings } from "./http/node-bindings.ts";
 import { answerError } from "./api/refuse-request.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import type { RunDispatcher } from "./runs/run-dispatcher.ts";
+import { createGates } from "./api/gates.ts";
 import type { ServerCore } from "./api/server-core.ts";
 import { readLimits, SERVER_LIMITS } from "./guard/server-limits.ts";
 import { createStreams } from "./streams/create-streams.ts";
@@ -112,6 +113,7 @@ function createCore(options: EventsHandlerOptions): ServerCore {
     access: OPEN_ACCESS,
     authorize: allowAll,
     meter,
+    gates: createGates(limits),
     register: undefined,
     basePath: readBasePath(base),
     version: "",

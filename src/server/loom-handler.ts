@@ -28,6 +28,7 @@ import { shouldStream, sendOnNode } from "./http/send-on-node.ts";
 import { readBasePath } from "./http/strip-base.ts";
 import { readPackageVersion } from "./read-package-version.ts";
 import { createRunDispatcher } from "./runs/create-run-dispatcher.ts";
+import { createGates } from "./api/gates.ts";
 import type { ServerCore } from "./api/server-core.ts";
 import { readLimits } from "./guard/server-limits.ts";
 import { createSockets, SOCKET_PATHS } from "./sockets/create-sockets.ts";
@@ -232,6 +233,7 @@ function createCore(
     }),
     access,
     authorize: authorize === undefined ? access.authorize : combineAuthorize(access.authorize, authorize),
+    gates: createGates(limits),
     meter,
     register,
     basePath,

@@ -1,6 +1,7 @@
 // A test fixture for the HTTP endpoints: a log, scripted agents, blobs and streams, called without a socket. Everything
 // is closed when the test ends.
 import { expect, onTestFinished } from "vitest";
+import { createGates } from "../../src/server/api/gates.ts";
 import { agent } from "../../src/agents/index.ts";
 import { createLog } from "../../src/engine/sender.contract.ts";
 import { createSseDecoder } from "../../src/framing/index.ts";
@@ -77,6 +78,7 @@ export async function createServerFixture(options: ServerFixtureOptions = {}): P
     access: OPEN_ACCESS,
     authorize,
     meter: undefined,
+    gates: createGates(limits),
     register: undefined,
     basePath,
     version: "0.0.0-test",

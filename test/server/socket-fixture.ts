@@ -1,6 +1,7 @@
 // A test fixture for the sockets of a server: a log, a scripted run dispatcher, an HTTP server, and `ws` clients.
 // Everything is closed when the test ends.
 import { createServer, type IncomingMessage } from "node:http";
+import { createGates } from "../../src/server/api/gates.ts";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { expect, onTestFinished, vi } from "vitest";
@@ -58,6 +59,7 @@ export async function createSocketFixture(options: SocketFixtureOptions = {}) {
     access: OPEN_ACCESS,
     authorize,
     meter: undefined,
+    gates: createGates(limits),
     register: undefined,
     basePath,
     version: "0.0.0-test",

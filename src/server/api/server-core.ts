@@ -5,6 +5,7 @@ import type { PrometheusRegister, StreamMeter } from "../../observe/index.ts";
 import type { Access } from "../auth/access.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import type { CommandHost } from "../commands/command-host.ts";
+import type { Gates } from "./gates.ts";
 import type { Authorize } from "../auth/authorize.ts";
 import type { RunDispatcher } from "../runs/run-dispatcher.ts";
 import type { ServerLimits } from "../guard/server-limits.ts";
@@ -26,6 +27,8 @@ export interface ServerCore {
   readonly access: Access;
   /** Authorization: the check of `access`, then the one of the option `authorize`. */
   readonly authorize: Authorize;
+  /** Limits for uploads and forks, see `enterGate`. */
+  readonly gates: Gates;
   readonly meter: StreamMeter | undefined;
   /** Prometheus register behind `/metrics`. */
   readonly register: PrometheusRegister | undefined;

@@ -40,6 +40,8 @@ const STATUSES: { readonly [code in ErrorCode]?: number } = {
   rate_limited: 429,
   too_many_runs: 429,
   too_many_streams: 429,
+  too_many_uploads: 429,
+  too_many_forks: 429,
   spend_exceeded: 429,
   too_many_searches: 429,
   missing_package: 501,

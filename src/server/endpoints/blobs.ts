@@ -14,6 +14,7 @@ import { authorOf } from "../commands/command-host.ts";
 import { createRevocableBody } from "./revocable-body.ts";
 import { readBody } from "../guard/read-body.ts";
 import { HttpRefusal } from "../api/refuse-request.ts";
+import { enterGate } from "../api/gates.ts";
 import type { ServerCore } from "../api/server-core.ts";
 
 export const putBlob = defineOperation<"PutBlob">({
@@ -31,8 +32,12 @@ export const putBlob = defineOperation<"PutBlob">({
   action: "blobs.write",
   responses: {
     201: { description: "Stored", shape: "Blob" },
-    408: { description: "The sender was idle for too long: `request_timeout`", shape: "Problem" },
+    408: {
+      description: "The sender was idle for too long, or the upload took too long: `request_timeout`",
+      shape: "Problem",
+    },
     413: { description: "The file is too large: `blob_too_large`", shape: "Problem" },
+    429: { description: "Too many uploads of this credential wait: `too_many_uploads`", shape: "Problem" },
     507: { description: "No space is left: `store_full` or `blobs_full`", shape: "Problem" },
   },
   async handle(core, { request, caller, params, query, signal }) {
@@ -53,11 +58,17 @@ export const putBlob = defineOperation<"PutBlob">({
       if ((await core.log.getSession(id))?.incarnation !== incarnation)
         throw new LoomError("unknown_session", `Session "${id}" was deleted`, { session_id: id });
     };
-    const limits = { maxBytes: Infinity, idleMs: core.limits.bodyTimeoutMs };
-    const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
-    const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm });
-    const blob = describeBlob(core, info);
-    return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
+    const { bodyTimeoutMs: idleMs, uploadTimeoutMs: totalMs } = core.limits;
+    const release = await enterGate(core, "uploads", caller, signal);
+    try {
+      const limits = { maxBytes: Infinity, idleMs, totalMs };
+      const bytes = request.body === null ? [] : readBody(request.body, limits, signal);
+      const info = await blobs.put(id, bytes, { mediaType, name, signal, confirm });
+      const blob = describeBlob(core, info);
+      return Response.json(blob, { status: 201, headers: { location: blob.url, "cache-control": "no-store" } });
+    } finally {
+      release();
+    }
   },
 });
 

@@ -4,8 +4,8 @@
  */
 import type { DocumentFormat } from "../../context/index.ts";
 import { DOCUMENT_EXTENSIONS, findFormat } from "../../context/knowledge-base/read-document.ts";
-import { isLoomError, LoomError } from "../../protocol/index.ts";
-import { ConcurrencyLimit, type Release } from "../../tools/concurrency-limit.ts";
+import { LoomError } from "../../protocol/index.ts";
+import { enterGate } from "../api/gates.ts";
 import { defineOperation } from "../api/operation.ts";
 import type { AddedDocument } from "../api/shapes.generated.ts";
 import { readBody } from "../guard/read-body.ts";
@@ -13,15 +13,7 @@ import type { ServerCore } from "../api/server-core.ts";
 import { withKnowledge } from "./with-knowledge.ts";
 import { describeDocument } from "./describe-document.ts";
 
-/** Uploads read at once, and uploads that may wait. Code `too_many_open`. */
-const MAX_UPLOADS = 4;
-const MAX_QUEUED_UPLOADS = 64;
 const MAX_NAME_LENGTH = 255;
-/** Maximum duration of an upload, in multiples of the idle timeout, because other uploads wait for its slot. */
-const MAX_IDLE_PERIODS = 10;
-
-/** One gate per server. */
-const gates = new WeakMap<ServerCore, ConcurrencyLimit>();
 
 export const addDocument = defineOperation<"AddDocument">({
   id: "addDocument",
@@ -41,6 +33,7 @@ export const addDocument = defineOperation<"AddDocument">({
       description: "The sender was idle for too long, or the upload took too long: `request_timeout`",
       shape: "Problem",
     },
+    429: { description: "Too many uploads of this credential wait: `too_many_uploads`", shape: "Problem" },
     413: { description: "The file is too large: `document_too_large`", shape: "Problem" },
     422: { description: "The file cannot be read: `unreadable_document`", shape: "Problem" },
   },
@@ -50,7 +43,7 @@ export const addDocument = defineOperation<"AddDocument">({
     const { maxDocumentBytes: limit } = core.limits;
     if (Number(request.headers.get("content-length") ?? 0) > limit) throw documentTooLarge(limit);
     const { outcome, document } = await withKnowledge(core, async (base) => {
-      const release = await enterGate(core, signal);
+      const release = await enterGate(core, "documents", caller, signal);
       try {
         const bytes = await readFile(core, request, signal);
         // The permission may have been revoked during the upload.
@@ -95,35 +88,15 @@ function chooseFormat(name: string, headers: Headers): DocumentFormat {
   throw new LoomError("unreadable_document", `Unsupported document format; supported extensions: ${endings}`);
 }
 
-async function enterGate(core: ServerCore, signal: AbortSignal): Promise<Release> {
-  let gate = gates.get(core);
-  if (gate === undefined) gates.set(core, (gate = new ConcurrencyLimit(MAX_UPLOADS, MAX_QUEUED_UPLOADS)));
-  try {
-    return await gate.enter(AbortSignal.any([signal, core.closing]));
-  } catch (error) {
-    if (isLoomError(error, "queue_full"))
-      throw new LoomError("too_many_open", "Too many documents are being uploaded; try again later", {
-        limit: MAX_UPLOADS,
-      });
-    if (core.closing.aborted)
-      throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
-    throw error;
-  }
-}
-
 /** Throws as soon as the body is too large or takes too long. */
 async function readFile({ limits }: ServerCore, request: Request, signal: AbortSignal): Promise<Uint8Array> {
-  const { maxDocumentBytes: limit, bodyTimeoutMs: idleMs } = limits;
+  const { maxDocumentBytes: limit, bodyTimeoutMs: idleMs, uploadTimeoutMs: totalMs } = limits;
   const pieces: Uint8Array[] = [];
-  const longestMs = MAX_IDLE_PERIODS * idleMs;
-  const begunAt = performance.now();
   let length = 0;
   if (request.body !== null)
-    for await (const piece of readBody(request.body, { maxBytes: Infinity, idleMs }, signal)) {
+    for await (const piece of readBody(request.body, { maxBytes: Infinity, idleMs, totalMs }, signal)) {
       length += piece.byteLength;
       if (length > limit) throw documentTooLarge(limit);
-      if (longestMs > 0 && performance.now() - begunAt > longestMs)
-        throw new LoomError("request_timeout", `The upload took longer than ${longestMs} ms`, { limit: longestMs });
       pieces.push(piece);
     }
   return Buffer.concat(pieces, length);

@@ -187,13 +187,13 @@ describe("the knowledge base over HTTP", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     expect((await list()).totals.documents).toBe(60);
     const many = await Promise.all(Array.from({ length: 80 }, (_, n) => send(`${n}.md`, `# More ${n}`)));
-    const refused = many.filter(({ status }) => status === 503);
+    const refused = many.filter(({ status }) => status === 429);
     expect(refused).toHaveLength(80 - 64 - 4);
-    expect(await codeOf(refused[0] as Response)).toEqual([503, "too_many_open"]);
+    expect(await codeOf(refused[0] as Response)).toEqual([429, "too_many_uploads"]);
   });
 
   it("rejects slow uploads, and large ones without waiting", async () => {
-    const limits = { bodyTimeoutMs: 30, maxDocumentBytes: 1000 };
+    const limits = { bodyTimeoutMs: 30, uploadTimeoutMs: 300, maxDocumentBytes: 1000 };
     const { fetch, send, list } = await open({ limits });
     const drip = () => {
       let timer: ReturnType<typeof setInterval> | undefined;

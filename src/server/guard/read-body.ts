@@ -15,21 +15,23 @@ export interface BodyLimits {
   readonly maxBytes: number;
   /** Longest time without data, in milliseconds; 0 for no limit. Code `request_timeout`. */
   readonly idleMs: number;
+  /** Longest total time of waiting for the sender, in milliseconds. Default: no limit. Code `request_timeout`. */
+  readonly totalMs?: number;
 }
 
 /** Throws `stream_cut` if the source fails or its sender disconnects. The reason of `signal` is thrown unchanged. */
 export async function* readBody(
   body: ReadableStream<Uint8Array>,
-  { maxBytes, idleMs }: BodyLimits,
+  { maxBytes, idleMs, totalMs = Infinity }: BodyLimits,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body.getReader();
-  const idle = watchIdle(idleMs);
+  const sender = watchSender(idleMs === 0 ? Infinity : idleMs, totalMs);
   let bytes = 0;
   let isWhole = false;
   try {
     for (;;) {
-      const { done, value } = await idle.during(readNext(reader, signal));
+      const { done, value } = await sender.during(readNext(reader, signal));
       isWhole = done;
       if (done) return;
       bytes += value.byteLength;
@@ -75,17 +77,28 @@ export function streamCut(cause?: unknown): LoomError {
   return new LoomError("stream_cut", "The stream ended before its run ended", {}, { cause });
 }
 
-/** Counts only the time spent waiting for the sender, not the time the log needs. */
-function watchIdle(idleMs: number): { during<T>(work: Promise<T>): Promise<T> } {
-  if (idleMs === 0) return { during: (work) => work };
+/** Counts only the time spent waiting for the sender, not the time the log or the disk needs. */
+function watchSender(idleMs: number, totalMs: number): { during<T>(work: Promise<T>): Promise<T> } {
+  if (idleMs === Infinity && totalMs === Infinity) return { during: (work) => work };
+  let waitedMs = 0;
   return {
     during<T>(work: Promise<T>): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
-      const timer = setTimeout(() => {
-        reject(new LoomError("request_timeout", `No data received for ${idleMs} ms`, { limit: idleMs }));
-      }, idleMs);
+      const leftMs = totalMs - waitedMs;
+      const begunAt = performance.now();
+      const timer = setTimeout(
+        () => {
+          const message =
+            leftMs < idleMs ? `The upload took longer than ${totalMs} ms` : `No data received for ${idleMs} ms`;
+          reject(new LoomError("request_timeout", message, { limit: leftMs < idleMs ? totalMs : idleMs }));
+        },
+        Math.max(0, Math.min(idleMs, leftMs)),
+      );
       work.then(resolve, reject);
-      return promise.finally(() => clearTimeout(timer));
+      return promise.finally(() => {
+        clearTimeout(timer);
+        waitedMs += performance.now() - begunAt;
+      });
     },
   };
 }

@@ -55,6 +55,14 @@ export interface ServerLimits extends StreamLimits {
   readonly maxBlobBytes: number;
   /** Size of all blobs of a session. Code `blobs_full`. Default: 256 MiB. */
   readonly maxSessionBlobBytes: number;
+  /** Uploads of blobs at once; more wait. Default: 16. */
+  readonly maxUploads: number;
+  /** Uploads of blobs at once for one credential; more wait. Code `too_many_uploads` if too many wait. Default: 4. */
+  readonly maxUploadsPerToken: number;
+  /** Forks at once; more wait. Default: 4. */
+  readonly maxForks: number;
+  /** Forks at once for one credential; more wait. Code `too_many_forks` if too many wait. Default: 2. */
+  readonly maxForksPerToken: number;
   /** Size of an image fetched from another site. Code `image_refused`. Default: 10 MiB. */
   readonly maxImageBytes: number;
   /** Images fetched at once. More wait for their turn. Default: 8. */
@@ -91,6 +99,8 @@ export interface ServerLimits extends StreamLimits {
    * Default: 30 s.
    */
   readonly bodyTimeoutMs: number;
+  /** Total time to receive a blob or document. Code `request_timeout`. Default: 10 min. */
+  readonly uploadTimeoutMs: number;
   /** Time to receive the headers of a request. Only `startLoomServer`. Default: 10 s. */
   readonly headersTimeoutMs: number;
   /** Size of the headers of a request. Only `startLoomServer`. Default: 16 KiB. */
@@ -131,6 +141,10 @@ export const SERVER_LIMITS: ServerLimits = {
   maxSockets: 10_000,
   maxBlobBytes: 32 * 1024 * 1024,
   maxSessionBlobBytes: 256 * 1024 * 1024,
+  maxUploads: 16,
+  maxUploadsPerToken: 4,
+  maxForks: 4,
+  maxForksPerToken: 2,
   maxImageBytes: 10 * 1024 * 1024,
   maxImages: 8,
   imageTimeoutMs: 15_000,
@@ -143,6 +157,7 @@ export const SERVER_LIMITS: ServerLimits = {
   drainMs: 0,
   graceMs: 10_000,
   bodyTimeoutMs: 30_000,
+  uploadTimeoutMs: 600_000,
   headersTimeoutMs: 10_000,
   maxHeaderBytes: 16 * 1024,
   keepAliveMs: 65_000,

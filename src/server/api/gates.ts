@@ -1,0 +1,51 @@
+/** The limits for slow work of callers: uploads, documents and forks. Endpoints enter a gate before they begin. */
+import type { Release } from "../../tools/concurrency-limit.ts";
+import { LoomError } from "../../protocol/index.ts";
+import type { Access } from "../auth/access.ts";
+import type { Caller } from "../auth/authorize.ts";
+import { accountOf } from "../auth/principal.ts";
+import { FairGate } from "../guard/fair-gate.ts";
+import type { ServerLimits } from "../guard/server-limits.ts";
+
+export interface Gates {
+  readonly uploads: FairGate;
+  readonly documents: FairGate;
+  readonly forks: FairGate;
+}
+
+/** The parts of `ServerCore` that a gate needs. */
+interface GateHost {
+  readonly gates: Gates;
+  readonly access: Pick<Access, "isOpen">;
+  readonly closing: AbortSignal;
+}
+
+/** Documents added at once. Each is held in memory, and the knowledge base writes one at a time. */
+const MAX_DOCUMENTS = 4;
+const MAX_DOCUMENTS_PER_TOKEN = 2;
+
+export function createGates(limits: ServerLimits): Gates {
+  const { maxUploads, maxUploadsPerToken, maxForks, maxForksPerToken } = limits;
+  const upload = { noun: "uploads", code: "too_many_uploads" } as const;
+  return {
+    uploads: new FairGate({ ...upload, slots: maxUploads, slotsPerAccount: maxUploadsPerToken }),
+    documents: new FairGate({ ...upload, slots: MAX_DOCUMENTS, slotsPerAccount: MAX_DOCUMENTS_PER_TOKEN }),
+    forks: new FairGate({ noun: "forks", code: "too_many_forks", slots: maxForks, slotsPerAccount: maxForksPerToken }),
+  };
+}
+
+/** Waits for a slot of the caller, until the client disconnects or the server shuts down. */
+export async function enterGate(
+  { gates, access, closing }: GateHost,
+  name: keyof Gates,
+  { principal }: Caller,
+  signal: AbortSignal,
+): Promise<Release> {
+  const account = access.isOpen ? undefined : accountOf(principal);
+  try {
+    return await gates[name].enter(account, AbortSignal.any([signal, closing]));
+  } catch (error) {
+    if (!closing.aborted) throw error;
+    throw new LoomError("shutting_down", "The server is shutting down; try again in a moment");
+  }
+}
